@@ -1,123 +1,65 @@
 """The package's own solver beside IPOPT, its cost by the number of steps, and model predictive control."""
 
 import gc
-import time
 
 import numpy as np
 
 import leastaction as la
 from benchmarks import legged, peers
+from benchmarks.both_solvers import SAME, Pairs, cpu, timed
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
-from leastaction.optimize.held.relaxation import LAST
 from leastaction.optimize.hessians.hessian import GaussNewton
 from leastaction.optimize.solvers.kkt import System
 
-EXAMPLES = examples.catalogue()
+EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
 FEW = ("cart_pole", "nao")
-EXACT = 1e-9
-"""Tolerance at which minima of problems with contact are compared: at their default of 1e-6 every bound costs a tenth
-of it, which is more than 1e-6 of small costs."""
-SAME = 1e-6
-"""Relative difference of costs of one and the same minimum."""
 SIZES = (25, 50, 100, 200, 400)
 TICKS = 300
 PUSHES = (40, 120, 200)
 """Ticks at which velocities jump."""
 
-NOTES = """`solve(solver="horizon")` beside IPOPT on the examples of `optimize.examples`, least CPU time of three (one \
-run for robots on legs), then each from the minimum of the other, with contact to a tolerance of 1e-9 there; the \
-linear system of an iteration over the number of steps; MPC with the same solver, CPU time of a tick."""
-
-
-def cpu(function):
-    """CPU seconds of a call, and what it gives."""
-    began = time.process_time()
-    out = function()
-    return time.process_time() - began, out
-
-
-def timed(problem, repeats, **options):
-    """CPU seconds of a solution, the least of some, and the solution."""
-    runs = [cpu(lambda: problem.solve(**options)) for _ in range(repeats + 1)]
-    return min(seconds for seconds, _ in runs), runs[-1][1]
-
-
-def moved(problem, solver, minimum):
-    """How much a solver that starts at a minimum changes its cost, relatively; None where it finds no solution."""
-    options = {}
-    if problem.touches:  # both to a tolerance at which the barrier's rest does not count
-        options = {"relaxations": [LAST], "tolerance": EXACT, "max_iterations": 1500}
-        other = "ipopt" if solver == "horizon" else "horizon"
-        minimum = problem.solve(solver=other, warm_start=minimum, **options)
-    found = problem.solve(solver=solver, warm_start=minimum, **options)
-    return found.cost / minimum.cost - 1.0 if found.success and minimum.success else None
-
-
-def verdict(ours, theirs, from_theirs, from_ours):
-    """Whether both found the same, or why not."""
-    if not (ours.success and theirs.success):
-        return "; ".join(f"{name}: {x.reason}" for name, x in (("own", ours), ("IPOPT", theirs)) if not x.success)
-    if abs(ours.cost / theirs.cost - 1.0) <= SAME:
-        return "the same"
-    stays = [x is not None and abs(x) <= SAME for x in (from_theirs, from_ours)]
-    if not any(stays):
-        return "neither stays at the other's"
-    if abs(ours.cost / theirs.cost - 1.0) <= 1e-3:
-        return "the same, but for the barrier's rest"
-    return "another minimum, lower" if ours.cost < theirs.cost else "another minimum, higher"
+NOTES = """`solve(solver="horizon")` beside IPOPT on the examples of `optimize.examples` (those on legs: `legged`), \
+least CPU time of three, then each from the minimum of the other, with contact to a tolerance of 1e-9 there; NAO by \
+the number of steps, with its first solve, which also orders the linear system; that system over the number of steps; \
+MPC with the same solver, CPU time of a tick."""
 
 
 def beside_ipopt(steps, chosen, repeats):
     """Every example with both solvers and their defaults, and each from the minimum of the other."""
-    sheet = Sheet(
-        "own solver beside IPOPT",
-        [
-            "problem",
-            "cost",
-            "/ IPOPT's - 1",
-            "from IPOPT's - 1",
-            "IPOPT's from it - 1",
-            "iterations",
-            "of IPOPT",
-            "CPU s",
-            "of IPOPT",
-            "found",
-        ],
-    )
-    worst, ratio, failed = 0.0, 0.0, 0
+    pairs = Pairs()
     for example in chosen:
         steps.next(f"{example.name}, both solvers")
-        problem, seconds, solved = example.make(), {}, {}
-        long = example.name in legged.LONG
-        options = {"max_iterations": 1500} if long else {}
-        for solver in ("ipopt", "horizon"):
-            seconds[solver], solved[solver] = timed(problem, 0 if long else repeats, solver=solver, **options)
-        ours, theirs = solved["horizon"], solved["ipopt"]
-        differs = [moved(problem, "horizon", theirs), moved(problem, "ipopt", ours)]
-        failed += not ours.success
-        worst = max(worst, min(abs(np.inf if x is None else x) for x in differs))
-        if example.name == "nao":
-            ratio = seconds["horizon"] / seconds["ipopt"]
-        counts = [len(x.iterations) - 1 for x in (ours, theirs)]
-        row = [example.name, ours.cost, ours.cost / theirs.cost - 1.0, *differs, *counts]
-        sheet.rows.append([*row, seconds["horizon"], seconds["ipopt"], verdict(ours, theirs, *differs)])
+        pairs.add(example.name, example.make(), repeats)
         steps.done()
-    return sheet, worst, ratio, failed
+    return pairs
 
 
 def nao_by_steps(steps, sizes, repeats):
     """CPU time of whole solves of NAO by the number of steps, with both solvers; how ours grows for each iteration."""
-    columns = ["N", "iterations", "of IPOPT", "CPU s", "of IPOPT", "ratio", "ms/iteration"]
+    columns = [
+        "N",
+        "iterations",
+        "of IPOPT",
+        "CPU s",
+        "of IPOPT",
+        "ratio",
+        "ms/iteration",
+        "first solve, s",
+        "of IPOPT",
+    ]
     sheet, each = Sheet("NAO on one foot, both solvers", columns), []
+    for solver in ("horizon", "ipopt"):
+        examples.nao(5).solve(solver=solver)  # loads what is compiled
     for N in sizes:
         steps.next(f"NAO, {N} steps, both solvers")
         problem = examples.nao(N)
+        first = {x: cpu(lambda x=x, N=N: examples.nao(N).solve(solver=x))[0] for x in ("horizon", "ipopt")}
         (own, ours), (peer, theirs) = (timed(problem, repeats, solver=solver) for solver in ("horizon", "ipopt"))
         assert ours.success, str(ours)
         counts = [len(x.iterations) - 1 for x in (ours, theirs)]
         each.append(own / counts[0])
-        sheet.rows.append([N, *counts, own, peer, peer / own, 1e3 * each[-1]])
+        sheet.rows.append([N, *counts, own, peer, peer / own, 1e3 * each[-1], *first.values()])
         steps.done()
     return sheet, peers.exponent(sizes, each)
 
@@ -232,14 +174,15 @@ def run(steps, quick=False) -> Report:
     chosen = [example for example in EXAMPLES if example.name in FEW] if quick else EXAMPLES
     sizes, repeats = (SIZES[:2], 1) if quick else (SIZES, 3)
     steps.total(len(chosen) + len(sizes) + 6)
-    compared, worst, ratio, failed = beside_ipopt(steps, chosen, repeats)
     whole, slope = nao_by_steps(steps, sizes, repeats)
+    pairs = beside_ipopt(steps, chosen, repeats)
+    ratio = pairs.seconds["nao", "horizon"] / pairs.seconds["nao", "ipopt"]
     grown, exponent = by_steps(steps)
     controlled, (pole, arm) = control(steps)
     touched, hopper, last = contact_control(steps)
     requirements = [
-        Requirement("examples that the own solver does not solve", failed, 0),
-        Requirement("one solver from the other's minima: largest relative difference of costs", worst, SAME),
+        Requirement("examples that the own solver does not solve", pairs.failed, 0),
+        Requirement("one solver from the other's minima: largest relative difference of costs", pairs.worst, SAME),
         Requirement("own solver / IPOPT, CPU time, NAO, N = 50", ratio, 0.2),
         Requirement("growth of an iteration on NAO with N, exponent", slope, 1.1),
         Requirement("growth of the linear system with N, exponent", exponent, 1.1),
@@ -248,4 +191,4 @@ def run(steps, quick=False) -> Report:
         Requirement("50 Hz / MPC of the hopper with contact, N = 20", 50.0 / hopper, 1.0),
         Requirement("hopper, thrown up twice: last deviation, m or rad", last, 1e-2),
     ]
-    return Report("The own solver and MPC", NOTES, [compared, whole, grown, controlled, touched], requirements)
+    return Report("The own solver and MPC", NOTES, [pairs.sheet, whole, grown, controlled, touched], requirements)

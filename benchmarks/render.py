@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks import draw, store, why, wins
+from benchmarks import draw, front_page, store, why, wins
 from benchmarks.catalogue import HERE, Entry, available
 from benchmarks.machine import ROOT
 from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, cell, shown
@@ -54,12 +54,12 @@ def publish(entries: list[Entry]) -> list[Path]:
 
 
 def texts(results: dict[str, dict[str, Any]]) -> dict[Path, str]:
-    """All that is written of these results by its file: the pages, docs/why.md, the table of the README."""
+    """All that is written of these results by its file: the pages, docs/why.md, the tables of the README."""
     readme = ROOT / "README.md"
     return {
         **{PAGES / name: text for name, text in pages(results).items()},
         PAGES.parent / "why.md": why.page(results),
-        readme: why.readme(readme.read_text(encoding="utf-8"), results),
+        readme: front_page.readme(readme.read_text(encoding="utf-8"), results),
     }
 
 

@@ -1,4 +1,4 @@
-"""The page docs/why.md and the table of the README, made of published results."""
+"""The page docs/why.md, made of published results."""
 
 from typing import Any
 
@@ -80,56 +80,3 @@ def page(results: dict[str, dict[str, Any]]) -> str:
                 "",
             ]
     return "\n".join(parts).rstrip() + "\n"
-
-
-BEGIN, END = "<!-- made by python -m benchmarks --publish -->\n", "<!-- end -->\n"
-
-
-def readme(text: str, results: dict[str, dict[str, Any]]) -> str:
-    """The README with its table of figures made anew; as it is where results or the marks are missing."""
-    if "claims" not in results or BEGIN not in text:
-        return text
-    before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + figures(results) + END + rest.partition(END)[2]
-
-
-def figures(results: dict[str, dict[str, Any]]) -> str:
-    """The table: ours beside MuJoCo's."""
-    sheets = [{row[0]: row[1:] for row in sheet.rows} for sheet in Report.of(results["claims"]).sheets]
-    energy, gap, cube = sheets
-    version = results["claims"]["machine"]["mujoco"].rpartition(".")[0]
-
-    def told(values: list[Any], unit: str = "") -> str:
-        return f"{values[0]:.2g}{unit}"
-
-    def timed(name: str, values: list[Any]) -> str:
-        return f"{name}, {values[-1]:.2g} µs a step"
-
-    ours = cube["Maximal"]
-    depth = "never below the ground" if max(ours[0], ours[1]) < 1e-9 else f"{max(ours[0], ours[1]):.1e} m"
-    soft = cube["MuJoCo"]
-    rows = [
-        [
-            "energy of a double pendulum, largest error in 60 s [m g l]",
-            f"{told(energy['Galerkin 4'])} ({timed('`Galerkin(order=4)`', energy['Galerkin 4'])})",
-            f"{told(energy['MuJoCo implicitfast'])} ({timed('implicitfast', energy['MuJoCo implicitfast'])}); "
-            f"{told(energy['MuJoCo RK4'])} ({timed('RK4', energy['MuJoCo RK4'])})",
-        ],
-        [
-            "gap of a four-bar linkage's loop, largest in 60 s",
-            f"{told(gap['Galerkin'], ' m')} ({timed('`Galerkin`', gap['Galerkin'])}); {told(gap['Maximal'], ' m')} "
-            f"({timed('`Maximal`', gap['Maximal'])})",
-            f"{told(gap['MuJoCo'], ' m')} ({gap['MuJoCo'][-1]:.2g} µs); "
-            f"{told(gap['MuJoCo, 0.002 s, stiffest'], ' m')} with steps of 0.002 s",
-        ],
-        [
-            "a cube lands and rests: deepest corner",
-            f"{depth} ({timed('`Maximal`', ours)})",
-            f"{soft[0]:.2g} m landing, {soft[1]:.2g} m at rest ({soft[-1]:.2g} µs)",
-        ],
-    ]
-    if "energy_hour" in results and not results["energy_hour"]["quick"]:
-        long = {row[0]: row[1:] for row in Report.of(results["energy_hour"]).sheets[0].rows}
-        rows.insert(1, ["the same in an hour", f"{long['Galerkin 4'][2]:.2g}", ""])
-    lines = [f"| steps of 0.01 s | leastaction | MuJoCo {version} |", "| --- | --- | --- |"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)]) + "\n"

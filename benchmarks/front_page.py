@@ -1,0 +1,91 @@
+"""The tables of the README, made of published results."""
+
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.report import Report
+
+BEGIN, END = "<!-- {}: made by python -m benchmarks --publish -->\n", "<!-- end -->\n"
+
+
+def readme(text: str, results: dict[str, dict[str, Any]]) -> str:
+    """The README with its tables made anew; a table stays as it is where its result or its marks are missing."""
+    for name, table in TABLES.items():
+        begin = BEGIN.format(name)
+        if name in results and begin in text:
+            before, _, rest = text.partition(begin)
+            text = before + begin + table(results) + END + rest.partition(END)[2]
+    return text
+
+
+def lined(*rows: list[str]) -> str:
+    """A table in Markdown; the first row is its head."""
+    head, *others = (f"| {' | '.join(row)} |" for row in rows)
+    return "\n".join([head, "| " + " | ".join("---" for _ in rows[0]) + " |", *others]) + "\n"
+
+
+def claims(results: dict[str, dict[str, Any]]) -> str:
+    """What holds: ours beside MuJoCo's."""
+    sheets = [{row[0]: row[1:] for row in sheet.rows} for sheet in Report.of(results["claims"]).sheets]
+    energy, gap, cube = sheets
+    version = results["claims"]["machine"]["mujoco"].rpartition(".")[0]
+
+    def told(values: list[Any], unit: str = "") -> str:
+        return f"{values[0]:.2g}{unit}"
+
+    def timed(name: str, values: list[Any]) -> str:
+        return f"{name}, {values[-1]:.2g} µs a step"
+
+    ours = cube["Maximal"]
+    depth = "never below the ground" if max(ours[0], ours[1]) < 1e-9 else f"{max(ours[0], ours[1]):.1e} m"
+    soft = cube["MuJoCo"]
+    rows = [
+        [
+            "energy of a double pendulum, largest error in 60 s [m g l]",
+            f"{told(energy['Galerkin 4'])} ({timed('`Galerkin(order=4)`', energy['Galerkin 4'])})",
+            f"{told(energy['MuJoCo implicitfast'])} ({timed('implicitfast', energy['MuJoCo implicitfast'])}); "
+            f"{told(energy['MuJoCo RK4'])} ({timed('RK4', energy['MuJoCo RK4'])})",
+        ],
+        [
+            "gap of a four-bar linkage's loop, largest in 60 s",
+            f"{told(gap['Galerkin'], ' m')} ({timed('`Galerkin`', gap['Galerkin'])}); {told(gap['Maximal'], ' m')} "
+            f"({timed('`Maximal`', gap['Maximal'])})",
+            f"{told(gap['MuJoCo'], ' m')} ({gap['MuJoCo'][-1]:.2g} µs); "
+            f"{told(gap['MuJoCo, 0.002 s, stiffest'], ' m')} with steps of 0.002 s",
+        ],
+        [
+            "a cube lands and rests: deepest corner",
+            f"{depth} ({timed('`Maximal`', ours)})",
+            f"{soft[0]:.2g} m landing, {soft[1]:.2g} m at rest ({soft[-1]:.2g} µs)",
+        ],
+    ]
+    if "energy_hour" in results and not results["energy_hour"]["quick"]:
+        long = {row[0]: row[1:] for row in Report.of(results["energy_hour"]).sheets[0].rows}
+        rows.insert(1, ["the same in an hour", f"{long['Galerkin 4'][2]:.2g}", ""])
+    return lined(["steps of 0.01 s", "leastaction", f"MuJoCo {version}"], *rows)
+
+
+def step_speed(results: dict[str, dict[str, Any]]) -> str:
+    """What a step costs over whole motions, in forward dynamics."""
+    rows = {(row[0], row[1]): row for row in Report.of(results["step_speed"]).sheets[0].rows}
+
+    def told(motion: str, method: str) -> str:
+        ratio, least, most = rows[motion, method][-3:]
+        return f"{ratio:.1f} ({least:.1f} to {most:.1f})"
+
+    def line(text: str, motion: str, *methods: str) -> list[str]:
+        return [text, *(told(motion, method) for method in methods)]
+
+    bodies, joints = ([f"{rule}, order {order}" for order in (2, 4)] for rule in ("bodies", "joints"))
+    return lined(
+        ["step / forward dynamics", "order 2", "order 4"],
+        line("32 links from ±0.5 rad, `Galerkin(order)`", "32 links", *bodies),
+        line('the same, `Galerkin(order, interpolation="joints")`', "32 links", *joints),
+        line("the same, MuJoCo's Euler (order 1) and RK4", "32 links", "mj_step, Euler", "mj_step, RK4"),
+        line("humanoid with 36 degrees of freedom thrown at 2 rad/s, `Galerkin(order)`", "humanoid", *bodies),
+        line("32 slender links on ball joints from ±0.3 rad, `Galerkin(order)`", "32 balls", *bodies),
+    )
+
+
+TABLES: dict[str, Callable[[dict[str, dict[str, Any]]], str]] = {"claims": claims, "step_speed": step_speed}
+"""How each table is made, by the benchmark that it needs."""
