@@ -196,6 +196,7 @@ CONTACT_STATE = np.dtype(
         ("kept", "f8"),  # length of the step whose Newton matrix the factors are of [s], 0 where it is of no use
         ("closed", "i8"),  # how many cones of that step are in it
         ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
+        ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.active`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]

@@ -54,6 +54,10 @@ FAR = 1e-2
 """While residuals are larger than this, relative to the typical speed of contacts, another factorisation follows in any
 case."""
 
+QUICK = 1e-4
+"""Unless the first factorisation of the step before brought residuals down by this factor at least, without a change of
+modes: then that of this step is kept as well."""
+
 NOTHING = 1e-5
 """Share of the central-path parameter that is left to open contacts, which push with nothing."""
 
@@ -62,6 +66,15 @@ HELD = 1e-6
 
 INSIDE = 0.999999
 """Largest share of the bound, squared, of friction that sticks, as a point of the central path."""
+
+STEEP = 0.99
+"""Share of the bound, squared, from which on the creep of what sticks grows with friction alone. On the central path it
+has a pole there: what comes from sliding, with all of its bound, would be let go by far and slide again, without end."""
+
+HEAVY = 3.0
+"""Most mass that sliding is weighed with against friction, relative to that of the bodies alone, which joints can only
+add to. A contact that slides to and fro passes sticking in between as long as this is no more than the mass that it
+moves: with c |y| > 2 mu gam friction would turn round at once, and again in the next iteration."""
 
 
 @inline
@@ -176,27 +189,33 @@ def choose_modes(contact, goal, fresh):
         goal: central-path parameter [J]. Gaps of closed contacts stay above zero by it.
     """
     changed, worst = 0, 0.0
+    grip = min(HEAVY / contact.now[0].load, 1.0)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        mode = mode_of(c)
+        mode = mode_of(c, grip)
         if mode != c.mode:
             changed += 1
         c.mode = mode
         if fresh:
-            stiffen(c, goal)
-        worst = max(worst, change_of(c, goal))
+            stiffen(c, goal, grip)
+        worst = max(worst, change_of(c, goal, grip))
     return changed, worst
 
 
 @routine(allocates=False)
-def mode_of(c):
-    """The mode that the present impulses, slack and sliding velocity tell."""
+def mode_of(c, grip):
+    """The mode that the present impulses, slack and sliding velocity tell.
+
+    Args:
+        grip: share of the mass behind the cone that its sliding is weighed with, see HEAVY.
+    """
     if c.kind != ip.DRY and c.gam <= c.weight * c.rs:
         return OPEN
     if c.kind == ip.LIMIT:
         return STICK
     bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
-    t0, t1 = c.beta[0] - c.weight * c.ry[0], c.beta[1] - c.weight * c.ry[1]
+    heavy = grip * c.weight
+    t0, t1 = c.beta[0] - heavy * c.ry[0], c.beta[1] - heavy * c.ry[1]
     return STICK if t0 * t0 + t1 * t1 <= bound * bound else SLIP
 
 
@@ -206,11 +225,11 @@ def creep_of(c, goal):
     least = math.sqrt(goal * c.weight)
     bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, least)
     part = (c.beta[0] ** 2 + c.beta[1] ** 2) / (bound * bound)
-    return goal / (bound * bound * (1.0 - min(part, INSIDE)))
+    return goal / (bound * bound * (1.0 - min(part, STEEP)))
 
 
 @routine(allocates=False)
-def change_of(c, goal):
+def change_of(c, goal, grip):
     """Fill `w0`; the largest change of an impulse or slack that is left, as a velocity [m/s]."""
     if c.mode == OPEN:
         c.w0[0], c.w0[1], c.w0[2] = -c.gam, -c.beta[0], -c.beta[1]
@@ -227,25 +246,26 @@ def change_of(c, goal):
         y0, y1 = c.ry[0] + creep * c.beta[0], c.ry[1] + creep * c.beta[1]
         c.w0[1], c.w0[2] = -c.W[4] * y0, -c.W[8] * y1
         return max(worst, abs(y0), abs(y1))
-    bound, d0, d1, share = sliding_of(c)
+    bound, d0, d1, share = sliding_of(c, grip)
     along, across = bound - c.beta[0] * d0 - c.beta[1] * d1, c.beta[0] * d1 - c.beta[1] * d0
     k = across / share
     # What the normal impulse adds goes along the direction that is in the matrix: it is stiff.
     c.w0[1], c.w0[2] = along * d0 - k * d1 - c.W[3] * slack, along * d1 + k * d0 - c.W[6] * slack
-    return max(worst, abs(along) / c.weight, abs(across) / c.weight)
+    return max(worst, abs(along) / c.weight, abs(across) / (grip * c.weight))
 
 
 @inline
-def sliding_of(c):
+def sliding_of(c, grip):
     """Bound of the friction of a cone that slides, its direction (2), and what is left of a change across it."""
     bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
-    t0, t1 = c.beta[0] - c.weight * c.ry[0], c.beta[1] - c.weight * c.ry[1]
+    heavy = grip * c.weight
+    t0, t1 = c.beta[0] - heavy * c.ry[0], c.beta[1] - heavy * c.ry[1]
     size = math.sqrt(t0 * t0 + t1 * t1)
     return bound, t0 / size, t1 / size, max(1.0 - bound / size, 1.0 / NEW)
 
 
 @routine(allocates=False)
-def stiffen(c, goal):
+def stiffen(c, goal, grip):
     """Fill `W`: what the impulses change by, per motion."""
     for i in range(9):
         c.W[i] = 0.0
@@ -261,9 +281,9 @@ def stiffen(c, goal):
     if c.mode == STICK:
         c.W[4] = c.W[8] = 1.0 / (1.0 / (STIFF * c.weight) + creep_of(c, goal))
         return
-    _, d0, d1, share = sliding_of(c)
+    _, d0, d1, share = sliding_of(c, grip)
     more = 0.0 if c.kind == ip.DRY else c.mu * rho
-    k = c.weight * (1.0 - share) / share
+    k = grip * c.weight * (1.0 - share) / share
     c.W[3], c.W[6] = more * d0, more * d1
     c.W[4], c.W[5], c.W[7], c.W[8] = k * d1 * d1, -k * d0 * d1, -k * d0 * d1, k * d0 * d0
 
@@ -364,7 +384,7 @@ def look(model, settings, data, contact, goal, dt, fresh):
 @routine(allocates=False)
 def active_step(model, settings, data, contact, dt):
     """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
-    bodies, states = model.bodies, data.bodies
+    bodies, states, now = model.bodies, data.bodies, contact.now[0]
     kept = begin_modes(bodies, contact)
     if data.clock[0] == LATER:
         accelerate(bodies, states, settings.gravity, dt)
@@ -372,11 +392,13 @@ def active_step(model, settings, data, contact, dt):
     if fresh:
         forget_modes(contact)
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
-    least = max(settings.kappa, SHARPEST * contact.now[0].energy)
+    least = max(settings.kappa, SHARPEST * now.energy)
     matrices, last, before, fast = 0, math.inf, math.inf, OLD
     for iteration in range(ITERATIONS):
         goal = max(least, SHARPEST * typical * strongest(contact))
         joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
+        if iteration == 1:
+            now.quick = 1 if changed == 0 and worst <= QUICK * last else 0
         if worst <= limit and joints <= closed:
             if not fresh and changed == 0:
                 keep_matrix(contact, dt, settings.loops)
@@ -399,6 +421,6 @@ def active_step(model, settings, data, contact, dt):
         if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
         apply(model, data, t, dt)
-        fresh = worst > FAR * typical
+        fresh = worst > FAR * typical and (iteration > 0 or now.quick == 0)
         last, before = worst, last
     return -1 - ITERATIONS
