@@ -235,8 +235,7 @@ class Problem(Standing):
     @property
     def control_names(self) -> tuple[str, ...]:
         """Names of the actuators, or of the degrees of freedom where there are none."""
-        m = self.mechanism
-        return tuple(a.name for a in m.actuators) if m.actuators else tuple(m.velocity_names)
+        return self.mechanism.control_names
 
     @property
     def has_body_forces(self) -> bool:
