@@ -69,7 +69,7 @@ INSIDE = 0.999999
 
 STEEP = 0.99
 """Share of the bound, squared, from which on the creep of what sticks grows with friction alone. On the central path it
-has a pole there: what comes from sliding, with all of its bound, would be let go by far and slide again, without end."""
+has a pole at 1: what comes from sliding, with all of its bound, would be let go by far and slide again, endlessly."""
 
 HEAVY = 3.0
 """Most mass that sliding is weighed with against friction, relative to that of the bodies alone, which joints can only
