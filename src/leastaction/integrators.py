@@ -111,6 +111,10 @@ def check_settings(integrator: Any) -> None:
             raise IntegratorError(f"{own}: {field.name} must be {words}, got {value!r}")
 
 
+_ONLY = {"prescribed motion": "Maximal", "moving surface": "Maximal", "spline joint": "BDF"}
+"""Special parts that one family alone runs."""
+
+
 @dataclass(frozen=True)
 class Integrator:
     """Base of all integrators: small frozen settings; `prepare` makes the stepper that does the work."""
@@ -118,6 +122,8 @@ class Integrator:
     stepper_class: ClassVar[Any] = None
     handles: ClassVar[frozenset[str]] = frozenset()
     """The kinds of `Mechanism.special_parts` that it can run."""
+    instead: ClassVar[str] = "BDF"
+    """Who runs special parts that it does not: one with the same contacts, if it has contacts."""
     older: ClassVar[Mapping[str, Any]] = {}
     """Values of options for runs in files that are older than these options, where they are not the defaults."""
 
@@ -150,7 +156,7 @@ class Integrator:
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__
-                other = "Maximal" if what in ("prescribed motion", "moving surface") else "BDF"
+                other = _ONLY.get(what, self.instead)
                 raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.{other}")
         return self.stepper_class(self, mechanism, float(dt))
 

@@ -362,6 +362,9 @@ def ill_posed():
         "derivative by u",
         lambda: swing_up(5).minimize(opt.cost(lambda q, v, u: ([0.0], np.zeros(2), np.zeros(2), np.zeros(2)))),
     )
+    for f in (lambda q, v, u: math.sin(q[1]), lambda q, v, u: "a"):
+        sine = opt.cost(f, kind="casadi", name="sine")
+        yield r"sine: is no function of CasADi's symbols", lambda sine=sine: swing_up(5).minimize(sine)
     yield r"called as f\(q, v, u\) in the middles", lambda: swing_up(5).minimize(opt.cost(lambda q: [0.0]))
     yield (
         r"called as f\(q\) at knots",

@@ -139,3 +139,4 @@ class Grounded(Integrator):
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
     handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})
+    instead: ClassVar[str] = "Maximal"

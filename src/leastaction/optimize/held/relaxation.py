@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import shown
 
 if TYPE_CHECKING:
     from leastaction.optimize.problem import Problem
@@ -62,6 +63,8 @@ def solve_relaxed(
     from leastaction.optimize.solution import allowed
     from leastaction.optimize.solving import solve
 
+    if not hasattr(problem, "relaxation"):
+        raise ProblemError(f"solve_relaxed needs a Problem, got {shown(problem)}")
     if relaxations is None:
         weight = problem.mechanism.total_mass * (float(np.linalg.norm(problem.mechanism.gravity)) or 1.0)
         relaxations = [*(x for x in weight * np.array(SHARES) if x > 50.0 * LAST), LAST]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._extras import require
+from leastaction.errors import ProblemError
 
 FloatArray = NDArray[np.float64]
 
@@ -33,11 +34,17 @@ class OwnRows(Protocol):
 class CasadiRows:
     """`OwnRows` of a function of CasADi's symbols: mapped over the rows, it writes into arrays of NumPy."""
 
-    def __init__(self, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
+    def __init__(self, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int], what: str) -> None:
         self.ca = ca = require("casadi", "optimize")
         self.f, self.sizes = f, list(sizes)
         self.symbols = [ca.MX.sym(name, n) for name, n in zip(names, sizes, strict=True)]
-        value = ca.densify(ca.vec(ca.vertcat(f(*self.symbols))))
+        try:
+            value = ca.densify(ca.vec(ca.vertcat(f(*self.symbols))))
+        except (RuntimeError, NotImplementedError) as error:  # CasADi's own
+            raise ProblemError(
+                f"{what}: is no function of CasADi's symbols, such as casadi.sin(q[0]) rather than math.sin(q[0]): "
+                f"{str(error).splitlines()[0]}"
+            ) from error
         self.size = value.numel()
         slopes = [ca.densify(ca.jacobian(value, symbol)) for symbol in self.symbols]
         self._value = ca.Function("own", self.symbols, [value])
