@@ -6,13 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.late_dampers import LateDampers, late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import robot
@@ -111,10 +112,6 @@ def check_settings(integrator: Any) -> None:
             raise IntegratorError(f"{own}: {field.name} must be {words}, got {value!r}")
 
 
-_ONLY = {"prescribed motion": "Maximal", "moving surface": "Maximal", "spline joint": "BDF"}
-"""Special parts that one family alone runs."""
-
-
 @dataclass(frozen=True)
 class Integrator:
     """Base of all integrators: small frozen settings; `prepare` makes the stepper that does the work."""
@@ -148,6 +145,10 @@ class Integrator:
     def __post_init__(self) -> None:
         check_settings(self)
 
+    def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
+        """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
+        return None
+
     def prepare(self, mechanism: Mechanism, dt: float) -> Stepper:
         """A stepper for `mechanism` with steps of `dt` [s]; refuses at once what it cannot run."""
         robot(mechanism)
@@ -156,7 +157,8 @@ class Integrator:
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__
-                other = _ONLY.get(what, self.instead)
+                other = "Maximal" if what in ("prescribed motion", "moving surface") else self.instead
+                other = "BDF" if what == "spline joint" else other
                 raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.{other}")
         return self.stepper_class(self, mechanism, float(dt))
 
@@ -200,6 +202,11 @@ class Stepper:
         self.integrator: Any = integrator
         self.mechanism = mechanism
         self.dt = dt
+
+    @cached_property
+    def late(self) -> LateDampers | None:
+        """What its momenta hold of dampers; None: nothing."""
+        return late_dampers(self.integrator, self.mechanism, self.dt)
 
     # ------------------------------------------------------------------ the start of a run
 

@@ -213,6 +213,8 @@ class Problem(Standing):
         from leastaction.optimize.held.relaxation import solve_relaxed
         from leastaction.optimize.solving import solve
 
+        if not self.touches and "relaxations" in options:
+            raise ProblemError("relaxations: the problem has no contacts to relax; tell them by Problem.contact")
         return (solve_relaxed if self.touches else solve)(self, **options)
 
     # ------------------------------------------------------------------ for transcriptions
