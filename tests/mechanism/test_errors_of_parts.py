@@ -26,7 +26,7 @@ from leastaction.mechanism import (
 
 nan, inf = float("nan"), float("inf")
 TETRAHEDRON = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-LEAF = [[0.1, 0.3, 0.2], [1.3, 0.4, 0.7], [0.2, 1.7, 0.5]]  # a triangle: round-off leaves a volume of 1e-17
+LEAF = [[0.1, 0.3, 0.2], [1.3, 0.4, 0.7], [0.2, 1.7, 0.5]]  # a triangle, away from the origin
 
 
 def builder():

@@ -297,7 +297,8 @@ class Mesh(_ByContent, Shape):
 
     def volume(self) -> float:
         """Enclosed volume [m^3] (divergence theorem over the faces); `MechanismError` if there is none."""
-        volume = float(_tetrahedra(self.vertices, self.faces)[0].sum())
+        corners = np.asarray(self.vertices)
+        volume = float(_tetrahedra(corners - corners[0], self.faces)[0].sum())  # faces in one plane then have none
         if volume <= FLAT * float(np.ptp(self.vertices, axis=0).max(initial=0.0)) ** 3:
             raise MechanismError(
                 f"mesh {self.name!r}: encloses no volume, or its faces point inwards, so it cannot give a body its mass"
