@@ -24,12 +24,10 @@ def closed_start(mechanism: Mechanism, q: FloatArray) -> FloatArray:
     if not found:
         return q
     joints = {joint.name: joint for joint in mechanism.loops}
-    words = [
-        f"{name!r} ({joints[name].parent} and {joints[name].child}, by {gap:.2g})"
-        if name in joints
-        else f"{name!r} (by {gap:.2g})"
-        for name, gap in list(found.items())[:OPEN]
-    ]
+    words = []
+    for name, gap in list(found.items())[:OPEN]:
+        ends = f"{joints[name].parent} and {joints[name].child}, " if name in joints else ""
+        words.append(f"{name!r} ({ends}by {gap:.2g})")
     more = f" and {len(found) - OPEN} others" if len(found) > OPEN else ""
     q = close_loops(mechanism, q)
     warn(f"{mechanism.name!r} starts with open loops: {', '.join(words)}{more}; closed before the first step")

@@ -163,8 +163,8 @@ def test_what_cannot_be_written(tmp_path):
 
 
 ARM = """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="j1" axis="0 1 0"/><geom size="0.1" pos="0.4 0 0"/>
-  <body name="b" pos="0.4 0 0"><joint name="j2" axis="0 1 0"/><geom size="0.05" pos="0.3 0 0"/></body></body></worldbody>
-  <equality><joint name="tied" joint1="j2" joint2="j1" polycoef="0.1 -0.5 0 0 0"/></equality></mujoco>"""
+  <body name="b" pos="0.4 0 0"><joint name="j2" axis="0 1 0"/><geom size="0.05" pos="0.3 0 0"/></body></body>
+  </worldbody><equality><joint name="tied" joint1="j2" joint2="j1" polycoef="0.1 -0.5 0 0 0"/></equality></mujoco>"""
 
 
 def test_equalities_that_do_not_hold_at_home_are_closed_before_the_first_step(tmp_path):
