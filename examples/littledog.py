@@ -21,8 +21,10 @@ import matplotlib.pyplot as plt
 
 KP, KV = 10.0, 0.2
 """Of the servos [N m/rad, N m s/rad]."""
-BODY = optimize.StanceFeedback(position=200.0, velocity=30.0, turn=4.0, spin=0.3, placing=(1.0, 0.0, 0.0))
-"""Of the body; along x, the way across the gaps, feet in the air go where they were to go."""
+BODY = optimize.StanceFeedback(
+    position=200.0, velocity=30.0, turn=4.0, spin=0.3, placing=(1.0, 0.0, 0.0), capture=(0.0, 0.12, 0.0)
+)
+"""Of the body; along x, the way across the gaps, feet in the air go where they were to go, along y where it goes."""
 
 COLORS = dict(zip(TROT, ("C0", "C1", "C2", "C3"), strict=True))
 

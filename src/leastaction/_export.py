@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
 
 
-def control_names(run: Trajectory) -> tuple[str, ...]:
-    """Names of the controls: the actuators, or the degrees of freedom where there are none."""
-    return tuple(a.name for a in run.mechanism.actuators) or run.mechanism.velocity_names
-
-
 def columns(run: Trajectory) -> dict[str, Any]:
     """All columns by name, each of shape (steps + 1,).
 
@@ -32,7 +27,7 @@ def columns(run: Trajectory) -> dict[str, Any]:
     table |= {f"v.{name}": run.v[:, k] for k, name in enumerate(m.velocity_names)}
     if "u" in run.stored:
         first = np.vstack([run.stored["u"][:, 0], np.full((1, m.nu), np.nan)])
-        table |= {f"u.{name}": first[:, k] for k, name in enumerate(control_names(run))}
+        table |= {f"u.{name}": first[:, k] for k, name in enumerate(run.mechanism.control_names)}
     table |= {name: getattr(run, name) for name in ("kinetic_energy", "potential_energy", "energy")}
     table["constraint_violation"] = run.constraint_violation
     table["iterations"] = run.iterations
@@ -71,7 +66,7 @@ def to_xarray(run: Trajectory) -> Any:
     }
     if "u" in run.stored:
         variables["u"] = (("step", "node", "control"), run.stored["u"], {"long_name": "controls at the nodes"})
-        coordinates["control"] = list(control_names(run))
+        coordinates["control"] = list(run.mechanism.control_names)
     return xarray.Dataset(variables, coordinates, _about(run))
 
 

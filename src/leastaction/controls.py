@@ -73,8 +73,7 @@ def control_at(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
 def refuse_names(mechanism: Mechanism, value: Any) -> None:
     """Tell who gives controls by name in which order they are."""
     if isinstance(value, Mapping):
-        order = "actuators" if mechanism.actuators else "velocity_names"
-        told = f"{mechanism.nu} numbers in the order of mechanism.{order}"
+        told = f"{mechanism.nu} numbers in the order of mechanism.control_names"
         raise IntegratorError(f"controls take no names, but {told}; got {shown(value)}")
 
 

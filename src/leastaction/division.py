@@ -17,13 +17,10 @@ import numpy as np
 
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.record import Record
+from leastaction.step_parts import LONGEST as LONGEST
 
 FINEST = 1024
 """Most parts that a step is divided into."""
-
-LONGEST = 1 << 61
-"""How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that was halved and 0 for one
-that was solved, in order of time; 0 for a step that was not halved, -1 where the number would be larger than this."""
 
 
 def joined(first: int, second: int) -> int:
@@ -33,18 +30,6 @@ def joined(first: int, second: int) -> int:
     bits = "".join(f"{half:b}"[1:] if half else "0" for half in (first, second))
     number = int("11" + bits, 2)
     return number if number < LONGEST else -1
-
-
-def lengths_of(divided: int) -> list[float]:
-    """Lengths of the parts of a step, relative to it, that a number as in `LONGEST` tells; it must not be -1."""
-    ahead, lengths = [1.0], []
-    for bit in f"{divided:b}"[1:]:
-        length = ahead.pop()
-        if bit == "1":
-            ahead += [length / 2, length / 2]
-        else:
-            lengths.append(length)
-    return lengths + ahead
 
 
 def halves_of_controls(nodes: Sequence[float]) -> tuple[FloatArray, FloatArray]:
@@ -101,7 +86,7 @@ class HalvingStepper(Stepper):
     # ------------------------------------------------------------------ runs
 
     def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with the Newton iterations of each step and how it was divided, see `LONGEST`."""
+        """As `Stepper.record`, with the Newton iterations of each step and how it was divided, see `step_parts`."""
         extras = {name: np.zeros(steps + 1, np.int64) for name in ("iterations", "divided")}
         return super().record(steps) | extras
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from leastaction.dynamics.legendre import quantities, velocity_of_momentum
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import EnergyWarning
+from leastaction.late_dampers import late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import JointActuator
 from leastaction.mechanism.arguments import FloatArray
@@ -102,13 +104,22 @@ class EnergyWatch:
         if not fast and u is None:
             return
         with np.errstate(all="ignore"):
-            v = velocities_of_run(m, np.asarray(t), q, second) if self.momentum else second
+            v = second
+            if self.momentum:
+                late = None if self._late is None else np.tile(self._late, (len(q), 1))
+                v = velocities_of_run(m, np.asarray(t), q, second, late)
             work = self._work + (np.zeros(len(q)) if u is None else _work(m, u, v, self.dt))
             self._work = float(work[-1])
             if fast:
                 # Prescribed motions: what the last step puts in is known by half.
                 put_in = 2.0 * (work + np.maximum(0.0 if motions is None else motions, 0.0))
                 self._compare(t, q, v, put_in)
+
+    @cached_property
+    def _late(self) -> FloatArray | None:
+        """What momenta hold of dampers, shape (nv,); those of a start hold nothing, and so count as slower."""
+        late = late_dampers(self.integrator, self.mechanism, self.dt)
+        return None if late is None else late.usual
 
     def _compare(self, t: Any, q: FloatArray, v: FloatArray, put_in: FloatArray) -> None:
         m, (q0, second0) = self.mechanism, self._first

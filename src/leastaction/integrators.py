@@ -6,13 +6,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.late_dampers import LateDampers, late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import robot
@@ -142,6 +143,10 @@ class Integrator:
     def __post_init__(self) -> None:
         check_settings(self)
 
+    def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
+        """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
+        return None
+
     def prepare(self, mechanism: Mechanism, dt: float) -> Stepper:
         """A stepper for `mechanism` with steps of `dt` [s]; refuses at once what it cannot run."""
         robot(mechanism)
@@ -194,6 +199,11 @@ class Stepper:
         self.integrator: Any = integrator
         self.mechanism = mechanism
         self.dt = dt
+
+    @cached_property
+    def late(self) -> LateDampers | None:
+        """What its momenta hold of dampers; None: nothing."""
+        return late_dampers(self.integrator, self.mechanism, self.dt)
 
     # ------------------------------------------------------------------ the start of a run
 

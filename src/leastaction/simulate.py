@@ -12,10 +12,10 @@ from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
 from leastaction.controls import check_call, control_at
 from leastaction.default import announce, choose
-from leastaction.dynamics.legendre import Velocities
 from leastaction.errors import IntegratorError
 from leastaction.implausible import warn_of_energy
 from leastaction.integrators import Integrator, Stepper
+from leastaction.late_dampers import RunVelocities
 from leastaction.left_out import warn_of_limits
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
@@ -167,10 +167,9 @@ def _advance_with(
     m = stepper.mechanism
     now = np.zeros((1, len(stepper.control_nodes), m.nu))
     record.u = np.zeros((len(times) - 1, *now.shape[1:]))
-    stride, velocities, long = stepper.stride(record, now), Velocities(m), False
+    stride, velocities, long = stepper.stride(record, now), RunVelocities(stepper, record), False
     for k in range(len(times) - 1):
-        q = record.q[k]
-        v = velocities.at(q, record.second[k]) if stepper.momentum else record.second[k]
+        q, v = record.q[k], velocities.at(k, k > 0)
         u = control_at(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
         commands[k] = u
         if actuation.active:

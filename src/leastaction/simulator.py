@@ -10,10 +10,11 @@ from leastaction.actuation import Actuation, hold_controls
 from leastaction.contact_log import contact_table
 from leastaction.controls import control_at
 from leastaction.default import announce, choose
-from leastaction.dynamics.legendre import Energies, Velocities, momentum_of_velocity
+from leastaction.dynamics.legendre import Energies, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.implausible import EnergyWatch, Once
 from leastaction.integrators import Integrator, is_number
+from leastaction.late_dampers import RunVelocities
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
@@ -82,7 +83,6 @@ class Simulator:
         self._u = self._whole_u[:, :, : mechanism.nu]  # those behind them are pushes
         self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
-        self._velocities = Velocities(mechanism)
         self._energies: Energies | None = None
         self._watch = EnergyWatch(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
@@ -153,6 +153,7 @@ class Simulator:
         rows, own = record.states(), self._record.states() if self._record is not None else {}
         if [(name, x.shape) for name, x in rows.items()] != [(name, x.shape) for name, x in own.items()]:
             self._record, self._stride = record, self._stepper.stride(record, self._whole_u)
+            self._velocities = RunVelocities(self._stepper, record, self.mechanism)
             return
         for name, x in rows.items():
             own[name][:2] = x[:2]
@@ -267,10 +268,7 @@ class Simulator:
     @property
     def v(self) -> FloatArray:
         """Joint velocities [rad/s or m/s], shape (nv,); a copy."""
-        second = self._record.second[self._row]
-        if not self._stepper.momentum:
-            return second.copy()
-        return self._velocities.at(self._record.q[self._row], second)
+        return self._velocities.at(self._row, self._steps > 0).copy()
 
     @v.setter
     def v(self, value: Any) -> None:
@@ -325,10 +323,7 @@ class Simulator:
         u = self._whole_u[0, -1].copy() if self._steps else np.zeros(m.nu)
         known = None
         if "limits" in self._stepper.acts and row > 0 and holds(m, q):
-            before = self._record.second[row - 1]
-            if self._stepper.momentum:
-                before = self._velocities.at(self._record.q[row - 1], before)
-            known = (v - before) / self.dt
+            known = (v - self._velocities.at(row - 1, self._steps > 1)) / self.dt
         return read_state(m, q, v, u, self.contacts if self._steps else np.zeros((0, 9)), known)
 
     @property
@@ -342,7 +337,7 @@ class Simulator:
     def now(self) -> Trajectory:
         """The state as a `Trajectory` of no steps: poses and twists of bodies, energies, momentum, ..."""
         name = "p" if self._stepper.momentum else "v"
-        stored = {name: self._record.second[self._row][None].copy()}
+        stored = {name: self._record.second[self._row][None].copy(), "v": self.v[None]}
         return Trajectory(self.mechanism, self.integrator, self.dt, np.array([self.t]), self.q[None], stored)
 
     @Told

@@ -17,6 +17,7 @@ from leastaction._output import writing
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import FormatError, LeastActionError, MechanismError
+from leastaction.late_dampers import late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
 from leastaction.record import Record
@@ -125,7 +126,9 @@ class Trajectory:
         """Joint velocities [rad/s or m/s], shape (steps + 1, nv); from p where that is stored."""
         if "v" in self.stored:
             return self.stored["v"]
-        return velocities_of_run(self.mechanism, self.t, self.q, self._stored("p"))
+        p, late = self._stored("p"), late_dampers(self.integrator, self.mechanism, self.dt)
+        held = None if late is None else late.of_rows(len(self), self.stored)
+        return velocities_of_run(self.mechanism, self.t, self.q, p, held)
 
     @cached_property
     def p(self) -> FloatArray:

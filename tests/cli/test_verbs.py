@@ -88,6 +88,18 @@ def test_simulate_is_the_library():
     assert told["energy_error"] == np.abs(by_hand.energy - by_hand.energy[0]).max()
 
 
+def test_simulate_with_controls(tmp_path):
+    """Held numbers, and a table: that of an exported run gives the run."""
+    start = ("simulate", "double_pendulum", "--q", "0,0", *QUICK)
+    held = run_json(*start, "--u", "joint2=0.5", "--save", "run.npz")
+    by_hand = la.simulate(la.robots.double_pendulum(), dt=0.01, duration=0.2, controls=[0.0, 0.5])
+    assert list(held["q"].values()) == by_hand.q[-1].tolist() != [0.0, 0.0]
+    run("export", "run.npz", "--csv")
+    assert run_json(*start, "--u", "run.csv")["q"] == held["q"]
+    (tmp_path / "u.csv").write_text("joint2\n" + 20 * "0.5\n")
+    assert run_json(*start, "--u", "u.csv")["q"] == held["q"]
+
+
 def test_simulate_starts_at_home():
     told = run_json("simulate", "free_body", "--q", "home", *QUICK)
     home = next(entry for entry in la.robots.catalogue() if entry.name == "free_body")

@@ -45,6 +45,12 @@ WRONG = {
     "simulate, unknown plot": ("simulate pendulum --plot enrgy", "did you mean 'energy'?"),
     "simulate, unknown format": ("simulate pendulum --plot energy --format gif", "expected one of png, pdf, svg"),
     "simulate, diverges": ("simulate pendulum --v 1e300 -i explicit-euler", "take a smaller dt"),
+    "simulate, too many controls": ("simulate double_pendulum --u 1,2,3", "--u: expected 2 numbers"),
+    "simulate, unknown control": ("simulate double_pendulum --u jiont1=1", "--u: unknown name 'jiont1'; did you mean"),
+    "simulate, missing controls": ("simulate pendulum --u no.csv", "--u: no.csv: there is no such file"),
+    "simulate, controls without names": ("simulate pendulum --u 3.csv", "its first row has to name controls"),
+    "simulate, controls that are words": ("simulate pendulum --u words.csv", "row 2: no number for 'joint1'"),
+    "simulate, controls for other steps": ("simulate pendulum --u short.csv", "expected shape (1,) or (1000, 1)"),
     "compare, typo in a name": ("compare pendulm", "did you mean 'pendulum'?"),
     "compare, typo in an integrator": ("compare pendulum -i galerkin:2,runge-kuta", "did you mean 'runge-kutta'?"),
     "compare, none": ("compare pendulum -i ,", "name at least one"),
@@ -79,6 +85,9 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "broken.urdf").write_text("<robot name='x'><link></robot>")
     (tmp_path / "notes.txt").write_text("hello")
     (tmp_path / "text.npz").write_text("hello")
+    (tmp_path / "3.csv").write_text("3\n3\n")
+    (tmp_path / "words.csv").write_text("joint1\nhello\n")
+    (tmp_path / "short.csv").write_text("joint1\n3\n")
     (tmp_path / "folder.npz").mkdir()
     return tmp_path
 

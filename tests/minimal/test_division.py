@@ -5,10 +5,11 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.division import HalvingStepper, halves_of_controls, joined, lengths_of
+from leastaction.division import HalvingStepper, halves_of_controls, joined
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.jointwise.stepper import VariationalStepper
 from leastaction.minimal.judgement import plausible_share
+from leastaction.step_parts import lengths_of
 from tests.derivatives.checks import assert_relative
 from tests.minimal.helpers import error_norms, method, number
 from tests.minimal.test_momentum import floating_tree, resting_state

@@ -208,6 +208,11 @@ def test_ill_posed_contacts_say_so():
         ("expected pairs", lambda: opt.gaps([1, 2])),
         ("width must be positive", lambda: opt.steps([], width=0)),
         ("relaxations must be", lambda: problem.contact(opt.touch("mass")).finish(v=0).solve(relaxations=[])),
+        ("relaxations must be .*, got 'few'", lambda: problem.solve(relaxations="few")),
+        ("relaxations must be", lambda: problem.solve(relaxations=[1.0, np.nan])),
+        ("time_limit .* got 'long'", lambda: problem.solve(time_limit="long")),
+        ("tolerance: expected a number", lambda: problem.solve(tolerance=None)),
+        ("early must be True or False", lambda: problem.contact(opt.touch("mass"), early="yes")),
     ):
         with pytest.raises(la.ProblemError, match=message):
             call()

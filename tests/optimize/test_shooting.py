@@ -210,3 +210,23 @@ def test_bad_problems_say_so():
     assert not late.success
     assert "too many iterations: the largest violation" in late.reason
     assert "finish" in late.reason
+
+
+def test_what_is_not_finite_is_named():
+    """A value of a cost, and a derivative of a constraint, at the knot or step where it is."""
+
+    def steep(q):
+        return [q[0]], np.array([[np.nan if q[0] > -1e9 else 1.0, 0.0]])
+
+    none = np.zeros((1, 2)), np.zeros((1, 2)), np.zeros((1, 1))
+    root = opt.cost(lambda q, v, u: ([np.nan], *none), name="my root")
+    for problem, words in (
+        (swing_up(4).minimize(root), "the cost 'my root' at step 0 is not finite"),
+        (
+            swing_up(4).subject_to(opt.constraint(steep, -9, 9, name="my slope", at=2)),
+            "the derivative of the constraint 'my slope' at knot 2 is not finite",
+        ),
+    ):
+        shot = opt.ilqr(problem)
+        assert not shot.success
+        assert words in shot.reason

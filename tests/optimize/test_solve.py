@@ -281,6 +281,7 @@ def test_a_cost_that_is_not_a_number():
     assert not solution.success
     assert "my root" in solution.reason
     assert "not finite" in solution.reason
+    assert " 0 iterations" in str(solution)
 
 
 @pytest.mark.parametrize("solver", ["ipopt", "horizon"])
@@ -367,6 +368,15 @@ def ill_posed():
         r"called as f\(q\) at knots",
         lambda: swing_up(5).subject_to(opt.constraint(lambda q, v, u: [0.0], upper=1)),
     )
+    yield (
+        "mine: with kind 'casadi' .* symbols q, v, u of 2, 2, 1 entries.*: 'to_double' not defined",
+        lambda: swing_up(5).minimize(opt.cost(lambda q, v, u: math.sin(q[0]), kind="casadi", name="mine")),
+    )
+    yield (
+        r"mine: with kind 'casadi' .*: Wrong number or type of arguments for overloaded function '_vertcat'.$",
+        lambda: swing_up(5).subject_to(opt.constraint(lambda q: "far", kind="casadi", name="mine")),
+    )
+    yield "no contacts to relax", lambda: swing_up(5).solve(relaxations=[1.0])
     yield "IPOPT refuses one of 'mu_first'", lambda: swing_up(5).solve(options={"mu_first": 1.0})
     yield "nothing to do", lambda: opt.Problem(pole, steps=5, dt=0.1).transcribe()
     yield (

@@ -197,6 +197,8 @@ def ill_posed():
     yield "takes no loops, feet", lambda: hop(integrator=la.ImplicitTrapezoidal()).transcribe()
     yield "cannot be given", lambda: hop().periodic().transcribe()
     yield "there is no 'base.x'", lambda: hop().periodic({"base.x": 1.0})
+    yield "periodic: shift of 'base.slide1': expected a number", lambda: hop().periodic({"base.slide1": "far"})
+    yield r"periodic: shift: expected a number or shape \(5,\)", lambda: hop().periodic([1, 2])
     yield "orientations", lambda: opt.Problem(limb(), steps=3, dt=0.1).periodic(0.1)
 
 

@@ -100,12 +100,20 @@ def test_feet_that_stand_give_the_wrench_that_the_body_lacks():
     stance.forces[:, 1] = 0.0
     off = robot.integrate(stand, np.r_[0.01, -0.02, 0.01, 4e-3, -3e-3, 5e-3, np.zeros(12)])
     corrected = off.copy()
-    moved = [stance.moves(0, part, off, stand) for part in np.linspace(0.0, 0.9, 10)]
+    moved = [stance.moves(0, part, off, stand, np.zeros(6)) for part in np.linspace(0.0, 0.9, 10)]
     assert np.abs(np.diff(moved, axis=0)).max() < 0.05  # it comes and goes smoothly
     corrected[7:] += moved[-1]
     places = [foot_motion(robot, Placement(robot, q), robot.contacts[1])[0] for q in (stand, off, corrected)]
     assert np.linalg.norm(places[2] - places[0]) < 0.35 * np.linalg.norm(places[1] - places[0])
     np.testing.assert_array_equal(np.delete(corrected - off, slice(10, 13)), 0.0)
+    # Where the body is too fast sideways, a foot in the air goes ahead of it, and no other way.
+    stance = Stance(plan, replace(gains, capture=(0.0, 0.1, 0.0)), stance.driven)
+    stance.forces[:, 1] = 0.0
+    fast = [stance.moves(0, part, stand, stand, np.r_[np.zeros(4), -0.2, 0.0]) for part in np.linspace(0.0, 1.0, 50)]
+    caught = np.r_[stand[:7], stand[7:] + fast[-1]]
+    places = [foot_motion(robot, Placement(robot, q), robot.contacts[1])[0] for q in (stand, caught)]
+    np.testing.assert_allclose(places[1] - places[0], [0.0, 0.02 * (1.0 - np.exp(-2.0)), 0.0], atol=1.5e-3)
+    np.testing.assert_array_equal(np.delete(fast[-1], slice(3, 6)), 0.0)
     with pytest.raises(la.ProblemError, match="StanceFeedback: spin"):
         opt.StanceFeedback(1.0, 1.0, 1.0, -1.0)
     with pytest.raises(la.ProblemError, match="no free base"):

@@ -31,6 +31,7 @@ def browser(tmp_path_factory):
 def page(browser):
     """A new tab; the test fails if anything in it complained, or asked for something that it did not get."""
     tab = browser.new_page()
+    tab.set_default_timeout(90_000)  # [ms]: software rendering beside a compiler may take a while
     tab.complaints, tab.requests = [], []
     tab.on("console", lambda m: tab.complaints.append(m.text) if m.type == "error" else None)
     tab.on("pageerror", lambda error: tab.complaints.append(str(error)))

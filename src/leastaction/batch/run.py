@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.errors import IntegratorError, LeastActionError
+from leastaction.late_dampers import late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.trajectory import Trajectory
@@ -84,9 +85,10 @@ class BatchRun:
         out = np.full(self._second.shape, np.nan)
         for k, robot in enumerate(robots):
             rows = np.isfinite(self.q[k]).all(axis=1)
-            out[k, rows] = velocity_of_momentum(
-                robot, self.q[k, rows].astype(float), self._second[k, rows].astype(float)
-            )
+            late = late_dampers(self.integrator, robot, self.dt)
+            held = None if late is None else late.of_rows(len(rows), {})
+            q, p = self.q[k, rows].astype(float), self._second[k, rows].astype(float)
+            out[k, rows] = velocities_of_rows(robot, q, p, None if held is None else held[rows])
         return out
 
     @property

@@ -10,6 +10,7 @@ import typer
 
 from leastaction.cli import _outputs
 from leastaction.cli._app import verb
+from leastaction.cli._controls import Controls, read_controls
 from leastaction.cli._model import (
     Floating,
     Ground,
@@ -69,6 +70,7 @@ Project = Annotated[bool, typer.Option("--project", help="Close loops that the s
     "simulate my_robot.urdf --floating --duration 1 --json",
     "simulate my_robot.urdf --floating --ground --integrator maximal --plot contacts",
     "simulate four_bar --v 1,-1,1 --project --view",
+    "simulate cart_pole --u motor=2.5 --duration 1",
 )
 def simulate(
     model: ModelArgument,
@@ -79,6 +81,7 @@ def simulate(
     duration: Duration = 10.0,
     q: Positions = None,
     v: Velocities = None,
+    u: Controls = None,
     project: Project = False,
     parameters: Parameters = None,
     floating: Floating = False,
@@ -99,6 +102,7 @@ def simulate(
     if ground:
         add_ground(start, project)
     method, why = chosen_integrator(start.robot, integrator, order, options)
+    controls = read_controls(u, start.robot)
     if save is not None:
         check_output(archive_path(save))
     plan = _outputs.plan(plots, folder, plot_format, start.robot.name)
@@ -107,7 +111,8 @@ def simulate(
 
         require("viser", "view")
     with compiling():
-        run, seconds = timed_run(start, method, {"dt": dt, "duration": duration, "project": project}, not as_json)
+        call = {"dt": dt, "duration": duration, "project": project, "controls": controls}
+        run, seconds = timed_run(start, method, call, not as_json)
         summary = summarize(run, seconds)
         files = [run.save(save)] if save is not None else []
         files += _outputs.draw(plan, [run])
@@ -143,8 +148,11 @@ def timed_run(start: Any, method: Any, options: dict[str, Any], progress: bool) 
 
 def _short(options: dict[str, Any]) -> dict[str, Any]:
     """The same with at most one step."""
-    once = options["duration"] > options["dt"] > 0.0
-    return options | ({"duration": options["dt"]} if once else {})
+    if not options["duration"] > options["dt"] > 0.0:
+        return options
+    controls: Any = options.get("controls")
+    one = controls[:1] if getattr(controls, "ndim", 1) == 2 else controls
+    return options | {"duration": options["dt"], "controls": one}
 
 
 def chosen_integrator(robot: Any, name: str | None, order: int | None, options: list[str] | None) -> tuple[Any, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from leastaction._jit import entry
@@ -147,23 +149,38 @@ def momentum_slopes(mechanism: Mechanism, Q: FloatArray, V: FloatArray, W: Float
     return out
 
 
-def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
+def velocity_of_momentum(
+    mechanism: Mechanism, Q: FloatArray, P: FloatArray, late: FloatArray | None = None
+) -> FloatArray:
     """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform.
 
     Where M(q) is singular, as of joints with massless bodies between them whose axes lie in one line, the least of the
     velocities that have this momentum.
+
+    Args:
+        late: what the momenta hold of dampers, see `late_dampers`, shape (nv,); of mechanisms without splines.
     """
     Q, P = _rows(mechanism, Q, P, "p")
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
+    model = _with_late(w, late)
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
-    solve_rows(w.weightless, w.data, Q, P, V, zero)
+    solve_rows(model, w.data, Q, P, V, zero)
     for k in np.flatnonzero(~(np.abs(V) < FAST).all(axis=1)):
         M = np.zeros((mechanism.nv, mechanism.nv))
-        multiply_rows(w.weightless, w.data, np.tile(Q[k], (mechanism.nv, 1)), np.eye(mechanism.nv), M, zero)
+        multiply_rows(model, w.data, np.tile(Q[k], (mechanism.nv, 1)), np.eye(mechanism.nv), M, zero)
         V[k] = np.linalg.pinv(0.5 * (M + M.T), rcond=SINGULAR, hermitian=True) @ P[k]
     return V
+
+
+def _with_late(w: Workspace, late: FloatArray | None) -> tuple[Any, ...]:
+    """`Workspace.weightless` whose drives have as much more inertia as momenta hold of dampers, shape (nv,)."""
+    nodes, dofs, gravity = w.weightless
+    if late is not None:
+        dofs = dofs.copy()
+        dofs.armature += late
+    return nodes, dofs, gravity
 
 
 def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -192,14 +209,19 @@ class Quantities:
 
 
 class Velocities:
-    """v = M(q)^-1 p at one state after another, for who asks again and again; not for two threads at once."""
+    """v = M(q)^-1 p at one state after another, for who asks again and again; not for two threads at once.
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism = mechanism
+    Args:
+        mechanism: the robot.
+        late: see `velocity_of_momentum`.
+    """
+
+    def __init__(self, mechanism: Mechanism, late: FloatArray | None = None) -> None:
+        self.mechanism, self._late = mechanism, late
         w, n = Workspace(mechanism), mechanism.nv
         self._q, self._p, self._v = np.zeros((1, mechanism.nq)), np.zeros((1, n)), np.zeros((1, n))
         arguments = (self._q, self._p, self._v, np.zeros(n))
-        self._walk = Walk(Bound(solve_rows, w.weightless, w.data), lambda row: arguments)
+        self._walk = Walk(Bound(solve_rows, _with_late(w, late), w.data), lambda row: arguments)
         self._plain = not has_splines(mechanism)
 
     def at(self, q: FloatArray, p: FloatArray) -> FloatArray:
@@ -210,7 +232,7 @@ class Velocities:
             v = self._v[0].copy()
             if v.dot(v) < FAST:
                 return v
-        return velocity_of_momentum(self.mechanism, q[None], p[None])[0]
+        return velocity_of_momentum(self.mechanism, q[None], p[None], self._late)[0]
 
 
 class Momenta:

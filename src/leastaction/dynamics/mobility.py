@@ -15,6 +15,10 @@ HOLDS = 2.0
 dampers do acts at each end of a step; where that is far more than the joint's momentum, the joint would swing back and
 forth from step to step, hardly less each time, and contacts would kick it on. What is beyond acts at the start."""
 
+STIFF = 1.0
+"""Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
+step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
+
 LEAST = 1e-9
 """Inertia of massless joints relative to the largest."""
 
@@ -24,3 +28,9 @@ def mobility_at_home(mechanism: Mechanism) -> FloatArray:
     M = mass_matrix(mechanism, mechanism.home())
     M[np.diag_indices_from(M)] += LEAST * M.diagonal().max(initial=0.0)
     return np.asarray(np.linalg.inv(M).diagonal(), float)
+
+
+def stiff_springs(mechanism: Mechanism, mobility: FloatArray, dt: float) -> FloatArray:
+    """Stiffness of the joints' own springs that steps of dt [s] are too long for, shape (nv,)."""
+    own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in mechanism.joints)])
+    return np.where(own * mobility * dt**2 > STIFF, own, 0.0)

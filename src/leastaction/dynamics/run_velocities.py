@@ -16,7 +16,9 @@ WEAK = 0.01
 beside what each has alone."""
 
 
-def velocities_of_run(mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: FloatArray) -> FloatArray:
+def velocities_of_run(
+    mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: FloatArray, late: FloatArray | None = None
+) -> FloatArray:
     """v = M(q)^-1 p at the rows of a run, shape (rows, nv).
 
     Where the axes of joints with massless links between come close to one line, hardly anything resists motions of
@@ -27,8 +29,9 @@ def velocities_of_run(mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: Flo
     Args:
         t: times [s], shape (rows,).
         Q, P: positions and momenta, shapes (rows, nq) and (rows, nv).
+        late: what the momenta hold of dampers, see `late_dampers`, shape (rows, nv); None: nothing.
     """
-    V = velocity_of_momentum(mechanism, Q, P)
+    V = velocities_of_rows(mechanism, Q, P, late)
     if len(t) < 2 or all(body.inertia.mass > 0.0 for body in mechanism.bodies):
         return V
     step = float(np.diff(t).min())
@@ -42,3 +45,15 @@ def velocities_of_run(mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: Flo
         weak = directions[:, shares < WEAK]
         V[k] -= (weak @ (weak.T @ (size * (V[k] - rate)))) / size
     return V
+
+
+def velocities_of_rows(mechanism: Mechanism, Q: FloatArray, P: FloatArray, late: FloatArray | None) -> FloatArray:
+    """(M(q) + late)^-1 p row by row, shape (rows, nv); late: shape (rows, nv), or None for nothing."""
+    if late is None or not late.any():
+        return velocity_of_momentum(mechanism, Q, P)
+    kinds, which = np.unique(late, axis=0, return_inverse=True)
+    out = np.zeros(P.shape)
+    for k, own in enumerate(kinds):
+        rows = which.ravel() == k
+        out[rows] = velocity_of_momentum(mechanism, Q[rows], P[rows], own)
+    return out

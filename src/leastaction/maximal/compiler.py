@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.mobility import HOLDS, mobility_at_home
+from leastaction.dynamics.mobility import HOLDS, mobility_at_home, stiff_springs
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, resisting, together
@@ -51,10 +51,6 @@ SINGULAR = 1e-9
 
 NO_ROOM = 1e-9
 """Joints whose limits are closer to each other [rad or m] are locked."""
-
-STIFF = 1.0
-"""Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
-step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
 
 LEAST = 1e-9
 """What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
@@ -224,10 +220,9 @@ class _Compiler:
 
     def _stiff_springs(self) -> FloatArray:
         """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
-        own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in self.m.joints)])
-        if not own.any():
-            return own
-        return np.where(own * self._mobility * self.dt**2 > STIFF, own, 0.0)
+        if not any(any(joint.stiffness) for joint in self.m.joints):
+            return np.zeros(self.m.nv)
+        return stiff_springs(self.m, self._mobility, self.dt)
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []

@@ -9,7 +9,10 @@ from typing import Any, ClassVar
 from leastaction.contact.cones import DIRECTIONS
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
+from leastaction.late_dampers import LateDampers
+from leastaction.maximal.composition import composition
 from leastaction.maximal.stepper import MaximalStepper
+from leastaction.mechanism import Mechanism
 
 WORK = 200
 """Newton iterations that a step may take in all its parts, relative to `max_iterations`."""
@@ -67,6 +70,10 @@ class Maximal(Integrator):
             raise IntegratorError(
                 f"Maximal: smoothing must be a finite energy [J], not negative, got {self.smoothing!r}"
             )
+
+    def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
+        """See `Integrator.late_dampers`."""
+        return None if self.order == 1 else LateDampers(mechanism, dt, True, float(composition(self.order)[-1]))
 
     @property
     def directions(self) -> int:

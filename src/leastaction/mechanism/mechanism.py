@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
-from leastaction.mechanism.actuators import Actuator, Servo
+from leastaction.mechanism.actuators import Actuator
 from leastaction.mechanism.body import Body
 from leastaction.mechanism.contact_pairs import ContactPair
 from leastaction.mechanism.elements import (
@@ -27,11 +27,11 @@ from leastaction.mechanism.elements import (
 )
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.graph import WORLD, spanning_tree
-from leastaction.mechanism.joints import SPLINES, Joint, Motion
+from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
-from leastaction.mechanism.tendons import Tendon, has_range
+from leastaction.mechanism.tendons import Tendon
 
 if TYPE_CHECKING:
     from leastaction.mechanism.builder import MechanismBuilder
@@ -168,6 +168,11 @@ class Mechanism:
         return tuple(name for joint in self.joints for name in joint.velocity_names())
 
     @cached_property
+    def control_names(self) -> tuple[str, ...]:
+        """Names of the entries of u: the actuators, or the degrees of freedom where there are none, nu of them."""
+        return tuple(actuator.name for actuator in self.actuators) or self.velocity_names
+
+    @cached_property
     def nq(self) -> int:
         """Number of position coordinates of the tree."""
         return sum(joint.nq for joint in self.joints)
@@ -185,26 +190,9 @@ class Mechanism:
     @cached_property
     def special_parts(self) -> dict[str, str]:
         """Parts that only some integrators can run: what they are, and the name of the first of each."""
-        found = {
-            "spline joint": [j.name for j in self.joints if any(p.motion in SPLINES for p in j.primitives)],
-            "penalty contact": [p.name for p in self.penalties],
-            "limit spring of joint": [j.name for j in self.joints if any(j.limit_stiffness)],
-            "isotropic spring": [s.name for s in self.springs if s.isotropic],
-            "cable without clipping": [c.name for c in self.cables if not c.clip],
-            "prescribed motion": list(self.prescribed),
-            "moving surface": [s.name or s.kind for s in self._all_shapes if any(s.surface_velocity or ())],
-            "tendon of joints": [t.name for t in self.tendons if t.joints and t.acts],
-            "limit of tendon": [t.name for t in self.tendons if t.is_limited and t.limit_stiffness],
-            "rigid limit of tendon": [t.name for t in self.tendons if t.is_limited and not t.limit_stiffness],
-            "force range of servo": [a.name for a in self.actuators if isinstance(a, Servo) and has_range(a)],
-            "force range of tendon": [t.name for t in self.tendons if t.force_limits is not None],
-            "muscle": [a.name for a in self.actuators if isinstance(a, Muscle)],
-        }
-        return {what: names[0] for what, names in found.items() if names}
+        from leastaction.mechanism.special_parts import special_parts
 
-    @property
-    def _all_shapes(self) -> tuple[Shape, ...]:
-        return (*self.ground, *(shape for body in self.bodies for shape in body.shapes))
+        return special_parts(self)
 
     @cached_property
     def driven_joints(self) -> tuple[Joint, ...]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
+from leastaction.late_dampers import LateDampers
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.bodywise.constrained_stepper import bodywise_stepper
 from leastaction.minimal.jointwise.stepper import variational_stepper
@@ -139,3 +140,7 @@ class Grounded(Integrator):
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
     handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})
+
+    def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
+        """See `Integrator.late_dampers`."""
+        return LateDampers(mechanism, dt, False)

@@ -24,9 +24,8 @@ def picture(solution: Solution, *, size: tuple[float, float] = (7.0, 6.0)) -> An
         for k, name in enumerate(names):
             ax.plot(run.t, values[:, k], label=name)
         ax.set_ylabel(label)
-    names = [a.name for a in m.actuators] or list(m.velocity_names)
     nodes = np.asarray(run.stored["nodes"])
-    for k, name in enumerate(names):
+    for k, name in enumerate(m.control_names):
         if len(nodes) == 1:
             axes[2].stairs(solution.u[:, 0, k], run.t, baseline=None, label=name)
         else:

@@ -213,6 +213,8 @@ class Problem(Standing):
         from leastaction.optimize.held.relaxation import solve_relaxed
         from leastaction.optimize.solving import solve
 
+        if not self.touches and "relaxations" in options:
+            raise ProblemError("relaxations: the problem has no contacts to relax; tell them by Problem.contact")
         return (solve_relaxed if self.touches else solve)(self, **options)
 
     # ------------------------------------------------------------------ for transcriptions
@@ -233,8 +235,7 @@ class Problem(Standing):
     @property
     def control_names(self) -> tuple[str, ...]:
         """Names of the actuators, or of the degrees of freedom where there are none."""
-        m = self.mechanism
-        return tuple(a.name for a in m.actuators) if m.actuators else tuple(m.velocity_names)
+        return self.mechanism.control_names
 
     @property
     def has_body_forces(self) -> bool:

@@ -102,8 +102,8 @@ def servo_track(
         k = min(max(int(t / run.dt + 1e-9), 0), run.steps - 1)
         part = min(t / run.dt - k, 1.0)
         planned = m.integrate(run.q[k], part * run.dt * speeds[k])
-        lacks = m.difference(q, planned)
-        return targets(t, feet.torques(k, part, q, lacks[:6], (speeds[k] - v)[:6])) + feet.moves(k, part, q, planned)
+        lacks, slow = m.difference(q, planned)[:6], (speeds[k] - v)[:6]
+        return targets(t, feet.torques(k, part, q, lacks, slow)) + feet.moves(k, part, q, planned, slow)
 
     drive: dict[str, Any] = {"controls": targets} if feet is None else {"controller": with_stance}
     step = run.dt if dt is None else float(dt)

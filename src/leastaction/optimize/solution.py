@@ -215,7 +215,7 @@ class Solution:
         how = "solved" if self.success else f"not solved: {self.reason}"
         return (
             f"{self.mechanism.name}: {how}; cost {self.cost:.6g}, violation {self.violation:.1e}, "
-            f"{len(self.iterations) - 1} iterations, {self.seconds:.2f} s"
+            f"{max(len(self.iterations) - 1, 0)} iterations, {self.seconds:.2f} s"
         )
 
 

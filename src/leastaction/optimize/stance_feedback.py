@@ -3,7 +3,9 @@
 What the body lacks, a wrench by its deviation from the plan, is shared out among the feet that stand by the plan, by
 least squares; the joints of their legs push with the transpose of the feet's Jacobians. Forces stay within what a foot
 can give: it presses, and its friction is bounded. Feet in the air go where the plan has them in the world, not on the
-body: else a body that is off by a centimetre puts them down as far from where they are to stand.
+body: else a body that is off by a centimetre puts them down as far from where they are to stand. Where they need not
+stand at their planned places, they go where a body that is faster than planned is about to be (the capture point of
+Pratt et al. 2006).
 """
 
 from __future__ import annotations
@@ -51,6 +53,9 @@ class StanceFeedback:
         placing: share of what a foot in the air lacks of its planned place in the world that its joints make up for,
             one number or those along x, y and z. Where only x matters, as at gaps across the way, y and z are better
             left to the body: feet beneath a body that is off keep it upright.
+        capture: how far ahead feet in the air go of a body that is faster than planned, beside its surplus of velocity
+            [s], one number or those along x, y and z. A body on legs of height h stops above a foot that is ahead by
+            sqrt(h / g).
     """
 
     position: float
@@ -60,12 +65,13 @@ class StanceFeedback:
     least: float = 1.0
     most: float = np.inf
     placing: float | tuple[float, float, float] = 0.0
+    capture: float | tuple[float, float, float] = 0.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "placing":
-                arguments.numbers(value, [(), (3,)], "StanceFeedback: placing")
+            if field.name in ("placing", "capture"):
+                arguments.numbers(value, [(), (3,)], f"StanceFeedback: {field.name}")
             elif field.name != "most" or value != np.inf:
                 arguments.number(value, f"StanceFeedback: {field.name}", least=0.0)
 
@@ -104,7 +110,7 @@ class Stance:
         """Planned forces on the feet [N], in step k of the solution of which the share `part` is over."""
         return (1.0 - part) * self.forces[k] + part * self.forces[k + 1]
 
-    def moves(self, k: int, part: float, q: FloatArray, planned: FloatArray) -> FloatArray:
+    def moves(self, k: int, part: float, q: FloatArray, planned: FloatArray, slow: FloatArray) -> FloatArray:
         """What is added to the targets of the motors so that feet in the air come to their places, shape (driven,).
 
         It comes and goes within `FADE`: a target that jumps when a foot lifts off or lands would kick the body.
@@ -113,27 +119,29 @@ class Stance:
             k: step of the solution; part: share of it that is over.
             q: joint positions.
             planned: those of the plan.
+            slow: what velocities of the body lack of the plan's, see `torques`.
         """
         now = (k + part) * self.dt
         share = 1.0 - math.exp(-max(now - self.last, 0.0) / FADE)
-        self.last, self.moved = now, self.moved + share * (self._wanted(k, part, q, planned) - self.moved)
+        self.last, self.moved = now, self.moved + share * (self._wanted(k, part, q, planned, slow) - self.moved)
         return self.moved
 
-    def _wanted(self, k: int, part: float, q: FloatArray, planned: FloatArray) -> FloatArray:
+    def _wanted(self, k: int, part: float, q: FloatArray, planned: FloatArray, slow: FloatArray) -> FloatArray:
         """`moves` at once."""
         out, f = np.zeros(len(self.driven)), self.feedback
         swings = np.flatnonzero(self.pressed(k, part) <= f.least)
-        if not np.any(f.placing) or not len(swings):
+        if not (np.any(f.placing) or np.any(f.capture)) or not len(swings):
             return out
         mixed = planned.copy()
         mixed[:7] = q[:7]  # the body where it is, the joints where they are to be
         here, wanted = Placement(self.mechanism, mixed), Placement(self.mechanism, planned)
+        ahead = np.multiply(f.capture, -here.pose(self.base)[:3, :3] @ slow[3:])
         for i in swings:
             place, J = foot_motion(self.mechanism, here, self.feet[i])
             J = J[:, self.driven]
             lacks = foot_motion(self.mechanism, wanted, self.feet[i])[0] - place
             damping = STIFF * float((J * J).sum(axis=0).max(initial=0.0)) * np.eye(3)
-            out += J.T @ np.linalg.solve(J @ J.T + damping, np.multiply(f.placing, lacks))
+            out += J.T @ np.linalg.solve(J @ J.T + damping, np.multiply(f.placing, lacks) + ahead)
         return np.clip(out, -REACH, REACH)
 
     def torques(self, k: int, part: float, q: FloatArray, lacks: FloatArray, slow: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction import step_parts
 from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -42,14 +43,7 @@ def lengths_of(divided: int) -> list[float]:
     """Lengths of the parts of a step, relative to it, that a number as in `division.LONGEST` tells."""
     if divided < 0:
         raise IntegratorError("Maximal: a step was divided so finely that it has no derivative; take a smaller dt")
-    ahead, lengths = [1.0], []
-    for bit in f"{divided:b}"[1:]:
-        length = ahead.pop()
-        if bit == "1":
-            ahead += [length / 2, length / 2]
-        else:
-            lengths.append(length)
-    return lengths + ahead
+    return step_parts.lengths_of(divided)
 
 
 class Parts:

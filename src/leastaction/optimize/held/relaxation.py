@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import real_array, shown
+from leastaction.optimize import arguments
 
 if TYPE_CHECKING:
     from leastaction.optimize.problem import Problem
@@ -65,9 +67,13 @@ def solve_relaxed(
     if relaxations is None:
         weight = problem.mechanism.total_mass * (float(np.linalg.norm(problem.mechanism.gravity)) or 1.0)
         relaxations = [*(x for x in weight * np.array(SHARES) if x > 50.0 * LAST), LAST]
-    steps = [float(x) for x in relaxations]
-    if not steps or min(steps) <= 0.0:
-        raise ProblemError(f"relaxations must be positive numbers, got {relaxations!r}")
+    given = real_array(relaxations)
+    if given is None or given.ndim != 1 or not given.size or not np.isfinite(given).all() or given.min() <= 0.0:
+        raise ProblemError(f"relaxations must be positive numbers, got {shown(relaxations)}")
+    steps = given.tolist()
+    arguments.number(tolerance, "tolerance", above=0.0)
+    if time_limit is not None:
+        arguments.number(time_limit, "time_limit [s]", above=0.0)
     began, log, found = time.perf_counter(), [], warm_start
     good: Solution | None = None
     reached = math.inf  # relaxation of the last solve that succeeded

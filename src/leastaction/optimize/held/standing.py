@@ -13,6 +13,7 @@ from leastaction.errors import LeastActionError, ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.closure import ROLL
+from leastaction.optimize import arguments
 from leastaction.optimize.held.contact import ContactReaction, Touch, contact_reaction, touches
 from leastaction.optimize.held.cuts import AtRest
 from leastaction.optimize.held.feet import Foot, Phase, stretches
@@ -78,7 +79,7 @@ class Standing:
         """
         self.touches = touches(self.mechanism, points)
         self.terrain = ground if isinstance(ground, Terrain) else flat(ground)
-        self.early = bool(early)
+        self.early = arguments.flag(early, "contact: early")
         return self
 
     def periodic(self, shift: Any = 0.0) -> Self:
@@ -93,14 +94,9 @@ class Standing:
             for name, value in shift.items():
                 if name not in m.coordinate_names:
                     raise ProblemError(f"periodic: there is no {name!r}{suggestion(str(name), m.coordinate_names)}")
-                out[m.coordinate_names.index(name)] = value
+                out[m.coordinate_names.index(name)] = arguments.numbers(value, [()], f"periodic: shift of {name!r}")
         else:
-            try:
-                out = np.array(np.broadcast_to(np.asarray(shift, float), (m.nq,)))
-            except (TypeError, ValueError):
-                raise ProblemError(f"periodic: shift must be {m.nq} numbers, got {shift!r}") from None
-        if not np.isfinite(out).all():
-            raise ProblemError(f"periodic: shift must be finite, got {shift!r}")
+            out[:] = arguments.numbers(shift, [(), (m.nq,)], "periodic: shift")
         for group in m.coordinate_groups:
             if group.nv > 1:
                 first = group.iq + (3 if group.nv == 6 else 0)

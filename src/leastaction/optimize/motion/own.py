@@ -46,7 +46,7 @@ class OwnAtKnots(Function):
         self.rows: OwnRows | None = None
         self.compared = False  # with differences
         if self.kind == "casadi":
-            self.rows = CasadiRows(self.f, self.arguments, self.sizes)
+            self.rows = CasadiRows(self.name, self.f, self.arguments, self.sizes)
         elif self.kind == "jax":
             self.rows = JaxRows(self.f, self.sizes)
         neutral = {"q": mechanism.neutral(), "v": np.zeros(mechanism.nv), "u": np.zeros(mechanism.nu)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._extras import require
+from leastaction.errors import ProblemError
 
 FloatArray = NDArray[np.float64]
 
@@ -33,11 +35,17 @@ class OwnRows(Protocol):
 class CasadiRows:
     """`OwnRows` of a function of CasADi's symbols: mapped over the rows, it writes into arrays of NumPy."""
 
-    def __init__(self, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
+    def __init__(self, owner: str, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
         self.ca = ca = require("casadi", "optimize")
         self.f, self.sizes = f, list(sizes)
         self.symbols = [ca.MX.sym(name, n) for name, n in zip(names, sizes, strict=True)]
-        value = ca.densify(ca.vec(ca.vertcat(f(*self.symbols))))
+        try:
+            value = ca.densify(ca.vec(ca.vertcat(f(*self.symbols))))
+        except (RuntimeError, NotImplementedError) as error:  # of CasADi; what else the function raises comes through
+            raise ProblemError(
+                f"{owner}: with kind 'casadi' the function is called with CasADi's symbols {', '.join(names)} of "
+                f"{', '.join(map(str, sizes))} entries, and must give an expression in them: {told(error)}"
+            ) from error
         self.size = value.numel()
         slopes = [ca.densify(ca.jacobian(value, symbol)) for symbol in self.symbols]
         self._value = ca.Function("own", self.symbols, [value])
@@ -87,6 +95,12 @@ class CasadiRows:
         if rows and self.size:
             self._call(self._second, [bar, np.concatenate(given, axis=1)], [H, g])
         return H, g
+
+
+def told(error: Exception) -> str:
+    """An error of CasADi without the place in its source that it begins with, and the prototypes that it ends with."""
+    text = re.sub(r"^\S*\.cpp:\d+: ", "", str(error).strip())
+    return " ".join(text.partition("Possible prototypes")[0].split())
 
 
 class JaxRows:

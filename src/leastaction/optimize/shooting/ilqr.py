@@ -35,6 +35,8 @@ HEAVIEST = 1e10
 """Weight of violations beyond which a search gives up."""
 LOOSE = 1e-3
 """Tolerance of searches whose constraints are still violated, by the violation."""
+INVALID = "Invalid_Number_Detected"
+"""How a search ends where a cost, a constraint or a derivative is not finite."""
 CLOSED = 1e-9
 """Gaps [rad, m or momentum] that count as none."""
 FAR = 4.0
@@ -294,6 +296,8 @@ class _Search:
         """Searches with growing weights of the constraints, until these hold."""
         began, status = time.perf_counter(), "Maximum_Iterations_Exceeded"
         before = worst = self._note()
+        if self.stages.not_finite(self.states):
+            return self._shot(INVALID, worst, allowed, time.perf_counter() - began)
         for _ in range(most):
             if time.perf_counter() - began > limit:
                 status = "Maximum_WallTime_Exceeded"
@@ -325,8 +329,13 @@ class _Search:
         return worst
 
     def _shot(self, status: str, worst: float, allowed: float, seconds: float) -> Shot:
-        s, problem, reason = self.states, self.problem, REASONS.get(status, status)
-        if worst > allowed:
+        s, problem = self.states, self.problem
+        wrong = "" if status == "Solve_Succeeded" else self.stages.not_finite(s)
+        status = INVALID if wrong else status
+        reason = REASONS.get(status, status)
+        if wrong:
+            reason += f": {wrong} is not finite"
+        elif worst > allowed:
             reason += f": the largest violation, {worst:.2e}, is that of "
             reason += "steps from state to state" if self.gaps.any() else self.stages.violation(s)[1]
         u = s.u[:, None]

@@ -161,6 +161,19 @@ class Stages:
                 where = f"{term.function.name!r} at knot {term.at[int(np.argmax(v.max(axis=1)))]}"
         return worst, where
 
+    def not_finite(self, s: States) -> str:
+        """The first cost or constraint with a value or a derivative that is not finite, in words; "" if there is none."""
+        for term in (*self.costs, *self.constraints):
+            found = term.function.evaluate(self._place(term, s), True)
+            slopes = [J for J in (found.q, found.v, found.x, found.u, found.dt) if J is not None]
+            for what, values in (("", found.value), *(("derivative of the ", J) for J in slopes)):
+                wrong = ~np.isfinite(values.reshape(len(term.at), -1)).all(axis=1)
+                if wrong.any():
+                    kind = "constraint" if term.weights is None else "cost"
+                    where = f"{term.function.where[:-1]} {term.at[int(np.argmax(wrong))]}"
+                    return f"the {what}{kind} {term.function.name!r} at {where}"
+        return ""
+
     def press(self, s: States, weight: float) -> None:
         """Take the forces of the constraints at these states as multipliers, and a new weight."""
         for term in self.constraints:

@@ -1,0 +1,19 @@
+"""How a step was halved, as runs tell it, and how long its parts are."""
+
+from __future__ import annotations
+
+LONGEST = 1 << 61
+"""How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that was halved and 0 for one
+that was solved, in order of time; 0 for a step that was not halved, -1 where the number would be larger than this."""
+
+
+def lengths_of(divided: int) -> list[float]:
+    """Lengths of the parts of a step, relative to it, that a number as in `LONGEST` tells; it must not be -1."""
+    ahead, lengths = [1.0], []
+    for bit in f"{divided:b}"[1:]:
+        length = ahead.pop()
+        if bit == "1":
+            ahead += [length / 2, length / 2]
+        else:
+            lengths.append(length)
+    return lengths + ahead
