@@ -111,8 +111,8 @@ def test_a_plate_that_spins_fast_bounces_without_gain():
 
 @pytest.mark.parametrize("stiffness", [1e4, 1e5])
 def test_stiff_springs_gain_nothing_at_a_bounce(stiffness):
-    """Two balls on a spring that turns by 2.2 or 7.1 rad in a step: undivided, the impulse that turns the lower ball and
-    the spring's inertia in such a step around made 1.2 and 2.0 J of 0.9."""
+    """Two balls on a spring that turns by 2.2 or 7.1 rad in a step: undivided, the impulse that turns the lower ball
+    and the spring's inertia in such a step around made 1.2 and 2.0 J of 0.9."""
     b = MechanismBuilder("springs")
     b.body("lower", mass=0.1, shapes=Sphere(0.05, restitution=0.8))
     b.free("lower")
@@ -120,5 +120,5 @@ def test_stiff_springs_gain_nothing_at_a_bounce(stiffness):
     b.prismatic("spring", "lower", "upper", position=(0, 0, 0.3), stiffness=stiffness)
     b.add_shape("world", Plane())
     run = la.simulate(b.build(), [0, 0, 0.3, 1, 0, 0, 0, 0], dt=0.005, steps=100, integrator=la.Maximal())
-    assert run.q[-1, 2] > 0.05 and len(run.stored["contacts"])
+    assert run.contact_force("lower", "world")[:, 2].max() > 1.0
     assert (run.energy - run.energy[0]).max() < 1e-3 * run.kinetic_energy.max()
