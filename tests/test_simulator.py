@@ -100,7 +100,7 @@ def test_the_robot_starts_at_home_and_wrong_input_changes_nothing():
     for wrong in ([1.0], [np.nan, 0.0], "a", np.ones((2, 2))):
         with pytest.raises(la.IntegratorError, match="expected 2 finite numbers"):
             sim.step(wrong)
-    with pytest.raises(la.IntegratorError, match=r"controls take no names, but 2 numbers .*mechanism\.velocity_names"):
+    with pytest.raises(la.IntegratorError, match=r"controls take no names, but 2 numbers .*mechanism\.control_names"):
         sim.step({"joint1": 0.1})
     with pytest.raises(la.IntegratorError, match="controls take no names"):
         la.simulate(robot, controls={"joint1": 0.1}, steps=1, integrator=la.Galerkin(order=2))

@@ -122,7 +122,7 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
     q0 = within_limits(stepper, q0)
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
-    elif mechanism.prescribed and not mechanism.is_tree:
+    elif (mechanism.prescribed or q is None) and not mechanism.is_tree:
         q0 = closed_start(mechanism, q0)
     if stepper.motions is not None and p is None and not mechanism.is_tree:
         v = closing_velocity(mechanism, q0, initial_velocities(mechanism, v))

@@ -233,7 +233,7 @@ def test_tendons_through_sites_become_cables(tmp_path, springlength, rest, pulls
         (mjcf(BODY.format(""), '<actuator><muscle name="m" joint="j"/></actuator>'), "muscles.*: m"),
         (
             mjcf(BODY.format(""), '<actuator><damper name="m" joint="j" kv="1" ctrlrange="0 1"/></actuator>'),
-            "special actuators: m; all actuators, .* control for each degree of freedom: nu = 1",
+            "actuators whose gain .*: m; all actuators, .* control for each degree of freedom: nu = 1",
         ),
         (
             mjcf('<geom name="h" size="1"/>' + BODY.format(""), "<contact>" + PAIR + "</contact>"),

@@ -160,3 +160,18 @@ def test_what_cannot_be_written(tmp_path):
     assert len(set(shapes["a"])) == len(shapes["a"]) == 2
     assert [(pair.first, pair.second, *pair.shapes) for pair in back.contact_pairs] == [("a", "b", "", "")]
     assert {pair.friction for pair in back.contact_pairs} == {0.5}
+
+
+ARM = """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="j1" axis="0 1 0"/><geom size="0.1" pos="0.4 0 0"/>
+  <body name="b" pos="0.4 0 0"><joint name="j2" axis="0 1 0"/><geom size="0.05" pos="0.3 0 0"/></body></body>
+  </worldbody><equality><joint name="tied" joint1="j2" joint2="j1" polycoef="0.1 -0.5 0 0 0"/></equality></mujoco>"""
+
+
+def test_equalities_that_do_not_hold_at_home_are_closed_before_the_first_step(tmp_path):
+    robot = read(tmp_path, ARM)
+    with pytest.warns(la.LeastActionWarning, match=r"open loops: 'tied' \(by 0\.1\); closed"):
+        run = la.simulate(robot, dt=0.005, steps=20, integrator=la.Maximal())
+    assert np.abs(run.q[:, 1] - (0.1 - 0.5 * run.q[:, 0])).max() < 1e-9
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-3 * run.kinetic_energy.max()
+    with pytest.raises(la.MechanismError, match="open by"):  # a start that somebody chose is a mistake
+        la.simulate(robot, [0.0, 0.0], dt=0.005, steps=20, integrator=la.Maximal())

@@ -174,5 +174,5 @@ def test_what_is_left_out_is_named(tmp_path):
     path = '<site site="w"/><geom geom="ball" sidesite="sc"/><site site="sb"/>'
     motor = '<actuator><general name="m" gaintype="affine" gainprm="1 2 3" joint="j1"/></actuator>'
     text = mjcf(BODIES, f'<tendon><spatial name="round">{path}</spatial></tendon>{motor}')
-    with pytest.warns(UserWarning, match="side site on another body: round; special actuators: m"):
+    with pytest.warns(UserWarning, match="side site on another body: round; actuators whose gain .*: m"):
         la.load(write(tmp_path, text, "round.xml"))

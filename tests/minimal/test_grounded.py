@@ -252,3 +252,14 @@ def test_impulses_of_random_problems_settle(seed):
             np.testing.assert_allclose(lam[o + 1 : o + 3], -mu * lam[o] * w[o + 1 : o + 3] / slip, atol=1e-4)
     assert min(lam[9], w[9]) > -1e-7
     assert abs(lam[10]) <= 0.2 + 1e-9
+
+
+def test_a_robot_that_cannot_move_stands_still():
+    """All of it is fixed to the world, as the root link of a URDF file without joints is."""
+    builder = la.MechanismBuilder("post")
+    builder.body("post", mass=1.0, inertia=0.1, shapes=Box(size=(0.1, 0.1, 1.0)))
+    builder.fixed("foot", "world", "post")
+    builder.add_shape("world", Plane(pose=(0.0, 0.0, -2.0)))
+    run = la.simulate(builder.build(), dt=0.01, steps=3, integrator=la.Grounded())
+    assert run.q.shape == (4, 0)
+    assert (run.energy == run.energy[0]).all()

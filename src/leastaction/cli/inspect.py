@@ -116,5 +116,5 @@ def _remarks(robot: Any) -> list[str]:
 
         gap = float(violation(robot, robot.home()[None])[0])
         if gap > 1e-9:
-            remarks.append(f"loops are open by {gap:.2g} m or rad at its home; simulate with --project closes them")
+            remarks.append(f"loops are open by {gap:.2g} m or rad at its home; runs from there close them")
     return remarks

@@ -200,11 +200,9 @@ class Elements:
     def _actuator(self, k: int, names: Names) -> None:
         m = self.m
         given = m.actuator(k).name or f"actuator{k}"
-        special = getattr(m, "actuator_ctrlnum", np.ones(k + 1))[k] != 1 or m.actuator_dyntype[k] > Dynamics.MUSCLE
         muscle = m.actuator_gaintype[k] == Gain.MUSCLE and self._is_muscle(k)
-        linear = m.actuator_gaintype[k] == Gain.FIXED and m.actuator_biastype[k] <= Bias.AFFINE
-        if special or not (muscle or linear):
-            self.notes.add("special actuators", given)
+        if special := self._special(k, muscle):
+            self.notes.add(special, given)
             return
         if self._has("actuator", k, "armature", "damping", "dampingpoly"):
             self.notes.add("armature and damping of actuators", given)
@@ -253,6 +251,16 @@ class Elements:
         self.builder.add(
             Servo(name, target, gear, low, high, activation, kp=kp, kv=kv, gain=own, rest=rest, force_limits=force)
         )
+
+    def _special(self, k: int, muscle: bool) -> str:
+        """What of an actuator that is a muscle, or not, nobody knows here, in words; "" where all is known."""
+        m = self.m
+        if getattr(m, "actuator_ctrlnum", np.ones(k + 1))[k] != 1:
+            return "actuators with several controls"
+        if m.actuator_dyntype[k] > Dynamics.MUSCLE:
+            return "actuators whose activation (dyntype) is neither filter, integrator nor muscle"
+        linear = m.actuator_gaintype[k] == Gain.FIXED and m.actuator_biastype[k] <= Bias.AFFINE
+        return "" if muscle or linear else "actuators whose gain depends on the state or is a plugin's or a user's"
 
     def _is_muscle(self, k: int) -> bool:
         """Whether an actuator with the gain of a muscle has its passive force, too, or none."""

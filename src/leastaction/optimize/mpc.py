@@ -208,8 +208,7 @@ class MPC:
         return self.program.motion(self._z).u[0, 0].copy()
 
     def _note(self, ip: Interior) -> None:
-        violation = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0))
-        self._log.append(Iteration(len(self._log), ip.f / ip.cost_scale, violation))
+        self._log.append(Iteration(len(self._log), ip.f / ip.cost_scale, ip.violation()))
 
     def _plan(self, seconds: float) -> Solution:
         return make_solution(

@@ -248,7 +248,7 @@ class GroundStepper(Stepper):
     def _reach(self) -> FloatArray:
         """Of each body, see `reach_of_bodies`."""
         tree = self.mechanism.tree
-        reach = reach_of_bodies(self.table.shapes, len(tree.nodes))
+        reach = np.append(reach_of_bodies(self.table.shapes, len(tree.nodes)), 0.0)  # what is fixed is the world's, -1
         return np.array([reach[tree.frames[name][0]] for name in self.mechanism.body_names])
 
     def forget_contacts(self) -> None:

@@ -162,7 +162,7 @@ class Stages:
         return worst, where
 
     def not_finite(self, s: States) -> str:
-        """The first cost or constraint with a value or a derivative that is not finite, in words; "" if there is none."""
+        """The first cost or constraint that is not finite, or has a derivative that is not; "" where there is none."""
         for term in (*self.costs, *self.constraints):
             found = term.function.evaluate(self._place(term, s), True)
             slopes = [J for J in (found.q, found.v, found.x, found.u, found.dt) if J is not None]

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from leastaction.optimize.solvers import bounds
-from leastaction.optimize.solvers.interior import ACCEPTABLE, ACCEPTED, Interior
-from leastaction.optimize.solvers.restoration import restore
+from leastaction.optimize.solvers.interior import ACCEPTABLE, ACCEPTED, Fall, Interior
+from leastaction.optimize.solvers.restoration import THOROUGH, restore
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
 GAMMA_THETA, GAMMA_PHI, GAMMA_ALPHA = 1e-5, 1e-8, 0.05
@@ -28,6 +28,9 @@ SOFT = 0.9999
 """What errors must fall by where the filter is passed over."""
 ASTRAY = 1e5
 """Shifts of the Hessian beyond tell of multipliers that went astray."""
+CREEPING, NEAR = 40, (1e-3, 0.03)
+"""Iterations without less violation after which a search creeps, and the violations below which it is near enough, by
+themselves and beside the first one."""
 STANDSTILL = 10.0 * np.finfo(float).eps
 """Relative steps below are none."""
 
@@ -43,6 +46,7 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
     """
     mu_last = ip.tolerance / 10.0 if mu_least is None else mu_least
     acceptable, stood = 0, 0
+    near = max(NEAR[0], NEAR[1] * ip.violation())
     ip.left = max_iterations
     while True:
         status = ip.limit()
@@ -54,6 +58,11 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
             return "Solved_To_Acceptable_Level"
         if status:
             return status
+        if _creeps(ip, near):
+            status = _turn_back(ip)
+            if status:
+                return status
+            continue
         _lower_barrier(ip, mu_last)
         prepared = prepare(ip)
         if prepared is None:
@@ -86,6 +95,26 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
             return "Invalid_Number_Detected"
         if not moved:
             ip.y = ip.least_squares_multipliers()
+
+
+def _creeps(ip: Interior, near: float) -> bool:
+    """Whether many iterations far from the constraints came no nearer to them: often there is no way to them at all."""
+    if ip.violation() <= near:
+        ip.ahead = Fall()
+        return False
+    return ip.ahead.note(ip) > CREEPING
+
+
+def _turn_back(ip: Interior) -> str:
+    """Leave the cost, and go all the way to the constraints; gives a status if there is no way."""
+    ip.ahead = Fall()
+    status = restore(ip, THOROUGH)
+    if not status:
+        ip.slopes()
+        if not (np.isfinite(ip.gradient).all() and np.isfinite(ip.system.jacobian).all()):
+            return "Invalid_Number_Detected"
+        ip.y = ip.least_squares_multipliers()
+    return status
 
 
 def prepare(ip: Interior) -> bool | None:

@@ -53,6 +53,25 @@ FIRST_SHIFT, LEAST_SHIFT, LARGEST_SHIFT = 1e-4, 1e-20, 1e40
 """Multiples of the identity that are added to a Hessian of the wrong inertia (Algorithm IC)."""
 
 
+LESS = (0.9, 0.5)
+"""Shares to which the largest violation, or the sum of the squares of all, must fall to count as less."""
+
+
+class Fall:
+    """How the violation falls: the least so far, (largest, sum of squares), and how often it has not become less."""
+
+    def __init__(self) -> None:
+        self.least, self.since = (math.inf, math.inf), 0
+
+    def note(self, ip: Interior) -> int:
+        """Look at the violation of an iterate; gives how many there were since it last became less."""
+        now = ip.violation(), bounds.dot(ip.rows, ip.rows)
+        if any(x <= share * least for x, share, least in zip(now, LESS, self.least, strict=True)):
+            self.least, self.since = (min(now[0], self.least[0]), min(now[1], self.least[1])), 0
+        self.since += 1
+        return self.since
+
+
 class Interior:
     """One program and where the search on it is.
 
@@ -64,8 +83,7 @@ class Interior:
         shift, shifted: last shift of a Hessian of the wrong inertia, and whether the one that is factored is shifted.
         easy: whether the last step was `WHOLE`.
         left: number of iterations left.
-        least, steps_back: least violation, and sum of squares of violations, of the last steps back to the constraints
-            that made them less, and how many steps back there were since.
+        ahead, back: how the violation falls over all iterations, and over steps back to the constraints alone.
         deadline: time at which the search must end, as `time.perf_counter` counts it.
         watch: called at each iterate.
     """
@@ -88,7 +106,7 @@ class Interior:
         self.mu, self.shift, self.shifted, self.easy = 0.1, 0.0, False, False
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
-        self.least, self.steps_back = (math.inf, math.inf), 0
+        self.ahead, self.back = Fall(), Fall()
         self._straight = np.zeros((2, size))
         self._seen: tuple[FloatArray, FloatArray] | None = None
         self._slopes_at: FloatArray | None = None
@@ -245,6 +263,10 @@ class Interior:
         return y if usable else np.zeros(self.m)
 
     # ------------------------------------------------------------------ measures
+
+    def violation(self) -> float:
+        """The largest one of the constraints, unscaled."""
+        return float(np.abs(self.rows / self.row_scale).max(initial=0.0))
 
     def distances(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """From the lower and from the upper bounds; infinite where there are none."""

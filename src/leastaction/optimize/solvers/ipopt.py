@@ -12,6 +12,10 @@ from leastaction.optimize.solvers.solver import Asked, Solver
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
+STALLED, FAR, LESS = 150, 1e-3, 0.9
+"""Iterations, restoration included, within which a violation beyond `FAR` must fall to that share: else IPOPT would go
+on to its last one without a way to the constraints."""
+
 
 def _settings(asked: Asked, exact: bool, warm: bool) -> dict[str, Any]:
     out: dict[str, Any] = {
@@ -45,6 +49,17 @@ class Ipopt(Solver):
         self.ca = require("casadi", "optimize")
         super().__init__(program, hessian, log)
         self.error: BaseException | None = None
+        self.least, self.since = np.inf, 0
+
+    def stalls(self) -> bool:
+        """Whether many iterations lessened the largest violation by next to nothing."""
+        violation = self.iterations[-1].violation
+        if violation <= FAR:
+            self.least, self.since = np.inf, 0
+        elif violation <= LESS * self.least:
+            self.least, self.since = violation, 0
+        self.since += 1
+        return self.since > STALLED
 
     def solve(self, z: FloatArray, multipliers: Any, asked: Asked) -> tuple[FloatArray, Any, str]:
         """See `Solver.solve`."""
@@ -75,6 +90,7 @@ class Ipopt(Solver):
                 raise
             why = str(error).strip().splitlines()[-1].split(".cpp:")[-1].partition(": ")[2]
             raise ProblemError(f"options: IPOPT refuses one of {', '.join(map(repr, asked.options))}: {why}") from None
+        self.least, self.since = np.inf, 0
         start = {"x0": z, "lbx": program.lower, "ubx": program.upper, "lbg": program.c_lower, "ubg": program.c_upper}
         if multipliers is not None:
             start |= {"lam_x0": multipliers[0], "lam_g0": multipliers[1]}
@@ -87,6 +103,8 @@ class Ipopt(Solver):
             out, status, self.stopped = None, "User_Requested_Stop", True
         elif self.error is not None:
             raise self.error
+        elif status == "User_Requested_Stop":  # asked for by `stalls`
+            status = "Restoration_Failed"
         if out is None:
             return z if self.best is None else self.best[2], (np.zeros(n), np.zeros(m)), status
         found = np.array(out["x"]).ravel()
@@ -189,7 +207,7 @@ def _watch_class(ca: Any) -> Any:
             x, f, g = (np.array(arg[self.names.index(name)]).ravel() for name in ("x", "f", "g"))
             try:
                 self.run.note(float(f[0]), x, g)
-                return [int(self.run.error is not None)]
+                return [int(self.run.error is not None or self.run.stalls())]
             except BaseException as error:
                 self.run.error = self.run.error or error
                 return [1]

@@ -12,11 +12,12 @@ import math
 import numpy as np
 
 from leastaction.optimize.solvers import bounds
-from leastaction.optimize.solvers.interior import Interior
+from leastaction.optimize.solvers.interior import Fall, Interior
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
-ENOUGH = 0.9
-"""Share of the violation at which the way back may end."""
+ENOUGH, THOROUGH = 0.9, 0.1
+"""Shares of the violation at which the way back may end, in general and where the search only creeps towards the
+constraints: then it is to find out whether there is a way."""
 DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-4, 1e-10, 1e8
 """Of Levenberg and Marquardt."""
 SHARE = 1e-2
@@ -25,25 +26,31 @@ LEAST_MU = 1e-9
 """Barrier parameter at which it is decided whether there is a way."""
 STANDSTILL = 1e-13
 """Relative steps below are none."""
-STALLED, LESS = 80, (0.9, 0.5)
-"""Steps of the way back, in all, within which the largest violation must fall to that share, or their squares to the
-other: else there is no way."""
+STALLED, LOST = 80, 30
+"""Steps back of the whole search within which the violation must become less (`interior.LESS`), and steps of a way back
+that is thorough: else there is no way."""
 REST = 1e-8
 """Gradient of the squared violation, beside the violation, at which the search has come to rest."""
 
 
-def restore(ip: Interior) -> str:
-    """Move x to where the violation is less and the filter agrees; gives a status if there is no such place."""
-    status = _descend(ip)
-    kept = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0)) <= max(1e-6, 1e2 * ip.tolerance)
+def restore(ip: Interior, enough: float = ENOUGH) -> str:
+    """Move x to where the violation is less and the filter agrees; gives a status if there is no such place.
+
+    Args:
+        ip: where the search is.
+        enough: share of the violation.
+    """
+    status = _descend(ip, enough)
+    kept = ip.violation() <= max(1e-6, 1e2 * ip.tolerance)
     return "Search_Direction_Becomes_Too_Small" if status == "Infeasible_Problem_Detected" and kept else status
 
 
-def _descend(ip: Interior) -> str:
+def _descend(ip: Interior, enough: float) -> str:
     """See `restore`."""
     begin = float(np.abs(ip.rows).sum())
     if begin <= 1e-2 * ip.tolerance:
         return "Search_Direction_Becomes_Too_Small"
+    way, most = (ip.back, STALLED) if enough > THOROUGH else (Fall(), LOST)
     damping, mu = DAMPING, min(ip.mu, SHARE * float(np.abs(ip.rows).max(initial=0.0)) ** 2)
     while True:
         resting = _at_rest(ip, mu)
@@ -68,26 +75,17 @@ def _descend(ip: Interior) -> str:
             mu *= 0.1
         _take(ip, x, f, rows, mu)
         theta = float(np.abs(rows).sum())
-        if theta <= ENOUGH * begin and not ip.refuses(theta, ip.barrier(f, x)):
+        if theta <= enough * begin and not ip.refuses(theta, ip.barrier(f, x)):
             return ""
         if theta <= 1e-2 * ip.tolerance:
             ip.new_filter()
             return ""
-        if _stalls(ip):
+        if way.note(ip) > most:
             return "Restoration_Failed"
         status = ip.limit()
         if status:
             return status
         ip.slopes()
-
-
-def _stalls(ip: Interior) -> bool:
-    """Whether many steps back lessened the violation by next to nothing: some constraints contradict each other."""
-    worst, squares = float(np.abs(ip.rows / ip.row_scale).max(initial=0.0)), bounds.dot(ip.rows, ip.rows)
-    if worst <= LESS[0] * ip.least[0] or squares <= LESS[1] * ip.least[1]:
-        ip.least, ip.steps_back = (min(worst, ip.least[0]), min(squares, ip.least[1])), 0
-    ip.steps_back += 1
-    return ip.steps_back > STALLED
 
 
 def _at_rest(ip: Interior, mu: float) -> bool:
