@@ -42,7 +42,9 @@ def control_table(stepper: Stepper, controls: Any, steps: int) -> FloatArray:
         return np.broadcast_to(values, shape)
     if values.shape == (steps, nu):
         return np.broadcast_to(values[:, None, :], shape)
-    raise IntegratorError(f"controls: expected shape ({nu},) or ({steps}, {nu}), got {values.shape}")
+    raise IntegratorError(
+        f"controls: expected shape ({nu},) or ({steps}, {nu}), a row for each step, got {values.shape}"
+    )
 
 
 def check_call(function: Any, what: str, arguments: tuple[str, ...]) -> None:

@@ -119,6 +119,8 @@ class Integrator:
     stepper_class: ClassVar[Any] = None
     handles: ClassVar[frozenset[str]] = frozenset()
     """The kinds of `Mechanism.special_parts` that it can run."""
+    instead: ClassVar[str] = "BDF"
+    """Who runs special parts that it does not: one with the same contacts, if it has contacts."""
     older: ClassVar[Mapping[str, Any]] = {}
     """Values of options for runs in files that are older than these options, where they are not the defaults."""
 
@@ -155,7 +157,8 @@ class Integrator:
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__
-                other = "Maximal" if what in ("prescribed motion", "moving surface") else "BDF"
+                other = "Maximal" if what in ("prescribed motion", "moving surface") else self.instead
+                other = "BDF" if what == "spline joint" else other
                 raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.{other}")
         return self.stepper_class(self, mechanism, float(dt))
 

@@ -165,7 +165,8 @@ def test_springs_know_how_often_joints_have_turned_round():
 
 
 def test_lanes_refuse_what_they_do_not_know():
-    for robot, message in ((wheel(), "force range of servo"), (arm(), "Grounded cannot run the")):
+    wanted = (wheel(), r"force range of servo .*; use leastaction\.Maximal"), (arm(), "Grounded cannot run the")
+    for robot, message in wanted:
         with pytest.raises(IntegratorError, match=message):
             la.simulate(robot, dt=0.01, steps=1, integrator=la.Grounded(), progress=False)
     b = la.robots.pendulum(links=2).edit()

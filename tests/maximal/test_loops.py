@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.mechanism import Box, Plane, Pose
 from tests.maximal.helpers import method
 from tests.minimal.test_loop_joints import geared, held_rod, reaction
 from tests.minimal.test_loops import (
@@ -138,3 +139,39 @@ def test_the_multiplier_of_a_gear_is_its_torque():
     assert_close(run.q, np.tile([x, np.pi / 2 + x], (6, 1)), 1e-10)
     torque = 9.81 * 0.18 * np.sin(np.pi / 2 + x)
     assert_close(run.stored["multipliers"][:, -1], np.full(6, torque), 1e-7)
+
+
+def test_loop_that_lies_on_the_ground_does_not_move():
+    """What a loop holds against contacts is no motion: at rest v, J v and the kinetic energy are zero.
+
+    While it collapses, velocities keep the loop closed, and derivatives of momenta are those of differences.
+    """
+    b = la.MechanismBuilder("pantograph")
+    b.body("base", mass=2.0, shapes=Box((0.4, 0.2, 0.1)))
+    b.free("base")
+    for side, name in ((-1, "left"), (1, "right")):
+        b.body(name, mass=0.3, com=(0, 0, -0.1), inertia=1e-3)
+        b.revolute(f"hip {name}", "base", name, axis="y", position=(0.15 * side, 0, -0.05))
+    b.body("foot", mass=0.3, shapes=Box((0.4, 0.1, 0.04), friction=0.6))
+    b.revolute("ankle", "left", "foot", axis="y", position=(0, 0, -0.2), child_pose=Pose((0.15, 0, 0)))
+    b.revolute("close", "foot", "right", axis="y", position=(0.15, 0, 0), child_pose=Pose((0, 0, 0.2)))
+    b.add_shape("world", Plane())
+    robot = b.build()
+    q = robot.home()
+    q[2] = 0.271
+    options = {"dt": 0.005, "integrator": la.Maximal()}
+    run = la.simulate(
+        robot, q, {"hip left": 1.0, "ankle": -1.0, "hip right": 1.0}, duration=1.0, project=True, **options
+    )
+    assert abs(run.q[-1] - run.q[-2]).max() < 1e-9
+    assert abs(run.v[-1]).max() < 1e-5
+    assert run.kinetic_energy[-1] < 1e-9
+    rates = [np.abs(la.dynamics.loop_jacobian(robot, q)[1] @ v).max() for q, v in zip(run.q, run.v, strict=True)]
+    assert max(rates) < 1e-8
+
+    k, h = 20, 1e-3  # falls to one side, the foot on the ground
+    B = la.linearize(robot, la.Maximal(), run.q[k], run.p[k], dt=0.005)[1][robot.nv :, 7]
+    push = np.zeros(robot.nu)
+    push[7] = h
+    p = [la.simulate(robot, run.q[k], p=run.p[k], steps=1, controls=u, **options).p[-1] for u in (push, -push)]
+    assert abs((p[0] - p[1]) / (2 * h) - B).max() < 1e-6 * abs(B).max()

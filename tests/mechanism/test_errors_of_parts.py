@@ -26,6 +26,7 @@ from leastaction.mechanism import (
 
 nan, inf = float("nan"), float("inf")
 TETRAHEDRON = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+LEAF = [[0.1, 0.3, 0.2], [1.3, 0.4, 0.7], [0.2, 1.7, 0.5]]  # a triangle, away from the origin
 
 
 def builder():
@@ -55,6 +56,12 @@ def builder():
         ({"density": nan, "shapes": Sphere(1.0)}, "body 'c': density: expected a finite number"),
         ({"density": -1.0, "shapes": Sphere(1.0)}, "body 'c': density: must be positive"),
         ({"mass": 1.0, "shapes": Plane()}, "body 'c': a plane has no volume"),
+        ({"mass": 1.0, "shapes": Mesh(LEAF, [[0, 1, 2]])}, "body 'c': mesh '': encloses no volume"),
+        ({"density": 1.0, "shapes": Mesh(LEAF, [[0, 1, 2]])}, "body 'c': mesh '': encloses no volume"),
+        (
+            {"mass": 1.0, "shapes": Mesh(TETRAHEDRON, [[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]])},
+            "body 'c': mesh '': encloses no volume, or its faces point inwards",
+        ),
         ({"mass": -1.0, "shapes": Sphere(1.0)}, "body 'c'"),
         ({"mass": 1.0, "shapes": 3}, "body 'c': shapes must be one Shape or several"),
         ({"mass": 1.0, "shapes": [Sphere(1.0), "ball"]}, "body 'c': shapes must be one Shape or several"),

@@ -117,9 +117,9 @@ def test_faces_may_be_given_and_must_point_outwards():
     same = Mesh(hull.vertices, hull.faces)
     assert same.volume() == pytest.approx(1.0)
     inside_out = Mesh(hull.vertices, hull.faces[:, ::-1])
-    assert inside_out.volume() == pytest.approx(-1.0)
-    with pytest.raises(MechanismError, match="encloses no volume, or its faces point inwards"):
-        inside_out.inertia(mass=1.0)
+    for ask in (inside_out.volume, lambda: inside_out.inertia(mass=1.0)):
+        with pytest.raises(MechanismError, match="encloses no volume, or its faces point inwards"):
+            ask()
 
 
 def test_shapes_that_hold_arrays_compare_by_content():

@@ -74,6 +74,12 @@ def test_wrong_weights():
             opt.tvlqr(solution, **weights)
     with pytest.raises(la.ProblemError, match="collocation"):
         opt.tvlqr(swing_up(8, integrator=la.ImplicitTrapezoidal()).solve())
+    with pytest.raises(la.ProblemError, match="tvlqr needs a Solution, got 3"):
+        opt.tvlqr(3)
+    with pytest.raises(la.ProblemError, match="servo_forces needs a Trajectory, got 3"):
+        opt.servo_forces(3)
+    with pytest.raises(la.ProblemError, match="solve_relaxed needs a Problem, got 3"):
+        opt.solve_relaxed(3)
 
 
 def test_feet_that_stand_give_the_wrench_that_the_body_lacks():

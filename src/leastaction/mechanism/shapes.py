@@ -115,6 +115,10 @@ class Shape:
         return self._solid(m).moved(self.pose)
 
 
+FLAT = 1e-12
+"""Volume of a mesh, relative to the cube of its extent, that is none."""
+
+
 @dataclass(frozen=True)
 class Sphere(Shape):
     """A ball of `radius` [m] about the origin of its frame."""
@@ -292,14 +296,18 @@ class Mesh(_ByContent, Shape):
         object.__setattr__(self, "faces", faces)
 
     def volume(self) -> float:
-        """Enclosed volume [m^3] (divergence theorem over the faces)."""
-        return float(_tetrahedra(self.vertices, self.faces)[0].sum())
+        """Enclosed volume [m^3] (divergence theorem over the faces); `MechanismError` if there is none."""
+        corners = np.asarray(self.vertices)
+        volume = float(_tetrahedra(corners - corners[0], self.faces)[0].sum())  # faces in one plane then have none
+        if volume <= FLAT * float(np.ptp(self.vertices, axis=0).max(initial=0.0)) ** 3:
+            raise MechanismError(
+                f"mesh {self.name!r}: encloses no volume, or its faces point inwards, so it cannot give a body its mass"
+            )
+        return volume
 
     def _solid(self, mass: float) -> Inertia:
+        volume = self.volume()
         volumes, corners = _tetrahedra(self.vertices, self.faces)
-        volume = volumes.sum()
-        if volume <= 0.0:
-            raise MechanismError(f"mesh {self.name!r}: encloses no volume, or its faces point inwards")
         com = (volumes[:, None] * corners.sum(axis=1) / 4.0).sum(axis=0) / volume
         # Second moments of a tetrahedron with one corner at the origin: V/20 (sum_i x_i x_i' + s s'), s = sum x_i.
         sums = corners.sum(axis=1)

@@ -140,6 +140,7 @@ class Grounded(Integrator):
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
     handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})
+    instead: ClassVar[str] = "Maximal"
 
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
         """See `Integrator.late_dampers`."""

@@ -19,6 +19,7 @@ from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 from leastaction.optimize.held.footholds import held, replay
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def tvlqr(solution: Solution, *, position: Any = 100.0, velocity: Any = 1.0, eff
         velocity: weights of deviations of velocities, one number or (nv,).
         effort: weights of changes of the controls, one positive number or (nu,).
     """
+    if not hasattr(solution, "mechanism") or not hasattr(solution, "trajectory"):
+        raise ProblemError(f"tvlqr needs a Solution, got {shown(solution)}")
     m, run = solution.mechanism, solution.trajectory
     n, nu, N = m.nv, m.nu, run.steps
     wq, wv = (_weights(x, n, name, 0.0) for x, name in ((position, "position"), (velocity, "velocity")))

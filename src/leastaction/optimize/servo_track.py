@@ -121,6 +121,8 @@ def servo_track(
 
 def servo_forces(run: Trajectory) -> FloatArray:
     """What the servos of a run exerted in the middles of its steps [N m or N], shape (steps, nu)."""
+    if not hasattr(run, "mechanism") or not hasattr(run, "stored"):
+        raise ProblemError(f"servo_forces needs a Trajectory, got {shown(run)}")
     m = run.mechanism
     servos = [a for a in m.actuators if isinstance(a, Servo)]
     if len(servos) != m.nu:

@@ -10,7 +10,7 @@ import numpy as np
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.pressed_map import pressed_map
 from leastaction.maximal.derivatives.replay import Parts
-from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_goals, share_of
+from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_joints, share_of
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
 
@@ -45,7 +45,7 @@ class OneStep:
         if self.after is not None:
             self.last = parts.poses(end, last)
             P = P + self.share * self.after.push
-            self.last.hold(P, holds_goals(parts.stepper, self.share))
+            self.last.hold(P, holds_joints(parts.stepper, self.share))
         self.pressed = pressed_map(self.last, self.after, self.share, P)
         self.q, self.p = end.q, self.last.p if self.pressed is None else self.pressed.p
 

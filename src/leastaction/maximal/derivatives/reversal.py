@@ -91,7 +91,7 @@ class Sweep:
         """
         share = 0.0 if after is None or not bp.any() else share_of(self.parts.stepper, after)
         P = P if after is None or share == 0.0 else P + share * after.push
-        pose.hold(P, holds_goals(self.parts.stepper, share), bend=bp.any())
+        pose.hold(P, holds_joints(self.parts.stepper, share), bend=bp.any())
         pressed = pressed_map(pose, after, share, P) if bp.any() else None
         if pressed is not None:
             bars, within = self.read_pressed(pressed, bq, bp)
@@ -251,9 +251,9 @@ def guessed(parts: Parts) -> FloatArray:
     return np.where(np.arange(6) < 3, ~parts.fast, True).astype(float)
 
 
-def holds_goals(stepper: Any, share: float) -> bool:
-    """Whether p, with a share of the cones' impulses, is that of momenta which prescribed motions hold once more."""
-    return share > 0.0 and len(stepper.model.goals) > 0
+def holds_joints(stepper: Any, share: float) -> bool:
+    """Whether p, with a share of the cones' impulses, is that of momenta which loops and goals hold once more."""
+    return share > 0.0 and stepper.loops
 
 
 def share_of(stepper: Any, after: StepMap) -> float:

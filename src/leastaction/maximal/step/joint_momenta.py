@@ -12,7 +12,7 @@ from leastaction.maximal.step.pressed import (
     presses_at_end,
     renew_wrenches,
 )
-from leastaction.maximal.step.projection import hold_goals
+from leastaction.maximal.step.projection import hold_joints
 
 
 @routine(allocates=False)
@@ -36,8 +36,8 @@ def read_contact_momenta(model, settings, data, contact, p, share, dt):
     """Joint momenta at the start of a solved step of order 2, with a share of the cones' impulses.
 
     With half of them, these are the mean of the momenta before and after all impulses at that time, as `read_momenta`
-    gives them without cones; a body at rest on the ground then has no momentum. Prescribed motions and
-    the joints between hold against cones. Where forces press, what cones hold is found by itself (`pressed`).
+    gives them without cones; a body at rest on the ground then has no momentum. Closed loops, prescribed motions
+    and the joints between hold against cones. Where forces press, what cones hold is found by itself (`pressed`).
 
     Args:
         share: of the impulses.
@@ -53,8 +53,8 @@ def read_contact_momenta(model, settings, data, contact, p, share, dt):
         limit_stiffness(model.bodies, settings, data, contact, share == 0.0, dt)
         hold_pressed(model, settings, data, contact, share)
     swap_momenta(data.bodies, data.T)
-    if model.goals.shape[0] > 0 and share > 0.0 and not pressed:
-        hold_goals(model, data, loops)
+    if share > 0.0 and contact.now[0].count > 0 and not pressed:
+        hold_joints(model, data, loops)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     swap_momenta(data.bodies, data.T)
 

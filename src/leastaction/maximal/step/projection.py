@@ -72,8 +72,8 @@ def project_momenta(model, data, multipliers, dt, loops):
 
 
 @routine(allocates=False)
-def hold_goals(model, data, loops):
-    """Take from the momenta what prescribed motions and joints hold; see `project_momenta`."""
+def hold_joints(model, data, loops):
+    """Take from the momenta what closed loops, prescribed motions and joints hold; see `project_momenta`."""
     if loops is None:
         return
     if solve_projection(model, data) >= 0:

@@ -64,6 +64,8 @@ def solve_relaxed(
     from leastaction.optimize.solution import allowed
     from leastaction.optimize.solving import solve
 
+    if not hasattr(problem, "relaxation"):
+        raise ProblemError(f"solve_relaxed needs a Problem, got {shown(problem)}")
     if relaxations is None:
         weight = problem.mechanism.total_mass * (float(np.linalg.norm(problem.mechanism.gravity)) or 1.0)
         relaxations = [*(x for x in weight * np.array(SHARES) if x > 50.0 * LAST), LAST]
