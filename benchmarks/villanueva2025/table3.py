@@ -19,7 +19,9 @@ PAPER = {50: (18, 2.0953e-3, 10, 2.3348e-5), 100: (17, 1.0375e-3, 12, 2.8470e-6)
 NOTES = """IPOPT with the same cost, first guesses and tolerances for all, 5 s from rest to rest with the least \
 effort. Error: the mean over the steps of the integral of |x' - f(x, u)| along cubic splines through the knots (Eqs. \
 75 to 77). The paper tells neither its arm nor its postures (ours: `optimize.examples.arm`), so absolute errors \
-cannot be compared."""
+cannot be compared; for a twentieth of our turn they are below the paper's at every N (`trajectory_optimization`). At \
+N = 10 they tell of splines more than of methods: our motion itself, found with 300 steps of order 6 and read at 11 \
+knots, has an error of 0.035."""
 
 
 def run(progress, quick=False) -> Report:
