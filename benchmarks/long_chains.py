@@ -1,5 +1,7 @@
 """Long chains: pendulums of 1 to 512 links from random starts, in time that grows linearly."""
 
+import math
+
 import numpy as np
 
 import leastaction as la
@@ -11,12 +13,16 @@ LENGTHS, FEW = tuple(2**k for k in range(10)), (8, 64, 128, 512)
 ORDERS = (2, 4, 6)
 RULES = ("bodies", "joints")
 DT, STEPS, ANGLE, SEED = 0.005, 200, 0.1, 0
+SEEN, FINE = 20, 16
+"""Every how many steps one is compared with the motion, and into how many that is divided for it."""
 
 NOTES = f"""Pendulums of 1 m rods from rest, each link turned by up to ±{ANGLE} rad against the one before, {STEPS} \
 steps of {DT} s, each until the next update would be below 1e-12 rad. CPU time, best of several runs of all steps, the \
 lengths in turns; the rule on joint coordinates with the recursive solver. Longer chains move less \
-smoothly, and the table says how much: the mean over the steps of the largest fourth difference of joint angles. What \
-an iteration costs, and what the number of iterations adds, the columns tell apart."""
+smoothly, and the table says how much: the mean over the steps of the largest fourth difference of joint angles; and \
+how far a step ends from the motion that its start leads to, the same mean over every {SEEN}th step (the motion: \
+{FINE} steps of bodies, order 4). That far Newton's method has to go from the best guess that knows the motion alone. \
+What an iteration costs, and what the number of iterations adds, the columns tell apart."""
 
 
 def method(rule, order):
@@ -25,7 +31,7 @@ def method(rule, order):
 
 
 def timed(robots, rule, order, repeats):
-    """{links: (steps done, iterations, seconds per step, per iteration, roughness [rad])}."""
+    """{links: (steps done, iterations, seconds per step, per iteration, roughness, way off the motion [rad])}."""
     rollouts = {
         n: Rollout(robot, method(rule, order), near_neutral(robot, ANGLE, SEED), np.zeros(n), DT, STEPS)
         for n, robot in robots.items()
@@ -37,7 +43,8 @@ def timed(robots, rule, order, repeats):
             best[n] = min(best[n], rollout.seconds(repeats=1))
     its = {n: rollout.record["iterations"][1 : done[n] + 1] for n, rollout in rollouts.items()}
     rough = {n: roughness(rollout.record["q"][: done[n] + 1]) for n, rollout in rollouts.items()}
-    return {n: (done[n], its[n], best[n], best[n] / its[n].mean(), rough[n]) for n in rollouts}
+    off = {n: off_the_motion(robots[n], rollout.record, done[n]) for n, rollout in rollouts.items()}
+    return {n: (done[n], its[n], best[n], best[n] / its[n].mean(), rough[n], off[n]) for n in rollouts}
 
 
 def roughness(q):
@@ -45,11 +52,22 @@ def roughness(q):
     return float(np.abs(np.diff(q, 4, axis=0)).max(axis=1).mean())
 
 
+def off_the_motion(robot, record, done):
+    """Mean over some steps of the largest angle between where a step ends and the motion leads to [rad]."""
+    fine = Rollout(robot, method("bodies", 4), robot.neutral(), np.zeros(robot.nv), DT / FINE, FINE)
+    away = []
+    for k in range(SEEN // 2, done, SEEN):
+        fine.record["q"][0], fine.record["p"][0] = record["q"][k], record["p"][k]
+        if fine.run() == FINE:
+            away.append(np.abs(record["q"][k + 1] - fine.record["q"][FINE]).max())
+    return float(np.mean(away)) if away else math.nan
+
+
 def run(progress, quick=False) -> Report:
     """Run all lengths and orders."""
     lengths, orders, repeats = (FEW, ORDERS[:2], 1) if quick else (LENGTHS, ORDERS, 3)
     columns = ["rule", "links", "order", "steps", "mean its", "worst its", "[µs/step]", "[µs/iteration]"]
-    columns += ["4th difference [rad]"]
+    columns += ["4th difference [rad]", "off the motion [rad]"]
     sheet = Sheet("Pendulums", columns)
     ways = ["64 to 512, per step", "per iteration", "128 to 512, per step", "per iteration"]
     growth = Sheet("Time of 512 links over that of fewer, divided by the ratio of links", ["rule", "order", *ways])
@@ -60,9 +78,9 @@ def run(progress, quick=False) -> Report:
         for order in orders:
             progress.next(f"{rule}, order {order}")
             found = times[rule, order] = timed(robots, rule, order, repeats)
-            for n, (done, its, step, iteration, rough) in found.items():
-                row = [rule, n, order, done, float(its.mean()), int(its.max()), 1e6 * step, 1e6 * iteration, rough]
-                sheet.rows.append(row)
+            for n, (done, its, step, iteration, *ways_off) in found.items():
+                count = [done, float(its.mean()), int(its.max())]
+                sheet.rows.append([rule, n, order, *count, 1e6 * step, 1e6 * iteration, *ways_off])
             ratios = [found[512][k] * n / (512 * found[n][k]) for n in (64, 128) for k in (2, 3)]
             growth.rows.append([rule, order, *ratios])
             progress.done()

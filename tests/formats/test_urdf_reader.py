@@ -345,6 +345,16 @@ def test_bodies_that_joints_move_without_inertia_get_that_of_a_ball(tmp_path):
         load_urdf(path, strict=True)
 
 
+def test_light_rods_beside_heavy_links_keep_their_inertia(tmp_path):
+    """Little beside a link of tons, about the rod's own axis, but not for a rod of a gram."""
+    body = '<link name="{}"><inertial><mass value="{}"/><inertia ixx="{}" iyy="{}" izz="{}"/></inertial></link>'
+    slab, rod = body.format("slab", 1e3, 1e3, 1e3, 1e3), body.format("rod", 1e-3, 8.3e-5, 8.3e-5, 1.7e-10)
+    axis = '<joint name="{0}" type="continuous"><parent link="{1}"/><child link="{0}"/><axis xyz="0 0 1"/></joint>'
+    joints = axis.format("slab", "base"), axis.format("rod", "slab")
+    robot = read(tmp_path, urdf(link("base"), slab, rod, *joints))
+    assert np.diag(robot.bodies[robot.body_index("rod")].inertia.matrix).tolist() == [8.3e-5, 8.3e-5, 1.7e-10]
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_point_masses_get_moments_where_joints_would_have_nothing_to_turn(tmp_path, count):
     """One point mass on an arm is a pendulum and stays one; three hinges can turn one about the line to it."""

@@ -203,6 +203,7 @@ REFUSED = {
     'contact group "box"': lambda b: b.add_shape("rod", Box((1, 1, 1), groups=2)),
     'contact rule "box"': lambda b: b.add_shape("rod", Box((1, 1, 1), priority=1)),
     'mechanism "pendulum"': lambda b: setattr(b, "gravity", (0, 0, -1.62)),
+    'home "pivot"': lambda b: b.home({"pivot": 0.3}),
     'coupling "k"': lambda b: b.add(la.mechanism.Coupling("k", "second", "pivot", (0.0, 1.0, 1.0))),
     'coupling "l"': lambda b: (
         b.coupling("k", "second", "pivot"),

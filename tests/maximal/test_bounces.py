@@ -107,3 +107,18 @@ def test_a_plate_that_spins_fast_bounces_without_gain():
     run = la.simulate(b.build(), q, v, dt=0.005, steps=18, integrator=la.Maximal())
     assert run.contact_force("plate", "world")[:, 2].max() > 100.0
     assert (run.energy - run.energy[0]).max() < 1e-5 * run.kinetic_energy.max()
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e5])
+def test_stiff_springs_gain_nothing_at_a_bounce(stiffness):
+    """Two balls on a spring that turns by 2.2 or 7.1 rad in a step: undivided, the impulse that turns the lower ball
+    and the spring's inertia in such a step around made 1.2 and 2.0 J of 0.9."""
+    b = MechanismBuilder("springs")
+    b.body("lower", mass=0.1, shapes=Sphere(0.05, restitution=0.8))
+    b.free("lower")
+    b.body("upper", mass=0.1, inertia=1e-4)
+    b.prismatic("spring", "lower", "upper", position=(0, 0, 0.3), stiffness=stiffness)
+    b.add_shape("world", Plane())
+    run = la.simulate(b.build(), [0, 0, 0.3, 1, 0, 0, 0, 0], dt=0.005, steps=100, integrator=la.Maximal())
+    assert run.contact_force("lower", "world")[:, 2].max() > 1.0
+    assert (run.energy - run.energy[0]).max() < 1e-3 * run.kinetic_energy.max()

@@ -99,7 +99,7 @@ def test_a_quadruped_stands_as_with_maximal():
     robot, q = sprung_quadruped()
     own, other = (la.simulate(robot, q, dt=0.005, steps=120, integrator=i) for i in (la.Grounded(), la.Maximal()))
     assert np.abs(robot.difference(other.q[-1], own.q[-1])).max() < 1e-5
-    # When feet land on springs, `Grounded` still tells what these leave in directions that do not move.
+    # Where feet land, both may differ in what is an impact, whose impulses momenta do not hold, and what is a load.
     calm = np.abs(own.v - other.v).max(axis=1) < 2e-3
     assert calm[:3].all()
     assert calm[5:].all()

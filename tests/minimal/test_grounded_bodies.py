@@ -152,7 +152,7 @@ def test_round_and_sharp_things_lie_in_a_heap():
     q = robot.neutral().reshape(-1, 7)
     q[:, :2], q[:, 2] = rng.uniform(-0.03, 0.03, (4, 2)), 0.15 + 0.25 * np.arange(4)
     run = la.simulate(robot, q.ravel(), dt=0.005, duration=1.5, integrator=la.Grounded())
-    assert np.diff(run.energy).max() < 1e-4 * run.kinetic_energy.max()
+    assert np.diff(run.energy).max() < 2e-4 * run.kinetic_energy.max()  # momenta at impacts are those before them
     assert run.stored["contacts"][:, 9].min() > -1e-6
 
 

@@ -135,6 +135,13 @@ def test_forces_without_second_derivatives_are_left_to_differences():
         compare(problem.minimize(opt.effort()), exact=1 + (damped is robot))
 
 
+def test_dampers_of_joints_that_close_loops_are_left_to_differences():
+    """They turn with the robot, so their forces have second derivatives that no potential tells."""
+    robot = la.robots.arm_exoskeleton()
+    problem = opt.Problem(robot, steps=2, duration=0.4, limits=False).start(q=la.robots.home(robot), v=0)
+    compare(problem.minimize(opt.effort()))
+
+
 def test_functions_in_jax():
     jnp = pytest.importorskip("jax.numpy")
     problem = swing_up(3, duration=(0.5, 1.0)).minimize(

@@ -148,6 +148,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(m, int64),
                 cuda.local.array(1, number),
                 None,
+                None,
             )
         else:
             own_cones = None

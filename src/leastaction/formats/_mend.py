@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.formats._point_masses import gimbals, point_masses
+from leastaction.formats._point_masses import POINT, gimbals, point_masses
 from leastaction.mechanism import Body, MechanismBuilder
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia, solid_sphere
@@ -35,7 +35,7 @@ RING = 1e-3
 """Moments of a link of a gimbal, relative to those of what it carries."""
 
 NOTHING = 1e-12
-"""What a joint moves, relative to the most that one does, that is nothing."""
+"""What a joint moves, relative to the most that one does, that is nothing, unless it is much for its mass (`POINT`)."""
 
 
 def mend(builder: MechanismBuilder, file: Path) -> None:
@@ -95,28 +95,32 @@ def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia
         joints: of the tree, parents before children.
     """
     given, whole = {body.name: body.inertia for body in bodies}, carried(bodies, joints)
-    moved: dict[str, list[tuple[bool, float]]] = {}
+    moved: dict[str, list[tuple[bool, float, float]]] = {}
     out: dict[str, Inertia] = {}
     for joint in joints:
         own = whole[joint.child].moved(joint.child_pose)
         moved[joint.name] = [x for p in joint.primitives for x in _moved(p, own)]
-    most = {turns: max((x for m in moved.values() for t, x in m if t == turns), default=0.0) for turns in (True, False)}
+    most = {
+        turns: max((x for m in moved.values() for t, x, _ in m if t == turns), default=0.0) for turns in (True, False)
+    }
     for joint in joints:
-        nothing = any(x <= NOTHING * most[turns] for turns, x in moved[joint.name])
+        nothing = any(x <= min(NOTHING * most[turns], small) for turns, x, small in moved[joint.name])
         if nothing and not all(a > 0.0 for a in joint.armature):
             own = given[joint.child]
             out[joint.child] = replace(water(own.mass if own.mass > 0.0 else LIGHT), com=own.com)
     return out
 
 
-def _moved(primitive: Any, whole: Inertia) -> list[tuple[bool, float]]:
-    """(whether it turns, inertia that it moves) of each motion of a joint, in whose frame `whole` is."""
+def _moved(primitive: Any, whole: Inertia) -> list[tuple[bool, float, float]]:
+    """(whether it turns, inertia that it moves, what of that is little) of each motion of a joint, with `whole` in its
+    frame."""
     c, m = np.array(whole.com), whole.mass
     about = whole.matrix + m * (c @ c * np.eye(3) - np.outer(c, c))
     if primitive.motion == Motion.PRISMATIC:
-        return [(False, m)]
+        return [(False, m, math.inf)]
+    small = POINT * water(m).moments[0] if m > 0.0 else math.inf
     if primitive.motion in (Motion.SPHERICAL, Motion.FREE):
         J = about if primitive.motion == Motion.SPHERICAL else whole.matrix
-        return [(True, float(np.linalg.eigvalsh(J)[0]))]
+        return [(True, float(np.linalg.eigvalsh(J)[0]), small)]
     axis = np.array(primitive.axis)
-    return [(True, float(axis @ about @ axis))]
+    return [(True, float(axis @ about @ axis), small)]

@@ -178,6 +178,12 @@ class _Writer:
             self._refuse("prescribed motion", name, "that a motion is prescribed")
         for first, second in robot.excluded_contacts:
             self._refuse("excluded contact", f"{first} - {second}", "that two links do not touch")
+        followers = {coupling.follower for coupling in robot.couplings}
+        for joint in robot.joints:
+            if joint.nq == joint.nv == 1 and joint.name not in followers:
+                nearest = min(max(0.0, joint.lower[0]), joint.upper[0])  # to zero within the limits: the reader's
+                if joint.home[0] != nearest:
+                    self._refuse("home", joint.name, f"that a joint starts at {joint.home[0]:g} and not at {nearest:g}")
         if robot.gravity != (0.0, 0.0, -9.81):
             self._refuse("mechanism", robot.name, f"that gravity is {robot.gravity}")
 

@@ -120,13 +120,18 @@ def give(out, body, w, k):
 def add_cones_impulses(contact, out, share):
     """Add a share of the cones' impulses to `out`, shape (bodies, 6)."""
     for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        normal = 0.0 if c.kind >= ip.DRY else c.gam
-        for i in range(6):
-            if c.a >= 0:
-                out[c.a, i] += share * (normal * c.da[i] + c.beta[0] * c.da[6 + i] + c.beta[1] * c.da[12 + i])
-            if c.b >= 0:
-                out[c.b, i] += share * (normal * c.db[i] + c.beta[0] * c.db[6 + i] + c.beta[1] * c.db[12 + i])
+        add_cone_impulses(contact.cones[k], out, share)
+
+
+@inline
+def add_cone_impulses(c, out, share):
+    """`add_cones_impulses` of one cone."""
+    normal = 0.0 if c.kind >= ip.DRY else c.gam
+    for i in range(6):
+        if c.a >= 0:
+            out[c.a, i] += share * (normal * c.da[i] + c.beta[0] * c.da[6 + i] + c.beta[1] * c.da[12 + i])
+        if c.b >= 0:
+            out[c.b, i] += share * (normal * c.db[i] + c.beta[0] * c.db[6 + i] + c.beta[1] * c.db[12 + i])
 
 
 @routine(allocates=False)

@@ -14,6 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
+from leastaction.minimal.lanes.scratch_arrays import between_arrays, told_arrays
 
 FloatArray = NDArray[np.floating]
 
@@ -94,6 +95,7 @@ class Found(NamedTuple):
         way: how far points of each body get in the first guess of a step [m], shape (bodies,).
         keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
+        between: bodies somewhere within the step.
         islands: which cones move each other.
     """
 
@@ -106,6 +108,7 @@ class Found(NamedTuple):
     keys: NDArray[np.int64]
     impulses: FloatArray
     log: FloatArray
+    between: Any
     islands: Islands
 
 
@@ -131,6 +134,7 @@ class Touch(NamedTuple):
             of which `unknown`, (m,), lists those that are solved for.
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
+        told: `Told`, or None where momenta are told with half of the impulses at their time whatever presses.
         found: `Found`, or None where bodies touch planes alone.
     """
 
@@ -154,6 +158,7 @@ class Touch(NamedTuple):
     d: FloatArray
     unknown: NDArray[np.int64]
     share: FloatArray
+    told: Any = None
     found: Any = None
 
 
@@ -227,8 +232,8 @@ class GroundRecord(NamedTuple):
 
     Attributes:
         q: joint positions, shape (steps + 1, nq).
-        p: momenta with half of the impulses at their time, shape (steps + 1, nv).
-        before: momenta without, shape (steps + 1, nv).
+        p: momenta as they are told, see `pressed`, shape (steps + 1, nv).
+        before: momenta without impulses at their time, shape (steps + 1, nv).
         impulses: of the cones in the step before, shape (steps + 1, m).
         places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
         iterations: of the step before, shape (steps + 1,).
@@ -395,13 +400,16 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name != "found"
+            if name not in ("told", "found")
         }
-        own["touch"] = Touch(**arrays, found=None if model.shapes is None else _found(model, room))
+        found = None if model.shapes is None else _found(model, nq, room)
+        own["touch"] = Touch(
+            **arrays, told=told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"])), found=found
+        )
     return Lane(**own)
 
 
-def _found(model: LaneModel, room: int) -> Found:
+def _found(model: LaneModel, nq: int, room: int) -> Found:
     """Arrays for the contacts that are looked for, none of them known."""
     pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
     m = 2 * int((model.cones.kind == CONTACT).sum()) + own + 3 * room
@@ -418,5 +426,6 @@ def _found(model: LaneModel, room: int) -> Found:
         keys=np.zeros(room, np.int64),
         impulses=np.zeros((room, 3)),
         log=np.zeros((LOGGED * room, 10)),
+        between=between_arrays(bodies, nq, len(model.dofs)),
         islands=island_arrays(model.nodes, own + room, m),
     )

@@ -23,8 +23,8 @@ from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
-from leastaction.minimal.lanes.friction import take_part
-from leastaction.minimal.lanes.islands import arrange, find_ranges, relate_islands
+from leastaction.minimal.lanes.friction import list_impulses
+from leastaction.minimal.lanes.islands import relate_islands
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.paths import pull_up, push_up
 from leastaction.minimal.lanes.sixes import six, wrench
@@ -88,10 +88,20 @@ def fall_of(model, dt):
     return dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2]))
 
 
+@inline
+def take_side(lane, cone, c, fall):
+    """Of the two limits of cone c the one that the end of the step is nearer to, and the gap that it must have."""
+    q0, q1 = lane.q0[cone.iq], lane.q1[cone.iq]
+    low = q1 - cone.lower <= cone.upper - q1
+    lane.touch.side[c] = 1.0 if low else -1.0
+    lane.touch.least[c] = min(0.0, (q0 - cone.lower if low else cone.upper - q0) + 0.5 * fall)
+
+
 @routine
 def choose(model, lane, dt):
-    """Cones that take part at first: dry friction, and what the first guess brings near its plane or limit.
+    """Cones that take part at first: dry friction, what pushed before, what the first guess brings near its plane.
 
+    What pushed may be far in the first guess, as where a link goes on along a wall: Newton would go away without it.
     What is beyond it at the start need not be out at the end: it goes back by no more than gravity moves things.
     """
     cones, touch, fall = model.cones, lane.touch, fall_of(model, dt)
@@ -104,13 +114,11 @@ def choose(model, lane, dt):
             least = overlap_left(first, fall)
             touch.least[c] = bounced(model, lane, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
             near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) - touch.least[c] <= fall
+            near = near or touch.lam[cone.row] > 0.0
         elif cone.kind == LIMIT:
-            q0, q1 = lane.q0[cone.iq], lane.q1[cone.iq]
-            low = q1 - cone.lower <= cone.upper - q1
-            touch.side[c] = 1.0 if low else -1.0
-            first = q0 - cone.lower if low else cone.upper - q0
-            touch.least[c] = min(0.0, first + 0.5 * fall)
-            near = min(q1 - cone.lower, cone.upper - q1) <= fall
+            side = touch.side[c]
+            take_side(lane, cone, c, fall)
+            near = room(cone, touch.side[c], lane) <= fall or (touch.lam[cone.row] > 0.0 and side == touch.side[c])
         touch.active[c] = near
         if not near:
             for k in range(cone.row, cone.row + (3 if cone.kind == CONTACT else 1)):
@@ -170,10 +178,7 @@ def relate(model, lane, found):
                 relate_stop(model, lane, cones[c], touch.side[c], touch.least[c])
     if found is not None:
         relate_found(model, lane, found)
-        arrange(found.cones, touch.active, found.islands)
-        n = take_part(found.cones, touch, found)
-        find_ranges(found.cones, touch, found.islands, n)
-        relate_islands(touch, found.islands, n, W_)
+        relate_islands(touch, found.islands, list_impulses(model.cones, touch, found), W_)
         return
     for a in range(cones.shape[0]):
         if not touch.active[a]:
@@ -230,17 +235,20 @@ def push(model, lane):
 def miss(model, lane, dt):
     """By how much the laws are missed at the end of the step as it is [m or rad]; what is beyond takes part next.
 
-    Of cones that push: the gap, and where they stick, the sliding. Of others: how far they are beyond their plane.
+    Of cones that push: the gap, and where they stick, the sliding. Of others: how far they are beyond their plane, or
+    beyond the other limit than the one that was near at first.
     """
-    cones, touch, worst = model.cones, lane.touch, 0.0
+    cones, touch, worst, fall = model.cones, lane.touch, 0.0, fall_of(model, dt)
     lam = touch.lam
     for c in range(cones.shape[0]):
         cone = cones[c]
         at = cone.row
         if cone.kind == DRY:
-            if abs(lam[at]) < 0.999 * dt * cone.friction:
+            if abs(lam[at]) < 0.999 * 0.5 * (touch.before[0] + dt) * cone.friction:
                 worst = max(worst, abs(lane.q1[cone.iq] - lane.q0[cone.iq]))
             continue
+        if cone.kind == LIMIT and not (touch.active[c] and lam[at] > 0.0):
+            take_side(lane, cone, c, fall)
         d = room(cone, touch.side[c], lane) - touch.least[c]
         if touch.active[c] and lam[at] > 0.0:
             worst = max(worst, abs(d))

@@ -69,7 +69,7 @@ def find(model, lane, shapes, found, dt, fall):
 
 @routine
 def take(model, lane, found, j, dt, fall):
-    """Make contact j a cone; it takes part where the first guess brings its features near each other."""
+    """Make contact j a cone; it takes part where it pushed before, or the first guess brings its features near."""
     touch, contact, c = lane.touch, found.contacts[j], model.cones.shape[0] + j
     cone, start = found.cones[c], j * 0
     at = touch.lam.shape[0] - 3 * (found.contacts.shape[0] - j)
@@ -88,12 +88,13 @@ def take(model, lane, found, j, dt, fall):
         touch.lam[at + i] = 0.0
         for k in range(touch.columns.shape[1]):
             touch.columns[at + i, k] = touch.rows[at + i, k] = 0.0
-    if touch.active[c]:
-        for k in range(found.now[0].kept):
-            if found.keys[k] == contact.key:
-                for i in range(3):
-                    touch.lam[at + i] = found.impulses[k, i]
-                break
+    for k in range(found.now[0].kept):
+        if found.keys[k] == contact.key:
+            if found.impulses[k, 0] > 0.0:
+                touch.active[c] = 1
+            for i in range(3):
+                touch.lam[at + i] = found.impulses[k, i] if touch.active[c] else 0.0
+            break
 
 
 @routine

@@ -16,7 +16,7 @@ from math import sqrt
 from leastaction._jit import inline, routine
 from leastaction.linalg.dense import solve_leading, solve_within
 from leastaction.minimal.lanes.arrays import CONTACT, DRY
-from leastaction.minimal.lanes.islands import cone_at, impulses, range_of
+from leastaction.minimal.lanes.islands import arrange, cone_at, find_ranges, impulses, range_of
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
 """Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
@@ -76,6 +76,17 @@ def take_part(cones, touch, found):
             for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
                 which[n] = k
                 n += 1
+    return n
+
+
+@routine
+def list_impulses(own, touch, found):
+    """`take_part` of all cones, in the order of their islands where contacts are looked for; `own`: other cones."""
+    if found is None:
+        return take_part(own, touch, found)
+    arrange(found.cones, touch.active, found.islands)
+    n = take_part(found.cones, touch, found)
+    find_ranges(found.cones, touch, found.islands, n)
     return n
 
 

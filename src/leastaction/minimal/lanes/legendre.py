@@ -14,14 +14,31 @@ def turned(Ic, R):
     return matmul(R, matmult(I9, R))
 
 
+@inline
+def late_of(dof, before):
+    """What of the impulse of a damper momenta hold, per rate, after a step of length `before`: see `late_dampers`."""
+    return max(0.5 * before * (dof.damping - 0.5 * before * dof.servo) - dof.holds, 0.0)
+
+
 @routine
 def momenta(model, lane, v, out):
     """out = M v, with bodies placed at q0. The room for poses at the end of a step serves for the bodies' twists."""
+    momenta_upon(model, lane, ZEROS, v, 0.0, lane.R[1 - lane.now[0]], out)
+
+
+@routine
+def momenta_upon(model, lane, ground, v, before, twists, out):
+    """out = (M + late) v and what bodies have where the ground moves with a twist (6).
+
+    Args:
+        before: length of the step before, whose dampers may be late; 0 for M alone.
+        twists: scratch, a row for each body.
+    """
     nodes, dofs, slots, wait = model.nodes, model.dofs, model.slots, lane.wait
-    R_, x_, S_, twists = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]], lane.R[1 - lane.now[0]]
+    R_, x_, S_ = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]]
     for i in range(nodes.shape[0]):
         node = nodes[i]
-        V = ZEROS if node.parent < 0 else six(twists[node.parent])
+        V = ground if node.parent < 0 else six(twists[node.parent])
         for c in range(node.iv, node.iv + node.nv):
             V = plus(v[c], six(S_[c]), V)
         t = twists[i]
@@ -41,7 +58,7 @@ def momenta(model, lane, v, out):
         for c in range(node.iv, node.iv + node.nv):
             out[c] = times(six(S_[c]), H)
             if node.nv == 1:
-                out[c] += dofs[c].armature * v[c]
+                out[c] += (dofs[c].armature + late_of(dofs[c], before)) * v[c]
         if node.parent != i - 1:
             if node.parent >= 0:
                 hold(wait[slots[node.parent]], 0, H)
@@ -50,37 +67,61 @@ def momenta(model, lane, v, out):
 
 @routine
 def velocities(model, lane, p, out):
-    """out = M^-1 p, with bodies placed at q0: elimination from leaves to root as in `sweeps.eliminate`, and back."""
+    """out = M^-1 p, with bodies placed at q0."""
+    factor(model, lane, 0.0)
+    solve(model, lane, p, out)
+
+
+@routine
+def factor(model, lane, before):
+    """M + late (see `momenta_upon`), with bodies placed at q0, eliminated from leaves to root as in `eliminate`."""
     nodes, dofs, slots, wait, W = model.nodes, model.dofs, model.slots, lane.wait, lane.W
     R_, x_, S_ = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]]
     for k in range(model.branches):
-        for c in range(42):
+        for c in range(36):
             wait[k, c] = 0.0
-    A, b = NO_BLOCK, ZEROS
+    A = NO_BLOCK
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         if slots[i] >= 0:
-            row = wait[slots[i]]
-            A, b = gather(row, A), held(row, 36, b)
+            A = gather(wait[slots[i]], A)
         if has_inertia(node):
             x = load3(x_[i])
             A = with_body(A, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = six(S_[c])
             col = column_of(A, S)
-            D = 1.0 / (times(S, col) + (dofs[c].armature if node.nv == 1 else 0.0))
-            r = p[c] - times(S, b)
+            D = 1.0 / (times(S, col) + (dofs[c].armature + late_of(dofs[c], before) if node.nv == 1 else 0.0))
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = col
             w[6] = D
-            w[7] = r
-            A, b = without_joint(A, col, col, D), plus(D * r, col, b)
+            A = without_joint(A, col, col, D)
         if node.parent != i - 1:
             if node.parent >= 0:
-                row = wait[slots[node.parent]]
-                leave(row, A)
-                hold(row, 36, b)
-            A, b = NO_BLOCK, ZEROS
+                leave(wait[slots[node.parent]], A)
+            A = NO_BLOCK
+
+
+@routine
+def solve(model, lane, p, out):
+    """out = (M + late)^-1 p with the factors that `factor` has left."""
+    nodes, slots, wait, W, S_ = model.nodes, model.slots, lane.wait, lane.W, lane.S[lane.now[0]]
+    for k in range(model.branches):
+        for c in range(6):
+            wait[k, c] = 0.0
+    b = ZEROS
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        node = nodes[i]
+        if slots[i] >= 0:
+            b = held(wait[slots[i]], 0, b)
+        for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
+            w = W[c]
+            w[7] = p[c] - times(six(S_[c]), b)
+            b = plus(w[6] * w[7], six(w), b)
+        if node.parent != i - 1:
+            if node.parent >= 0:
+                hold(wait[slots[node.parent]], 0, b)
+            b = ZEROS
     V = ZEROS
     for i in range(nodes.shape[0]):
         node = nodes[i]

@@ -101,9 +101,9 @@ def relate_found(model, lane, found):
 
 
 @routine
-def kick_both(model, lane, i, h, j):
+def kick_both(model, lane, i, h, j, kick):
     """Add to `kick` what a wrench h on body i and its opposite on body j do: nothing along joints that carry both."""
-    nodes, S0_, kick, sign = model.nodes, lane.S[lane.now[0]], lane.touch.kick, 1.0
+    nodes, S0_, sign = model.nodes, lane.S[lane.now[0]], 1.0
     while i != j:
         if i < j:
             i, j, sign = j, i, -sign
@@ -127,7 +127,7 @@ def push_found(model, lane, found):
             continue
         along = axpy3(lam[at + 1], load3(cone.first), scale3(lam[at], load3(cone.normal)))
         f = add3(along, scale3(lam[at + 2], load3(cone.second)))
-        kick_both(model, lane, cone.node, wrench(f, load3(cone.arm)), cone.other)
+        kick_both(model, lane, cone.node, wrench(f, load3(cone.arm)), cone.other, touch.kick)
         for i in range(at, at + 3):
             for k in range(W_.shape[0]):
                 W_[k, 7] += lam[i] * touch.columns[i, k]

@@ -3,6 +3,10 @@
 Whether things overlap is looked at where a step ends. What moves further in one step than it and its obstacle are thick
 may be on the other side by then. So the motion of such pairs is looked at in between, in strides shorter than they are
 thick; a step in which they are in each other halfway is divided until no stride is longer.
+
+Links move on arcs, and one that turns half round has shifted little, or even the other way: how far things move is told
+by their velocities at both ends of the step rather than by where they end, and in between bodies are where the joints
+take them, that is at q0 moved by a part of the motion of the joints.
 """
 
 import math
@@ -10,9 +14,11 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.gap import gap
-from leastaction.minimal.bodywise.turning import turn_between
 from leastaction.minimal.lanes.listing import is_listed, pose
-from leastaction.spatial import EYE, ZERO3, act, axpy3, load3, matmul, norm3, rot_exp, scale3, sub3
+from leastaction.minimal.lanes.sixes import six
+from leastaction.minimal.lanes.sweeps import move, origin_of, put
+from leastaction.minimal.sixes import ZEROS, plus
+from leastaction.spatial import EYE, ZERO3, act, add3, cross, load3, load9, norm3, sub3
 
 STRIDE, DEEP = 0.5, 0.25
 """Length of a stride, and overlap that tells that things pass through each other, in terms of how thick they are."""
@@ -21,61 +27,111 @@ STRIDES = 4096
 """Most strides of a step."""
 
 
+@routine
+def find_ways(model, lane, between):
+    """Shifts and turns of bodies over the step at the speeds of its start and of its end, into `between.ways`."""
+    nodes, ways = model.nodes, between.ways
+    for end in range(2):
+        k = lane.now[0] if end == 0 else 1 - lane.now[0]
+        for i in range(nodes.shape[0]):
+            node = nodes[i]
+            V = ZEROS if node.parent < 0 else six(ways[end, node.parent])
+            for c in range(node.iv, node.iv + node.nv):
+                V = plus(lane.moved[c], six(lane.S[k][c]), V)
+            for c in range(6):
+                ways[end, i, c] = 0.0
+            w = ways[end, i]
+            w[0], w[1], w[2], w[3], w[4], w[5] = V
+        for i in range(nodes.shape[0]):
+            w = ways[end, i]
+            turn = (w[0], w[1], w[2])
+            w[3], w[4], w[5] = add3((w[3], w[4], w[5]), cross(turn, load3(lane.x[k][i])))
+
+
 @inline
-def motion(lane, i):
-    """Shift (3) and turn (3), in the world, of a body within the step."""
+def way(ways, end, i):
+    """Shift (3) and length of the turn of a body over the step, at the speeds of one end."""
     if i < 0:
-        return ZERO3, ZERO3
-    R0, x0 = pose(lane, 0, i)
-    R1, x1 = pose(lane, 1, i)
-    return sub3(x1, x0), turn_between(R0, R1)
+        return ZERO3, 0.0
+    w = ways[end, i]
+    return (w[3], w[4], w[5]), norm3((w[0], w[1], w[2]))
 
 
 @inline
-def pose_within(lane, i, part):
-    """Pose of a body after a part of the step."""
+def path_of(ways, end, shapes, a, b):
+    """How far points of two bodies move relative to each other over the step, at the speeds of one end [m]."""
+    shift, turn = way(ways, end, b)
+    other, turn_a = way(ways, end, a)
+    path = norm3(sub3(shift, other)) + turn * shapes.reach[b]
+    return path + (turn_a * shapes.reach[a] if a >= 0 else 0.0)
+
+
+@inline
+def pose_between(between, i):
+    """Pose of a body where it was put within the step."""
     if i < 0:
         return EYE, ZERO3
-    R, x = pose(lane, 0, i)
-    shift, turn = motion(lane, i)
-    return matmul(rot_exp(scale3(part, turn)), R), axpy3(part, shift, x)
+    return load9(between.R[i]), load3(between.centres[i])
 
 
 @routine
-def passes_through(lane, shapes, found, features, convex):
-    """Whether two shapes are deep in each other within a solved step, and were not at its start.
+def put_between(model, lane, between, part):
+    """Put bodies where joints take them in a part of the step."""
+    for c in range(between.x.shape[0]):
+        between.x[c] = part * lane.moved[c]
+    move(model, lane.q0, between.x, between.q, model.turning)
+    origin = origin_of(lane, lane.touch, model.turning)
+    put(model, between.q, between.R, between.centres, between.S, model.branched, origin)
+
+
+@routine
+def depth(shapes, found, k, features, convex):
+    """How deep the shapes of pair k are in each other within the step [m]; 0 where they are apart."""
+    now, contacts, pairs, nothing = found.now[0], found.contacts, shapes.pairs, 0.0
+    a, b = shapes.shapes[pairs[k].a].body, shapes.shapes[pairs[k].b].body
+    Xa, Xb = pose_between(found.between, a), pose_between(found.between, b)
+    if features is None:
+        last = detect_smooth(shapes.shapes, pairs, k, Xa, Xb, shapes.table, contacts, now.count, nothing)
+    else:
+        last = detect(shapes.shapes, pairs, k, (Xa, Xb), shapes.table, contacts, now.count, nothing, convex)
+    deepest = 0.0
+    for i in range(now.count, min(last, contacts.shape[0])):
+        deepest = max(deepest, -gap(contacts[i], Xa, Xb)[0])
+    return deepest
+
+
+@routine
+def passes_through(model, lane, found, features, convex):
+    """Whether two shapes are deep in each other within a solved step, deeper than at its start.
 
     Args:
         features, convex: see `LaneShapes`.
     """
-    now, contacts, pairs, nothing = found.now[0], found.contacts, shapes.pairs, 0.0
-    listed = is_listed(shapes, lane, found, nothing, now.count * 0 + 1)
+    shapes, between = model.shapes, found.between
+    now, pairs, nothing, most = found.now[0], shapes.pairs, 0.0, 0.0
+    find_ways(model, lane, between)
+    for i in range(between.R.shape[0]):
+        for end in range(2):
+            shift, turn = way(between.ways, end, i)
+            most = max(most, norm3(shift) + turn * shapes.reach[i])
+    listed = 2.0 * most <= now.within and is_listed(shapes, lane, found, nothing, now.count * 0 + 1)
     for m in range(now.listed if listed else pairs.shape[0]):
         k = found.listed[m] if listed else m
         a, b = shapes.shapes[pairs[k].a], shapes.shapes[pairs[k].b]
         thick = a.thickness + b.thickness
-        shift, turn = motion(lane, b.body)
-        path = norm3(turn) * shapes.reach[b.body]
-        other, turn = motion(lane, a.body)
-        path += norm3(sub3(shift, other)) + (norm3(turn) * shapes.reach[a.body] if a.body >= 0 else 0.0)
+        path = path_of(between.ways, 0, shapes, a.body, b.body)
+        path = max(path, path_of(between.ways, 1, shapes, a.body, b.body))
         if path < thick:
             continue
         d = sub3(act(pose(lane, 0, b.body), load3(b.centre)), act(pose(lane, 0, a.body), load3(a.centre)))
         if norm3(d) > a.bound + b.bound + path:
             continue
-        strides = min(math.ceil(path / (STRIDE * thick)), STRIDES)
+        strides, first = min(math.ceil(path / (STRIDE * thick)), STRIDES), 0.0
         for j in range(strides):
-            part = j / strides
-            Xa, Xb = pose_within(lane, a.body, part), pose_within(lane, b.body, part)
-            if features is None:
-                last = detect_smooth(shapes.shapes, pairs, k, Xa, Xb, shapes.table, contacts, now.count, nothing)
-            else:
-                last = detect(shapes.shapes, pairs, k, (Xa, Xb), shapes.table, contacts, now.count, nothing, convex)
-            deep = False
-            for i in range(now.count, min(last, contacts.shape[0])):
-                deep = deep or gap(contacts[i], Xa, Xb)[0] < -DEEP * thick
-            if deep and j > 0:
+            put_between(model, lane, between, j / strides)
+            deep = depth(shapes, found, k, features, convex)
+            if j == 0:
+                first = deep
+            elif deep > first + DEEP * thick:
                 return True
-            if j == 0 and last > now.count:  # they touch, or get out of each other
-                break
     return False

@@ -4,6 +4,8 @@ from leastaction._jit import entry, inline, routine
 from leastaction.minimal.lanes.arrays import BatchSettings, Found, GroundRecord, Lane, LaneModel, LaneShapes, Touch
 from leastaction.minimal.lanes.contacts import centre, gap
 from leastaction.minimal.lanes.island_arrays import Islands
+from leastaction.minimal.lanes.pressed import tell_end
+from leastaction.minimal.lanes.scratch_arrays import Between, Told
 from leastaction.minimal.lanes.steps import apply_controls, prepare, step
 
 
@@ -20,7 +22,7 @@ def named_found(found):
     """The plain tuple of `Found` by name again, where there is one."""
     if found is None:
         return None
-    return Found(*(found[:-1] + (Islands(*found[-1]),)))
+    return Found(*(found[:-2] + (Between(*found[-2]), Islands(*found[-1]))))
 
 
 @routine
@@ -44,7 +46,7 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         going_on: whether the first state was reached by a step, so that half of its impulses belong to it.
     """
     model = LaneModel(*(model[:-1] + (named_shapes(model[-1]),)))
-    touch = Touch(*(touch[:-1] + (named_found(touch[-1]),)))
+    touch = Touch(*(touch[:-2] + (Told(*touch[-2]), named_found(touch[-1]))))
     settings, record = BatchSettings(*settings), GroundRecord(*record)
     lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]
     q0, p, memory = lane.q0, lane.p, record.memory
@@ -61,12 +63,13 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         if spent < 0:
             return done, 1
         memory[0] = count
+        if done == u.shape[0] - 1:
+            tell_end(model, lane, touch.told)
         for k in range(p.shape[0]):
             if done > 0 or going_on:
-                record.p[done, k] = record.before[done, k] + 0.5 * touch.first[k]
-            # What the momentum will be if contacts push on as they did; the step after knows.
+                record.p[done, k] = touch.told.p[k]
             record.before[done + 1, k] = p[k]
-            record.p[done + 1, k] = p[k] + 0.5 * touch.first[k]
+            record.p[done + 1, k] = touch.told.end[k]
         for k in range(q0.shape[0]):
             record.q[done + 1, k] = q0[k]
         for k in range(record.impulses.shape[1]):

@@ -4,9 +4,11 @@ from leastaction._jit import routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import gains_energy
+from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
+from leastaction.minimal.lanes.pressed import tell_start
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
     look_at_end,
@@ -62,7 +64,7 @@ def settle_all(model, touch, found, dt, tolerance):
 @routine
 def missed(model, lane, touch, dt):
     """By how much the laws of contact are missed [m or rad]; see `contacts.miss`."""
-    return 0.0 if touch is None else miss(model, lane, 0.5 * (touch.before[0] + dt))
+    return 0.0 if touch is None else miss(model, lane, dt)
 
 
 @routine
@@ -191,13 +193,13 @@ def most_parts(lane, touch, spent):
 def solve(model, lane, touch, settings, dt, steady):
     """`attempt`, and where bounces add energy others with less restitution; (the last result, all iterations).
 
-    A step in which things pass through each other, or with energy from nowhere, is none.
+    A step in which things pass through each other or turn far aside, or with energy from nowhere, is none.
     """
     if touch is None:
         spent = attempt(model, lane, settings, dt, steady)
         return spent, abs(spent)
     spent, tried = attempt_bounces(model, lane, settings, dt, steady)
-    if spent > 0 and (is_passed(lane, model.shapes, touch.found) or gains_energy(model, lane, dt)):
+    if spent > 0 and (is_astray(model, lane, model.shapes, touch.found, dt) or gains_energy(model, lane, dt)):
         return -spent, tried
     return spent, tried
 
@@ -242,21 +244,24 @@ def attempt_bounces(model, lane, settings, dt, steady):
 
 
 @routine
-def is_passed(lane, shapes, found):
-    """Whether things have passed through each other."""
+def is_astray(model, lane, shapes, found, dt):
+    """Whether things have passed through each other, or contacts have turned them far aside."""
     if found is None:
         return False
-    return passes_through(lane, shapes, found, shapes.features, shapes.convex)
+    return is_flipped(model, lane, found.between, dt) or passes_through(
+        model, lane, found, shapes.features, shapes.convex
+    )
 
 
 @routine
 def note(model, lane, touch, count, dt):
     """Impulses of a part of a step, of length dt; those at the start of the whole step are those of its first part."""
     if touch is not None:
-        touch.before[0] = dt
-        for k in range(touch.kick.shape[0]):
-            if count == 0:
+        if count == 0:
+            tell_start(model, lane, touch.told, dt)
+            for k in range(touch.kick.shape[0]):
                 touch.first[k] = touch.kick[k]
+        touch.before[0] = dt
         for k in range(touch.lam.shape[0]):
             touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
         keep_found(model, lane, touch.found)

@@ -39,7 +39,8 @@ STEP = 1e-5
 def is_gradient(mechanism: Mechanism) -> bool:
     """Whether forces other than gradients have no second derivatives.
 
-    Springs and cables without dampers, and contacts without damping and friction, are gradients.
+    Springs and cables without dampers, in joints that close loops too, and contacts without damping and friction, are
+    gradients.
     """
     dofs, forces = mechanism.tree.dofs, force_model(mechanism.tree)
     own = None if forces.user is None else forces.user.addresses
@@ -48,6 +49,8 @@ def is_gradient(mechanism: Mechanism) -> bool:
         return False
     contacts = forces.penalties
     if forces.paths.damping.any() or contacts.damping.any() or contacts.friction.any():
+        return False
+    if mechanism.tree.closure.rows.damping.any():  # of joints that close loops, in their angles or along their axes
         return False
     return not any(dofs.damping[g.iv : g.iv + g.nv].any() for g in mechanism.coordinate_groups if g.nv > 1)
 

@@ -223,16 +223,9 @@ def _contact_slopes(
     change: Changes,
 ) -> None:
     """Fill in the rows of contacts, and the derivatives of what impulses do by the joints at the start."""
-    m, nv, S, lam = len(touch.phi), len(solved.p), placed.S[0], solved.lam
-    sides, axes = sides_of(smooth, touch), turned_axes(smooth, placed)
-    # Tangents follow the normal the shortest way.
-    dt = -np.einsum("mc,mcn->mn", touch.t, change.n)[:, None] * touch.n[:, :, None]
-    ds = -np.einsum("mc,mcn->mn", touch.s, change.n)[:, None] * touch.n[:, :, None]
-    f = lam[:, :1] * touch.n + lam[:, 1:2] * touch.t + lam[:, 2:] * touch.s
-    df = lam[:, :1, None] * change.n + lam[:, 1:2, None] * dt + lam[:, 2:, None] * ds
-    out.kick[:] = np.einsum("mk,bkc,mc->kb", sides, axes, wrenches(f, touch.x))
-    dh = _wrench_changes(f, df, touch.x, change.x)
-    out.kick[:] += np.einsum("mk,kc,mcb->kb", sides, S, dh)
+    m, nv, lam = len(touch.phi), len(solved.p), solved.lam
+    sides, turned = sides_of(smooth, touch), frame_changes(touch, change)
+    out.kick[:] = impulse_slopes(smooth, placed, touch, change, lam)
     # Gaps at the end, less what they must be.
     normal_start, normal_near = change.end.copy(), np.zeros((m, nv))
     by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides
@@ -241,12 +234,11 @@ def _contact_slopes(
         phi, d = float(touch.phi[k]), 1e-4 * abs(float(touch.phi[k]))
         slope = (overlap_left(phi + d, fall) - overlap_left(phi - d, fall)) / (2.0 * d)
         normal_start[k] -= slope * change.phi[k]
-    for k in np.flatnonzero(kinds == BOUNCE):
+    bouncing = np.flatnonzero(kinds == BOUNCE)
+    rates = rate_slopes(smooth, placed, touch, change, solved.near)[:, 0] if len(bouncing) else normal_near
+    for k in bouncing:
         scale = solved.share * solved.cones.restitution[k] * solved.h
-        twist = (sides[k] * solved.near) @ S
-        turned = np.einsum("k,bkc,c->b", sides[k] * solved.near, axes, wrenches(touch.n[k], touch.x[k]))
-        dn = _wrench_changes(touch.n[k][None], change.n[k][None], touch.x[k][None], change.x[k][None])[0]
-        normal_start[k] += scale * (turned + twist @ dn) - change.phi[k]
+        normal_start[k] += scale * rates[k] - change.phi[k]
         normal_near[k] = scale * found.columns[k, 0]
         out.by_share[3 * k] = solved.cones.restitution[k] * solved.h * found.rate[k]
     # Motions along the tangents.
@@ -254,7 +246,7 @@ def _contact_slopes(
     first, last = _motions(smooth, placed, touch, change, solved.h)
     slide_end = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), last)
     slide_start = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), first)
-    slide_start += np.einsum("micn,mc->min", np.stack([dt, ds], axis=1), moved)
+    slide_start += np.einsum("micn,mc->min", turned[:, 1:], moved)
     along, beside = across(solved)
     for k in range(m):
         at = slice(3 * k + 1, 3 * k + 3)
@@ -271,6 +263,37 @@ def _contact_slopes(
             out.by_impulses[3 * k + 1, at] = along[k]
             out.by_end[3 * k + 2], out.by_start[3 * k + 2] = beside[k] @ slide_end[k], beside[k] @ slide_start[k]
             out.by_impulses[3 * k + 2, at] = (np.linalg.norm(w) / (mu * lam[k, 0]) + solved.soft[k]) * beside[k]
+
+
+def frame_changes(touch: Touching, change: Changes) -> FloatArray:
+    """How normals and tangents of contacts change with the joints at the start, shape (m, 3, 3, nv).
+
+    Tangents follow the normal the shortest way.
+    """
+    dt, ds = (
+        -np.einsum("mc,mcn->mn", tangent, change.n)[:, None] * touch.n[:, :, None] for tangent in (touch.t, touch.s)
+    )
+    return np.stack([change.n, dt, ds], axis=1)
+
+
+def impulse_slopes(smooth: Smooth, placed: Placed, touch: Touching, change: Changes, lam: FloatArray) -> FloatArray:
+    """How what impulses lam (m, 3) of contacts do along the joints changes with the joints at the start, (nv, nv)."""
+    sides, axes = sides_of(smooth, touch), turned_axes(smooth, placed)
+    f = np.einsum("mi,mic->mc", lam, np.stack([touch.n, touch.t, touch.s], axis=1))
+    df = np.einsum("mi,micn->mcn", lam, frame_changes(touch, change))
+    out = np.einsum("mk,bkc,mc->kb", sides, axes, wrenches(f, touch.x))
+    return out + np.einsum("mk,kc,mcb->kb", sides, placed.S[0], _wrench_changes(f, df, touch.x, change.x))
+
+
+def rate_slopes(smooth: Smooth, placed: Placed, touch: Touching, change: Changes, v: FloatArray) -> FloatArray:
+    """How velocities along normals and tangents change with the joints at the start at fixed v, shape (m, 3, nv)."""
+    sides, axes, frames = sides_of(smooth, touch) * v, turned_axes(smooth, placed), (touch.n, touch.t, touch.s)
+    twist, turned = sides @ placed.S[0], frame_changes(touch, change)
+    out = np.zeros((len(touch.phi), 3, len(v)))
+    for i, f in enumerate(frames):
+        out[:, i] = np.einsum("mk,bkc,mc->mb", sides, axes, wrenches(f, touch.x))
+        out[:, i] += np.einsum("mc,mcb->mb", twist, _wrench_changes(f, turned[:, i], touch.x, change.x))
+    return out
 
 
 def _wrench_changes(f: FloatArray, df: FloatArray, x: FloatArray, dx: FloatArray) -> FloatArray:

@@ -5,8 +5,9 @@ which restitution looks at. With the unknowns z = (displacements at the end, imp
 
     G_z z = -(G_x x + G_theta),   out = O_x x + O_z z + O_theta,
 
-for changes x of the state and the controls. Contacts of one rigid body share its load in many ways; impulses are held
-back by a tiny share of the compliance, which picks one of them and leaves the motion.
+for changes x of the state and the controls. The momentum that is told at its start is another output. Contacts of one
+rigid body share its load in many ways; impulses are held back by a tiny share of the compliance, which picks one of
+them and leaves the motion.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from leastaction.minimal.lanes.bounces import LEFT
 from leastaction.minimal.lanes.derivatives import laws as law
 from leastaction.minimal.lanes.derivatives.smooth import Placed, Smooth, bodies_by_joints
 from leastaction.minimal.lanes.derivatives.solved import Solved
+from leastaction.minimal.lanes.derivatives.told import told_momentum, told_slopes
 from leastaction.minimal.lanes.derivatives.touching import changes, touching
 
 FloatArray = NDArray[np.float64]
@@ -72,14 +74,19 @@ class PartMap:
         G_z[n : n + e, :n], G_z[n : n + e, n : n + e] = slope.by_end, slope.by_impulses
         G_x[:n, :n], G_x[:n, n : 2 * n], G_x[:n, 3 * n :] = H[0, :, 0] + slope.kick, np.eye(n), C[0]
         G_x[n : n + e, :n], G_x[n : n + e, 2 * n : 3 * n] = slope.by_start, slope.by_near
-        # Rows of the outputs: q, p, near, kick.
+        # Rows of the outputs: q, p and near at the end, p as it is told at the start.
         self.O_z, self.O_x = np.zeros((4 * n, size)), np.zeros((4 * n, 3 * n + nu))
         self.O_z[:n, :n], self.O_z[n : 2 * n, :n] = np.eye(n), H[1, :, 1]
         self.O_x[n : 2 * n, :n], self.O_x[n : 2 * n, 3 * n :] = H[1, :, 0], C[1]
         self.O_x[2 * n : 3 * n, :n], self.O_z[2 * n : 3 * n, :n] = rates
-        self.O_x[3 * n :, :n], self.O_z[3 * n :, n : n + e] = slope.kick, slope.columns.T
+        kick_z, kick_x = np.zeros((n, size)), np.zeros((n, 3 * n + nu))
+        kick_x[:, :n], kick_z[:, n : n + e] = slope.kick, slope.columns.T
+        told, mean, end = told_slopes(solved, smooth, placed, touch, found, change), solved.mean, slice(2 * n, 3 * n)
+        self.O_z[3 * n :] = mean * (told.by_b @ kick_z + told.by_u @ self.O_z[end])
+        self.O_x[3 * n :] = mean * (told.by_b @ kick_x + told.by_u @ self.O_x[end])
+        self.O_x[3 * n :, : 3 * n] += np.hstack([told.by_q, told.by_b, (1.0 - mean) * told.by_u])
         if self.bends:
-            self._bend(G_z, G_x, found.kick, slope.by_share)
+            self._bend(G_z, G_x, (kick_z, kick_x), found.kick, slope.by_share)
         self.G_x, self.inverse = G_x, self._inverse(G_z, n, e)
         self.touches = e > 0
 
@@ -106,17 +113,21 @@ class PartMap:
         work = 0.5 * float(kick @ (s.near + s.rates)) - LEFT * energy
         return 0.0 < s.share < 1.0 and abs(work) <= 1e-6 * energy
 
-    def _bend(self, G_z: FloatArray, G_x: FloatArray, kick: FloatArray, by_share: FloatArray) -> None:
-        """The share of the restitution is an unknown, and the work of the impulses an equation."""
+    def _bend(self, G_z: FloatArray, G_x: FloatArray, kicks: Any, kick: FloatArray, by_share: FloatArray) -> None:
+        """The share of the restitution is an unknown, and the work of the impulses an equation.
+
+        Args:
+            kicks: derivatives of what the impulses do, `kick`, by the unknowns and by the state.
+        """
         n, s, last = self.n, self.solved, len(G_z) - 1
         G_z[n : n + len(by_share), last] = by_share
         speed = 0.5 * (s.near + s.rates)
-        for G, O in ((G_z, self.O_z), (G_x, self.O_x)):
-            G[last] = speed @ O[3 * n :] + 0.5 * kick @ O[2 * n : 3 * n]
+        for G, O, by in ((G_z, self.O_z, kicks[0]), (G_x, self.O_x, kicks[1])):
+            G[last] = speed @ by + 0.5 * kick @ O[2 * n : 3 * n]
         G_x[last, 2 * n : 3 * n] += 0.5 * kick
 
     def forward(self, state: State, du: Any, direct: Any = None) -> tuple[State, FloatArray]:
-        """(change of the state at the end, of `kick`), each (nv, columns).
+        """(change of the state at the end, of the momentum that is told at the start), each (nv, columns).
 
         Args:
             state: changes at the start.
@@ -131,15 +142,15 @@ class PartMap:
         n = self.n
         return State(out[:n], out[n : 2 * n], out[2 * n : 3 * n]), out[3 * n :]
 
-    def backward(self, bar: State, kick: Any = None) -> tuple[State, FloatArray, FloatArray]:
+    def backward(self, bar: State, told: Any = None) -> tuple[State, FloatArray, FloatArray]:
         """Gradients by (state at the start, controls), and by the equations and outputs at fixed unknowns.
 
         Args:
             bar: gradients by the state at the end.
-            kick: by `kick`; None is zero.
+            told: by the momentum that is told at the start; None is zero.
         """
         n = self.n
-        out = np.concatenate([*bar, np.zeros(n) if kick is None else kick])
+        out = np.concatenate([*bar, np.zeros(n) if told is None else told])
         G = -self.inverse.T @ (self.O_z.T @ out)
         x = self.G_x.T @ G + self.O_x.T @ out
         return State(x[:n], x[n : 2 * n], x[2 * n : 3 * n]), x[3 * n :], np.concatenate([G, out])
@@ -156,7 +167,8 @@ class PartMap:
         found = law.laws(s, smooth, placed, touch, self.kinds, cones, stops, s.near)
         work = [0.5 * found.kick @ (s.near + s.rates)] if self.bends else []
         zero = np.zeros(self.n)
-        return np.concatenate([placed.rows[0] + found.kick, found.values, work, zero, placed.rows[1], zero, found.kick])
+        told = told_momentum(s, smooth, found)
+        return np.concatenate([placed.rows[0] + found.kick, found.values, work, zero, placed.rows[1], zero, told])
 
 
 def rates_by_ends(mechanism: Mechanism, solved: Solved) -> tuple[FloatArray, FloatArray]:

@@ -94,7 +94,7 @@ class Replay:
         return first + second, end
 
     def ahead(self, at: At, u: FloatArray) -> PartMap | None:
-        """The first part of the step after, half of whose impulses belong to p; None where it has none."""
+        """The first part of the step after, of whose impulses a share belongs to p; None where it has none."""
         h = self.stepper.dt
         while (found := self.solve(at, u, h)) is None:
             h *= 0.5

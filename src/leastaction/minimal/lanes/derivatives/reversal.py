@@ -1,7 +1,7 @@
 """Derivatives of whole steps of `Grounded`, and going back over its runs.
 
-A momentum that a run tells is the one that it goes on with and half of the impulses at its time, which the step after
-finds; at the end of a run that is one more step, with the last controls.
+A momentum that a run tells is the one that it goes on with and a share of the impulses at its time, which the step
+after finds (see `lanes.pressed`); at the end of a run that is one more step, with the last controls.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class Sweep:
         self.derivatives = derivatives
         self.by_parameters = np.zeros(len(derivatives))
 
-    def over(self, maps: Sequence[PartMap], bar: State, kick: Any = None) -> tuple[State, FloatArray]:
+    def over(self, maps: Sequence[PartMap], bar: State, told: Any = None) -> tuple[State, FloatArray]:
         """Gradients by the state at the start of a step and by its controls, from those at its end.
 
         Args:
             maps: of its parts.
             bar: gradients by the state at its end.
-            kick: by the impulses at its start; None is zero.
+            told: by the momentum that is told at its start; None is zero.
         """
         by_controls: Any = 0.0
         for j in range(len(maps) - 1, -1, -1):
-            bar, by_u, W = maps[j].backward(bar, kick if j == 0 else None)
+            bar, by_u, W = maps[j].backward(bar, told if j == 0 else None)
             by_controls = by_controls + by_u
             for k, derivative in enumerate(self.derivatives):
                 self.by_parameters[k] += W @ derivative.of(maps[j])
@@ -58,11 +58,10 @@ class Sweep:
 
     def end(self, after: PartMap | None, q: FloatArray, p: FloatArray) -> tuple[State, Any]:
         """Gradients by the last state of a run and by the last controls, from those by the q and p that it tells."""
-        bar = State(q, p, np.zeros_like(p))
         if after is None or not p.any():
-            return bar, 0.0
-        more, by_controls = self.over([after], State(*(np.zeros_like(p) for _ in range(3))), 0.5 * p)
-        return State(*(a + b for a, b in zip(bar, more, strict=True))), by_controls
+            return State(q, p, np.zeros_like(p)), 0.0
+        bar, by_controls = self.over([after], State(*(np.zeros_like(p) for _ in range(3))), p)
+        return State(bar.q + q, bar.p, bar.near), by_controls
 
     def start(self, mechanism: Mechanism, at: At, bar: State) -> tuple[FloatArray, FloatArray]:
         """Gradients by the q and p that a run starts from."""
@@ -102,7 +101,7 @@ class OneStep:
             state, _ = part.forward(state, du, own)
         if self.after is None:
             return np.concatenate([state.q, state.p])
-        return np.concatenate([state.q, state.p + 0.5 * self.after.forward(state, du, parts[-1])[1]])
+        return np.concatenate([state.q, self.after.forward(state, du, parts[-1])[1]])
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
         """(A, B) of `leastaction.linearize`."""
@@ -160,8 +159,9 @@ class GroundReversal(Reversal):
                 controls[-1, 0] += by_controls
         for k in range(len(u) - 1, -1, -1):
             q, p = bars[:, row + k]
-            bar, by_controls = self.sweep.over(maps[k], self.bar, 0.5 * p if row + k > 0 else None)
-            self.bar = State(bar.q + q, bar.p + p, bar.near)
+            given = row + k == 0  # p is what the run starts from
+            bar, by_controls = self.sweep.over(maps[k], self.bar, None if given else p)
+            self.bar = State(bar.q + q, bar.p + p if given else bar.p, bar.near)
             controls[k, 0] += by_controls
         if row == 0:
             at = self.replay.start(record["q"][0], record["p"][0])

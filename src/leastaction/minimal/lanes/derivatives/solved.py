@@ -34,6 +34,9 @@ class Solved:
         share: part of the restitution that acts.
         stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
+        mean, pressed: see `Told`.
+        holds, stops_hold: which directions of contacts and which stops hold where forces press, shapes (m, 3) and
+            (stops,).
     """
 
     h: float
@@ -56,6 +59,10 @@ class Solved:
     push: FloatArray
     side: FloatArray
     stop_least: FloatArray
+    mean: float
+    pressed: bool
+    holds: NDArray[np.bool_]
+    stops_hold: NDArray[np.bool_]
 
     @property
     def bounds(self) -> FloatArray:
@@ -105,4 +112,8 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
         push=lam[stopping],
         side=touch.side[stopping],
         stop_least=touch.least[stopping],
+        mean=float(touch.told.mean[0]),
+        pressed=bool(touch.told.pressed[0]),
+        holds=touch.told.held[at] != 0,
+        stops_hold=touch.told.held[row[stopping]] != 0,
     )

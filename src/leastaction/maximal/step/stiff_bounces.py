@@ -1,0 +1,75 @@
+"""What impacts give to springs that are stiff for the step.
+
+Springs of joints that are stiff for a step pull from its middle: beside their force at its ends that is an inertia
+k = h^2 K / 4 along their coordinates. Momenta at the ends are p = (M + k) v plus or minus half of the force's impulse,
+where v are the velocities within the steps on both sides, and energies are those of p:
+
+    E+ - E- = (p+ + p-) / 2 . M^-1 N f = N f . (v- + v+) / 2 + (M^-1 N f) . (k- v- + k+ v+) / 2
+
+The first is the work that restitution is bounded by. The second is what an impulse that has to turn M + k around does
+to M alone: with k beyond M, even an impact without restitution adds energy. It falls with h^2. Only what hits counts:
+contacts that were closed before bear the forces of springs, and momenta are read without these (see `pressed`).
+"""
+
+from leastaction._jit import routine
+from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.active import inertia_of
+from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.pressed import add_cone_impulses, was_closed
+from leastaction.maximal.step.projection import projection_matrix
+
+SOFT = 0.05
+"""Inertia of a spring, relative to what the bodies on both sides have along its coordinate, that counts."""
+
+
+@routine(allocates=False)
+def has_stiff_springs(model, data, dt):
+    """Whether a spring that pulls from the middle of a step of dt has an inertia that counts."""
+    for k in range(model.coordinates.shape[0]):
+        c, s = model.coordinates[k], data.coordinates[k]
+        if c.servo > 0.0 and c.kind != BALL and c.kind != FREE:
+            light = inertia_of(model.bodies, c.a, s.wa) + inertia_of(model.bodies, c.b, s.wb)
+            if 0.25 * dt * dt * c.servo * light > SOFT:
+                return True
+    return False
+
+
+@routine(allocates=False)
+def spring_work(model, settings, data, contact, dt):
+    """What the impulses of cones that close in a solved step give to such springs [J]; see the top of the file."""
+    if settings.halves == 1.0 or not has_stiff_springs(model, data, dt):
+        return 0.0
+    first, dx, given, hits = model.graph.first, data.dx, data.dV, 0
+    for i in range(given.shape[0]):
+        for c in range(6):
+            given[i, c] = 0.0
+    for k in range(contact.now[0].count):
+        if not was_closed(settings, data, contact, contact.cones[k], dt):
+            add_cone_impulses(contact.cones[k], given, 1.0)
+            hits += 1
+    if hits == 0:
+        return 0.0
+    projection_matrix(model, data)
+    for i in range(dx.shape[0]):
+        dx[i] = 0.0
+    for i in range(given.shape[0]):
+        for c in range(6):
+            dx[first[i] + c] = given[i, c]
+    contact.now[0].kept = 0.0  # the factors no longer belong to the step
+    singular, _ = factorize(model.graph, data.factors, DEPENDENT)
+    if singular >= 0:
+        return 0.0
+    solve(model.graph, data.factors, dx)
+    work = 0.0
+    for k in range(model.coordinates.shape[0]):
+        c, s = model.coordinates[k], data.coordinates[k]
+        if c.servo > 0.0 and c.kind != BALL and c.kind != FREE:
+            rate = 0.0
+            for j in range(6):
+                if c.a >= 0:
+                    rate += s.wa[j] * dx[first[c.a] + j]
+                if c.b >= 0:
+                    rate += s.wb[j] * dx[first[c.b] + j]
+            work += 0.5 * rate * (s.left - s.kick)
+    return work
