@@ -78,7 +78,7 @@ def test_methods_that_cannot_roll_refuse():
     with pytest.raises(la.IntegratorError, match="contact"):
         la.simulate(robot, q=tilted(robot), dt=0.01, steps=1, integrator=la.RungeKutta())
     with pytest.raises(la.MechanismError, match="contact"):
-        la.simulate(robot, dt=0.01, steps=1)
+        la.simulate(robot, q=robot.neutral(), dt=0.01, steps=1)
 
 
 @pytest.mark.parametrize("order", METHODS)
