@@ -14,6 +14,9 @@ from leastaction.maximal.step.pressed import (
 )
 from leastaction.maximal.step.projection import hold_joints
 
+NOTHING = 1e-12
+"""Share of the momenta that impulses of cones may add unnoticed: those of open contacts."""
+
 
 @routine(allocates=False)
 def bears_load(bodies, settings, contact):
@@ -29,6 +32,17 @@ def bears_load(bodies, settings, contact):
         if max(0.0 if c.kind >= DRY else c.gam, abs(c.beta[0]), abs(c.beta[1])) > least:
             return True
     return False
+
+
+@routine(allocates=False)
+def are_pushed(states, before):
+    """Whether momenta are other than `before`, shape (bodies, 6), by more than `NOTHING`."""
+    change = most = 0.0
+    for i in range(states.shape[0]):
+        for c in range(6):
+            change = max(change, abs(states[i].P[c] - before[i, c]))
+            most = max(most, abs(states[i].P[c]))
+    return change > NOTHING * most
 
 
 @routine(allocates=False)
@@ -53,7 +67,7 @@ def read_contact_momenta(model, settings, data, contact, p, share, dt):
         limit_stiffness(model.bodies, settings, data, contact, share == 0.0, dt)
         hold_pressed(model, settings, data, contact, share)
     swap_momenta(data.bodies, data.T)
-    if share > 0.0 and contact.now[0].count > 0 and not pressed:
+    if share > 0.0 and not pressed and are_pushed(data.bodies, data.T):
         hold_joints(model, data, loops)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     swap_momenta(data.bodies, data.T)
