@@ -186,7 +186,7 @@ def row_of(result: dict) -> list:
     """The cells of a file but its name."""
     if result["why"]:
         return [result.get("dof", ""), "no", *[""] * (len(COLUMNS) - 3)]
-    ratio = result["step"] / result["mujoco"] if result["mujoco"] else math.nan
+    theirs = result["mujoco"] or math.nan  # it has no model of some
     ok = all(result[key] <= bound for key, bound in BOUNDS.items())
-    figures = [result[key] for key in BOUNDS] + [1e6 * result["step"], 1e6 * result["mujoco"], ratio]
+    figures = [result[key] for key in BOUNDS] + [1e6 * result["step"], 1e6 * theirs, result["step"] / theirs]
     return [result["dof"], "yes" if ok else "beyond", *figures, result["iterations"]]
