@@ -109,7 +109,7 @@ for robot, integrator in [
     assert single.success and single.q.dtype == np.float32, (robot.name, integrator, single.reasons)
     assert single.device_second.dtype == np.float32
     assert 0.0 < abs(single.q - double.q).max() < 1e-4, (robot.name, integrator, abs(single.q - double.q).max())
-    assert abs(single.v - double.v).max() < 1e-3, (robot.name, integrator, abs(single.v - double.v).max())
+    assert abs(single.v - double.v).max() < 5e-3, (robot.name, integrator, abs(single.v - double.v).max())
 fast = la.batch.simulate(arm, [0.1, 0.2], controls=[[0.0, 0.0], [0.0, 1e308]], dt=0.01, steps=4, device="cuda",
                          integrator=la.BDF(max_iterations=8, tolerance=1e-10))
 assert fast.failed[0] == -1 and fast.failed[1] >= 0, fast.failed
