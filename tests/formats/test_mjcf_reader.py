@@ -249,6 +249,15 @@ def test_one_warning_names_what_has_no_counterpart(tmp_path, recwarn, text, what
             read(tmp_path, text)
 
 
+def test_dampers_that_would_drive_are_left_out_or_refused(tmp_path):
+    """MuJoCo runs them; here a damper never adds energy."""
+    text = mjcf(BODY.format('damping="-0.01"'))
+    with pytest.warns(UserWarning, match=r"negative damping\): j"):
+        assert read(tmp_path, text).joints[0].damping == (0.0,)
+    with pytest.raises(la.FormatError, match="damping must not be negative"):
+        read(tmp_path, text, strict=True)
+
+
 def test_sensors_are_named_as_left_out(tmp_path):
     text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/><clock name="time"/></sensor>')
     with pytest.warns(UserWarning, match="left out: sensors: time"):
