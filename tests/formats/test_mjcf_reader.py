@@ -272,6 +272,15 @@ def test_dampers_that_would_drive_are_left_out_or_refused(tmp_path):
         read(tmp_path, text, strict=True)
 
 
+def test_settings_of_earlier_versions_of_mujoco_are_named_and_left_out(tmp_path):
+    """What no version knows is a mistake."""
+    old = '<compiler convexhull="true"/><option apirate="50" gravity="0 0 -2" mpr_iterations="9"/>'
+    with pytest.warns(UserWarning, match="no longer knows: convexhull of <compiler>, apirate of <option>, mpr_it"):
+        assert read(tmp_path, mjcf(BODY.format(""), before=old)).gravity == (0.0, 0.0, -2.0)
+    with pytest.raises(la.FormatError, match="unrecognized attribute: 'apirat'"):
+        read(tmp_path, mjcf(BODY.format(""), before='<option apirat="50"/>'))
+
+
 def test_sensors_are_named_as_left_out(tmp_path):
     text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/><clock name="time"/></sensor>')
     with pytest.warns(UserWarning, match="left out: sensors: time"):
