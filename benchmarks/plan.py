@@ -49,7 +49,7 @@ BUDGETS: dict[str, Budget] = {
     "bruedigam2023/fig8": Budget(4, 50),
     "bruedigam2023/fig9": Budget(10, 30),
     "bruedigam2023/fig11": Budget(4, 10),
-    "bruedigam2023/fig12": Budget(7, 15),
+    "bruedigam2023/fig12": Budget(12, 70),
     "bruedigam2023/fig13": Budget(6, 70),
     "bruedigam2023/fig14": Budget(6, 10),
     "sueda2021/scenes": Budget(4, 8),
