@@ -15,13 +15,15 @@ from leastaction.optimize import arguments
 from leastaction.optimize.motion.own_check import check_program
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution, make_solution
+from leastaction.optimize.solvers.cyipopt import Cyipopt
 from leastaction.optimize.solvers.horizon import Horizon
 from leastaction.optimize.solvers.ipopt import Ipopt
+from leastaction.optimize.solvers.snopt import Snopt
 from leastaction.optimize.solvers.solver import REASONS, Asked, Solver
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
-SOLVERS: dict[str, type[Solver]] = {"ipopt": Ipopt, "horizon": Horizon}
+SOLVERS: dict[str, type[Solver]] = {"ipopt": Ipopt, "horizon": Horizon, "cyipopt": Cyipopt, "snopt": Snopt}
 
 RECENTERED = 4
 """How often the reference of ball and free joints may move before a solve gives up."""
@@ -48,10 +50,12 @@ def solve(
     Args:
         problem: what to solve.
         solver: "ipopt" (extra `optimize`), or "horizon": an interior-point method of the package's own, whose linear
-            systems are solved along the horizon in time linear in the number of steps.
+            systems are solved along the horizon in time linear in the number of steps. "cyipopt" and "snopt" are for
+            those who have the package cyipopt, or SNOPT's library where CasADi finds it; the latter makes up its
+            second derivatives.
         hessian: second derivatives: "exact", "differences" of the analytic gradient, "gauss-newton", "quasi-newton"
-            (those of the dynamics are learnt from their gradients, a block for each step), or "l-bfgs" for none (IPOPT
-            alone).
+            (those of the dynamics are learnt from their gradients, a block for each step), or "l-bfgs" for none (not
+            "horizon").
         tolerance: of the solver, relative, on optimality and constraints.
         max_iterations: at most so many.
         time_limit: [s].
