@@ -12,6 +12,7 @@ from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
+from leastaction.optimize.endings import decided
 from leastaction.optimize.motion.own_check import check_program
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution, make_solution
@@ -95,6 +96,21 @@ def solve(
         z, multipliers = warm(program, z, warm_start)
     began = time.perf_counter()
     run = SOLVERS[solver](program, hessian, log)
+    rows = np.zeros(program.m)
+    program.constraints(z, rows)
+    if decided(program, rows)[1]:
+        # No motion changes that, and a search would look for one.
+        none = np.zeros(program.n), np.zeros(program.m)
+        return make_solution(
+            program,
+            z,
+            none,
+            status="Infeasible_Problem_Detected",
+            reason="",
+            iterations=[],
+            seconds=time.perf_counter() - began,
+            tolerance=tolerance,
+        )
     with Progress(max_iterations, False if log and progress is None else progress, "solving") as run.progress:
         for attempt in range(RECENTERED + 1):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
