@@ -102,9 +102,9 @@ class Solution:
     def errors(self) -> FloatArray:
         """How far the motion is from the equations of motion between knots, per step and degree of freedom.
 
-        Integrals over the steps of |x' - f(x, u)| along cubic splines of q and v through the knots (Villanueva 2025,
-        Eqs. 75 to 77; those of ball and free joints along the tangents at the knots), shape (steps, 2 nv): of positions
-        [rad or m], then of velocities.
+        Integrals over the steps of |x' - f(x, u)| along the cubics of q and v that have values and rates of the knots
+        at their ends (Villanueva 2025, Eqs. 75 to 77; along the tangents at the knots), shape (steps, 2 nv): of
+        positions [rad or m], then of velocities.
         """
         from leastaction.optimize.accuracy import step_errors
 
