@@ -214,3 +214,29 @@ def test_plans_keep_to_the_limits_of_servos(solver):
     force = 300.0 * (u - q) - 2.0 * v
     assert np.abs(force).max() == pytest.approx(40.0, abs=1e-4)  # it needs all of it
     np.testing.assert_allclose(solution.replay().q, solution.q, atol=1e-7)
+
+
+@pytest.mark.parametrize("which", ["gauss-newton", "exact"])
+def test_derivatives_use_their_memory_again(which):
+    """Of a second motion: what is allocated on the way is small beside the nonzeros."""
+    import tracemalloc
+
+    from leastaction.optimize.hessians.kinds import HESSIANS
+
+    problem = opt.examples.nao(10)
+    program = problem.transcribe()
+    z, hessian = problem.initial_unknowns(program), HESSIANS[which](program)
+    gradient, jacobian = np.zeros(program.n), np.zeros(program.jacobian_pattern.count)
+    values, multipliers = np.zeros(hessian.pattern.count), np.ones(program.m)
+
+    def evaluate(z):
+        program.gradient(z, gradient)
+        program.jacobian(z, jacobian)
+        hessian.evaluate(z, 1.0, multipliers, values)
+
+    evaluate(z)
+    tracemalloc.start()
+    evaluate(z + 1e-3)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < jacobian.nbytes
