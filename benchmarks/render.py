@@ -14,6 +14,8 @@ from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet,
 from leastaction._output import writing
 
 PAGES = ROOT / "docs" / "benchmarks"
+FILLED = (ROOT / "README.md", PAGES.parent / "how-to" / "foreign.md")
+"""Pages that are written by hand, with tables in them that are not."""
 RACES = "studies"
 """The page of benchmarks that belong to no paper."""
 ROWS = 24
@@ -54,12 +56,11 @@ def publish(entries: list[Entry]) -> list[Path]:
 
 
 def texts(results: dict[str, dict[str, Any]]) -> dict[Path, str]:
-    """All that is written of these results by its file: the pages, docs/why.md, the tables of the README."""
-    readme = ROOT / "README.md"
+    """All that is written of these results by its file: the pages, docs/why.md, tables within other pages."""
     return {
         **{PAGES / name: text for name, text in pages(results).items()},
         PAGES.parent / "why.md": why.page(results),
-        readme: front_page.readme(readme.read_text(encoding="utf-8"), results),
+        **{path: front_page.filled(path.read_text(encoding="utf-8"), results) for path in FILLED},
     }
 
 

@@ -10,7 +10,20 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, timing, watch, wins
+from benchmarks import (
+    catalogue,
+    compare,
+    foreign_robots,
+    machine,
+    plan,
+    render,
+    report,
+    runner,
+    store,
+    timing,
+    watch,
+    wins,
+)
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet
 from leastaction.cli import bench
 
@@ -350,3 +363,16 @@ def test_a_clock_that_moves_in_jumps(monkeypatch):
     ticks = iter(range(100))
     monkeypatch.setattr("benchmarks.timing.time.process_time", lambda: 0.01 * (next(ticks) // 7))
     assert timing.cpu_seconds(lambda: None) == pytest.approx(0.01 / 4)
+
+
+def test_figures_of_files_tell_their_code_and_are_made_again_where_asked(results, monkeypatch):
+    monkeypatch.setattr(foreign_robots, "fingerprint", lambda path: "old")
+    kept = foreign_robots.Kept(quick=False)
+    for name in ("erd/arm.urdf", "gym/ant.xml"):
+        kept.add(name, {"why": "takes too long", "said": ["a warning"]})
+    assert foreign_robots.Kept(quick=False).files == kept.files
+    assert foreign_robots.row_of(kept.files["gym/ant.xml"])[-1] == machine.revision()
+    monkeypatch.setattr(foreign_robots, "fingerprint", lambda path: "new")
+    assert foreign_robots.Kept(quick=False).files == {}
+    monkeypatch.setenv("FOREIGN_AGAIN", "arm,leg")
+    assert list(foreign_robots.Kept(quick=False).files) == ["gym/ant.xml"]

@@ -185,6 +185,23 @@ def test_servos_keep_their_gains(tmp_path):
     )
 
 
+def test_limits_of_what_actuators_do_to_a_joint(tmp_path, recwarn):
+    """`actuatorfrcrange` of the joint, after the gear; that of several actuators together is left out by name."""
+    body = BODY.format('actuatorfrcrange="-4 6"')
+    for actuator, expected in (
+        ('<position name="p" joint="j" kp="5" gear="2"/>', (-2.0, 3.0)),
+        ('<position name="p" joint="j" kp="5" gear="-2" forcerange="-1 9"/>', (-1.0, 2.0)),
+    ):
+        robot = read(tmp_path, mjcf(body, f"<actuator>{actuator}</actuator>"))
+        assert robot.actuators[0].force_limits == expected
+    motor = read(tmp_path, mjcf(body, '<actuator><motor name="m" joint="j" gear="2" ctrlrange="-1 9"/></actuator>'))
+    assert (motor.actuators[0].lower, motor.actuators[0].upper) == (-1.0, 3.0)
+    assert not recwarn
+    both = '<actuator><position name="p" joint="j" kp="5"/><motor name="m" joint="j"/></actuator>'
+    with pytest.warns(UserWarning, match="several actuators of a joint do together: p, m"):
+        assert read(tmp_path, mjcf(body, both)).actuators[0].force_limits is None
+
+
 def test_actuated_coordinates_of_composite_joints(tmp_path):
     world = '<body name="a"><joint name="x" type="slide"/><joint name="y" axis="1 0 0"/><geom size="0.1"/></body>'
     text = mjcf(world, '<actuator><motor joint="y"/></actuator>')
@@ -247,6 +264,15 @@ def test_one_warning_names_what_has_no_counterpart(tmp_path, recwarn, text, what
     if what:
         with pytest.warns(UserWarning, match=what):
             read(tmp_path, text)
+
+
+def test_dampers_that_would_drive_are_left_out_or_refused(tmp_path):
+    """MuJoCo runs them; here a damper never adds energy."""
+    text = mjcf(BODY.format('damping="-0.01"'))
+    with pytest.warns(UserWarning, match=r"negative damping\): j"):
+        assert read(tmp_path, text).joints[0].damping == (0.0,)
+    with pytest.raises(la.FormatError, match="damping must not be negative"):
+        read(tmp_path, text, strict=True)
 
 
 def test_sensors_are_named_as_left_out(tmp_path):
