@@ -447,3 +447,18 @@ def test_ill_posed_problems_say_why(message, make):
 def test_integrators_without_equations_name_one_that_has():
     with pytest.raises(la.IntegratorError, match="Galerkin"):
         swing_up(5, integrator=la.RungeKutta()).transcribe()
+
+
+def test_functions_that_jax_cannot_trace_are_named():
+    jnp = pytest.importorskip("jax.numpy")
+    for wrong in (
+        lambda q: math.sin(q[0]),
+        lambda q: q[0] if q[0] > 0 else q[1],
+        lambda q: "far",
+        lambda q: None,
+        lambda q: 1j * jnp.sin(q),
+    ):
+        with pytest.raises(la.ProblemError, match="mine: with kind 'jax' the function is traced with arrays q of 2"):
+            swing_up(5).subject_to(opt.constraint(wrong, -1, 1, kind="jax", name="mine"))
+    with pytest.raises(ZeroDivisionError):
+        swing_up(5).subject_to(opt.constraint(lambda q: 1 / 0, -1, 1, kind="jax"))
