@@ -50,6 +50,20 @@ def test_a_plan_with_steps_too_long_says_where_the_run_leaves_it(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, la.errors.ReplayWarning)]
 
 
+def test_plans_with_loops_say_so_too():
+    """What ties joints together makes them no plans with contacts, of which nothing is said."""
+    b = la.robots.double_pendulum().edit()
+    b.body("wheel", mass=0.01, inertia=1e-5)
+    b.revolute("axle", "world", "wheel", axis="y", position=(1.0, 0.0, 0.0))
+    b.coupling("gear", "axle", "joint1", ratio=-1.0)
+    problem = opt.Problem(b.build(), steps=30, duration=2.0).start(q=[0, 0, 0], v=0)
+    coarse = problem.finish(q={"joint1": 1.0, "joint2": 0.5}, v=0).minimize(opt.effort()).solve()
+    assert coarse.success
+    assert coarse.complementarity == 0.0
+    with pytest.warns(la.errors.ReplayWarning, match="leaves the plan at step 17"):
+        coarse.replay()
+
+
 @pytest.mark.parametrize("controls", ["linear", "nodes"])
 def test_so_is_one_of_simpson(controls):
     problem = swing_up(12, integrator=la.Galerkin(order=4), controls=controls)

@@ -298,8 +298,9 @@ class Variational(Transcription):
         self.reactions.fit_momenta(motion.q[::s], p)
         for k, v in self.ends.given:
             p[k] = momentum_of_velocity(self.mechanism, motion.q[[k]], v[None])[0]
-        products = np.array(largest_product(self, z))
-        return {"p": p, "complementarity": products, **self.reactions.named_forces(z)}
+        product = largest_product(self, z)
+        products = {} if product is None else {"complementarity": np.array(product)}
+        return {"p": p, **products, **self.reactions.named_forces(z)}
 
 
 def _limitless(part: Any) -> Any:
