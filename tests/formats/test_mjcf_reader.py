@@ -186,7 +186,7 @@ def test_servos_keep_their_gains(tmp_path):
 
 
 def test_limits_of_what_actuators_do_to_a_joint(tmp_path, recwarn):
-    """`actuatorfrcrange` of the joint, after the gear; that of several actuators together is left out by name."""
+    """`actuatorfrcrange` of the joint, after the gear (`test_mjcf_joint_forces.py`: of several actuators together)."""
     body = BODY.format('actuatorfrcrange="-4 6"')
     for actuator, expected in (
         ('<position name="p" joint="j" kp="5" gear="2"/>', (-2.0, 3.0)),
@@ -197,9 +197,6 @@ def test_limits_of_what_actuators_do_to_a_joint(tmp_path, recwarn):
     motor = read(tmp_path, mjcf(body, '<actuator><motor name="m" joint="j" gear="2" ctrlrange="-1 9"/></actuator>'))
     assert (motor.actuators[0].lower, motor.actuators[0].upper) == (-1.0, 3.0)
     assert not recwarn
-    both = '<actuator><position name="p" joint="j" kp="5"/><motor name="m" joint="j"/></actuator>'
-    with pytest.warns(UserWarning, match="several actuators of a joint do together: p, m"):
-        assert read(tmp_path, mjcf(body, both)).actuators[0].force_limits is None
 
 
 def test_actuated_coordinates_of_composite_joints(tmp_path):
