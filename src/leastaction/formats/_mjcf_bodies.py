@@ -209,6 +209,12 @@ class Bodies:
         options = {"pose": X * frame, "child_pose": back, "motions": motions, **self._properties(numbers, name)}
         self.builder.joint(name, "composite", parent, body, parts=parts, **options)
 
+    @property
+    def force_ranges(self) -> dict[str, tuple[float, float]]:
+        """Least and largest force of all actuators together on a hinge or slide, by our coordinate names [N m or N]."""
+        limited = (j for j in self.coordinates if self.m.jnt_actfrclimited[j])
+        return {self.coordinates[j]: limits(self.m.jnt_actfrcrange[j]) for j in limited}
+
     def _properties(self, numbers: Sequence[int], name: str) -> dict[str, Any]:
         """Limits and dynamics of joints in a row, one entry per degree of freedom."""
         m = self.m

@@ -226,10 +226,10 @@ class Elements:
         if m.actuator_biastype[k] == Bias.AFFINE:
             bias, kp, kv = float(m.actuator_biasprm[k, 0]), *(0.0 - m.actuator_biasprm[k, 1:3]).tolist()
         if not (bias or kp or kv):
-            low, high, clipped = self._within_force(self._force_range(k, given), gain, low, high, activation)
+            low, high, clipped = self._within_force(k, gain, low, high, activation)
             if isinstance(target, str):
                 if clipped and not self._of_ball(k):
-                    own = {"gain": gain, "force_limits": self._force_range(k, given)}
+                    own = {"gain": gain, "force_limits": limits(m.actuator_forcerange[k])}
                     self.builder.add(Servo(name, target, float(self._gear(k)), low, high, activation, **own))
                     return
                 gear = gain * float(self._gear(k))
@@ -244,7 +244,7 @@ class Elements:
         if kp < 0.0 or kv < 0.0 or (bias and not kp):
             self.notes.add("actuators with feedback that drives away, or with a constant force", given)
             return
-        force = self._force_range(k, given)
+        force = limits(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else None
         own = None if gain == (kp if kp > 0.0 else kv) else gain
         rest = bias / kp if kp else 0.0
         gear = float(self._gear(k))
@@ -277,7 +277,7 @@ class Elements:
         own["fpmax"] = fpmax if m.actuator_biastype[k] == Bias.MUSCLE else 0.0
         own["peak"] = force if force >= 0.0 else scale / max(float(m.actuator_acc0[k]), 1e-15)
         own["length_range"] = tuple(m.actuator_lengthrange[k].tolist())
-        own["force_limits"] = self._force_range(k, name)
+        own["force_limits"] = limits(m.actuator_forcerange[k]) if m.actuator_forcelimited[k] else None
         self.builder.add(Muscle(name, target, float(self._gear(k)), low, high, activation, **own))
 
     def _of_ball(self, k: int) -> bool:
@@ -302,35 +302,14 @@ class Elements:
             return None
         return Activation("filter", time, low, high)
 
-    def _force_range(self, k: int, given: str) -> tuple[float, float] | None:
-        """Limits of the force of an actuator before its gear: its own, and those of a joint that it drives alone."""
-        m, low, high = self.m, -np.inf, np.inf
-        if m.actuator_forcelimited[k]:
-            low, high = limits(m.actuator_forcerange[k])
-        joint, gear = self._joint_of(k), float(self._gear(k))
-        if joint >= 0 and m.jnt_actfrclimited[joint] and gear:
-            if sum(self._joint_of(i) == joint for i in range(m.nu)) > 1:
-                self.notes.add("limits of what several actuators of a joint do together", given)
-            else:
-                bounds = sorted((m.jnt_actfrcrange[joint] / gear).tolist())
-                low, high = max(low, bounds[0]), min(high, bounds[1])
-        return (low, high) if low > -np.inf or high < np.inf else None
-
-    def _joint_of(self, k: int) -> int:
-        """The hinge or slide that an actuator drives; -1 for none."""
-        if self.m.actuator_trntype[k] not in (Transmission.JOINT, Transmission.JOINT_IN_PARENT):
-            return -1
-        joint = int(self.m.actuator_trnid[k, 0])
-        return joint if joint in self.bodies.coordinates else -1
-
-    @staticmethod
     def _within_force(
-        force: tuple[float, float] | None, gain: float, low: float, high: float, activation: Activation | None
+        self, k: int, gain: float, low: float, high: float, activation: Activation | None
     ) -> tuple[float, float, bool]:
         """Limits of the control of a motor, those of its force included, and whether that must be clipped by itself."""
-        if force is None or not gain:
+        m = self.m
+        if not m.actuator_forcelimited[k] or not gain:
             return low, high, False
-        bounds = sorted(x / gain for x in force)
+        bounds = sorted((m.actuator_forcerange[k] / gain).tolist())
         if activation is None:
             return max(low, bounds[0]), min(high, bounds[1]), False
         # The activation itself goes on beyond what the force can be.
