@@ -28,7 +28,7 @@ from .fingerprint import describe_types, fingerprint
 from .messages import tell
 from .shipped import FOLDER, shipped_target
 
-__all__ = ["KernelCache", "cache_directory"]
+__all__ = ["KernelCache", "cache_directory", "mark_used", "remove_unused", "toolchain"]
 
 _KEEP_SECONDS = 30 * 24 * 3600.0
 
@@ -52,7 +52,7 @@ def _cache_root() -> Path:
 
 
 @cache
-def _toolchain() -> str:
+def toolchain() -> str:
     """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
@@ -84,7 +84,7 @@ class KernelCache(caching._Cache):
         if not self._fingerprint:
             self._fingerprint = fingerprint(self._dispatcher)
         arguments = describe_types(sig if isinstance(sig, tuple) else sig.args)
-        key = f"{self._fingerprint} {arguments} {target} {_toolchain()}"
+        key = f"{self._fingerprint} {arguments} {target} {toolchain()}"
         function = self._dispatcher.py_func
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
         return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
@@ -120,7 +120,7 @@ class KernelCache(caching._Cache):
             with writing(file) as part:
                 part.write_bytes(dumps(data._reduce()))
             data.library._shared_module = None  # a copy that was made for the file
-            _remove_unused(file.parent)
+            remove_unused(file.parent)
             return True
         except Exception as error:
             if not KernelCache._complained:
@@ -152,7 +152,7 @@ def _read(file: Path, target_context: Any) -> Any:
     except Exception:
         return None
     if file.parent != FOLDER:
-        _mark_used(file)
+        mark_used(file)
     return kernel
 
 
@@ -192,14 +192,14 @@ def _lazy(codegen: Any, function: Any) -> Iterator[None]:
         del codegen.unserialize_library
 
 
-def _mark_used(file: Path) -> None:
-    """Set the file's time to now: the age that `_remove_unused` looks at."""
+def mark_used(file: Path) -> None:
+    """Set the file's time to now: the age that `remove_unused` looks at."""
     with contextlib.suppress(OSError):  # a read-only cache still serves
         os.utime(file)
 
 
 @cache
-def _remove_unused(directory: Path) -> None:
+def remove_unused(directory: Path) -> None:
     """Remove the kernels that no process has used for 30 days; looks once a process."""
     for file in directory.glob("*.nbc*"):
         with contextlib.suppress(OSError):  # another process may have been faster

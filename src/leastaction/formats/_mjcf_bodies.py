@@ -233,7 +233,11 @@ class Bodies:
             for key, value in zip(names[:4], (low, high, effort, stiffness), strict=True):
                 values[key] += [float(value)] * nv
             # MuJoCo has the same value for all axes of a joint, so their order does not matter.
-            values["damping"] += m.dof_damping[v : v + nv].tolist()
+            damping = m.dof_damping[v : v + nv]
+            if (damping < 0.0).any() and not self.builder.strict:
+                self.notes.add("dampers that would drive their joints (negative damping)", name)
+                damping = np.maximum(damping, 0.0)
+            values["damping"] += damping.tolist()
             values["friction"] += m.dof_frictionloss[v : v + nv].tolist()
             values["armature"] += m.dof_armature[v : v + nv].tolist()
             values["rest"] += m.qpos_spring[q : q + nq].tolist()

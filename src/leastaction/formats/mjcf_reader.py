@@ -97,7 +97,7 @@ def load_mjcf(
     notes = Notes(path)
     source, attached = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     root = source.root
-    model = compiled(source, attached)
+    model = compiled(source, attached, notes)
     switch_off(model, notes)
     note_left_out(model, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)

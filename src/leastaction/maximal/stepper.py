@@ -88,9 +88,10 @@ class MaximalStepper(Stepper):
     can = frozenset({"linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
-    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
+    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float, whole: float | None = None) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism, dt)
+        # Springs pull in a part of a step as they do in the whole.
+        self.model = model = compile_model(mechanism, dt if whole is None else whole)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
