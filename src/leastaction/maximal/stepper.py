@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 EVERYWHERE = 1e9
 """How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
 
-ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
+ALL_ACT = frozenset({"contacts", "limits", "dry friction", "loops"})
 
 
 class MaximalStepper(Stepper):
