@@ -189,4 +189,21 @@ def walkers(rng) -> Scene:
     return Scene(robot, q, 5.0 * rng.normal(size=robot.nv), 0.005, 150)
 
 
-MACHINES = (dominoes, sticks, grains, tops, loops, stops, slot, paddle, presses, walkers)
+def swings(rng) -> Scene:
+    """Bodies in flight on springs of hinges and ball joints that are stiff for the step, drawn back and let go."""
+    b = MechanismBuilder("swings", gravity=(0, 0, float(rng.choice([0.0, -9.81]))))
+    for i in range(int(rng.integers(2, 6))):
+        mass = float(10.0 ** rng.uniform(-1, 1))
+        moments = mass * np.sort(rng.uniform(2e-3, 4e-3, 3))
+        b.body(f"l{i}", mass=mass, com=tuple(rng.uniform(-0.1, 0.1, 3)), inertia=tuple(moments))
+        if i == 0:
+            b.free("l0")
+            continue
+        kind, place = ("spherical", "revolute")[int(rng.integers(2))], tuple(rng.uniform(-0.3, 0.3, 3))
+        b.joint(f"j{i}", kind, f"l{i - 1}", f"l{i}", position=place, stiffness=mass * float(10.0 ** rng.uniform(0, 4)))
+    robot = b.build()
+    q = robot.integrate(robot.neutral(), rng.uniform(-0.4, 0.4, robot.nv))
+    return Scene(robot, q, rng.normal(size=robot.nv), float(10.0 ** rng.uniform(-3, -1.5)), 150)
+
+
+MACHINES = (dominoes, sticks, grains, tops, loops, stops, slot, paddle, presses, walkers, swings)

@@ -134,7 +134,7 @@ def loose_pairs(rng) -> Scene:
     return Scene(robot, q, 5.0 * rng.normal(size=robot.nv), float(rng.choice([0.02, 0.05])), 200)
 
 
-GAINS = {"spin": COARSE, "large_steps": COARSE, "loose_pairs": COARSE, "paddle": math.inf}
+GAINS = {"spin": COARSE, "large_steps": COARSE, "loose_pairs": COARSE, "swings": COARSE, "paddle": math.inf}
 """Paddles bring energy in."""
 
 BEFORE = {
