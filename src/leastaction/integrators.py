@@ -181,7 +181,8 @@ class Stepper:
         control_nodes: fractions of a step at which controls are read.
         control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
-        acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
+        acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints),
+            and "loops": the latter two also in joints that close loops.
         start_time: time of the first state [s].
         motions: prescribed ones, of a run; None where nothing is prescribed, or it comes to rest.
         aim: where prescribed motions are to be at the end of the next step, by name; None where they follow `motions`.

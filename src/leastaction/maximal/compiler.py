@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.mobility import (
     HOLDS,
-    STIFF,
     mobility_at_home,
     own_springs,
     parts_for,
-    path_mobilities,
     stiff_springs,
 )
 from leastaction.errors import IntegratorError, MechanismError
@@ -38,13 +36,13 @@ from leastaction.maximal.records import (
     NOT_LENT,
     ROPE,
     SLIDE,
-    TIE,
     VALUE,
     filled,
     records,
 )
 from leastaction.maximal.ropes import ropes
 from leastaction.maximal.rotors import NO_MASS, rotors
+from leastaction.maximal.ties import spring_ties
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -123,7 +121,6 @@ class _Compiler:
             locked=self.locked,
         )
         self._edges(model)
-        model.fine = parts_for(self.swings)
         return model
 
     # ------------------------------------------------------------------ bodies and joints
@@ -239,18 +236,6 @@ class _Compiler:
         own = own_springs(self.m)
         return stiff_springs(own, self._mobility, self.dt) if own.any() else own
 
-    def _ties(self, paths: Any) -> Any:
-        """Springs and cables with dampers, and those that are stiff for the step: `TIE` records."""
-        ties = records(len(paths), TIE)
-        for name in paths.dtype.names:
-            ties[name] = paths[name]
-        plain = paths.isotropic == 0
-        if (plain & (paths.stiffness > 0.0)).any():
-            swings = np.where(plain, paths.stiffness * path_mobilities(self.m) * self.dt**2, 0.0)
-            ties.held = np.where(swings > STIFF, paths.stiffness, 0.0)
-            self.swings = max(self.swings, float(swings[swings > STIFF].max(initial=0.0)))
-        return ties[plain & ((ties.damping > 0.0) | (ties.held > 0.0))]
-
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []
         sizes: list[int] = []
@@ -356,7 +341,8 @@ class _Compiler:
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         paths, points = model.forces.paths, model.forces.points
-        damped = self._ties(paths)
+        damped, swings = spring_ties(self.m, paths, self.dt)
+        model.fine = parts_for(max(self.swings, swings))
         model.damped = damped if len(damped) else None
         tied, first = [], []
         for path in damped:

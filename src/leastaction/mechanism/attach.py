@@ -50,10 +50,7 @@ class Part:
         """A joint of the scene; bodies that are free in the world keep their coordinates and start elsewhere."""
         parent, X = self.place(joint.parent)
         changes: dict[str, Any] = {"name": self.name(joint.name), "parent": parent, "pose": X * joint.pose}
-        if joint.child == WORLD:
-            changes |= {"child": parent, "child_pose": joint.child_pose * self.pose.inverse()}
-        else:
-            changes["child"] = self.name(joint.child)
+        changes["child"] = self.name(joint.child)
         changes["motions"] = tuple(self.name(motion) for motion in joint.motions)
         if joint.kind == "free" and joint.parent == parent == WORLD:
             start = joint.pose.inverse() * X * joint.pose * Pose(joint.home[:3], joint.home[3:])

@@ -31,7 +31,7 @@ def warn_of_parting(solution: Solution, run: Trajectory) -> None:
     divided. Plans with contacts are not looked at: these are part of the plan alone.
     """
     m, plan = solution.mechanism, solution.trajectory
-    if solution.violation > SOLVED or solution.complementarity > 0.0 or run.q.shape != plan.q.shape:
+    if solution.violation > SOLVED or "complementarity" in plan.stored or run.q.shape != plan.q.shape:
         return
     distance = np.abs(m.difference(plan.q, run.q))
     far = distance.max(axis=1)

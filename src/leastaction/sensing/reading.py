@@ -75,7 +75,9 @@ def over_share(contacts: FloatArray, share: float) -> FloatArray:
 
 
 def holds(mechanism: Mechanism, q: FloatArray) -> bool:
-    """Whether dry friction or a rigid limit may hold a joint at q."""
+    """Whether dry friction or a rigid limit may hold a joint at q; of limits of loops q does not tell."""
+    if any(any(joint.friction) or joint.has_rigid_limits for joint in mechanism.loops):
+        return True
     iq = 0
     for joint in mechanism.joints:
         if any(joint.friction):

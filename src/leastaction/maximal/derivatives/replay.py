@@ -80,7 +80,7 @@ class Parts:
         if (h, patience) not in self.steppers:
             own = self.stepper.integrator
             plain = replace(own, order=min(own.order, 2), max_iterations=patience * own.max_iterations)
-            # Not by `prepare`: parts of a composed step may go backwards.
+            # Not by `prepare`: parts of a composed step may go backwards. Springs pull as in the whole step.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
                 s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)

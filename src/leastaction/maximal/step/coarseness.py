@@ -91,10 +91,13 @@ def is_coarse(model, data, settings, dt, smooth):
     late -= projected_work(model, data, own, other, settings.loops)
     late += goal_work(model, data, own, other, 0.0)
     # Springs that pull from the middle of a step, x in between: what is conserved is V there, not the mean of V at its
-    # ends, which is larger by K dx^2 / 8. So their own impulses count once, where those of the ends count twice.
+    # ends, which is larger by K dx^2 / 8. So their own impulses count once, where those of the ends count twice. What
+    # they left tells the rate before: that of the coordinates is read anew where a run goes on.
     for k in range(data.coordinates.shape[0]):
-        c = data.coordinates[k]
-        early += (other * c.kick + held * c.left) * c.rate
+        c, rate = data.coordinates[k], data.coordinates[k].rate
+        if c.left != 0.0:
+            rate = c.left / (0.5 * (1.0 - settings.halves) * clock[1] * clock[1] * model.coordinates[k].servo)
+        early += (other * c.kick + held * c.left) * rate
         late += (c.kick + other * held * c.left) * c.now
     work, later = path_work(data, model.damped, other, held)
     early, late = early + work, late + later
@@ -202,8 +205,9 @@ def is_wrong(model, data, settings, dt, divisible, smooth):
     """
     clock = data.clock
     coarse = is_coarse(model, data, settings, dt, smooth and (settings.fine == 1 or clock[7] > 0.0))
-    if clock[8] > 0.0:
-        clock[8] -= 1.0
+    if settings.fine > 1 and (clock[8] > 0.0 or clock[0] == FIRST):
+        # The middle of a step that does not follow a spring has less energy than its ends: nothing to compare with.
+        clock[5], clock[8] = 0.0, max(clock[8] - 1.0, 0.0)
         return False
     if coarse and divisible and settings.fine > 1 and clock[7] == 0.0:
         clock[7], clock[8] = 1.0, UNLIKE
@@ -228,5 +232,7 @@ def follow_swings(bodies, data, dt):
 @routine(allocates=False)
 def calm_down(clock):
     """After a step: springs that hardly move bodies any more need not be followed."""
-    if clock[7] > 0.0:
-        clock[7] = 1.0 if clock[7] > 1.0 + STILL else 0.0
+    if clock[7] > 1.0 + STILL:
+        clock[7] = 1.0
+    elif clock[7] > 0.0:
+        clock[7], clock[8] = 0.0, 1.0
