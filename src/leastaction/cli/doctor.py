@@ -74,9 +74,10 @@ def _gpu() -> dict[str, Any]:
 def _cache() -> dict[str, Any]:
     from leastaction._jit import cache_directory
     from leastaction._jit.shipped import FOLDER, shipped_target
+    from leastaction._jit.store import parts_directory
 
     root = cache_directory()
-    files = [path for path in root.rglob("*") if path.is_file()] if root.is_dir() else []
+    files = [*root.rglob("*.nbc"), *parts_directory().glob("*.part")]
     nearest = next(folder for folder in (root, *root.parents) if folder.exists())
     return {
         "folder": str(root),
