@@ -196,6 +196,20 @@ def test_a_batch_is_the_single_runs():
     np.testing.assert_array_equal(batch.q[1], single.q)
 
 
+def test_what_a_failed_run_tells_is_what_it_had_reached():
+    """Its last momentum, too, which only the step that failed would have known to the end."""
+    robot = la.robots.unitree_a1(ground=True)
+    robot = robot.replace(actuators=tuple(replace(one, lower=-np.inf, upper=np.inf) for one in robot.actuators))
+    q, u = robot.home(), np.zeros((6, robot.nu))
+    q[2], u[4] = 0.4, 1e300
+    same = {"dt": 0.005, "integrator": la.Grounded()}
+    with pytest.raises(la.ConvergenceError) as found:
+        la.simulate(robot, q, steps=6, controls=u, **same)
+    whole, part = la.simulate(robot, q, steps=6, **same), found.value.trajectory
+    assert len(part.t) == 5
+    np.testing.assert_allclose(part.p, whole.p[:5], atol=1e-12)
+
+
 def test_what_it_cannot_hold_is_refused():
     with pytest.raises(la.IntegratorError, match="loops"):
         la.simulate(la.robots.four_bar(), steps=1, integrator=la.Grounded())

@@ -31,6 +31,13 @@ def tell(touch, batch, row, robot):
 
 
 @routine
+def tell_so_far(lane, touch, batch, row, robot):
+    """The momentum at the end of a step, until the next one tells: with half of the impulses, were they the same."""
+    for k in range(lane.p.shape[0]):
+        batch.p[row, k, robot] = lane.p[k] if touch is None else lane.p[k] + 0.5 * touch.first[k]
+
+
+@routine
 def steps_ahead(touch, settings):
     """1 where the step after the last one is looked at, for the impulses at its start; else 0."""
     if touch is None or settings.keeps or settings.steps % settings.every != 0:
@@ -156,8 +163,7 @@ def run_with(controls):
                 row = (done + 1) // every
                 for k in range(q0.shape[0]):
                     batch.q[row, k, robot] = q0[k]
-                for k in range(lane.p.shape[0]):
-                    batch.p[row, k, robot] = lane.p[k]
+                tell_so_far(lane, lane.touch, batch, row, robot)
         if batch.failed[robot] >= 0:
             blank(batch, batch.failed[robot] // every + 1, robot)
         elif settings.keeps:

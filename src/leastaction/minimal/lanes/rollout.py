@@ -63,13 +63,15 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         if spent < 0:
             return done, 1
         memory[0] = count
-        if done == u.shape[0] - 1:
+        ends = done == u.shape[0] - 1
+        if ends:
             tell_end(model, lane, touch.told)
         for k in range(p.shape[0]):
             if done > 0 or going_on:
                 record.p[done, k] = touch.told.p[k]
             record.before[done + 1, k] = p[k]
-            record.p[done + 1, k] = touch.told.end[k]
+            # Until the next step tells; it may have no solution.
+            record.p[done + 1, k] = touch.told.end[k] if ends else p[k] + 0.5 * touch.first[k]
         for k in range(q0.shape[0]):
             record.q[done + 1, k] = q0[k]
         for k in range(record.impulses.shape[1]):
