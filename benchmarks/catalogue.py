@@ -1,6 +1,7 @@
 """Which benchmarks there are: modules below this folder with a function `run`."""
 
 import ast
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +33,7 @@ class Entry:
 def available(here: Path = HERE) -> dict[str, Entry]:
     """All of them by name: those of papers first, in their folders."""
     found = {}
-    for path in sorted(here.rglob("*.py"), key=lambda p: (p.parent == here, p)):
+    for path in sorted(here.rglob("*.py"), key=lambda p: (p.parent == here, p.parent, _counted(p.name))):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for part in tree.body:
             if isinstance(part, ast.FunctionDef) and part.name == "run" and part.args.args:
@@ -55,6 +56,11 @@ def chosen(names: list[str], entries: dict[str, Entry]) -> list[Entry]:
             raise KeyError(name)
         found |= {e.name: e for e in mine}
     return list(found.values())
+
+
+def _counted(name: str) -> list[tuple[str, int]]:
+    """A key that puts fig7 before fig11."""
+    return [(word, int(digits or 0)) for word, digits in re.findall(r"(\D+)(\d*)", name)]
 
 
 def _is_long(tree: ast.Module) -> bool:

@@ -14,6 +14,8 @@ from benchmarks.report import NOT_REPRODUCED, Measure, Report
 
 LEAST = 0.03
 """Changes of times below this are never told: a code that is moved in memory does that much."""
+ONCE = 0.15
+"""Noise of a time that was measured fewer than three times, and so tells none itself."""
 FACTOR = 2.0
 """By which errors must grow or shrink; those of round-off differ by less from one library to the next."""
 MEMORY, COMPILING = 0.1, 0.3
@@ -41,7 +43,9 @@ def collect(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def noise(measure: Measure) -> float:
-    """Half the range of the repetitions, relative to their median."""
+    """Half the range of the repetitions, relative to their median; of few a guess."""
+    if len(measure.values) < 3:
+        return ONCE
     middle = abs(measure.median)
     return 0.5 * (max(measure.values) - min(measure.values)) / middle if middle else 0.0
 
@@ -84,10 +88,18 @@ def changes(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
         ("compile_seconds", "compiling [s]", COMPILING),
     ):
         a, b = old.get(key), new.get(key)
-        # Kernels that were in the cache say nothing about the time to compile them.
+        # Kernels that were in the cache say nothing about the time to compile them: as many must have been compiled.
+        if key == "compile_seconds" and old.get("kernels_compiled") != new.get("kernels_compiled"):
+            continue
         if a and b and same_machine and max(a, b) > (1.0 + bound) * min(a, b):
             found.append(Change(name, what, f"{a:.3g}", f"{b:.3g}", b > a))
     return found
+
+
+def gone(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Figures that only the old result has: of a method that was renamed, or of a peer that is not installed now."""
+    kept = {m["what"] for m in new["measures"]}
+    return [m["what"] for m in old["measures"] if m["what"] not in kept]
 
 
 def show(console: Console, old: dict[str, dict[str, Any]], entries: list[Entry], quick: bool) -> int:
@@ -95,7 +107,10 @@ def show(console: Console, old: dict[str, dict[str, Any]], entries: list[Entry],
     found, compared = [], 0
     for entry in entries:
         path = store.path_of(entry.name, quick)
-        if entry.name not in old or not path.exists():
+        if entry.name not in old:
+            continue
+        if not path.exists():
+            console.print(f"{entry.name}: not compared, for it has no new result", style="yellow")
             continue
         new = store.read(path)
         if new["quick"] != old[entry.name]["quick"]:
@@ -103,6 +118,11 @@ def show(console: Console, old: dict[str, dict[str, Any]], entries: list[Entry],
             continue
         compared += 1
         found += changes(old[entry.name], new)
+        lost = gone(old[entry.name], new)
+        if lost:
+            console.print(
+                f"{entry.name}: {len(lost)} figures are not in the new result, such as {lost[0]}", style="yellow"
+            )
     if not found:
         console.print(f"{compared} compared: nothing changed beyond the noise")
         return 0 if compared else 1

@@ -2,6 +2,7 @@
 
 import math
 import multiprocessing as mp
+import os
 import queue
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import store
 from benchmarks.foreign_run import BOUNDS, serve
-from benchmarks.machine import fingerprint
+from benchmarks.machine import fingerprint, revision
 from benchmarks.report import Report, Requirement, Sheet
 from benchmarks.watch import Watch
 
@@ -31,7 +32,19 @@ PATIENCE = 120.0
 WORKERS = 2
 """How many files run at a time; times are CPU times."""
 
-COLUMNS = ["file", "dof", "runs", "depth [m]", "gap [m]", "energy", "step [µs]", "MuJoCo [µs]", "ratio", "iterations"]
+COLUMNS = [
+    "file",
+    "dof",
+    "runs",
+    "depth [m]",
+    "gap [m]",
+    "energy",
+    "step [µs]",
+    "MuJoCo [µs]",
+    "ratio",
+    "iterations",
+    "revision",
+]
 
 NOTES = """Each file is loaded with defaults, URDFs with a floating base; what flies is put on the ground, which is \
 added where the file has none. Then it runs with Maximal at dt 0.005 s and random torques, new ones every 0.1 s, the \
@@ -134,21 +147,25 @@ def results(paths: dict[str, Path], duration: float, progress) -> Iterator[tuple
 
 
 class Kept:
-    """Figures of the files that a run of this very code has done: where it is interrupted, the next goes on there."""
+    """Figures of files, each with the code that it was measured with.
+
+    A run that was interrupted goes on where it ended. Where the environment variable FOREIGN_AGAIN names parts of the
+    names of files, with commas between them, only these are measured again, and files that were never; rows tell
+    their revisions.
+    """
 
     def __init__(self, quick: bool) -> None:
         self.path, self.mark, self.files = store.path_of("foreign_files", quick), fingerprint(Path(__file__)), {}
-        if self.path.exists() and (found := store.read(self.path))["fingerprint"] == self.mark:
-            self.files = found["files"]
+        again = os.environ.get("FOREIGN_AGAIN", "")
+        for name, result in (store.read(self.path)["files"] if self.path.exists() else {}).items():
+            if result["fingerprint"] == self.mark or (again and not any(part in name for part in again.split(","))):
+                self.files[name] = result
 
     def add(self, name: str, result: dict) -> None:
         """Keep the figures of a file."""
-        self.files[name] = {key: value for key, value in result.items() if key != "said"}
-        store.write(self.path, {"fingerprint": self.mark, "files": self.files})
-
-    def forget(self) -> None:
-        """All are done."""
-        self.path.unlink(missing_ok=True)
+        own = {"fingerprint": self.mark, "revision": revision()}
+        self.files[name] = {key: value for key, value in result.items() if key != "said"} | own
+        store.write(self.path, {"files": self.files})
 
 
 def run(progress, quick: bool = False) -> Report:
@@ -174,7 +191,6 @@ def run(progress, quick: bool = False) -> Report:
             continue
         for key, bound in BOUNDS.items():
             failed[key] += not result[key] <= bound
-    kept.forget()
     report.sheets += [sheet, reasons]
     words = {"runs": "files that do not run"}
     words |= {key: f"files with {key} above {bound:g}" for key, bound in BOUNDS.items()}
@@ -185,8 +201,8 @@ def run(progress, quick: bool = False) -> Report:
 def row_of(result: dict) -> list:
     """The cells of a file but its name."""
     if result["why"]:
-        return [result.get("dof", ""), "no", *[""] * (len(COLUMNS) - 3)]
-    ratio = result["step"] / result["mujoco"] if result["mujoco"] else math.nan
+        return [result.get("dof", ""), "no", *[""] * (len(COLUMNS) - 4), result["revision"]]
+    theirs = result["mujoco"] or math.nan  # it has no model of some
     ok = all(result[key] <= bound for key, bound in BOUNDS.items())
-    figures = [result[key] for key in BOUNDS] + [1e6 * result["step"], 1e6 * result["mujoco"], ratio]
-    return [result["dof"], "yes" if ok else "beyond", *figures, result["iterations"]]
+    figures = [result[key] for key in BOUNDS] + [1e6 * result["step"], 1e6 * theirs, result["step"] / theirs]
+    return [result["dof"], "yes" if ok else "beyond", *figures, result["iterations"], result["revision"]]

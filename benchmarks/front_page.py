@@ -1,15 +1,16 @@
-"""The tables of the README, made of published results."""
+"""The tables of the README and of docs/how-to/foreign.md, made of published results."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.report import Report
+from benchmarks.report import Report, cell, shown
 
 BEGIN, END = "<!-- {}: made by python -m benchmarks --publish -->\n", "<!-- end -->\n"
 
 
-def readme(text: str, results: dict[str, dict[str, Any]]) -> str:
-    """The README with its tables made anew; a table stays as it is where its result or its marks are missing."""
+def filled(text: str, results: dict[str, dict[str, Any]]) -> str:
+    """A page with its tables made anew; a table stays as it is where its result or its marks are missing."""
     for name, table in TABLES.items():
         begin = BEGIN.format(name)
         if name in results and begin in text:
@@ -87,5 +88,33 @@ def step_speed(results: dict[str, dict[str, Any]]) -> str:
     )
 
 
-TABLES: dict[str, Callable[[dict[str, dict[str, Any]]], str]] = {"claims": claims, "step_speed": step_speed}
+def foreign_robots(results: dict[str, dict[str, Any]]) -> str:
+    """All files of others, those of one suffix after another, and what was refused."""
+    result = results["foreign_robots"]
+    runs, refused = Report.of(result).sheets
+    told = result["machine"]
+    parts = [
+        f"{runs.title}; revision {told['revision']}, {told['date'][:10]}, {told['processor']}, load {told['load']} on "
+        f"{told['cores']} cores.\n"
+    ]
+    for suffix, format in ((".xml", "MJCF"), (".urdf", "URDF")):
+        rows = [[cell(shown_short(x)) for x in row] for row in runs.rows if row[0].endswith(suffix)]
+        parts.append(lined([f"{format} file", *runs.columns[1:]], *rows))
+    if refused.rows:
+        parts.append(lined(["not run", refused.columns[1]], *([cell(x) for x in row] for row in refused.rows)))
+    return "\n" + "\n".join(parts) + "\n"
+
+
+def shown_short(x: Any) -> str:
+    """A cell of a long table: numbers with two digits, nothing where there is none."""
+    if isinstance(x, float):
+        return "" if math.isnan(x) else f"{x:.0f}" if 10.0 <= x < 1e6 else f"{x:.2g}"
+    return shown(x)
+
+
+TABLES: dict[str, Callable[[dict[str, dict[str, Any]]], str]] = {
+    "claims": claims,
+    "step_speed": step_speed,
+    "foreign_robots": foreign_robots,
+}
 """How each table is made, by the benchmark that it needs."""

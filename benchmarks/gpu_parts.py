@@ -3,15 +3,18 @@
     python -m benchmarks.gpu_parts [words] --minutes 9 --result gpu.json
 
 runs the parts whose names hold one of the words, writes each into the result as soon as it is done, leaves out those
-that are there, and begins none after the minutes. The same call again goes on. `--list` names them. Most also run on
-the simulator of CUDA (NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1), with few robots and steps.
+that are there, and begins none after the minutes. The same call again goes on. `--list` names them, `--lease` takes
+those of `LEASE`, what is worth a few minutes of a GPU. With `--jobs N` all kernels of the parts are compiled first, in
+N processes at a time, and kept on disk. Most parts also run on the simulator of CUDA (NUMBA_ENABLE_CUDASIM=1
+NUMBA_DISABLE_JIT=1), with few robots and steps.
 """
 
 import argparse
 import json
-import os
+import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -19,17 +22,27 @@ import numpy as np
 
 import leastaction as la
 from benchmarks import many_robots
+from benchmarks.gpu_checks import (
+    COMPILING,
+    SIMULATED,
+    agreement,
+    gradients,
+    scattered,
+    sharing,
+    stepping,
+    torch_gradients,
+    trouble,
+)
 from benchmarks.report import RESULTS
 
-SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
-
-SIZES = (2, 4) if SIMULATED else tuple(2**k for k in (10, 12, 14, 16, 18))
+SIZES = (2, 4) if SIMULATED else (128,) if COMPILING else tuple(2**k for k in (10, 12, 14, 16, 18))
 
 SWINGING = (4, 20) if SIMULATED else (1024, 2000)
 """Robots and steps whose energy is looked at."""
 
 INTEGRATORS = {
     "bodies": la.Galerkin(order=2, tolerance=1e-12),
+    "joints": la.Galerkin(order=2, interpolation="joints"),
     "Grounded": la.Grounded(tolerance=1e-12),
     "order 4": la.Galerkin(order=4),
     "Midpoint": la.Midpoint(),
@@ -47,7 +60,7 @@ def rates(case, name):
     began = time.perf_counter()
     for count in SIZES:
         q, v = start(robot, count)
-        per_second, batch = many_robots.rate(robot, q, v, dt, 3, **options)
+        per_second, batch = many_robots.rate(robot, q, v, dt, 2, **options)
         failed = int((batch.failed >= 0).sum())
         rows[str(count)] = {"M steps/s": per_second / 1e6, "failed": failed}
         if count == SIZES[0]:
@@ -65,42 +78,6 @@ def cores(case):
         / 1e6
         for workers in (1, 2, None)
     }
-
-
-def scattered(robot, count, seed=0):
-    """Moving starts about home; those of robots with loops are at rest there."""
-    rng, q = np.random.default_rng(seed), np.tile(robot.home(), (count, 1))
-    if not robot.is_tree:
-        return q, np.zeros((count, robot.nv))
-    return robot.integrate(q, rng.uniform(-0.1, 0.1, (count, robot.nv))), 0.3 * rng.normal(size=(count, robot.nv))
-
-
-def second(run):
-    """What its integrator solves for beside positions."""
-    return run.p if run.momentum else run.v
-
-
-def agreement(name, integrator):
-    """How far apart batches of the GPU and of the CPU are, in terms of the largest numbers; why it cannot run."""
-    robot = la.robots.get(name)
-    count, steps = (2, 3) if SIMULATED else (64, 50)
-    q, v = scattered(robot, count)
-    same = {"dt": 0.005, "steps": steps, "integrator": integrator}
-    try:
-        cpu = la.batch.simulate(robot, q, v, **same)
-    except la.LeastActionError as error:
-        return {"CPU refuses": str(error)}
-    try:
-        gpu = la.batch.simulate(robot, q, v, device="cuda", **same)
-    except la.LeastActionError as error:
-        return {"GPU refuses": str(error)}
-    held = (cpu.failed < 0) & (gpu.failed < 0)
-    apart = [
-        float(np.abs(a - b)[held].max(initial=0.0) / np.abs(b)[held].max(initial=1.0))
-        for a, b in ((gpu.q, cpu.q), (second(gpu), second(cpu)))
-    ]
-    failed = [int((run.failed >= 0).sum()) for run in (cpu, gpu)]
-    return {"apart": max(apart), "failed on the CPU": failed[0], "on the GPU": failed[1]}
 
 
 def energy(name):
@@ -150,15 +127,25 @@ def policy():
     return {"M steps/s": 50 * robots / best / 1e6, "shares memory": bool(shared), "failed": int(sim.failed.sum())}
 
 
-def general(name, integrator, count):
+def general(name, integrator, count, dtype=np.float64):
     """Robot-steps per second of a kernel of an integrator."""
-    robot = many_robots.sprung_quadruped() if name == "A1 standing" else la.robots.get(name)
-    q, v = many_robots.standing(robot, count) if name == "A1 standing" else scattered(robot, count)
-    options = {"dt": 0.005, "steps": 50, "every": 50, "integrator": integrator, "device": "cuda"}
-    batches = [la.batch.simulate(robot, q, v, **options) for _ in range(3)]
+    robot, q, v = scattered(name, 128 if COMPILING else count)
+    options = {"dt": 0.005, "steps": 50, "every": 50, "integrator": integrator, "device": "cuda", "dtype": dtype}
+    batches = [la.batch.simulate(robot, q, v, **options) for _ in range(1 if COMPILING else 3)]
     failed = int((batches[-1].failed >= 0).sum())
     seconds = [batch.seconds for batch in batches]
-    return {"M steps/s": 50 * count / min(seconds[1:]) / 1e6, "first call [s]": seconds[0], "failed": failed}
+    return {"M steps/s": 50 * count / min(seconds) / 1e6, "first call [s]": seconds[0], "failed": failed}
+
+
+GENERAL = (
+    ("pendulum", "order 4", 16384, (np.float64, np.float32)),
+    ("pendulum", "Midpoint", 16384, (np.float64, np.float32)),
+    ("pendulum", "BDF", 65536, (np.float64, np.float32)),
+    ("pendulum", "Maximal", 16384, (np.float64, np.float32)),
+    ("four_bar", "Maximal", 16384, (np.float64,)),
+    ("A1 standing", "Maximal", 4096, (np.float64,)),
+)
+"""Rates of the kernels of integrators: robot, integrator, how many, precisions."""
 
 
 def parts():
@@ -166,42 +153,126 @@ def parts():
     out = {}
     for case in many_robots.bounded_cases():
         out |= {f"rates {case[0]}, {name}": partial(rates, case, name) for name in many_robots.TOLERANCE}
+    out |= {
+        "trouble": trouble,
+        "sharing": sharing,
+        "policy of PyTorch": policy,
+        "gradients of PyTorch": torch_gradients,
+    }
+    out |= {"gradients pendulum": partial(gradients, "pendulum", 2 if SIMULATED else 128 if COMPILING else 16384)}
+    for name, kind in (("A1 standing", "Grounded"), ("cart_pole", "bodies")):
+        out[f"stepping {kind}, {name}"] = partial(stepping, name, INTEGRATORS[kind])
+    for name, kind in (("A1 standing", "Grounded"), ("cart_pole", "bodies"), ("pendulum", "Midpoint")):
+        out[f"driven {kind}, {name}"] = partial(agreement, name, INTEGRATORS[kind], driven=True)
+    for name, kind, count, kinds in GENERAL:
+        for number in kinds:
+            words = f"general {kind}, {name}, {np.dtype(number).name}"
+            out[words] = partial(general, name, INTEGRATORS[kind], count, number)
+    for kind, integrator in INTEGRATORS.items():
+        for name in (*(entry.name for entry in la.robots.catalogue()), "A1 standing"):
+            out[f"agreement {kind}, {name}"] = partial(agreement, name, integrator)
+            out[f"single {kind}, {name}"] = partial(agreement, name, integrator, np.float32)
+    out |= {f"energy {name}": partial(energy, name) for name in many_robots.TOLERANCE}
     for case in many_robots.bounded_cases():
         out[f"cores {case[0]}"] = partial(cores, case)
-    out |= {f"energy {name}": partial(energy, name) for name in many_robots.TOLERANCE}
-    out["policy of PyTorch"] = policy
-    for name, kind, count in (
-        ("pendulum", "order 4", 16384),
-        ("pendulum", "Midpoint", 16384),
-        ("pendulum", "BDF", 65536),
-        ("pendulum", "Maximal", 16384),
-        ("four_bar", "Maximal", 16384),
-        ("A1 standing", "Maximal", 4096),
-    ):
-        out[f"general {kind}, {name}"] = partial(general, name, INTEGRATORS[kind], count)
-    for kind, integrator in INTEGRATORS.items():
-        for name in (entry.name for entry in la.robots.catalogue()):
-            out[f"agreement {kind}, {name}"] = partial(agreement, name, integrator)
     return out
+
+
+LEASE = (
+    "rates",
+    "trouble",
+    "sharing",
+    "policy",
+    "gradients",
+    "stepping",
+    "driven",
+    "agreement Grounded, A1 standing",
+    "agreement Maximal, A1 standing",
+    "agreement SDIRK2, unitree_a1",
+    "agreement Maximal, cube",
+    "agreement bodies, four_bar",
+    "agreement Maximal, four_bar",
+    "agreement bodies, pendulum",
+    "agreement joints, pendulum",
+    "agreement order 4, pendulum",
+    "agreement Midpoint, pendulum",
+    "agreement Maximal, pendulum",
+    "agreement BDF, pendulum",
+    "single Grounded, A1 standing",
+    "single bodies, pendulum",
+    "single order 4, pendulum",
+    "single Midpoint, pendulum",
+    "single Maximal, pendulum",
+    "single BDF, pendulum",
+    "general",
+    "energy",
+)
+"""Parts of a lease: their names, or the first words of them."""
+
+
+LATE = "not within the time"
+
+
+def compile_all(names, jobs, minutes):
+    """Compile the kernels of parts in processes, those that take longest first; seconds and what was said, by part."""
+    slow = ("A1", "Maximal", "SDIRK2", "BDF", "four_bar", "gradients")
+    order = sorted(names, key=lambda name: next((k for k, word in enumerate(slow) if word in name), len(slow)))
+    began = time.perf_counter()
+
+    def one(name):
+        start, left = time.perf_counter(), 60.0 * minutes - (time.perf_counter() - began)
+        command = [sys.executable, "-m", "benchmarks.gpu_parts", name, "--compile"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=max(1.0, left))
+            said = [line for line in done.stderr.splitlines() if "compiled" in line] if done.returncode == 0 else []
+            told = said or [done.stderr[-400:]]
+        except subprocess.TimeoutExpired:
+            told = [LATE]
+        seconds = round(time.perf_counter() - start, 1)
+        print(f"compiled {name}: {seconds} s; {' | '.join(told)[-300:]}", flush=True)
+        return name, {"seconds": seconds, "kernels": told}
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return dict(pool.map(one, order))
+
+
+def compile_one(name):
+    """Compile the kernels of one part."""
+    from leastaction.batch.kernels import compiling_only
+
+    with compiling_only():
+        parts()[name]()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu_parts", description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="parts whose names hold one of these; default all")
+    parser.add_argument("--lease", action="store_true", help="parts of a lease")
     parser.add_argument("--minutes", type=float, default=np.inf, help="begin no part after these")
     parser.add_argument("--result", type=Path, default=RESULTS / "gpu.json")
     parser.add_argument("--list", action="store_true", help="name them, run none")
+    parser.add_argument("--jobs", type=int, help="compile first, so many at a time")
+    parser.add_argument("--compile", action="store_true", help="compile the part of this name, run none")
     arguments = parser.parse_args()
+    if arguments.compile:
+        compile_one(*arguments.words)
+        return 0
     began, found = time.perf_counter(), {}
     if arguments.result.exists():
         found = json.loads(arguments.result.read_text(encoding="utf-8"))
-    for name, part in parts().items():
-        if arguments.words and not any(word in name for word in arguments.words):
-            continue
+    words = arguments.words
+    chosen = {name: part for name, part in parts().items() if not words or any(word in name for word in words)}
+    if arguments.lease:
+        chosen = {k: part for k, part in chosen.items() if any(k == one or k.startswith(f"{one} ") for one in LEASE)}
+    if arguments.jobs and not arguments.list:
+        cold = [name for name in chosen if name not in found and not name.startswith(("cores", "energy", "trouble"))]
+        found["compiling"] = compile_all(cold, arguments.jobs, 0.6 * arguments.minutes)
+    for name, part in chosen.items():
         if arguments.list or name in found:
             print(f"{'done' if name in found else '    '} {name}", flush=True)
             continue
-        if time.perf_counter() - began > 60.0 * arguments.minutes:
+        late = LATE in found.get("compiling", {}).get(name, {}).get("kernels", ())
+        if late or time.perf_counter() - began > 60.0 * arguments.minutes:
             print(f"left {name}", flush=True)
             continue
         start = time.perf_counter()

@@ -7,13 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks import draw, front_page, store, why, wins
+from benchmarks import coverage, draw, front_page, store, why, wins
 from benchmarks.catalogue import HERE, Entry, available
 from benchmarks.machine import ROOT
 from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, cell, shown
 from leastaction._output import writing
 
 PAGES = ROOT / "docs" / "benchmarks"
+FILLED = (ROOT / "README.md", PAGES.parent / "how-to" / "foreign.md")
+"""Pages that are written by hand, with tables in them that are not."""
 RACES = "studies"
 """The page of benchmarks that belong to no paper."""
 ROWS = 24
@@ -24,7 +26,8 @@ INTRODUCTION = """# Benchmarks
 Every figure and table of the papers that this package builds on: what the paper claims, what this code measures, and a
 verdict. "Reproduced" means the same trend, "better" that ours is beyond the paper's own figure or its peer's. All of it
 is written by `python -m benchmarks --publish` from the JSON files in `docs/benchmarks/data/`, which
-`python -m benchmarks NAME` (or `leastaction bench NAME`) makes; `make bench` makes all. Where a result says "short
+`python -m benchmarks NAME` (or `leastaction bench NAME`) makes; `make bench` makes all. Peers are extras
+(`pip install -e ".[bench]"`); one that is missing is named with the result. Where a result says "short
 version", `--quick` made it: fewer starts and sizes. Times are CPU times; ratios are those of one run.
 
 [When which wins](wins.md) tells for each formulation where it leads each peer, and where it trails.
@@ -32,12 +35,21 @@ version", `--quick` made it: fewer starts and sizes. Times are CPU times; ratios
 
 
 def publish(entries: list[Entry]) -> list[Path]:
-    """Copy results into the documentation and write its pages; those of `entries`, or all that are there."""
+    """Copy results into the documentation and write its pages; those of `entries`, or all that are there.
+
+    Of all, one that says less than what is published (a short run, or one without a peer) does not replace it.
+    """
     for entry in entries or available().values():
         found = next((p for p in (store.path_of(entry.name, q) for q in (False, True)) if p.exists()), None)
-        if found is not None:
-            (PAGES / "data").mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(found, PAGES / "data" / store.path_of(entry.name).name)
+        if found is None:
+            continue
+        (PAGES / "data").mkdir(parents=True, exist_ok=True)
+        target = PAGES / "data" / store.path_of(entry.name).name
+        lacks = "" if entries or not target.exists() else poorer(store.read(found), store.read(target))
+        if lacks:
+            print(f"kept the published {entry.name}: the new one {lacks}; by its name it is taken all the same")
+        else:
+            shutil.copyfile(found, target)
     results = published()
     (PAGES / "images").mkdir(parents=True, exist_ok=True)
     written = []
@@ -53,13 +65,20 @@ def publish(entries: list[Entry]) -> list[Path]:
     return written
 
 
+def poorer(new: dict[str, Any], old: dict[str, Any]) -> str:
+    """What a new result lacks beside an old one; empty if nothing."""
+    if new["quick"] and not old["quick"]:
+        return "is of a short run"
+    gone = [peer for peer in new["missing"] if peer not in old["missing"]]
+    return f"is without {', '.join(gone)}" if gone else ""
+
+
 def texts(results: dict[str, dict[str, Any]]) -> dict[Path, str]:
-    """All that is written of these results by its file: the pages, docs/why.md, the tables of the README."""
-    readme = ROOT / "README.md"
+    """All that is written of these results by its file: the pages, docs/why.md, tables within other pages."""
     return {
         **{PAGES / name: text for name, text in pages(results).items()},
         PAGES.parent / "why.md": why.page(results),
-        readme: front_page.readme(readme.read_text(encoding="utf-8"), results),
+        **{path: front_page.filled(path.read_text(encoding="utf-8"), results) for path in FILLED},
     }
 
 
@@ -74,8 +93,8 @@ def pages(results: dict[str, dict[str, Any]]) -> dict[str, str]:
     groups: dict[str, dict[str, dict[str, Any]]] = {}
     for name, result in results.items():
         groups.setdefault(name.rpartition("/")[0] or RACES, {})[name] = result
-    texts = {f"{group}.md": page(group, members) for group, members in groups.items()}
-    return {"index.md": index(groups), "wins.md": wins.page(results)} | texts
+    texts = {f"{group}.md": page(group, members, results) for group, members in groups.items()}
+    return {"index.md": index(groups, results), "wins.md": wins.page(results)} | texts
 
 
 def heading(group: str) -> tuple[str, str]:
@@ -92,11 +111,13 @@ def heading(group: str) -> tuple[str, str]:
     return title.rstrip("."), rest.strip()
 
 
-def index(groups: dict[str, dict[str, dict[str, Any]]]) -> str:
+def index(groups: dict[str, dict[str, dict[str, Any]]], results: dict[str, dict[str, Any]]) -> str:
     """How many claims stand, which do not, and all of them."""
     parts = [INTRODUCTION, "| page | reproduced | better | not reproduced |", "| --- | --- | --- | --- |"]
     missed = []
     for group, members in groups.items():
+        if not any(result["claims"] for result in members.values()):
+            continue
         claims = [claim for result in members.values() for claim in Report.of(result).claims]
         counts = [sum(claim.verdict == v for claim in claims) for v in (REPRODUCED, BETTER, NOT_REPRODUCED)]
         parts.append(f"| [{heading(group)[0]}]({group}.md) | {' | '.join(map(str, counts))} |")
@@ -104,13 +125,14 @@ def index(groups: dict[str, dict[str, dict[str, Any]]]) -> str:
     parts += ["", "## Not reproduced", ""]
     parts += [f"- **{cell(c.where)}**: {cell(c.paper)} Here: {cell(c.ours)} {cell(c.why)}" for c in missed]
     parts += [] if missed else ["Nothing of what was run."]
-    return "\n".join(parts) + "\n"
+    parts += ["", *coverage.table(results, lambda paper: heading(paper)[0])]
+    return "\n".join(parts).rstrip() + "\n"
 
 
-def page(group: str, members: dict[str, dict[str, Any]]) -> str:
+def page(group: str, members: dict[str, dict[str, Any]], results: dict[str, dict[str, Any]]) -> str:
     """The page of a paper."""
     title, text = heading(group)
-    parts = [f"# {title}", "", text, ""]
+    parts = [f"# {title}", "", text, "", *coverage.elsewhere(group, results)]
     for name, result in members.items():
         parts += section(name, result)
     return "\n".join(parts).rstrip() + "\n"

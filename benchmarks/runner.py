@@ -81,6 +81,7 @@ def run_here(entry: Entry, quick: bool) -> int:
         "cpu_seconds": time.process_time() - used,
         "budget_seconds": plan.budget(entry.name, quick and entry.quick),
         "compile_seconds": sum(compiled),
+        "kernels_compiled": sum(seconds > 0.0 for seconds in compiled),
         "peak_memory_mb": peak_memory(),
     }
     path = store.write(store.path_of(entry.name, quick), result | report.data())

@@ -20,13 +20,11 @@ PAPER_SOLVE = 188.88
 STARTS = 20
 
 NOTES = """With IPOPT unless said, and the same costs, first guesses and tolerances. Error: the mean over the steps of \
-the integral of |x' - f(x, u)| along cubic splines through the knots (Eqs. 75 to 77). The paper tells neither its \
+the integral of |x' - f(x, u)| along cubics between the knots (Eqs. 75 to 77). The paper tells neither its \
 3-DoF arm nor the postures, so errors compare within a column only: they go with the size of the motion, as the \
 second table shows. For a sixth of the turn (at most 0.25 rad) those of N >= 50 are below the paper's, for a twentieth \
 those of every N; the paper's fall with N as ours do, but for that of N = 10, which lies below its third order. \
-There the measure tells of splines more than of methods: the motion of `Galerkin(order=6)` with 300 steps, read at 11 \
-knots, has an error of 0.035 itself. Heavier links change the cost alone. Times of the paper are those of another \
-machine."""
+Heavier links change the cost alone. Times of the paper are those of another machine."""
 PAPER_ERRORS = {10: 3.8177e-4, 50: 2.3348e-5, 100: 2.8470e-6, 150: 8.3619e-7}
 """Table 3, DMOC."""
 SHARES = (1.0, 1.0 / 6.0, 1.0 / 20.0)

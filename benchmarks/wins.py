@@ -8,12 +8,20 @@ from benchmarks.report import Report, Sheet, cell, shown
 BESIDE = "Our time over that of each peer's best method"
 """Title of the tables in the results of races that this page is made of."""
 
+EXPLICIT = "RungeKutta"
+"""The one of ours that keeps no structure."""
+
 INTRODUCTION = """# When which wins
 
 Every race of [Races and studies](races.md) ends in one question: how much CPU time to reach an accuracy, ours over that
 of the peer's best integrator. Below 1 ours is faster. "Alone": the peer does not get there with any of the steps that
 were tried; "peer alone": ours does not. What an error is, which steps were tried, and how times are taken stands with
 each race. Families of one formulation (orders, solvers) count with their fastest member.
+"""
+
+TRAILING = f"""## Where peers lead
+
+Robots and accuracies at which none of the methods of this package but the explicit `{EXPLICIT}` is as quick:
 """
 
 FORMULATIONS = {
@@ -75,10 +83,52 @@ def span(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
+def overview(results: dict[str, dict[str, Any]]) -> list[str]:
+    """A table: in how many races each formulation leads each peer (quicker, or alone at that accuracy), of how many."""
+    every = laps(results)
+    peers = list(dict.fromkeys(peer for x in every for peer in x.peers))
+    parts = [f"| leads, of those raced | {' | '.join(peers)} |", f"| --- |{' --- |' * len(peers)}"]
+    for ours in dict.fromkeys((*FORMULATIONS, *(x.ours for x in every))):
+        mine = [x for x in every if x.ours == ours]
+        if mine:
+            cells = [leads([x.peers[peer] for x in mine if peer in x.peers]) for peer in peers]
+            parts.append(f"| `{ours}` | {' | '.join(cells)} |")
+    return [*parts, ""]
+
+
+def leads(values: list[Any]) -> str:
+    """Such as "12 of 40"; where neither gets there, nobody was raced."""
+    raced = [x for x in values if x not in ("not run", "neither", None)]
+    ahead = sum(x == "alone" or (isinstance(x, float | int) and x < 1.0) for x in raced)
+    return f"{ahead} of {len(raced)}" if raced else "–"
+
+
+def trailing(results: dict[str, dict[str, Any]]) -> list[str]:
+    """A line for each peer: where none of our structure-preserving methods leads it."""
+    best: dict[str, dict[tuple[str, str, str], list[Any]]] = {}
+    for x in laps(results):
+        for peer, value in x.peers.items():
+            if x.ours != EXPLICIT and value not in ("not run", "neither", None):
+                best.setdefault(peer, {}).setdefault((x.race, x.robot, x.accuracy), []).append(value)
+    parts = []
+    for peer, cells in best.items():
+        behind: dict[str, list[str]] = {}
+        for (race, robot, accuracy), values in cells.items():
+            numbers = [x for x in values if isinstance(x, float | int)]
+            if "alone" in values or min(numbers, default=2.0) < 1.0:
+                continue
+            factor = f"{min(numbers):.2g} times" if numbers else "not reached"
+            behind.setdefault(f"{race}, {robot}", []).append(f"{accuracy}: {factor}")
+        told = "; ".join(f"{where} ({', '.join(some)})" for where, some in behind.items())
+        count = sum(map(len, behind.values()))
+        parts.append(f"- **{peer}** leads in {count} of {len(cells)}{': ' + told if told else ''}.")
+    return [*parts, ""]
+
+
 def page(results: dict[str, dict[str, Any]]) -> str:
     """The whole page."""
     every = laps(results)
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, *overview(results), TRAILING, *trailing(results)]
     for ours in dict.fromkeys((*FORMULATIONS, *(x.ours for x in every))):
         mine = [x for x in every if x.ours == ours]
         if not mine:

@@ -63,10 +63,11 @@ def test_momenta_that_keep_the_constraints():
     system = ggl.Windows(1)
     errors = []
     for h in (0.02, 0.01):
-        q, p = ggl.motion(system, 1.0, h, round(0.3 / h))
-        assert max(np.abs(system.constraints(x)[0]).max() for x in q) < 1e-9
-        energies = [sum(system.energy(*state)) for state in zip(q, p, strict=True)]
-        errors.append(np.ptp(energies))
+        states, missed = ggl.motion(system, 1.0, h, round(0.3 / h))
+        assert len(states) == round(0.3 / h) + 1
+        assert missed == 0
+        assert max(np.abs(system.constraints(state.q)[0]).max() for state in states) < 1e-9
+        errors.append(np.ptp(sum(system.energies(states))))
     assert 1.8 < errors[0] / errors[1] < 2.2
 
 

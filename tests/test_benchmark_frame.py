@@ -10,7 +10,21 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import catalogue, compare, machine, plan, render, report, runner, store, timing, watch, wins
+from benchmarks import (
+    catalogue,
+    compare,
+    coverage,
+    foreign_robots,
+    machine,
+    plan,
+    render,
+    report,
+    runner,
+    store,
+    timing,
+    watch,
+    wins,
+)
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet
 from leastaction.cli import bench
 
@@ -198,9 +212,64 @@ def test_changes_beyond_the_noise():
     assert [c.worse for c in compare.changes(old, result(error=3e-3))] == [True]
     assert [c.what for c in compare.changes(old, result(ratio=1.5))] == ["ratio"]
     assert [c.after for c in compare.changes(old, result(verdict="not reproduced"))] == ["not reproduced"]
+    once = result(values=(1.0,))
+    assert compare.changes(once, result(values=(1.2,))) == []  # its noise is not known
+    assert [c.worse for c in compare.changes(once, result(values=(1.5,)))] == [True]
     elsewhere = result(values=(9.0, 9.0, 9.0))
     elsewhere["machine"] = elsewhere["machine"] | {"processor": "another"}
     assert compare.changes(old, elsewhere) == []
+
+
+def test_memory_and_times_to_compile_are_compared():
+    """The latter where as many kernels were compiled: those in the cache take no time."""
+    old = result() | {"compile_seconds": 10.0, "kernels_compiled": 3}
+    assert [c.what for c in compare.changes(old, old | {"peak_memory_mb": 130.0})] == ["memory [MB]"]
+    assert [c.what for c in compare.changes(old, old | {"compile_seconds": 20.0})] == ["compiling [s]"]
+    assert compare.changes(old, old | {"compile_seconds": 20.0, "kernels_compiled": 7}) == []
+
+
+def test_what_is_not_compared_is_named(results, capsys):
+    entries = [catalogue.available()[name] for name in ("fan2018/table1", "fan2018/fig1")]
+    old = {entry.name: result() | {"name": entry.name} for entry in entries}
+    store.write(
+        store.path_of(entries[0].name), old[entries[0].name] | {"measures": old[entries[0].name]["measures"][1:]}
+    )
+    assert compare.show(Console(width=200), old, entries, quick=False) == 0
+    said = capsys.readouterr().out
+    assert "fan2018/table1: 1 figures are not in the new result, such as step" in said
+    assert "fan2018/fig1: not compared" in said
+
+
+def test_a_poorer_result_does_not_replace_a_published_one(results, tmp_path, monkeypatch, capsys):
+    """A short run, or one without a peer, is published where it is asked for by name."""
+    monkeypatch.setattr(render, "PAGES", tmp_path)
+    monkeypatch.setattr(render, "texts", lambda _: {})
+    monkeypatch.setattr(render, "published", dict)
+    entry = catalogue.available()["fan2018/table1"]
+    full, short = (result() | {"name": entry.name, "quick": quick} for quick in (False, True))
+    alone = full | {"missing": ["Drake"]}
+    target = tmp_path / "data" / "fan2018_table1.json"
+    store.write(store.path_of(entry.name), full)
+    render.publish([])
+    for poor, quick, said in ((alone, False, "without Drake"), (short, True, "a short run")):
+        store.path_of(entry.name).unlink()
+        store.write(store.path_of(entry.name, quick), poor)
+        render.publish([])
+        assert said in capsys.readouterr().out
+        assert store.read(target)["missing"] == []
+        assert not store.read(target)["quick"]
+    render.publish([entry])
+    assert store.read(target)["quick"]
+
+
+def test_every_figure_of_the_papers_has_a_benchmark():
+    """The table of figures names benchmarks that exist, and each paper's benchmarks are in it."""
+    named = {name for figures in coverage.FIGURES.values() for name in figures.values()}
+    entries = catalogue.available()
+    assert named == {name for name, entry in entries.items() if entry.folder in coverage.FIGURES}
+    places = [list(entries).index(f"bruedigam2023/fig{k}") for k in (7, 8, 9, 11, 12, 13, 14)]
+    assert places == sorted(places)
+    assert coverage.slug("Fig. 5: open and closed chains") == "fig-5-open-and-closed-chains"
 
 
 def test_comparisons_of_files_and_folders(results, capsys):
@@ -270,6 +339,8 @@ def test_wins_and_losses():
     text = wins.page({"races/x": HEAD | {"machine": {}} | races.report("Race", "", [0]).data()})
     assert "- **MuJoCo**, of 3: slower in 2 (2 to 4 times), alone in 1" in text
     assert "| Race | arm | 0.01 m · 0.0001 m · 1e-06 m | 2 · 4 · **alone** | – · – · – |" in text
+    assert "| `Own` | 1 of 3 | – |" in text
+    assert "- **MuJoCo** leads in 2 of 3: Race, arm (0.01 m: 2 times, 0.0001 m: 4 times)." in text
     assert wins.summary([0.25, 0.5, 2.0, "peer alone", "neither"]) == (
         "of 5: faster in 2 (0.25 to 0.5 of its time), slower in 1 (2 times), only the peer in 1, neither in 1"
     )
@@ -350,3 +421,16 @@ def test_a_clock_that_moves_in_jumps(monkeypatch):
     ticks = iter(range(100))
     monkeypatch.setattr("benchmarks.timing.time.process_time", lambda: 0.01 * (next(ticks) // 7))
     assert timing.cpu_seconds(lambda: None) == pytest.approx(0.01 / 4)
+
+
+def test_figures_of_files_tell_their_code_and_are_made_again_where_asked(results, monkeypatch):
+    monkeypatch.setattr(foreign_robots, "fingerprint", lambda path: "old")
+    kept = foreign_robots.Kept(quick=False)
+    for name in ("erd/arm.urdf", "gym/ant.xml"):
+        kept.add(name, {"why": "takes too long", "said": ["a warning"]})
+    assert foreign_robots.Kept(quick=False).files == kept.files
+    assert foreign_robots.row_of(kept.files["gym/ant.xml"])[-1] == machine.revision()
+    monkeypatch.setattr(foreign_robots, "fingerprint", lambda path: "new")
+    assert foreign_robots.Kept(quick=False).files == {}
+    monkeypatch.setenv("FOREIGN_AGAIN", "arm,leg")
+    assert list(foreign_robots.Kept(quick=False).files) == ["gym/ant.xml"]

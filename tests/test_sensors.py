@@ -1,5 +1,9 @@
 """Sensors against closed forms, and what they refuse."""
 
+import copy
+import dataclasses
+import pickle
+
 import numpy as np
 import pytest
 
@@ -93,3 +97,53 @@ def test_wrong_sensors_are_refused_by_name(tmp_path):
     run = la.simulate(robot.replace(ground=()), [0.3], dt=0.01, steps=3, integrator=la.Galerkin(order=4))
     again = la.Trajectory.load(run.save(tmp_path / "run"))
     assert all((again.sensors[name] == values).all() for name, values in run.sensors.items())
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Maximal(order=1), la.Grounded()])
+def test_what_rests_feels_its_whole_weight_from_the_first_state_on(integrator):
+    b = la.robots.cube(friction=0.5).edit()
+    name = b.bodies[0].name
+    b.sensor("imu", "accelerometer", name)
+    b.sensor("touch", "touch", name)
+    cube = b.build()
+    q, weight = la.robots.on_ground(cube, cube.home()), 9.81 * cube.total_mass
+    first = la.simulate(cube, q, dt=0.01, steps=4, integrator=integrator)
+    again = la.simulate(cube, first.q[-1], p=first.p[-1], dt=0.01, steps=4, integrator=integrator)
+    for run in (first, again, first[2:]):
+        assert np.allclose(run.sensors["touch"][:, 0], weight, rtol=1e-5)
+        assert np.allclose(run.sensors["imu"], [0.0, 0.0, 9.81], atol=1e-4)
+    sim = la.Simulator(cube, integrator, dt=0.01)
+    sim.reset(q)
+    for _ in range(3):
+        sim.step()
+        assert np.allclose(sim.sensors["touch"], weight, rtol=1e-5)
+
+
+def test_sensors_of_a_state_that_was_brought_back_are_those_of_then():
+    b = la.robots.cube(friction=0.5).edit()
+    name = b.bodies[0].name
+    b.body("flap", mass=0.1, inertia=1e-3)
+    b.revolute("hinge", name, "flap", axis="y")
+    b.position_servo("servo", "hinge", kp=1.0, kv=0.1)
+    b.sensor("imu", "accelerometer", name)
+    b.sensor("touch", "touch", name)
+    b.sensor("torque", "joint_force", "hinge")
+    robot = b.build()
+    sim = la.Simulator(robot, la.Maximal(), dt=0.01, pushable=[name])
+    sim.reset(la.robots.on_ground(robot, robot.home()))
+    for u in (0.1, 0.3):
+        sim.push(name, force=(0.0, 0.0, -2.0))
+        sim.step([u])
+    then, kept, contacts = sim.sensors, sim.state(), sim.contacts
+    assert then["touch"][0] > 10.0
+    sim.step([-0.5])
+    sim.set_state(kept)
+    for other in (sim, copy.deepcopy(sim), pickle.loads(pickle.dumps(sim))):
+        assert np.array_equal(other.contacts, contacts)
+        assert all(np.array_equal(other.sensors[key], then[key]) for key in then)
+    plain = la.Simulator(robot, la.Maximal(), dt=0.01)  # takes the state, without the pushes
+    plain.set_state(kept)
+    assert np.array_equal(plain.sensors["torque"], then["torque"])
+    for wrong in (dataclasses.replace(kept, u=np.zeros(3)), dataclasses.replace(kept, contacts=np.zeros((2, 3)))):
+        with pytest.raises(la.IntegratorError, match="set_state"):
+            sim.set_state(wrong)

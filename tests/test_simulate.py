@@ -38,6 +38,16 @@ def test_all_ways_to_give_the_same_controls(robot, integrator):
     assert (idle.q[1:] != runs[0].q[1:]).any()
 
 
+def test_the_controls_of_a_run_make_it_again(robot):
+    q, v = random_state(robot, 1)
+    run = la.simulate(
+        robot, q, v, dt=0.01, steps=6, integrator=RK4, controls=lambda t: np.sin(50.0 * t + np.arange(robot.nu))
+    )
+    assert run.stored["u"].shape[1] > 1
+    again = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=RK4, controls=run.stored["u"])
+    assert (run.q == again.q).all()
+
+
 def test_a_table_holds_each_row_over_its_step(robot):
     q, v = random_state(robot, 1)
     table = np.random.default_rng(0).normal(size=(6, robot.nu))

@@ -67,6 +67,12 @@ def convergence(n):
     return [float(x) for x in history[: int(rollout.record["iterations"][1])]]
 
 
+def so_far(t, gap):
+    """A line of the largest gap until each time, from the first step on, in some hundred points."""
+    some = np.unique(np.linspace(1, len(t) - 1, 400).astype(int))
+    return t[some], np.maximum.accumulate(gap)[some]
+
+
 def run(progress, quick=False) -> Report:
     """All four plots."""
     progress.total(4)
@@ -75,7 +81,9 @@ def run(progress, quick=False) -> Report:
     methods = {"Maximal(order=1)": la.Maximal(order=1), "Maximal()": la.Maximal(), "Heun": la.Heun()}
     energies = {name: energy(method, SHORT if quick else HOUR) for name, method in methods.items()}
     lines = {name: (t / 60, np.abs(mean)) for name, (t, mean, _) in energies.items()}
-    report.plots.append(Plot("energy", "time [min]", "|energy error| / (m g l)", lines, "y", marks=False))
+    report.plots.append(
+        Plot("a: energy, means of 10 s", "time [min]", "|energy error| / (m g l)", lines, "y", marks=False)
+    )
     ours, heun = energies["Maximal(order=1)"], energies["Heun"]
     trend, other = (abs(e[1][-len(e[1]) // 5 :].mean() - e[1][: len(e[1]) // 5].mean()) for e in (ours, heun))
     report.claims.append(
@@ -95,10 +103,10 @@ def run(progress, quick=False) -> Report:
     t, gap, theirs = drift(1000 if quick else 10_000)
     report.plots.append(
         Plot(
-            "gap of the loop",
+            "b: gap of the loop",
             "time [s]",
-            "gap [m]",
-            {"Maximal(order=1)": (t[1:], gap[1:]), "accelerations": (t[1:], theirs[1:])},
+            "largest gap so far [m]",
+            {"Maximal(order=1)": so_far(t, gap), "constraints of accelerations": so_far(t, theirs)},
             "y",
             marks=False,
         )
@@ -123,7 +131,7 @@ def run(progress, quick=False) -> Report:
         "sparse": (lengths, [1e6 * times[n][0] for n in lengths]),
         "dense": (lengths, [1e6 * times[n][1] for n in lengths]),
     }
-    report.plots.append(Plot("one Newton step", "links", "CPU time [µs]", lines, "xy"))
+    report.plots.append(Plot("c: one Newton step", "links", "CPU time [µs]", lines, "xy"))
     last = times[lengths[-1]]
     report.claims.append(
         judged(
@@ -139,7 +147,7 @@ def run(progress, quick=False) -> Report:
     progress.next("convergence")
     histories = {n: convergence(n) for n in CONVERGENCE}
     lines = {f"{n} links": (list(range(1, len(h) + 1)), h) for n, h in histories.items()}
-    report.plots.append(Plot("convergence", "iteration", "size of the update", lines, "y"))
+    report.plots.append(Plot("d: convergence", "iteration", "size of the update", lines, "y"))
     sheet = Sheet("Sizes of the updates", ["links", *(str(k) for k in range(1, 1 + max(map(len, histories.values()))))])
     sheet.rows = [[n, *h, *[""] * (len(sheet.columns) - 1 - len(h))] for n, h in histories.items()]
     report.sheets.append(sheet)

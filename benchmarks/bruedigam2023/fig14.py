@@ -36,6 +36,8 @@ def run(progress, quick=False) -> Report:
                 [gains, patient.name, peaks[gains, patient.name], float(motion.constraint_violation.max())]
             )
             progress.done()
+        ends = lines["healthy"][0][[0, -1]]
+        lines |= {f"{sign}{example.LIMIT:g} N m": (ends, [float(f"{sign}{example.LIMIT}")] * 2) for sign in "+-"}
         plots.append(Plot(f"{gains} gains", "time [s]", "torque of the elbow [N m]", lines, marks=False))
     limit = example.LIMIT
     before = peaks["original", "healthy"] < limit < peaks["original", "spastic"]

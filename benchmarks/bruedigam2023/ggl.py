@@ -4,109 +4,152 @@ The action of Livens with the stabilisation of Gear, Gupta and Leimkuhler, recta
 
     sum of  p₁·((q₁ - q₀)/h - v₀) + v₀·M v₀ / 2 - V(q₀) - λ₀·g(q₀) - γ₁·G(q̄) M⁻¹ p₁,  q̄ = q₀ + h v₀,
 
-is stationary where, with T = Σ γⱼ gⱼ''(q̄),
+is stationary where, with T = Σ γⱼ gⱼ'',
 
     q₁ = q₀ + h v₀ + h M⁻¹ G(q̄)' γ₁,            M v₀ = p₁ + h T M⁻¹ p₁,
     p₁ = p₀ - h (V' + G(q₀)' λ₀ + T M⁻¹ p₁),     g(q₁) = 0,  G(q̄) M⁻¹ p₁ = 0.
 
-For links in a plane with coordinates (x, z, angle) each, the masses are constant and g'' is diagonal.
+As in that paper a link in the plane has six coordinates, the place of its centre and two directors, which three
+constraints keep orthonormal; so g is quadratic, g'' constant and the mass matrix diagonal. Newton's method as its
+authors use it: from the last state and multipliers, by LU, at most 40 iterations, and the step is taken as it then is.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 GRAVITY, ROD = 9.81, 1.0
-ITERATIONS, TOLERANCE = 60, 1e-9
+ITERATIONS, TOLERANCE = 40, 1e-9
+LOST = 1e3
+"""A coordinate beyond this [m] is no motion of a linkage of a few metres."""
+
+
+class State(NamedTuple):
+    """Coordinates, momenta, velocities of the step before, multipliers of positions and of momenta."""
+
+    q: np.ndarray
+    p: np.ndarray
+    v: np.ndarray
+    forces: np.ndarray
+    stabilisers: np.ndarray
 
 
 class Windows:
-    """A row of square windows of rods of 1 m and 1 kg: cranks, then couplers; angles from upright, about y."""
+    """A row of square windows of rods of 1 m and 1 kg: cranks upright, then couplers; the first director is along."""
 
-    def __init__(self, windows):
-        cranks = windows + 1
-        self.links = cranks + windows
-        self.mass = np.tile([1.0, 1.0, ROD**2 / 12.0], self.links)
-        # A row: link and end (-1, 1) of one side, of the other one, or a fixed point; an end lies along the link.
-        self.pins = [(k, -1, None, (float(k), 0.0)) for k in range(cranks)]
+    def __init__(self, windows: int) -> None:
+        self.cranks, self.links = windows + 1, 2 * windows + 1
+        self.n = 6 * self.links
+        # Directors carry the moment about the centre, m l²/12, by halves.
+        self.mass = np.tile([1.0, 1.0, *[ROD**2 / 24.0] * 4], self.links)
+        self.pull = np.tile([0.0, GRAVITY, 0.0, 0.0, 0.0, 0.0], self.links)
+        pairs = (0, 0), (1, 1), (0, 1)
+        self.curved = np.array([bent(self.n, link, pair) for link in range(self.links) for pair in pairs])
+        self.lengths = np.tile([0.5, 0.5, 0.0], self.links)
+        pins = [[(1.0, k, -0.5)] for k in range(self.cranks)]
         for k in range(windows):
-            self.pins += [(k, 1, cranks + k, -1), (k + 1, 1, cranks + k, 1)]
+            pins += [[(1.0, k, 0.5), (-1.0, self.cranks + k, -0.5)], [(1.0, k + 1, 0.5), (-1.0, self.cranks + k, 0.5)]]
+        self.pins = np.concatenate([pinned(self.n, parts) for parts in pins])
+        self.places = np.zeros(len(self.pins))
+        self.places[: 2 * self.cranks : 2] = np.arange(self.cranks)
+        self.m = len(self.curved) + len(self.pins)
 
-    def start(self, speed):
-        """(q, v): cranks upright, their ends moving at `speed` along x."""
-        cranks = (self.links + 1) // 2
-        q, v = np.zeros((2, self.links, 3))
-        q[:cranks, 0], q[:cranks, 1] = np.arange(cranks), ROD / 2
-        q[cranks:, 0], q[cranks:, 1], q[cranks:, 2] = np.arange(cranks - 1) + ROD / 2, ROD, np.pi / 2
-        v[:cranks, 0], v[:cranks, 2], v[cranks:, 0] = speed / 2, speed / ROD, speed
-        return q.ravel(), v.ravel()
+    def start(self, speed: float) -> State:
+        """Cranks upright, their ends moving at `speed` [m/s] along x."""
+        q, v = np.zeros((2, self.links, 6))
+        q[: self.cranks] = [[k, ROD / 2, 0.0, 1.0, 1.0, 0.0] for k in range(self.cranks)]
+        q[self.cranks :] = [[k + ROD / 2, ROD, 1.0, 0.0, 0.0, 1.0] for k in range(self.links - self.cranks)]
+        v[: self.cranks] = speed * np.array([0.5, 0.0, 1.0, 0.0, 0.0, -1.0])
+        v[self.cranks :, 0] = speed
+        return State(q.ravel(), self.mass * v.ravel(), v.ravel(), np.zeros(self.m), np.zeros(self.m))
 
-    def constraints(self, q):
-        """g (2 pins,), G (2 pins, 3 links) and the diagonals of g'' of the same shape."""
-        g, G, curved = np.zeros(2 * len(self.pins)), *np.zeros((2, 2 * len(self.pins), len(q)))
-        for row, (a, side, b, other) in enumerate(self.pins):
-            parts = [(1.0, a, side)] + ([] if b is None else [(-1.0, b, other)])
-            rows = slice(2 * row, 2 * row + 2)
-            if b is None:
-                g[rows] -= other
-            for sign, link, end in parts:
-                x, z, angle = q[3 * link : 3 * link + 3]
-                arm = 0.5 * ROD * end * np.array([np.sin(angle), np.cos(angle)])
-                g[rows] += sign * (np.array([x, z]) + arm)
-                G[2 * row, 3 * link] = G[2 * row + 1, 3 * link + 1] = sign
-                G[rows, 3 * link + 2] = sign * np.array([arm[1], -arm[0]])
-                curved[rows, 3 * link + 2] = -sign * arm
-        return g, G, curved
+    def constraints(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(g (m,), G (m, n)): directors, then pins."""
+        along = self.curved @ q
+        return (
+            np.concatenate([0.5 * along @ q - self.lengths, self.pins @ q - self.places]),
+            np.concatenate([along, self.pins]),
+        )
 
-    def energy(self, q, p):
-        """(kinetic, potential) [J]."""
-        return float(0.5 * (p * p / self.mass).sum()), float(GRAVITY * q[1::3].sum())
+    def turned(self, v: np.ndarray) -> np.ndarray:
+        """Rows g'' v (m, n)."""
+        return np.concatenate([self.curved @ v, np.zeros_like(self.pins)])
+
+    def energies(self, states: list[State]) -> tuple[np.ndarray, np.ndarray]:
+        """(kinetic, potential) [J], each (states,)."""
+        q, p = (np.array([state[k] for state in states]) for k in (0, 1))
+        return 0.5 * (p * p / self.mass).sum(1), q @ self.pull
 
 
-def step(system, q0, p0, h):
-    """(q₁, p₁) after a step, by Newton without third derivatives of g; None where it does not converge."""
-    m, M, n = 2 * len(system.pins), system.mass, len(q0)
-    pull = np.tile([0.0, GRAVITY, 0.0], system.links)
+def bent(n: int, link: int, pair: tuple[int, int]) -> np.ndarray:
+    """Second derivative of half the product of a link's directors; of their product where they are two."""
+    matrix = np.zeros((n, n))
+    for axis in range(2):
+        a, b = (6 * link + 2 + 2 * director + axis for director in pair)
+        matrix[a, b] = matrix[b, a] = 1.0
+    return matrix
+
+
+def pinned(n: int, parts: list[tuple[float, int, float]]) -> np.ndarray:
+    """Rows (2, n) of a sum of points: sign, link and place along its rod."""
+    rows = np.zeros((2, n))
+    for sign, link, place in parts:
+        for axis in range(2):
+            rows[axis, 6 * link + axis], rows[axis, 6 * link + 2 + axis] = sign, sign * place * ROD
+    return rows
+
+
+def step(system: Windows, state: State, h: float) -> tuple[State, bool]:
+    """The state after a step, and whether Newton's method converged."""
+    M, n, m = system.mass, system.n, system.m
+    q0, p0 = state.q, state.p
     G0, eye = system.constraints(q0)[1], np.eye(n)
-    q, p, v = q0 + h * p0 / M, p0.copy(), p0 / M
-    forces, stabilisers = np.zeros(m), np.zeros(m)
+    z = np.concatenate(state)
+    places = np.cumsum([n, n, n, m])
+    size = np.inf
     for _ in range(ITERATIONS):
-        g, G, _ = system.constraints(q)
-        _, middle, curved = system.constraints(q0 + h * v)
-        T, moved = stabilisers @ curved, curved * (p / M)
+        q, p, v, forces, stabilisers = np.split(z, places)
+        g, G = system.constraints(q)
+        middle = system.constraints(q0 + h * v)[1]
+        T, turned = np.tensordot(stabilisers[: len(system.curved)], system.curved, 1), system.turned(p / M)
         residual = np.concatenate(
             [
                 q - q0 - h * v - h * (middle.T @ stabilisers) / M,
-                p - p0 + h * (pull + G0.T @ forces + T * p / M),
-                M * v - p - h * T * p / M,
+                p - p0 + h * (system.pull + G0.T @ forces + T @ (p / M)),
+                M * v - p - h * T @ (p / M),
                 g,
                 middle @ (p / M),
             ]
         )
-        if np.abs(residual).max() < TOLERANCE:
-            return q, p
-        empty, none = np.zeros((n, n)), np.zeros((n, m))
-        nothing = np.zeros((m, m))
+        empty, none, nothing = np.zeros((n, n)), np.zeros((n, m)), np.zeros((m, m))
         matrix = np.block(
             [
-                [eye, empty, -h * eye - h * h * np.diag(T / M), none, -h * middle.T / M[:, None]],
-                [empty, eye + h * np.diag(T / M), empty, h * G0.T, h * moved.T],
-                [empty, -eye - h * np.diag(T / M), np.diag(M), none, -h * moved.T],
+                [eye, empty, -h * eye - h * h * T / M[:, None], none, -h * middle.T / M[:, None]],
+                [empty, eye + h * T / M, empty, h * G0.T, h * turned.T],
+                [empty, -eye - h * T / M, np.diag(M), none, -h * turned.T],
                 [G, none.T, none.T, nothing, nothing],
-                [none.T, middle / M, h * moved, nothing, nothing],
+                [none.T, middle / M, h * turned, nothing, nothing],
             ]
         )
-        change = np.linalg.lstsq(matrix, residual, rcond=1e-13)[0]
-        q, p, v = q - change[:n], p - change[n : 2 * n], v - change[2 * n : 3 * n]
-        forces, stabilisers = forces - change[3 * n : 3 * n + m], stabilisers - change[3 * n + m :]
-    return None
-
-
-def motion(system, speed, h, steps):
-    """Positions (done + 1, 3 links) and momenta; fewer rows where a step fails."""
-    q, v = system.start(speed)
-    way = [(q, system.mass * v)]
-    for _ in range(steps):
-        found = step(system, *way[-1], h)
-        if found is None:
+        try:
+            change = np.linalg.solve(matrix, residual)
+        except np.linalg.LinAlgError:  # singular to the last digit
+            change = np.linalg.lstsq(matrix, residual, rcond=1e-13)[0]
+        z = z - change
+        size = max(np.abs(residual).max(), np.abs(change).max())
+        if size < TOLERANCE:
             break
-        way.append(found)
-    return tuple(np.array(x) for x in zip(*way, strict=True))
+    return State(*np.split(z, places)), bool(size < TOLERANCE)
+
+
+def motion(system: Windows, speed: float, h: float, steps: int) -> tuple[list[State], int]:
+    """States (done + 1), fewer where the linkage falls apart, and how many steps did not converge."""
+    states, missed = [system.start(speed)], 0
+    for _ in range(steps):
+        with np.errstate(all="ignore"):
+            state, converged = step(system, states[-1], h)
+        if not np.abs(state.q).max() < LOST:
+            break
+        states.append(state)
+        missed += not converged
+    return states, missed

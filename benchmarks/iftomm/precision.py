@@ -22,6 +22,8 @@ METHODS = {
 }
 COUNTS, FEW = (30, 60, 125, 250, 500, 1000, 2000, 4000), (60, 250, 1000)
 PROBLEMS = (problems.a01, problems.a02, problems.a03, problems.a04, problems.a05)
+GRADED = {"A02"}
+"""Problems whose bound is the library's own."""
 STEPS = {"A01": 4, "A04": 2}
 """Longer motions take so many times as many steps."""
 
@@ -79,7 +81,7 @@ def run(progress, quick=False) -> Report:
         plots.append(Plot(f"{problem.name}: {problem.text}", "CPU time [ms]", "error at the end", lines, "xy"))
         best = min((row for row in sheet.rows if row[0] == problem.name), key=lambda row: row[2])
         bound = {"A01": 1e-5, "A02": 1e-3, "A03": 1e-4, "A04": 1e-4, "A05": 1e-5}[problem.name]
-        graded = "the library's high precision" if problem.name == "A02" else "our bound; the library names none"
+        graded = "the library's high precision" if problem.name in GRADED else "our bound; the library names none"
         claims.append(
             judged(
                 f"IFToMM {problem.name}",
@@ -87,7 +89,7 @@ def run(progress, quick=False) -> Report:
                 f"{best[2]:.0e} by {best[1]} in {best[4]:.2g} ms; {len(lines)} of {len(METHODS)} methods run it.",
                 best[2] < bound,
                 "No method gets there with these steps.",
-                better=best[2] < 1e-2 * bound,
+                better=problem.name in GRADED and best[2] < 1e-2 * bound,
             )
         )
     requirements = [Requirement("largest violation of variational integrators", worst, 1e-8)]

@@ -43,7 +43,7 @@ def chains(progress, lengths, quick, joint, methods, title, notes, most=DURATION
     """Races of pendulums with one kind of joint, over `most` [s] at most."""
     progress.total(sum(len(sizes(n, quick)[0]) for n in lengths))
     races = course.Course(progress, course.named(methods) | course.peers(), set(methods))
-    call = course.call_seconds()
+    call = course.call_seconds(joint)
     for n in lengths:
         robot = la.robots.pendulum(n, joint=joint)
         counts, duration, seeds = sizes(n, quick)

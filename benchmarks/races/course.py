@@ -206,10 +206,11 @@ def bullet_error() -> tuple[type[Exception], ...]:
     return (pybullet.error,)
 
 
-def call_seconds() -> float:
-    """Seconds of a step that Python and not Pinocchio takes: of a chain with one link."""
+def call_seconds(joint: str = "revolute") -> float:
+    """Seconds of a step that Python and not Pinocchio takes: of a chain with one link, a ball where any joint turns."""
     if CALLED in engines.missing():
         return 0.0
-    one = engines.Pinocchio(la.robots.pendulum(1), np.zeros(1), np.zeros(1), 1e-3, 100)
+    robot = la.robots.pendulum(1, joint=joint)
+    one = engines.Pinocchio(robot, robot.neutral(), np.zeros(robot.nv), 1e-3, 100)
     one.run()
     return min(timing.cpu_seconds(one.run) for _ in range(5)) / 100

@@ -45,12 +45,12 @@ def run(progress, quick=False) -> Report:
         progress.done()
     last = sheet.rows[-1]
     claim = judged(
-        "Sueda 2021, Algorithm 8",
-        "BISP solves joint friction faster than staggered projections, which need more iterations for longer chains.",
-        f"{last[5]:.3g} times faster with {last[0]} links ({last[2]:.1f} beside {last[4]:.1f} iterations); "
-        f"velocities within {last[6]:.0e}.",
-        last[5] > 1.0 and last[2] < last[4],
-        "It is not faster.",
+        "Sueda 2021, Sect. 2.11",
+        "BISP is an order of magnitude faster than staggered projections.",
+        f"{', '.join(f'{row[5]:.2g}' for row in sheet.rows)} times faster with {', '.join(map(str, chains))} "
+        f"links ({last[2]:.1f} beside {last[4]:.1f} iterations); velocities within {last[6]:.0e}.",
+        last[5] > 10.0,
+        "It is faster, but not by that much.",
     )
     sizes = [row[0] for row in sheet.rows]
     plots = [

@@ -76,5 +76,5 @@ def run(progress, quick=False) -> Report:
     lines = {kind: (list(found), list(found.values())) for kind, found in errors.items()}
     lines |= {f"paper, {k + 1}": (list(PAPER), [PAPER[N][k] for N in PAPER]) for k in range(3)}
     requirements = [Requirement("runs without a solution", failed, 0)]
-    plots = [Plot("error", "N", "error", lines, "xy")]
+    plots = [Plot("error of NAO's motions", "N", "error (Eq. 75), mean of the steps", lines, "xy")]
     return Report("Table 6: errors of NAO's motions", NOTES, [sheet], requirements, claims, measures, plots)

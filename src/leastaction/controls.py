@@ -42,6 +42,8 @@ def control_table(stepper: Stepper, controls: Any, steps: int) -> FloatArray:
         return np.broadcast_to(values, shape)
     if values.shape == (steps, nu):
         return np.broadcast_to(values[:, None, :], shape)
+    if values.shape == shape:  # as runs and plans have them
+        return values
     raise IntegratorError(
         f"controls: expected shape ({nu},) or ({steps}, {nu}), a row for each step, got {values.shape}"
     )

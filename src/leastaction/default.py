@@ -6,8 +6,6 @@ import os
 import sys
 from itertools import combinations
 
-import numpy as np
-
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import robot
@@ -56,12 +54,12 @@ def announce(mechanism: Mechanism, integrator: Integrator, why: str) -> None:
 
 def one_sided_parts(mechanism: Mechanism) -> list[str]:
     """What of contacts, joint limits and dry friction can act in a mechanism, in words."""
-    rigid = [joint for joint in mechanism.joints if joint.nq == joint.nv and not any(joint.limit_stiffness)]
-    limited = any(np.isfinite((*joint.lower, *joint.upper)).any() for joint in rigid)
+    joints = (*mechanism.joints, *mechanism.loops)
+    limited = any(joint.has_rigid_limits for joint in joints)
     found = {
         "contacts": can_touch(mechanism),
         "joint limits": limited,
-        "dry friction": any(any(joint.friction) for joint in mechanism.joints),
+        "dry friction": any(any(joint.friction) for joint in joints),
     }
     return [what for what, there in found.items() if there]
 

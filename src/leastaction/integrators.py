@@ -145,6 +145,11 @@ class Integrator:
     def __post_init__(self) -> None:
         check_settings(self)
 
+    @property
+    def first_share(self) -> float:
+        """Share of a step for which contacts push in the first step of a run; 1/2 where impulses act at states."""
+        return 1.0
+
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
         """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
         return None
@@ -176,7 +181,8 @@ class Stepper:
         control_nodes: fractions of a step at which controls are read.
         control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
-        acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints).
+        acts: what acts of "contacts" (with the ground), "limits" (rigid ones of joints) and "dry friction" (of joints),
+            and "loops": the latter two also in joints that close loops.
         start_time: time of the first state [s].
         motions: prescribed ones, of a run; None where nothing is prescribed, or it comes to rest.
         aim: where prescribed motions are to be at the end of the next step, by name; None where they follow `motions`.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.legendre import Velocities
-from leastaction.dynamics.mobility import HOLDS, mobility_at_home, stiff_springs
+from leastaction.dynamics.mobility import HOLDS, mobility_at_home, own_springs, stiff_springs
 from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -56,7 +56,11 @@ class LateDampers:
         if not damping.any():
             return damping, damping, np.full(m.nv, np.inf)
         mobility, servo = mobility_at_home(m), feedback(m).stiffness
-        return damping, servo + stiff_springs(m, mobility, self.dt) if self.springs else servo, HOLDS / mobility
+        return (
+            damping,
+            servo + stiff_springs(own_springs(m), mobility, self.dt) if self.springs else servo,
+            HOLDS / mobility,
+        )
 
     def after(self, h: float) -> FloatArray:
         """After a step, or part of one, of length h [s], shape (nv,)."""

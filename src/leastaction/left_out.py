@@ -41,10 +41,14 @@ def warn_of_ignored(stepper: Stepper) -> None:
             f"{m.name!r} has contact points, but there is no ground: add_shape('world', Plane()) of a builder makes one"
         )
         warn(text)
-    rough = next((joint.name for joint in m.joints if any(joint.friction)), None)
-    if rough is not None and "dry friction" not in stepper.acts:
+    free = (*(() if "dry friction" in stepper.acts else m.joints), *(() if "loops" in stepper.acts else m.loops))
+    rough = next((joint.name for joint in free if any(joint.friction)), None)
+    if rough is not None:
         text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
         warn(text)
+    limited = next((joint.name for joint in m.loops if joint.has_rigid_limits), None)
+    if limited is not None and "loops" not in stepper.acts:
+        warn(f"limits of joint {limited!r}, which closes a loop, do not act with {own}; {better} keeps them")
 
 
 def warn_of_passing(mechanism: Mechanism) -> None:

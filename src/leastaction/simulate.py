@@ -65,8 +65,9 @@ def simulate(
             limits or dry friction can act; else `Galerkin(order=4)`; `BDF(order=2)` for joints along splines. A line on
             stderr says which, once; `run.integrator` has it.
         controls: actuator controls (without actuators: one generalised force per degree of freedom), clipped to
-            their limits: shape (nu,) constant; (steps, nu) held over each step; or a function of
-            time [s] that gives (nu,), read at the nodes of the integrator.
+            their limits: shape (nu,) constant; (steps, nu) held over each step; (steps, nodes, nu) at the nodes of the
+            integrator, as `run.stored["u"]` and plans have them; or a function of time [s] that gives (nu,), read at
+            these nodes.
         controller: called once a step with (t, q, v), gives the controls (nu,) held over that step.
         activation: at the start, of actuators that have one, shape (nu,); default zero. See `Activation`.
         start: time of the first state [s].

@@ -22,7 +22,7 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
-from leastaction.simulator_state import SimulatorState, Told, not_set
+from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
 
@@ -35,7 +35,8 @@ ROOM = 256
 class Simulator:
     """A robot that is advanced one step at a time.
 
-    Its states are those of `simulate`, to the last bit; a `Trajectory` of it is made by collecting them. Energy from
+    Its positions and momenta are those of `simulate`, to the last bit, and so are velocities where nothing touches: in
+    contact those of a run hold half of the impulses of the step to come, which a simulator can only guess. Energy from
     nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset. It can be
     copied and pickled, and goes on from its `state` then; a push for the next step is not kept.
 
@@ -87,6 +88,7 @@ class Simulator:
         self._watch = EnergyWatch(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._record: Any = None
+        self._kept: FloatArray | None = None  # contacts of the last step of a state that was brought back
         self.reset()
 
     # ------------------------------------------------------------------ settings
@@ -143,7 +145,7 @@ class Simulator:
         for name, rows in first.states().items():
             self._record[name][:1] = rows
         self._start, self._steps, self._row = start, 0, 0
-        self._activation = activation
+        self._activation, self._kept = activation, None
         self._watch_from_here()
         if self._pushes is not None:
             self._pushes.controls[:] = 0.0
@@ -211,7 +213,7 @@ class Simulator:
             error = stepper.failure(self._steps, self._record)
             error.time = self.t
             raise error
-        self._row, self._steps, self._activation = row + 1, self._steps + 1, activation
+        self._row, self._steps, self._activation, self._kept = row + 1, self._steps + 1, activation, None
         if pushes is not None:
             pushes.controls[:] = 0.0
 
@@ -304,27 +306,33 @@ class Simulator:
         The gap is column 8. Runs have a column with the step in front, `run.stored["contacts"]`, and their gap is
         column 9. No rows for integrators without contacts. `contact_table` has names for the columns.
         """
-        return self._stepper.noted_contacts()[:, 1:]
+        return self._noted()[:, 1:]
 
     @property
     def contact_table(self) -> Any:
         """The same by names: a record array with `first`, `second`, `point`, `force` and `gap`, see `run.contacts`."""
-        return contact_table(self.mechanism, self._stepper.noted_contacts())
+        return contact_table(self.mechanism, self._noted())
+
+    def _noted(self) -> FloatArray:
+        return self._stepper.noted_contacts() if self._kept is None else self._kept.copy()
 
     @property
     def sensors(self) -> dict[str, FloatArray]:
         """What the sensors of the mechanism tell, by their names; see `Trajectory.sensors`.
 
-        With the controls of the last step; before the first one without any.
+        With the controls and contact forces of the last step; before the first one without any.
         """
-        from leastaction.sensing.reading import holds, read_state
+        from leastaction.sensing.reading import holds, over_share, read_state
 
         m, row, q, v = self._stepper.mechanism, self._row, self.q, self.v
         u = self._whole_u[0, -1].copy() if self._steps else np.zeros(m.nu)
         known = None
         if "limits" in self._stepper.acts and row > 0 and holds(m, q):
             known = (v - self._velocities.at(row - 1, self._steps > 1)) / self.dt
-        return read_state(m, q, v, u, self.contacts if self._steps else np.zeros((0, 9)), known)
+        touching = self.contacts if self._steps else np.zeros((0, 9))
+        if self._steps == 1:
+            touching = over_share(touching, self.integrator.first_share)
+        return read_state(m, q, v, u, touching, known)
 
     @property
     def energy(self) -> float:
@@ -346,7 +354,8 @@ class Simulator:
         first = max(0, self._row - 1)
         states = self._record.states()
         rows = {name: (x[first : self._row + 1] if len(x) == ROOM + 1 else x).copy() for name, x in states.items()}
-        return SimulatorState(self._steps, self._start, rows, self._stepper.memory(), self.activation, self.dt)
+        memory, u = self._stepper.memory(), self._whole_u[0].copy() if self._steps else None
+        return SimulatorState(self._steps, self._start, rows, memory, self.activation, self.dt, u, self._noted())
 
     def set_state(self, state: SimulatorState) -> None:
         """Go on from a `state`, to the last bit as it went on then.
@@ -361,7 +370,7 @@ class Simulator:
             raise IntegratorError(f"set_state: the time steps of this state are {told}; reset(q, v, t=t) starts anew")
         self._look_at_energy()
         record = self._stepper.record(ROOM)
-        _check_state(state, record)
+        check_state(state, record, ROOM, *self._u.shape[1:])
         own = state.activation if self._actuation.active else None
         activation = self._actuation.start(own)
         for name, rows in state.rows.items():
@@ -371,6 +380,11 @@ class Simulator:
         self._row, self._activation = min(1, state.steps), activation
         self._watch_from_here()
         self._stepper.remember(state.memory)
+        self._kept = np.zeros((0, 10)) if state.contacts is None else state.contacts.copy()
+        self._whole_u[:] = 0.0
+        if state.u is not None:
+            width = min(state.u.shape[1], self._whole_u.shape[2])
+            self._whole_u[0, :, :width] = state.u[:, :width]
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
 
     def __reduce__(self) -> Any:
@@ -399,21 +413,3 @@ def _restored(
     sim = Simulator(mechanism, integrator, dt, pushable=pushable)
     sim.set_state(state)
     return sim
-
-
-def _check_state(state: SimulatorState, record: Record) -> None:
-    """Refuse a state that is none of a run with this record: it may come from a file."""
-    if not is_number(state.steps) or int(state.steps) != state.steps or state.steps < 0 or not is_number(state.start):
-        told = f"steps {shown(state.steps)}, start {shown(state.start)}"
-        raise IntegratorError(f"set_state: steps must be a whole number and start a finite time [s], got {told}")
-    rows = state.rows if isinstance(state.rows, dict) else {}
-    own, count = record.states(), 1 + min(1, int(state.steps))
-    for name, x in own.items():
-        given, length = rows.get(name), count if len(x) == ROOM + 1 else len(x)
-        fits = isinstance(given, np.ndarray) and given.shape == (length, *x.shape[1:]) and given.dtype == x.dtype
-        if given is None or not fits:
-            raise IntegratorError("set_state: this state is of another robot or integrator")
-        if not np.isfinite(given).all():
-            raise IntegratorError(f"set_state: {name!r} holds numbers that are not finite")
-    if len(rows) != len(own):
-        raise IntegratorError("set_state: this state is of another robot or integrator")

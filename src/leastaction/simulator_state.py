@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.errors import IntegratorError
+from leastaction.integrators import is_number
 from leastaction.mechanism._check import shown
+from leastaction.record import Record
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -23,6 +27,9 @@ class SimulatorState:
         memory: what the integrator carries from step to step beside them.
         activation: of the actuators, shape (nu,).
         dt: time step [s]; guesses that the integrator carries belong to it.
+        u: controls that acted over the last step, at its nodes, shape (nodes, nu), pushes behind them; sensors tell of
+            them.
+        contacts: of the last step, shape (n, 10), as `Stepper.noted_contacts` has them.
     """
 
     steps: int
@@ -31,6 +38,8 @@ class SimulatorState:
     memory: Any
     activation: NDArray[Any] | None = None
     dt: float | None = None
+    u: NDArray[Any] | None = None
+    contacts: NDArray[Any] | None = None
 
     def __repr__(self) -> str:
         return f"<SimulatorState after {shown(self.steps)} steps from t = {shown(self.start)} s on>"
@@ -53,3 +62,37 @@ def not_set(name: str, keeps: bool = False) -> AttributeError:
     """What `sim.q = ...` gets; `keeps`: the simulator has `state` and `set_state`."""
     kept = ", state() gives and set_state(state) brings back a state" if keeps else ""
     return AttributeError(f"{name} of a Simulator cannot be set: reset(q, v) puts the robot somewhere{kept}")
+
+
+def check_state(state: SimulatorState, record: Record, room: int, nodes: int, nu: int) -> None:
+    """Refuse a state that is none of a run with this record: it may come from a file.
+
+    Args:
+        state: to look at.
+        record: of the simulator, for `room` steps.
+        room: see there.
+        nodes, nu: of the controls over a step.
+    """
+    if not is_number(state.steps) or int(state.steps) != state.steps or state.steps < 0 or not is_number(state.start):
+        told = f"steps {shown(state.steps)}, start {shown(state.start)}"
+        raise IntegratorError(f"set_state: steps must be a whole number and start a finite time [s], got {told}")
+    rows = state.rows if isinstance(state.rows, dict) else {}
+    own, count = record.states(), 1 + min(1, int(state.steps))
+    for name, x in own.items():
+        given, length = rows.get(name), count if len(x) == room + 1 else len(x)
+        fits = isinstance(given, np.ndarray) and given.shape == (length, *x.shape[1:]) and given.dtype == x.dtype
+        if given is None or not fits:
+            raise IntegratorError("set_state: this state is of another robot or integrator")
+        if not np.isfinite(given).all():
+            raise IntegratorError(f"set_state: {name!r} holds numbers that are not finite")
+    if len(rows) != len(own):
+        raise IntegratorError("set_state: this state is of another robot or integrator")
+    u, log = state.u, state.contacts
+    if u is not None and not (_plain(u) and u.ndim == 2 and len(u) == nodes and u.shape[1] >= nu):
+        raise IntegratorError(f"set_state: u must be finite numbers, shape ({nodes}, {nu}), got {shown(u)}")
+    if log is not None and not (_plain(log) and log.ndim == 2 and log.shape[1] == 10):
+        raise IntegratorError(f"set_state: contacts must be finite numbers, shape (n, 10), got {shown(log)}")
+
+
+def _plain(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype == float and bool(np.isfinite(x).all())

@@ -194,10 +194,14 @@ class Trajectory:
         rigid limit or dry friction holds a joint, they are the means over that step.
         """
         from leastaction.sensing import read_run
+        from leastaction.trajectory_pieces import CUTS
 
         rigid = "contacts" in self.stored  # integrators that tell of contacts have limits and dry friction
         u, touching = self.stored.get("u"), self.stored.get("contacts")
-        return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid)
+        # The first step of a part of a run is as whole as any other.
+        part = 0 in self.stored.get(CUTS, ())
+        share = 1.0 if part or self.integrator is None else self.integrator.first_share
+        return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid, share)
 
     @property
     def contacts(self) -> Any:
@@ -215,7 +219,8 @@ class Trajectory:
     def contact_force(self, body: str, other: str | None = None) -> FloatArray:
         """Force that contacts exert on a body [N], in the world, shape (steps, 3): the mean over each step.
 
-        At an impact it grows as 1 / dt; times dt, it is the impulse.
+        At an impact it grows as 1 / dt; times dt, it is the impulse. With integrators of order 2 impulses act at the
+        states, so the first step of a run has that of half a step: half the weight of what rests.
 
         Args:
             body: its name; forces on whatever is welded to it count, too.

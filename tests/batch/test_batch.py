@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.batch.fleet import shares
 
 BODIES = la.Galerkin(order=2, interpolation="bodies")
 
@@ -375,3 +376,14 @@ def test_one_warning_for_all_robots_that_overlap():
     assert str(said[0].message).startswith("robot 1: ")
     assert "2 other robots" in str(said[0].message)
     assert said[0].filename == __file__
+
+
+@pytest.mark.parametrize(("robots", "most", "threads"), [(1, 32, 2), (2, 1, 16), (256, 32, 2), (255, 7, 16)])
+def test_threads_take_every_robot_once(robots, most, threads):
+    """Many at a time at first, single ones in the end."""
+    taken = shares(1, robots, most, threads)
+    assert [k for own in taken for k in own] == list(range(1, robots))
+    sizes = [len(own) for own in taken]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1:] in ([], [1])
+    assert max(sizes, default=1) <= most

@@ -106,6 +106,33 @@ for sim in sims:
     sim.step(steps=2)
 assert abs(np.asarray(sims[0].q) - sims[1].q).max() < 1e-12 and abs(np.asarray(sims[0].p) - sims[1].p).max() < 1e-12
 
+# What momenta and velocities tell where feet land and servos press on them, to policies, too.
+builder = la.MechanismBuilder("leg")
+builder.body("trunk", mass=5.0, inertia=(0.1, 0.1, 0.1), shapes=la.mechanism.Sphere(radius=0.1, friction=0.8))
+builder.free("trunk")
+foot = la.mechanism.Sphere(radius=0.03, pose=la.mechanism.Pose((0.0, 0.0, -0.3)), friction=0.8)
+builder.body("shin", mass=0.5, com=(0, 0, -0.15), inertia=(4e-3, 4e-3, 5e-4), shapes=foot)
+builder.revolute("knee", "trunk", "shin", axis="y", position=(0, 0, -0.1), limits=(-1, 1), damping=50.0)
+builder.actuator("motor", "knee")
+builder.add_shape("world", la.mechanism.Plane(friction=0.8))
+robot = builder.build()
+q, v = np.tile(robot.neutral(), (2, 1)), np.zeros((2, robot.nv))
+q[:, 2], q[:, 7], v[:, 5] = [0.45, 0.44], [0.3, -0.5], -1.0
+v[1, 0] = 1.0
+same = dict(dt=0.005, steps=9, every=1, integrator=la.Grounded(), policy=policy, policy_parameters=[300.0, 0.2])
+gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
+assert abs(cpu.v[:, -1, 5]).max() < 0.7, "no foot has landed"
+assert abs(gpu.q - cpu.q).max() < 1e-11 and abs(gpu.p - cpu.p).max() < 1e-9, abs(gpu.p - cpu.p).max()
+sims = [la.batch.Simulator(robot, 2, dt=0.005, integrator=la.Grounded(), device=device) for device in ("cuda", "cpu")]
+for sim in sims:
+    sim.reset(q, v)
+for k in range(9):
+    for sim in sims:
+        sim.step([-30.0])
+    for name in "qpv":
+        own, other = (np.asarray(getattr(sim, name)) for sim in sims)
+        assert abs(own - other).max() < 1e-9, (k, name, abs(own - other).max())
+
 # Single precision far from the origin, where moments about it would have no digits left: the same, without divisions.
 builder = la.MechanismBuilder("far")
 builder.body("trunk", mass=5.0, inertia=(0.1, 0.1, 0.05))

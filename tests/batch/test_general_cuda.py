@@ -55,8 +55,8 @@ cases = [
     (arm, la.BDF(), {}),
     (dog, la.SDIRK2(), {"steps": 2}),
     (bar, la.BDF(), {}),
-    (arm, la.Midpoint(), asks),
-    (arm, la.Maximal(), asks),
+    (arm, la.Midpoint(), asks | {"parameters": {"mass:link2": [0.5, 2.0]}}),  # policies see velocities of their robot
+    (arm, la.Maximal(), asks | {"parameters": {"mass:link2": [0.5, 2.0]}}),
     (arm, la.BDF(), asks),
     (dog, la.SDIRK2(), asks | {"steps": 2}),
     (arm, la.BDF(max_iterations=5), {"dt": 0.1, "controls": None}),  # divides steps
@@ -90,6 +90,26 @@ for robot in (arm, dog):
     runs = [la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu")]
     for own, other in zip(*(la.derivatives.batch_gradient(run, *bars, u) for run in runs)):
         assert abs(np.asarray(own) - other).max() < 1e-9, (robot.name, abs(np.asarray(own) - other).max())
+# In numbers of 32 bits, as far as these tell.
+for robot, integrator in [
+    (arm, la.Galerkin(order=4)),
+    (arm, la.Midpoint()),
+    (arm, la.Maximal()),
+    (arm, la.BDF()),
+    (dog, la.SDIRK2()),
+    (bar, la.Galerkin(order=2)),
+    (bar, la.Maximal()),
+]:
+    q, v = np.stack([robot.home()] * 2), np.zeros((2, robot.nv))
+    if robot.is_tree:
+        q, v = robot.integrate(q, rng.uniform(-0.3, 0.3, (2, robot.nv))), rng.normal(size=v.shape)
+    same = dict(dt=0.01, steps=4, controls=rng.normal(size=(2, 1, robot.nu)), integrator=integrator)
+    single = la.batch.simulate(robot, q, v, device="cuda", dtype=np.float32, **same)
+    double = la.batch.simulate(robot, q, v, **same)
+    assert single.success and single.q.dtype == np.float32, (robot.name, integrator, single.reasons)
+    assert single.device_second.dtype == np.float32
+    assert 0.0 < abs(single.q - double.q).max() < 1e-4, (robot.name, integrator, abs(single.q - double.q).max())
+    assert abs(single.v - double.v).max() < 5e-3, (robot.name, integrator, abs(single.v - double.v).max())
 fast = la.batch.simulate(arm, [0.1, 0.2], controls=[[0.0, 0.0], [0.0, 1e308]], dt=0.01, steps=4, device="cuda",
                          integrator=la.BDF(max_iterations=8, tolerance=1e-10))
 assert fast.failed[0] == -1 and fast.failed[1] >= 0, fast.failed
@@ -150,5 +170,9 @@ def test_parts_of_a_kernel():
 
 def test_what_the_general_kernels_cannot_run_is_refused():
     pytest.importorskip("numba_cuda")
-    with pytest.raises(la.IntegratorError, match="float64"):
-        la.batch.simulate(la.robots.pendulum(2), steps=1, integrator=la.Midpoint(), device="cuda", dtype=np.float32)
+    for robot, integrator, dtype, words in (
+        (la.robots.pendulum(2), la.Midpoint(), np.float16, "float64 or numpy.float32"),
+        (la.robots.cube(), la.Maximal(), np.float32, "use numpy.float64, or Grounded"),
+    ):
+        with pytest.raises(la.IntegratorError, match=words):
+            la.batch.simulate(robot, steps=1, integrator=integrator, device="cuda", dtype=dtype)

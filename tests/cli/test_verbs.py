@@ -71,11 +71,12 @@ def test_inspect_warns_about_what_is_odd():
     b.body("plate", mass=1e5, inertia=1e3)
     b.body("feather", mass=1e-3, inertia=1e-6)
     b.revolute("hinge", "world", "plate")
-    b.revolute("quill", "plate", "feather", limits=(-1, 1))
+    b.revolute("quill", "plate", "feather", limits=(-1, 90))
     la.formats.save_urdf(b.build(), "odd.urdf")
     warnings = " ".join(run_json("inspect", "odd.urdf")["warnings"])
     assert "plate and feather differ by a factor of 1e+08" in warnings
     assert "has limits, which act with maximal, grounded, " in warnings
+    assert "limits of joint quill are 14.3 turns away; angles are radians, not degrees" in warnings
 
 
 def test_simulate_is_the_library():

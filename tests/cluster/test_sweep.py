@@ -15,7 +15,11 @@ from leastaction.errors import FormatError
 def test_results_of_other_jobs_are_refused(tmp_path):
     store = Store(tmp_path, [1, 2, 3])
     store.write(1, ("two", None))
-    assert Store(tmp_path, [1, 2, 3]).finished() == [1]
+    assert Store(tmp_path, [1, 2, 3]).finished() == {1: ("two", None)}
+    assert store.write(2, (lambda: 1, None))[1].startswith("the result cannot be pickled")
+    assert Store(tmp_path, [1, 2, 3]).finished()[2][0] is None
+    store.path(1).write_bytes(b"damaged")
+    assert 1 not in store.finished()
     with pytest.raises(FormatError, match="other jobs"):
         Store(tmp_path, [1, 2])
     (tmp_path / "sweep.json").write_text("{")
@@ -24,7 +28,7 @@ def test_results_of_other_jobs_are_refused(tmp_path):
 
 
 def test_a_killed_worker_loses_nothing(tmp_path):
-    """200 jobs, one of which kills its worker; one raises; a second call computes nothing again."""
+    """200 jobs, one of which kills its worker, one each worker; one raises; a second call computes nothing again."""
     ray = pytest.importorskip("ray")
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -33,7 +37,7 @@ def test_a_killed_worker_loses_nothing(tmp_path):
         first = not (marks / f"{number}").exists()
         with (marks / f"{number}").open("a") as file:
             file.write("x")
-        if number == 60 and first:
+        if (number == 60 and first) or number == 61:
             os.kill(os.getpid(), signal.SIGKILL)
         if number == 7:
             raise ValueError("seven")
@@ -47,8 +51,11 @@ def test_a_killed_worker_loses_nothing(tmp_path):
         again = la.cluster.sweep(job, range(200), tmp_path / "out", progress=False)
     assert not ray.is_initialized()
     assert kept == 200
-    assert [r for k, r in enumerate(out.results) if k != 7] == [k**2 for k in range(200) if k != 7]
-    assert out.failures == {7: "ValueError: seven"}
+    bad = {7, 61}
+    assert [r for k, r in enumerate(out.results) if k not in bad] == [k**2 for k in range(200) if k not in bad]
+    assert out.failures[7] == "ValueError: seven"
+    assert out.failures.keys() == bad
+    assert "WorkerCrashedError" in out.failures[61]
     assert (marks / "60").read_text() == "xx"
     assert again.results == out.results
     assert (marks / "3").read_text() == "xx"

@@ -1,5 +1,6 @@
 """Gaps of convex shapes against coal's, where it is installed."""
 
+from dataclasses import replace
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -79,3 +80,26 @@ def test_gaps(a, b):
             assert measure(contacts, poses)[0].min() == pytest.approx(d, abs=1e-7), (seed, goal)  # coal: 2e-8
             compared += 1
     assert compared >= 8
+
+
+@pytest.mark.parametrize("b", ["disc", "cylinder", "capsule"])
+def test_round_sides_nearly_along_the_side_of_a_face(b):
+    """Lines on their axes are closest to that of the side far away: no contact is closer than the shapes are."""
+    box, other = Box((0.5, 0.4, 0.3)), replace(SHAPES[b], pose=Pose())
+    hull = Mesh([[x, y, z] for x in (-0.25, 0.25) for y in (-0.2, 0.2) for z in (-0.15, 0.15)])
+    scene, one, two = Scene(hull, other), geometry(box), geometry(other)
+    for seed in (*range(20), 24, 36, 110, 241):  # the last four had contacts that were 4 to 18 cm closer
+        rng = np.random.default_rng(seed)
+        turn = Pose.from_axis_angle("y", 0.5 * np.pi + rng.uniform(-0.1, 0.1))  # its axis along the edges along x
+        turn = Pose.from_axis_angle("z", rng.uniform(-0.2, 0.2)) * turn
+        height = 0.15 + other.radius + 0.01
+        at = (rng.uniform(-0.2, 0.2), 0.2 + rng.uniform(-0.05, 0.05), height)
+        poses = np.zeros((2, 12))
+        poses[:, (0, 4, 8)] = 1.0
+        poses[1, :9] = turn.rotation.reshape(-1)
+        for k, x in enumerate((np.zeros(3), np.array(at))):
+            poses[k, 9:] = x - scene.shape_pose(poses, k)[1]
+        d = distance(one, two, scene.shape_pose(poses, 0), scene.shape_pose(poses, 1))
+        contacts = scene.find(poses, 0.05)
+        gaps = measure(contacts, poses)[0]
+        assert gaps.min() == pytest.approx(d, abs=1e-6), seed

@@ -1,8 +1,10 @@
 """Mistakes in calls of the adjoint are named before a long run, and in the user's words."""
 
+import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.derivatives.bridge import DifferentiableSimulation
 
 RUN = {"dt": 0.01, "steps": 3}
 
@@ -51,3 +53,15 @@ def test_wrong_calls_through_pytorch(changes, says):
     valid = {"q": [0.1, 0.2], "v": [0.0, 0.0], "dt": 0.01, "steps": 2, "integrator": la.BDF(order=1)}
     with pytest.raises(la.LeastActionError, match=says):
         simulate(la.robots.pendulum(2), **(valid | changes))
+
+
+def test_a_bridge_names_the_robot():
+    simulation = DifferentiableSimulation(la.robots.pendulum(2), la.BDF(order=1), 0.01)
+    q, v, u = np.zeros((2, 3, 2)), np.zeros((2, 3, 2)), np.zeros((2, 3, 2, 2))
+    q[1, 2, 0] = np.nan
+    with pytest.raises(la.MechanismError, match=r"robot 1, 2: q: entry 0 \('joint1'\) is nan"):
+        simulation.run_all([q, v, u])
+    with pytest.raises(la.MechanismError, match=r"v: expected shape \(\.\.\., 2\)"):
+        simulation.run_all([0.0 * v, v[..., :1], u])
+    with pytest.raises(la.IntegratorError, match="one robot or more"):
+        simulation.run_all([q[:0], v[:0], u[:0]])

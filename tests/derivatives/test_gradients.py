@@ -254,6 +254,35 @@ def test_turns_through_the_bridge(method):
     np.testing.assert_allclose(x.grad.numpy(), expected, rtol=1e-6, atol=1e-7 * np.abs(expected).max())
 
 
+def test_transforms_of_pytorch():
+    """`torch.func`: many robots by vmap, gradients of each, and whole Jacobians, as from `backward`."""
+    torch = pytest.importorskip("torch")
+    from leastaction.derivatives.torch import simulate
+
+    robot, q, v = swing()
+    Q, V = (torch.tensor(x + 0.1 * np.arange(3)[:, None]) for x in (q, v))
+
+    def last(q, v):
+        return simulate(robot, q, v, dt=DT, steps=3, integrator=METHODS["BDF2"])[0][..., -1, :]
+
+    def loss(q, v):
+        return last(q, v).square().sum()
+
+    rows = torch.stack([last(q, v) for q, v in zip(Q, V, strict=True)])
+    np.testing.assert_array_equal(torch.func.vmap(last)(Q, V), rows)
+    np.testing.assert_array_equal(torch.func.vmap(last, in_dims=(0, None))(Q, V[0])[0], rows[0])
+    tensors = [x.clone().requires_grad_() for x in (Q, V)]
+    loss(*tensors).backward()
+    found = torch.func.vmap(torch.func.grad(loss, argnums=(0, 1)))(Q, V)
+    for ours, x in zip(found, tensors, strict=True):
+        np.testing.assert_allclose(ours, x.grad, rtol=1e-13)
+    jacobian = torch.autograd.functional.jacobian(lambda v: last(Q[0], v), V[0])
+    np.testing.assert_allclose(torch.func.jacrev(lambda v: last(Q[0], v))(V[0]), jacobian, rtol=1e-13)
+    (slope,) = torch.autograd.grad(loss(*tensors), tensors[1], create_graph=True)
+    with pytest.raises(la.IntegratorError, match="no second ones"):
+        slope.sum().backward()
+
+
 def test_bridges_refuse_at_the_call():
     """Not in the backward pass, where the run is long over."""
     robot, q, v = swing()

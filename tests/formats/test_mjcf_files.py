@@ -6,7 +6,7 @@ from leastaction.errors import FormatError, LeastActionWarning, MissingExtraErro
 from leastaction.formats import load_mjcf
 from tests.formats.models import mjcf, write
 
-pytest.importorskip("mujoco")
+mujoco = pytest.importorskip("mujoco")
 
 BALL = '<body name="{}"><freejoint/><geom size="0.1"/></body>'
 INERTIAL = '<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>'
@@ -140,6 +140,21 @@ def test_meshes_beside_the_folder_are_read(tmp_path):
     write(tmp_path, TETRAHEDRON, "out/m.obj")
     asset = '<asset><mesh name="m" file="../out/m.obj"/></asset>'
     assert load_mjcf(write(tmp_path, mjcf(MESH_BODY.format("", ""), before=asset), "model/main.xml")).nv == 1
+
+
+def test_files_that_included_files_name_may_lie_beside_these(tmp_path):
+    """As in MuJoCo: the main file's folder comes first."""
+    write(tmp_path, part(include("assets.xml"), include("more.xml")), "parts/all.xml")
+    write(tmp_path, part('<asset><mesh name="m" file="../meshes/m.obj"/></asset>'), "parts/assets.xml")
+    write(tmp_path, part('<option gravity="0 0 -2"/>'), "parts/more.xml")
+    write(tmp_path, TETRAHEDRON, "meshes/m.obj")
+    text = mjcf(MESH_BODY.format("", ""), before=include("parts/all.xml") + '<compiler meshdir="none"/>')
+    path = write(tmp_path, text, "main.xml")
+    robot = load_mjcf(path)
+    assert robot.total_mass == pytest.approx(mujoco.MjModel.from_xml_path(str(path)).body_mass[1], rel=1e-12)
+    assert robot.gravity == (0.0, 0.0, -2.0)
+    write(tmp_path, part('<option gravity="0 0 -3"/>'), "more.xml")
+    assert load_mjcf(path).gravity == (0.0, 0.0, -3.0)
 
 
 DEFAULT = '<default><default class="v"><geom type="mesh" mesh="m" density="0"/></default></default>'

@@ -185,6 +185,20 @@ def test_servos_keep_their_gains(tmp_path):
     )
 
 
+def test_limits_of_what_actuators_do_to_a_joint(tmp_path, recwarn):
+    """`actuatorfrcrange` of the joint, after the gear (`test_mjcf_joint_forces.py`: of several actuators together)."""
+    body = BODY.format('actuatorfrcrange="-4 6"')
+    for actuator, expected in (
+        ('<position name="p" joint="j" kp="5" gear="2"/>', (-2.0, 3.0)),
+        ('<position name="p" joint="j" kp="5" gear="-2" forcerange="-1 9"/>', (-1.0, 2.0)),
+    ):
+        robot = read(tmp_path, mjcf(body, f"<actuator>{actuator}</actuator>"))
+        assert robot.actuators[0].force_limits == expected
+    motor = read(tmp_path, mjcf(body, '<actuator><motor name="m" joint="j" gear="2" ctrlrange="-1 9"/></actuator>'))
+    assert (motor.actuators[0].lower, motor.actuators[0].upper) == (-1.0, 3.0)
+    assert not recwarn
+
+
 def test_actuated_coordinates_of_composite_joints(tmp_path):
     world = '<body name="a"><joint name="x" type="slide"/><joint name="y" axis="1 0 0"/><geom size="0.1"/></body>'
     text = mjcf(world, '<actuator><motor joint="y"/></actuator>')
@@ -247,6 +261,24 @@ def test_one_warning_names_what_has_no_counterpart(tmp_path, recwarn, text, what
     if what:
         with pytest.warns(UserWarning, match=what):
             read(tmp_path, text)
+
+
+def test_dampers_that_would_drive_are_left_out_or_refused(tmp_path):
+    """MuJoCo runs them; here a damper never adds energy."""
+    text = mjcf(BODY.format('damping="-0.01"'))
+    with pytest.warns(UserWarning, match=r"negative damping\): j"):
+        assert read(tmp_path, text).joints[0].damping == (0.0,)
+    with pytest.raises(la.FormatError, match="damping must not be negative"):
+        read(tmp_path, text, strict=True)
+
+
+def test_settings_of_earlier_versions_of_mujoco_are_named_and_left_out(tmp_path):
+    """What no version knows is a mistake."""
+    old = '<compiler convexhull="true"/><option apirate="50" gravity="0 0 -2" mpr_iterations="9"/>'
+    with pytest.warns(UserWarning, match="no longer knows: convexhull of <compiler>, apirate of <option>, mpr_it"):
+        assert read(tmp_path, mjcf(BODY.format(""), before=old)).gravity == (0.0, 0.0, -2.0)
+    with pytest.raises(la.FormatError, match="unrecognized attribute: 'apirat'"):
+        read(tmp_path, mjcf(BODY.format(""), before='<option apirat="50"/>'))
 
 
 def test_sensors_are_named_as_left_out(tmp_path):

@@ -164,6 +164,17 @@ def test_a_root_called_world_is_the_world(tmp_path):
     assert [shape.kind for shape in robot.ground] == ["box"]
 
 
+def test_a_world_that_only_joints_name_is_the_world(tmp_path):
+    """As in files that are made for Drake."""
+    parts = (link("a"), link("b"), joint("weld", "fixed", "world", "a"), joint("hinge", "continuous", "a", "b"))
+    robot = read(tmp_path, urdf(*parts))
+    assert (robot.joint_names, robot.joints[0].parent) == (("weld", "hinge"), "world")
+    refused = write(tmp_path, urdf(*parts), "flying.urdf")
+    with pytest.raises(la.FormatError, match="cannot float") as error:
+        load_urdf(refused, floating_base=True)
+    assert error.value.line == 4
+
+
 def test_the_name_of_the_roots_joint_gives_way(tmp_path):
     robot = read(tmp_path, urdf(link("a"), link("b"), joint("a_fixed", "continuous", "a", "b")))
     assert robot.joint_names == ("a_fixed_", "a_fixed")

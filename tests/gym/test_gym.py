@@ -1,6 +1,8 @@
 """Environments of Gymnasium."""
 
 import importlib.util
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -12,10 +14,19 @@ import leastaction as la
 gymnasium = pytest.importorskip("gymnasium")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
-from leastaction.gym import TASKS, RobotEnv, RobotVectorEnv, register  # noqa: E402
+from leastaction.gym import TASKS, RobotEnv, RobotVectorEnv  # noqa: E402
 from leastaction.gym.ids import HORIZONS  # noqa: E402
 
-register()
+
+def test_gymnasium_knows_the_ids_in_a_new_process():
+    """By their module, or once it is imported; Gymnasium looks for no entry points."""
+    asked = 'gymnasium.make("leastaction.gym:leastaction/CartPole-v0")'
+    for words in (
+        f"import gymnasium; {asked}",
+        'import gymnasium, leastaction.gym; gymnasium.spec("leastaction/A1-v0")',
+    ):
+        done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("name", TASKS)
@@ -64,6 +75,33 @@ def test_many_are_as_one():
     assert not cut.any()
     assert (rewards == 0.0).all()
     envs.close()
+
+
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_episodes_start_anew_as_those_of_gymnasium(mode):
+    """Beside its own loop over environments: the same numbers, ends and infos."""
+    options = {"autoreset_mode": gymnasium.vector.AutoresetMode(mode)}
+    ours = gymnasium.make_vec("leastaction/CartPole-v0", num_envs=2, max_episode_steps=4, **options)
+    same = {"vectorization_mode": "sync", "vector_kwargs": options, "max_episode_steps": 4}
+    theirs = gymnasium.make_vec("leastaction/CartPole-v0", num_envs=2, **same)
+    assert ours.metadata["autoreset_mode"] == theirs.metadata["autoreset_mode"]
+    np.testing.assert_array_equal(ours.reset(seed=3)[0], theirs.reset(seed=3)[0])
+    for _ in range(10):
+        (*mine, info), (*other, told) = (envs.step(np.array([[1.0], [-0.5]])) for envs in (ours, theirs))
+        for a, b in zip(mine, other, strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert info.keys() == told.keys()
+        if "final_obs" in info:
+            np.testing.assert_array_equal(np.stack(info["final_obs"]), np.stack(told["final_obs"]))
+        over = mine[2] | mine[3]
+        if mode == "Disabled" and over.any():
+            with pytest.raises(la.LeastActionError, match="environment 0 is over"):
+                ours.step(np.zeros((2, 1)))
+            for envs in (ours, theirs):
+                envs.reset(options={"reset_mask": over})
+    ours.close()
+    with pytest.raises(la.LeastActionError, match="autoreset_mode"):
+        RobotVectorEnv(1, autoreset_mode="never")
 
 
 def test_made_by_gymnasium():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from leastaction import MechanismError, dynamics, robots
-from leastaction.mechanism import Body, Box, HeightField, Inertia, MechanismBuilder, Mesh, Plane, Pose, Sphere
+from leastaction.mechanism import Body, Box, Coupling, HeightField, Inertia, MechanismBuilder, Mesh, Plane, Pose, Sphere
 
 
 def everything():
@@ -221,3 +221,22 @@ def test_a_pose_of_a_body_frame_may_be_anywhere_in_the_joint():
     b.revolute("j", "world", "a", axis="z", child_pose=Pose((1, 0, 0)))
     X = dynamics.body_poses(b.build(), [np.pi / 2])[0]
     np.testing.assert_allclose(X[:3, 3], [0, 1, 0], atol=1e-15)
+
+
+def test_couplings_are_told_as_formulas():
+    b = MechanismBuilder("train")
+    for name in "abcd":
+        b.body(name, mass=1.0, inertia=0.1)
+        b.revolute(f"j{name}", "world", name)
+    b.coupling("same", "jb", "ja")
+    b.coupling("gear", "jc", "ja", ratio=-2.5, offset=0.1)
+    b.add(Coupling("cam", "jd", "ja", (0.0, -1.0, 0.0, 2.0)))
+    told = b.build().summary()
+    for words in ("'same': jb = ja\n", "'gear': jc = 0.1 - 2.5 ja\n", "'cam': jd = -ja + 2 ja^3"):
+        assert words in told + "\n"
+
+
+def test_controls_in_place_of_forces_are_told_apart():
+    cart = robots.cart_pole()
+    with pytest.raises(MechanismError, match=r"u: expected 2 forces.*generalized_forces\(controls, q\)"):
+        dynamics.forward_dynamics(cart, [0.0, 0.0], [0.0, 0.0], [1.0])

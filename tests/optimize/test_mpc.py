@@ -145,3 +145,33 @@ def test_a_hopper_that_is_pushed_puts_its_toe_where_it_must():
     assert np.abs(pitch).max() < 0.4
     assert z.min() > 0.5
     assert mpc.failures == 0
+
+
+def test_a_quadrotor_that_is_pushed_takes_no_search():
+    """Each tick takes a step, after a few looks along it at most; a line search would take tens where it is refused."""
+    b = la.MechanismBuilder("quadrotor")
+    b.body("hull", inertia=la.mechanism.Inertia(0.8, (0, 0, 0), (0.008, 0.008, 0.014)))
+    b.free("hull", name="flight")
+    for k, (x, y, sign) in enumerate(((0.17, 0, 1), (0, 0.17, -1), (-0.17, 0, 1), (0, -0.17, -1))):
+        b.thruster(f"rotor{k}", "hull", (y, -x, 0.02 * sign, 0, 0, 1), limits=(0, 6))
+    robot = b.build()
+    goal, weights = robot.neutral(), np.array([3, 3, 3, 10, 10, 10])
+    start = robot.integrate(goal, [0.5, -0.4, 0.3, 1.0, -0.5, 0.4])
+    problem = opt.Problem(robot, steps=20, dt=0.02).start(q=start, v=0)
+    problem.minimize(opt.tracking(goal, weights), opt.velocity(0.2), opt.effort(1e-2))
+    mpc = opt.MPC(problem.minimize(opt.terminal(goal, 10 * weights)))
+    simulator = la.Simulator(robot, la.Midpoint(), dt=0.02)
+    simulator.reset(q=start)
+    looks, whole = [], mpc.program.constraints
+    mpc.program.constraints = lambda z, out: (looks.append(z), whole(z, out))[1]
+    most = 0
+    for k in range(75):
+        if k == 30:
+            simulator.reset(q=simulator.q, v=simulator.v + [1.5, -1.0, 0.5, 0.5, -0.5, 0.3], t=simulator.t)
+        looks.clear()
+        u = mpc.step(simulator.q, simulator.v)
+        most = max(most, len(looks)) if k else 0
+        simulator.step(u)
+    assert mpc.failures == 0
+    assert most <= 5
+    assert np.abs(robot.difference(goal, simulator.q)).max() < 0.3

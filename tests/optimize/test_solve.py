@@ -50,6 +50,20 @@ def test_a_plan_with_steps_too_long_says_where_the_run_leaves_it(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, la.errors.ReplayWarning)]
 
 
+def test_plans_with_loops_say_so_too():
+    """What ties joints together makes them no plans with contacts, of which nothing is said."""
+    b = la.robots.double_pendulum().edit()
+    b.body("wheel", mass=0.01, inertia=1e-5)
+    b.revolute("axle", "world", "wheel", axis="y", position=(1.0, 0.0, 0.0))
+    b.coupling("gear", "axle", "joint1", ratio=-1.0)
+    problem = opt.Problem(b.build(), steps=30, duration=2.0).start(q=[0, 0, 0], v=0)
+    coarse = problem.finish(q={"joint1": 1.0, "joint2": 0.5}, v=0).minimize(opt.effort()).solve()
+    assert coarse.success
+    assert coarse.complementarity == 0.0
+    with pytest.warns(la.errors.ReplayWarning, match="leaves the plan at step 17"):
+        coarse.replay()
+
+
 @pytest.mark.parametrize("controls", ["linear", "nodes"])
 def test_so_is_one_of_simpson(controls):
     problem = swing_up(12, integrator=la.Galerkin(order=4), controls=controls)
@@ -134,6 +148,14 @@ def test_many_starts_find_the_cheapest_first():
     assert problem._guess == {}
     with pytest.raises(la.ProblemError, match="starts must"):
         opt.multi_start(problem, 0)
+
+
+def test_many_starts_of_contact():
+    """Relaxed and tightened like a single solve."""
+    problem = opt.examples.hopper(6)
+    found = opt.multi_start(problem, 1, max_iterations=100)
+    assert found[0].complementarity < 1e-4
+    assert found[0].iterations == problem.solve(max_iterations=100).iterations
 
 
 def test_a_cost_serves_several_problems():
@@ -260,6 +282,40 @@ def test_an_unreachable_goal_names_the_constraint():
     assert "position link2 (x) at knot 8" in solution.reason
 
 
+@pytest.mark.parametrize("solver", ["ipopt", "horizon"])
+def test_what_is_given_may_contradict_a_constraint(solver):
+    """Then nothing is searched for, and the constraint is named, not the dynamics."""
+    problem = swing_up(20).subject_to(opt.clearance("pole", (0, 0, 0), 0.1))
+    solution = problem.solve(solver=solver)
+    assert not solution.success
+    assert not solution.iterations
+    assert "what is given contradicts clearance pole (0) at knot 0 by 0.1" in solution.reason
+
+
+@pytest.mark.parametrize("solver", ["ipopt", "horizon"])
+def test_a_cost_without_a_minimum_is_named(solver):
+    """Not the dynamics, which such a search leaves; costs with a minimum are not blamed."""
+
+    def ahead(q):
+        return [-q[0]], [[-1.0, 0.0]]
+
+    problem = opt.Problem(la.robots.cart_pole(), steps=10, duration=1.0).start(q=[0, 0], v=0)
+    endless = problem.minimize(opt.cost(ahead, where="knots", name="ahead")).solve(solver=solver)
+    assert not endless.success
+    assert "seems to have no minimum" in endless.reason
+    assert "by its term 'ahead'" in endless.reason
+    early = swing_up(10).minimize(opt.cost(ahead, where="knots")).solve(solver=solver, max_iterations=2)
+    assert "minimum" not in early.reason
+
+
+def test_loops_are_not_opened_by_given_velocities():
+    robot = la.robots.four_bar()
+    q = la.dynamics.close_loops(robot, la.robots.home(robot))
+    problem = opt.Problem(robot, steps=5, duration=0.5).start(q=q, v=[1, 0, 0]).minimize(opt.effort())
+    with pytest.raises(la.ProblemError, match="start: v opens the loop"):
+        problem.transcribe()
+
+
 def test_too_little_force():
     problem = swing_up(20).bounds(u=(-0.01, 0.01))
     solution = problem.solve(max_iterations=60)
@@ -341,10 +397,16 @@ def ill_posed():
     yield "finish: v: expected finite", lambda: swing_up(5).finish(v=[0, np.nan])
     yield "there is no 'pivto'; did you mean 'pivot'", lambda: swing_up(5).bounds(v={"pivto": (0, 1)})
     yield "u of 'motor': lower 30 is above upper 20", lambda: swing_up(5).bounds(u=(30, 40))
+    yield "u of 'motor': lower inf leaves nothing below upper inf", lambda: swing_up(5).bounds(u=(np.inf, np.inf))
+    yield (
+        "mine: lower -inf leaves nothing below upper -inf",
+        lambda: swing_up(5).subject_to(opt.constraint(lambda q: ([q[0]], [[1.0, 0]]), -np.inf, -np.inf, name="mine")),
+    )
+    yield "replay: dt .* positive, got 0", lambda: swing_up(8).solve(max_iterations=1).replay(dt=0)
     yield r"bounds: u: expected \(lower, upper\)", lambda: swing_up(5).bounds(u=3)
     yield "outside its bounds", lambda: swing_up(5).bounds(q={"pivot": (-1, 1)}).transcribe()
     yield (
-        "position pole: lower 1 is above upper 0",
+        r"position pole \(0\): lower 1 is above upper 0",
         lambda: swing_up(5).subject_to(opt.position("pole", lower=1, upper=0)),
     )
     yield "weight", lambda: swing_up(5).minimize(opt.effort([1, 2]))
@@ -399,3 +461,18 @@ def test_ill_posed_problems_say_why(message, make):
 def test_integrators_without_equations_name_one_that_has():
     with pytest.raises(la.IntegratorError, match="Galerkin"):
         swing_up(5, integrator=la.RungeKutta()).transcribe()
+
+
+def test_functions_that_jax_cannot_trace_are_named():
+    jnp = pytest.importorskip("jax.numpy")
+    for wrong in (
+        lambda q: math.sin(q[0]),
+        lambda q: q[0] if q[0] > 0 else q[1],
+        lambda q: "far",
+        lambda q: None,
+        lambda q: 1j * jnp.sin(q),
+    ):
+        with pytest.raises(la.ProblemError, match="mine: with kind 'jax' the function is traced with arrays q of 2"):
+            swing_up(5).subject_to(opt.constraint(wrong, -1, 1, kind="jax", name="mine"))
+    with pytest.raises(ZeroDivisionError):
+        swing_up(5).subject_to(opt.constraint(lambda q: 1 / 0, -1, 1, kind="jax"))

@@ -6,6 +6,7 @@ import pytest
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.mechanism import Inertia, MechanismBuilder, joints
+from leastaction.optimize.parting import warn_of_parting
 from tests.optimize.problems import jacobian_and_differences, limb, perturbed
 from tests.optimize.test_hessian import BODIES, compare
 
@@ -133,6 +134,10 @@ def test_a_four_bar_moves_as_the_simulator_says(integrator):
     np.testing.assert_allclose(run.q, solution.q, atol=1e-8)
     np.testing.assert_allclose(run.p, solution.trajectory.p, atol=1e-7)
     assert solution.forces["loop"].shape == (9, 2)
+    elsewhere = run.q + 0.01 * (np.arange(9) > 4)[:, None]  # as with steps that are too long
+    other = la.Trajectory(robot, integrator, run.dt, run.t, elsewhere, dict(run.stored))
+    with pytest.warns(la.errors.ReplayWarning, match="leaves the plan at step 4"):
+        warn_of_parting(solution, other)
 
 
 @pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])

@@ -184,3 +184,59 @@ def test_gauss_newton_is_exact_for_linear_residuals():
     hessian.evaluate(z, 0.7, np.zeros(program.m), values)
     expected = lagrangian_hessian(program, z, np.zeros(program.m))
     np.testing.assert_allclose(hessian.pattern.dense(values), np.triu(expected), atol=1e-6)
+
+
+def servos(kv=2.0, **options):
+    """A double pendulum whose servos are weak beside what they are told; with one whose force has no limits."""
+    b = la.robots.double_pendulum().edit()
+    b.position_servo("shoulder", "joint1", kp=300.0, kv=kv, force_limits=(-40.0, 40.0))
+    b.position_servo("elbow", "joint2", kp=200.0, kv=kv)
+    problem = opt.Problem(b.build(), steps=16, **({"duration": 0.8} | options))
+    return problem.start(q=[0.1, 0.2], v=0).minimize(opt.effort(1e-3), opt.velocity(0.1))
+
+
+@pytest.mark.parametrize("integrator", [la.Midpoint(), la.Galerkin(order=4)], ids=["midpoint", "simpson"])
+def test_servos_that_reach_the_limits_of_their_force(integrator):
+    """At random they do; derivatives by controls are stored all the same."""
+    program, z = perturbed(servos(integrator=integrator, duration=(0.5, 1.0)), scale=0.02)
+    exact, found = jacobian_and_differences(program, z)
+    np.testing.assert_allclose(exact, found, atol=1e-6 * np.abs(found).max())
+    assert np.abs(exact[: program.first_path, program.layout.u[:, 0]]).max() > 0.1
+
+
+@pytest.mark.parametrize("solver", ["ipopt", "horizon"])
+def test_plans_keep_to_the_limits_of_servos(solver):
+    """And so move as the servo with its limits does."""
+    solution = servos().finish(q=[0.8, -0.4], v=0).solve(solver=solver)
+    assert solution.success, str(solution)
+    q, u = 0.5 * (solution.q[1:, 0] + solution.q[:-1, 0]), solution.u[:, 0, 0]
+    v = np.diff(solution.q[:, 0]) / solution.trajectory.dt
+    force = 300.0 * (u - q) - 2.0 * v
+    assert np.abs(force).max() == pytest.approx(40.0, abs=1e-4)  # it needs all of it
+    np.testing.assert_allclose(solution.replay().q, solution.q, atol=1e-7)
+
+
+@pytest.mark.parametrize("which", ["gauss-newton", "exact"])
+def test_derivatives_use_their_memory_again(which):
+    """Of a second motion: what is allocated on the way is small beside the nonzeros."""
+    import tracemalloc
+
+    from leastaction.optimize.hessians.kinds import HESSIANS
+
+    problem = opt.examples.nao(10)
+    program = problem.transcribe()
+    z, hessian = problem.initial_unknowns(program), HESSIANS[which](program)
+    gradient, jacobian = np.zeros(program.n), np.zeros(program.jacobian_pattern.count)
+    values, multipliers = np.zeros(hessian.pattern.count), np.ones(program.m)
+
+    def evaluate(z):
+        program.gradient(z, gradient)
+        program.jacobian(z, jacobian)
+        hessian.evaluate(z, 1.0, multipliers, values)
+
+    evaluate(z)
+    tracemalloc.start()
+    evaluate(z + 1e-3)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < jacobian.nbytes

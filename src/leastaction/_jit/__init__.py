@@ -8,7 +8,8 @@ Three decorators, all built on Numba:
 
 A kernel on disk holds the code of everything it calls, so its file is named after a hash of all that code
 (`fingerprint`): after an edit of any function or constant that it reaches, nothing old is found, and an edit
-anywhere else leaves it compiled. A wheel may bring kernels along (`shipped`). Environment variables:
+anywhere else leaves it compiled. A wheel may bring kernels along (`shipped`). Kernels of a GPU are kept there, too
+(`kept`). Environment variables:
 
 - ``LEASTACTION_CACHE_DIR``: where kernels are kept, in place of the user's cache directory;
 - ``LEASTACTION_SHIPPED=0``: kernels that came with the wheel are not used;
@@ -20,7 +21,8 @@ anywhere else leaves it compiled. A wheel may bring kernels along (`shipped`). E
 
 from .decorators import ENTRIES, entry, inline, routine
 from .gpu import cuda_ptx, cuda_source
+from .gpu_store import kept
 from .messages import LISTENERS
 from .store import cache_directory
 
-__all__ = ["ENTRIES", "LISTENERS", "cache_directory", "cuda_ptx", "cuda_source", "entry", "inline", "routine"]
+__all__ = ["ENTRIES", "LISTENERS", "cache_directory", "cuda_ptx", "cuda_source", "entry", "inline", "kept", "routine"]

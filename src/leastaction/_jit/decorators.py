@@ -9,6 +9,7 @@ import numba
 from numba import types
 from numba.core.types import unliteral
 
+from .parts import remember
 from .pipeline import PartCompiler, WholeCompiler
 from .store import KernelCache
 from .vectors import VectorPartCompiler
@@ -54,8 +55,23 @@ def entry(function: Callable[..., Any] | None = None, *, allocates: bool = False
     if compiled is not function:  # else NUMBA_DISABLE_JIT is set
         _exact_on_gpu(compiled)
         compiled._cache = KernelCache(compiled)
+        _let_go_on_failure(compiled)
     ENTRIES.append(compiled)
     return compiled
+
+
+def _let_go_on_failure(compiled: Any) -> None:
+    """Let other processes not wait for a kernel that could not be compiled."""
+    compiler, ordinary = compiled._compiler, compiled._compiler.compile
+
+    def compile(args: Any, return_type: Any) -> Any:
+        try:
+            return ordinary(args, return_type)
+        except BaseException:
+            compiled._cache.give_turns()
+            raise
+
+    compiler.compile = compile
 
 
 def _inner(function: Callable[..., Any], options: dict[str, Any], compiler: Any = PartCompiler) -> Any:
@@ -72,6 +88,7 @@ def _inner(function: Callable[..., Any], options: dict[str, Any], compiler: Any 
         return compiled
     _exact_on_gpu(compiled)
     _same_for_all_numbers(compiled)
+    remember(compiled)
     if not _WRAPPERS:
         options = options | {"pipeline_class": WholeCompiler}
         njit: Any = numba.njit(**options)

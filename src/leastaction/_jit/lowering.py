@@ -19,7 +19,7 @@ from numba.core.imputils import user_function
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["LeanLowering", "caller_of"]
+__all__ = ["LeanLowering", "borrowed", "caller_of"]
 
 _BYTES = lir.IntType(8).as_pointer()
 
@@ -39,6 +39,11 @@ class Borrowed(types.Type):
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
         super().__init__(f"Borrowed({bundle})")
+
+
+def borrowed(kinds: Any) -> tuple[Any, ...]:
+    """Types of arguments, as kernels pass them on."""
+    return tuple(Borrowed(kind) if _is_bundle(kind) else kind for kind in kinds)
 
 
 @register_default(Borrowed)
@@ -72,7 +77,7 @@ class _LeanLower(Lower):
     def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, metadata: Any = None) -> None:
         library.argtypes = fndesc.argtypes
         if library.borrows:
-            fndesc.argtypes = tuple(Borrowed(kind) if _is_bundle(kind) else kind for kind in fndesc.argtypes)
+            fndesc.argtypes = borrowed(fndesc.argtypes)
         super().__init__(context, library, fndesc, func_ir, metadata)
         self._fields: dict[Any, Any] = {}
         self._kept: dict[str, Any] = {}
@@ -101,6 +106,11 @@ class _LeanLower(Lower):
         loads = [x for x in block.instructions if hasattr(x, "home") and id(x) not in used]
         needless = {id(x) for x in loads} | {id(x.operands[0]) for x in loads}
         block.instructions[:] = [x for x in block.instructions if id(x) not in needless]
+
+    def lower_assign(self, ty: Any, inst: Any) -> Any:
+        if isinstance(ty, types.Dispatcher) and isinstance(inst.value, (ir.Global, ir.FreeVar)):
+            return self.context.get_dummy_value()  # calls know what they call: the address of Python's object is no use
+        return super().lower_assign(ty, inst)
 
     # ------------------------------------------------------------------ variables
 

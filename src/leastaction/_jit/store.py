@@ -27,8 +27,9 @@ from leastaction._output import writing
 from .fingerprint import describe_types, fingerprint
 from .messages import tell
 from .shipped import FOLDER, shipped_target
+from .turns import Turn
 
-__all__ = ["KernelCache", "cache_directory"]
+__all__ = ["KernelCache", "cache_directory", "mark_used", "parts_directory", "remove_unused", "toolchain"]
 
 _KEEP_SECONDS = 30 * 24 * 3600.0
 
@@ -36,6 +37,11 @@ _KEEP_SECONDS = 30 * 24 * 3600.0
 def cache_directory() -> Path:
     """The directory that holds compiled kernels; it may not exist."""
     return _cache_root() / "kernels"
+
+
+def parts_directory() -> Path:
+    """The directory that holds the functions that kernels call (`parts`); it may not exist."""
+    return _cache_root() / "parts"
 
 
 def _cache_root() -> Path:
@@ -52,11 +58,12 @@ def _cache_root() -> Path:
 
 
 @cache
-def _toolchain() -> str:
+def toolchain() -> str:
     """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
-    ours = [Path(__file__).with_name(name).read_bytes() for name in ("lowering.py", "pipeline.py")]
+    names = ("libraries.py", "lowering.py", "parts.py", "pipeline.py")
+    ours = [Path(__file__).with_name(name).read_bytes() for name in names]
     ways = hashlib.sha256(b"".join(ours)).hexdigest()
     return f"{versions} {np.__version__} {settings} {ways}"
 
@@ -74,6 +81,7 @@ class KernelCache(caching._Cache):
         self._name = dispatcher.py_func.__name__
         self._fingerprint = ""
         self._started: dict[Any, float] = {}
+        self._turns: dict[Any, Turn] = {}
 
     @property
     def cache_path(self) -> str:
@@ -84,7 +92,7 @@ class KernelCache(caching._Cache):
         if not self._fingerprint:
             self._fingerprint = fingerprint(self._dispatcher)
         arguments = describe_types(sig if isinstance(sig, tuple) else sig.args)
-        key = f"{self._fingerprint} {arguments} {target} {_toolchain()}"
+        key = f"{self._fingerprint} {arguments} {target} {toolchain()}"
         function = self._dispatcher.py_func
         name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
         return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
@@ -97,18 +105,44 @@ class KernelCache(caching._Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
+        started = time.perf_counter()
         with contextlib.suppress(Exception):  # where no name can be made, the kernel is compiled
-            for file in self._files(sig, target_context.codegen()):
-                kernel = _read(file, target_context)
+            files = [*self._files(sig, target_context.codegen())]
+            kernel = _read_any(files, target_context)
+            if kernel is None and self._take_turn(sig, files[0]):
+                kernel = _read_any(files, target_context)
                 if kernel is not None:
-                    return kernel
+                    self.give_turn(sig)
+                    tell(self._name, time.perf_counter() - started, "by another process")
+            if kernel is not None:
+                return kernel
         self._started[sig] = time.perf_counter()
         tell(self._name)
         return None
 
+    def _take_turn(self, sig: Any, file: Path) -> bool:
+        """See to it that no other process compiles the kernel meanwhile; whether one did until now."""
+        turn = self._turns[sig] = Turn(file)
+        if turn.take():
+            return False
+        tell(self._name)
+        turn.wait()
+        return True
+
+    def give_turn(self, sig: Any) -> None:
+        """Let others have a kernel that is there now."""
+        if (turn := self._turns.pop(sig, None)) is not None:
+            turn.give()
+
+    def give_turns(self) -> None:
+        """Let others try what failed here."""
+        for sig in [*self._turns]:
+            self.give_turn(sig)
+
     def save_overload(self, sig: Any, data: Any) -> None:
         seconds = time.perf_counter() - self._started.pop(sig, time.perf_counter())
         fate = "cached for next time" if self._save(sig, data) else "not cached"
+        self.give_turn(sig)
         tell(self._name, seconds, fate)
 
     def _save(self, sig: Any, data: Any) -> bool:
@@ -120,7 +154,7 @@ class KernelCache(caching._Cache):
             with writing(file) as part:
                 part.write_bytes(dumps(data._reduce()))
             data.library._shared_module = None  # a copy that was made for the file
-            _remove_unused(file.parent)
+            remove_unused(file.parent)
             return True
         except Exception as error:
             if not KernelCache._complained:
@@ -143,6 +177,12 @@ class KernelCache(caching._Cache):
         pass
 
 
+def _read_any(files: list[Path], target_context: Any) -> Any:
+    """A kernel from the first file that has it, or None."""
+    kernels = (_read(file, target_context) for file in files)
+    return next((kernel for kernel in kernels if kernel is not None), None)
+
+
 def _read(file: Path, target_context: Any) -> Any:
     """A kernel from its file; None if there is none. A damaged or unreadable file is as good as none."""
     try:
@@ -152,7 +192,7 @@ def _read(file: Path, target_context: Any) -> Any:
     except Exception:
         return None
     if file.parent != FOLDER:
-        _mark_used(file)
+        mark_used(file)
     return kernel
 
 
@@ -192,16 +232,16 @@ def _lazy(codegen: Any, function: Any) -> Iterator[None]:
         del codegen.unserialize_library
 
 
-def _mark_used(file: Path) -> None:
-    """Set the file's time to now: the age that `_remove_unused` looks at."""
+def mark_used(file: Path) -> None:
+    """Set the file's time to now: the age that `remove_unused` looks at."""
     with contextlib.suppress(OSError):  # a read-only cache still serves
         os.utime(file)
 
 
 @cache
-def _remove_unused(directory: Path) -> None:
-    """Remove the kernels that no process has used for 30 days; looks once a process."""
-    for file in directory.glob("*.nbc*"):
+def remove_unused(directory: Path) -> None:
+    """Remove what no process has used for 30 days; looks once a process."""
+    for file in (*directory.glob("*.nbc*"), *directory.glob("*.part*")):
         with contextlib.suppress(OSError):  # another process may have been faster
             if time.time() - file.stat().st_mtime > _KEEP_SECONDS:
                 file.unlink()

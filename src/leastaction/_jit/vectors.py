@@ -6,7 +6,8 @@ Small dense blocks, whose loops have no more than six turns and are unrolled, ta
 
 from typing import Any
 
-from .pipeline import Part, PartCompiler
+from .libraries import Part
+from .pipeline import PartCompiler
 
 __all__ = ["VectorPartCompiler"]
 

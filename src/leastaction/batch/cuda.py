@@ -13,7 +13,7 @@ import numpy as np
 from leastaction._jit.haste import cuda_in_haste
 from leastaction.batch.arrays import Batch
 from leastaction.batch.general.card import run_generally
-from leastaction.batch.kernels import compiled, job_of, literals_as, load
+from leastaction.batch.kernels import compiled, job_of, launch, literals_as, load
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.starts import moved_starts
@@ -135,7 +135,7 @@ class Card:
             kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
             began = time.perf_counter()
             with nullcontext() if getattr(kernel, "overloads", None) else cuda_in_haste():  # the first launch compiles
-                kernel[(robots + THREADS - 1) // THREADS, THREADS](tuple(settings), tuple(self.batch), self.own)
+                launch(kernel, robots, THREADS, tuple(settings), tuple(self.batch), self.own)
             load().synchronize()
         return time.perf_counter() - began
 

@@ -16,15 +16,25 @@ from leastaction.start_limits import within_rigid_limits
 ROBOTS, NUMBERS = 32, 2**18
 """Most robots at once, and most numbers of their states."""
 
-SHARES = 16
-"""So many times each thread takes robots, where there are enough: the last ones may take longer than others."""
+SHARES = 4
+"""A thread takes a part of what is left for it, one in so many: many robots at first, single ones in the end."""
 
 
 def robots_at_once(plan: Plan, threads: int) -> int:
-    """How many robots a thread takes."""
+    """Most robots that a thread takes."""
     m = plan.mechanism
     fit = NUMBERS // ((plan.steps + 1) * (m.nq + m.nv))
     return max(1, min(ROBOTS, fit, len(plan.q) // (SHARES * threads)))
+
+
+def shares(first: int, robots: int, most: int, threads: int) -> list[range]:
+    """What threads take one after the other of the robots from `first` on, no more than `most` at once."""
+    out = []
+    while first < robots:
+        size = max(1, min(most, (robots - first) // (SHARES * threads)))
+        out.append(range(first, first + size))
+        first += size
+    return out
 
 
 class Fleet:

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
-from leastaction._jit import routine
+from leastaction._jit import kept, routine
 from leastaction.batch.arrays import Batch
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes import batches
 from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes, pruned
 from leastaction.minimal.lanes.cones import cones
+from leastaction.minimal.lanes.scratch_arrays import COARSE, SLACK, Told
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -50,6 +51,28 @@ def load() -> Any:
     require("numba_cuda", "cuda")
     cuda = import_module("numba.cuda")
     return cuda
+
+
+_compiling_only = False
+
+
+@contextmanager
+def compiling_only() -> Iterator[None]:
+    """Within, kernels are compiled, and kept on disk, where they would be launched; what they write is not there."""
+    global _compiling_only
+    before, _compiling_only = _compiling_only, True
+    try:
+        yield
+    finally:
+        _compiling_only = before
+
+
+def launch(kernel: Any, robots: int, threads: int, *arguments: Any) -> None:
+    """Start a kernel with a thread for each robot, in blocks of `threads`."""
+    if _compiling_only:
+        kernel.compile(tuple(kernel.typeof_pyval(value) for value in arguments))
+    else:
+        kernel[(robots + threads - 1) // threads, threads](*arguments)
 
 
 def is_simulated() -> bool:
@@ -114,6 +137,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
     touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
     held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
     (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
+    slack = COARSE if np.dtype(dtype) == np.float32 else SLACK
 
     def kernel(settings, batch, own):
         robot = cuda.grid(1)
@@ -147,9 +171,25 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(m, number),
                 cuda.local.array(m, int64),
                 cuda.local.array(1, number),
-                None,
+                Told(
+                    cuda.local.array(1, int64),
+                    cuda.local.array(1, number),
+                    cuda.local.array(nv, number),
+                    cuda.local.array(nv, number),
+                    cuda.local.array(1, number),
+                    cuda.local.array(1, int64),
+                    cuda.local.array(m, int64),
+                    cuda.local.array(m, int64),
+                    cuda.local.array(nv, number),
+                    cuda.local.array(nv, number),
+                    cuda.local.array(nv, number),
+                    cuda.local.array((m, nv), number),
+                    cuda.local.array((m, nv), number),
+                    cuda.local.array((bodies, 6), number),
+                ),
                 None,
             )
+            touch.told.wanted[0], touch.told.slack[0] = 0, slack
         else:
             own_cones = None
             touch = None
@@ -221,7 +261,8 @@ def compiled(
     options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
     if single and not touching and len(model.nodes) > FEW_BODIES and not is_simulated():
         options["max_registers"] = 128
-    return cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
+    kernel = cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
+    return kept(kernel, f"the kernel of {mechanism.name!r} for a GPU", sorted(options.items()))
 
 
 @cache

@@ -58,8 +58,8 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default `Galerkin(order=2)`. On a GPU: `Grounded`, and in double precision `Galerkin` and `Midpoint`
-            of trees, `Maximal`, `BDF` and `SDIRK2`.
+        integrator: default `Galerkin(order=2)`. On a GPU: `Grounded`, `Galerkin`, `Midpoint` of trees, `Maximal`, `BDF`
+            and `SDIRK2`.
         controls: shape (robots, steps, nu), with 1 for robots where they are those of all, and 1 for steps where they
             are held throughout; or (nu,) for all throughout, (steps, nu) for all, (robots, nu) throughout. Where there
             are as many robots as steps, the last two look alike and are refused: write (1, steps, nu) or
@@ -72,7 +72,7 @@ def simulate(
             masses, (robots, 3) for vectors, ...
         every: record each so many steps.
         device: "cpu" or "cuda".
-        dtype: numpy.float64, or on a GPU numpy.float32.
+        dtype: numpy.float64, or on a GPU numpy.float32, but for `Maximal` with contacts, limits or dry friction.
         workers: threads on the CPU; default all cores.
         motions: prescribed ones by name, the same for all robots, as in `leastaction.simulate`; on the CPU.
 

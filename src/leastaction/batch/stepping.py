@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction.batch.arrays import is_there
 from leastaction.batch.cuda import THREADS, Card
-from leastaction.batch.kernels import RUN, checks, copies, load
+from leastaction.batch.kernels import RUN, checks, copies, launch, load
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.configuration import quaternions
@@ -40,6 +40,7 @@ class SteppingCard:
         self.dtype = dtype
         batch = self.card.batch
         self.q, self.p, self._v = turned(batch.q[1]), turned(batch.p[1]), turned(batch.v)
+        self._bad = load().to_device(np.array([FREE, FREE]))
 
     def _there(self, values: Any) -> Any:
         cuda = load()
@@ -53,9 +54,8 @@ class SteppingCard:
             self._check_numbers(name, values, which, MechanismError)
         places = np.array(quaternions(self.card.mechanism), np.int64)
         if len(which) and len(places):
-            cuda, bad = load(), load().to_device(np.array([FREE, FREE]))
-            checks()[1][_blocks(len(which)), THREADS](self._there(q), cuda.to_device(places), bad)
-            row = int(bad.copy_to_host()[1])
+            launch(checks()[1], len(which), THREADS, self._there(q), load().to_device(places), self._bad)
+            row = self._first_bad(1)
             if row < FREE:
                 raise MechanismError(f"q: the quaternions of robot {which[row]} must have unit norm")
 
@@ -66,25 +66,31 @@ class SteppingCard:
     def _check_numbers(self, name: str, values: Any, robots: Any, error: type[LeastActionError]) -> None:
         if values.shape[0] == 0 or values.shape[1] == 0:
             return
-        bad = load().to_device(np.array([FREE, FREE]))
-        checks()[0][_blocks(values.shape[0]), THREADS](self._there(values), bad)
-        row = int(bad.copy_to_host()[0])
+        launch(checks()[0], values.shape[0], THREADS, self._there(values), self._bad)
+        row = self._first_bad(0)
         if row < FREE:
             raise error(f"{name}: robot {robots[row]} has a number that is not finite")
+
+    def _first_bad(self, sort: int) -> int:
+        """The first row that a check has found something in, or FREE; what is found is forgotten."""
+        row = int(self._bad.copy_to_host()[sort])
+        if row < FREE:
+            self._bad = load().to_device(np.array([FREE, FREE]))
+        return row
 
     def place(self, which: Any, q: Any, v: Any) -> None:
         """Put robots at (q, v)."""
         if len(which):
             batch, (kernel, _) = self.card.batch, copies()
             given = (self._there(x) for x in (which, q, v))
-            kernel[_blocks(len(which)), THREADS](*given, batch.q, batch.v, batch.memory)
+            launch(kernel, len(which), THREADS, *given, batch.q, batch.v, batch.memory)
             self.card.launch(batches.place)
 
     def step(self, u: Any, steps: int) -> None:
         """Advance all robots with controls (robots, nu)."""
         batch, (_, kernel) = self.card.batch, copies()
         if u.shape[1]:
-            kernel[_blocks(u.shape[0]), THREADS](self._there(u), batch.u)
+            launch(kernel, u.shape[0], THREADS, self._there(u), batch.u)
         self.card.launch(RUN, steps, steps)
 
     @property
@@ -97,10 +103,6 @@ class SteppingCard:
     def failed(self) -> NDArray[np.bool_]:
         """Which robots have failed, on this side."""
         return self.card.here("failed") >= 0
-
-
-def _blocks(robots: int) -> int:
-    return (robots + THREADS - 1) // THREADS
 
 
 class _Interface:

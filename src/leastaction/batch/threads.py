@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.actuation import Actuation
-from leastaction.batch.fleet import Fleet, robots_at_once
+from leastaction.batch.fleet import Fleet, robots_at_once, shares
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -206,7 +206,8 @@ def run_on_cores(plan: Plan) -> BatchRun:
         if failed[k] >= 0:
             reasons[k] = why
 
-    size = robots_at_once(plan, workers or number_of_cores())
+    count = workers or number_of_cores()
+    size = robots_at_once(plan, count)
 
     def lanes(own: range) -> None:
         fleet = cores.fleet(size) if cores.fleets else None
@@ -217,8 +218,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
 
     began = time.perf_counter()
     lanes(range(1))  # compiles, once
-    size = size if cores.fleets else 1
-    on_all_cores(lanes, [range(k, min(k + size, robots)) for k in range(1, robots, size)], workers)
+    on_all_cores(lanes, shares(1, robots, size if cores.fleets else 1, count), workers)
     gathered.give()
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
     told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)

@@ -9,8 +9,7 @@ import numpy as np
 from leastaction.actuation import Actuation
 from leastaction.batch import kernels
 from leastaction.batch.cuda import has_lanes
-from leastaction.batch.general.card import THREADS, at_least_one, kernel_of
-from leastaction.batch.general.compiling import in_parts
+from leastaction.batch.general.card import THREADS, at_least_one, kernel_of, launch
 from leastaction.batch.general.reversal import (
     ReversalBatch,
     reversal_bundles,
@@ -46,7 +45,7 @@ def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, 
         raise IntegratorError(f"robot {robot} has divided steps, which gradients on a GPU do not go back over")
     robots, steps = len(run), len(run.t) - 1
     reads, writes = reversal_bundles(stepper, m)
-    writer, kernel = kernel_of(reversal_run, [(one,) for one in reads], writes)
+    writer, kernel = kernel_of(f"the way back of {m.name!r}", reversal_run, [(one,) for one in reads], writes)
     actuation = Actuation(m, run.dt, (0.0,))
     limits = np.stack([actuation.lower, actuation.upper])
     given = [_last(cuda, x) for x in (dq, dv)]
@@ -64,7 +63,7 @@ def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, 
         by_v=by_v,
         by_u=by_u.reshape(steps, columns, robots),
     )
-    _launch(writer, kernel, batch, robots)
+    launch(writer, kernel, robots, batch)
     return turned(by_q), turned(by_v), turned(by_u, (steps, columns))
 
 
@@ -72,18 +71,10 @@ def device_velocities(run: BatchRun) -> Any:
     """Velocities of a run on a GPU, shape (rows, nv, robots), there."""
     cuda, m = kernels.load(), run.mechanism
     reads, writes = velocity_bundles(m)
-    writer, kernel = kernel_of(velocity_run, [(one,) for one in reads], writes)
+    writer, kernel = kernel_of(f"velocities of {m.name!r}", velocity_run, [(one,) for one in reads], writes)
     out = cuda.device_array((len(run.t), m.nv, len(run)), np.float64)
-    _launch(writer, kernel, (run.device_q, run.device_second, out), len(run))
+    launch(writer, kernel, len(run), (run.device_q, run.device_second, out))
     return out
-
-
-def _launch(writer: Any, kernel: Any, batch: Any, robots: int) -> None:
-    cuda = kernels.load()
-    shared, numbers = map(cuda.to_device, writer.shared), map(cuda.to_device, writer.numbers())
-    with in_parts():
-        kernel[(robots + THREADS - 1) // THREADS, THREADS](*numbers, tuple(shared), tuple(batch))
-    cuda.synchronize()
 
 
 def _last(cuda: Any, values: Any) -> Any:
@@ -92,6 +83,5 @@ def _last(cuda: Any, values: Any) -> Any:
         return cuda.to_device(np.ascontiguousarray(np.moveaxis(np.asarray(values, np.float64), 0, 2)))
     there = cuda.as_cuda_array(values)
     out = cuda.device_array((there.shape[1], there.shape[2], there.shape[0]), np.float64)
-    robots = there.shape[0]
-    kernels.turning()[(robots + THREADS - 1) // THREADS, THREADS](there, out)
+    kernels.launch(kernels.turning(), there.shape[0], THREADS, there, out)
     return out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -11,6 +12,9 @@ from leastaction.cli._show import AsJson, compiling, console, print_json
 
 STEEPEST = 1e4
 """Ratio of masses on one joint above which a remark is made."""
+
+MOST_TURNS = 4.0
+"""Turns of a hinge to a limit above which a remark is made: degrees read as radians."""
 
 
 @verb(
@@ -111,6 +115,11 @@ def _remarks(robot: Any) -> list[str]:
     if limited:
         which = f"joint {limited[0]} has limits" if len(limited) == 1 else f"{len(limited)} joints have limits"
         remarks.append(f"{which}, which act with maximal, grounded, constrained-euler and staggered-projections only")
+    for joint in robot.joints:
+        bounds = [abs(x) for x in (*joint.lower, *joint.upper) if abs(x) < float("inf")]
+        if joint.kind == "revolute" and bounds and max(bounds) > MOST_TURNS * 2.0 * math.pi:
+            turns = max(bounds) / (2.0 * math.pi)
+            remarks.append(f"limits of joint {joint.name} are {turns:.3g} turns away; angles are radians, not degrees")
     if not robot.is_tree:
         from leastaction.dynamics.loops import violation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import pickle
@@ -43,18 +44,27 @@ class Store:
         """File of a job."""
         return self.folder / f"{job:06d}.pickle"
 
-    def finished(self) -> list[int]:
-        """Numbers of the jobs that are done."""
-        return [job for job in range(self.count) if self.path(job).exists()]
+    def finished(self) -> dict[int, Any]:
+        """What jobs gave that are done, by their numbers; what cannot be read, such as a damaged file, is not done.
 
-    def write(self, job: int, result: Any) -> None:
-        """Keep what a job gave."""
+        Files are one's own, for reading them runs what is pickled in them.
+        """
+        found = {}
+        for job in range(self.count):
+            with contextlib.suppress(Exception):
+                found[job] = pickle.loads(self.path(job).read_bytes())
+        return found
+
+    def write(self, job: int, result: tuple[Any, str | None]) -> tuple[Any, str | None]:
+        """Keep what a job gave, or why it cannot be kept; gives back what was kept."""
+        try:
+            kept = pickle.dumps(result)
+        except Exception as error:  # such as a function without a name
+            result = None, f"the result cannot be pickled: {error}"
+            kept = pickle.dumps(result)
         with writing(self.path(job)) as part:
-            part.write_bytes(pickle.dumps(result))
-
-    def read(self, job: int) -> Any:
-        """What a job gave; the file is one's own, for reading it runs what is pickled in it."""
-        return pickle.loads(self.path(job).read_bytes())
+            part.write_bytes(kept)
+        return result
 
 
 def _digest(jobs: Sequence[Any]) -> str:

@@ -18,6 +18,9 @@ from leastaction.errors import LeastActionError
 AHEAD = 4
 """Jobs that wait for each core: enough to keep it busy, few enough to forget when the sweep is stopped."""
 
+RETRIES = 3
+"""How often a job is given to another worker after one that died: a job may be what its workers die of."""
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
@@ -48,8 +51,8 @@ def sweep(
 ) -> Sweep:
     """Apply a function to many jobs with Ray; finished results are on disk at once and are never computed twice.
 
-    A job whose worker dies is given to another. A job that raises is told in `failures`; the others go on. Called again
-    with the same jobs and folder, the sweep goes on where it was.
+    A job whose worker dies is given to another, three times at most. A job that raises, or that all its workers die of,
+    is told in `failures`; the others go on. Called again with the same jobs and folder, the sweep goes on where it was.
 
     Args:
         function: of one job; its result must be one that can be pickled.
@@ -70,14 +73,14 @@ def sweep(
     if not jobs:
         raise LeastActionError("sweep: there are no jobs")
     store = Store(folder, jobs)
-    done = set(store.finished())
+    done = store.finished()
     if retry_failed:
-        done = {job for job in done if store.read(job)[1] is None}
+        done = {job: (value, why) for job, (value, why) in done.items() if why is None}
     left = [k for k in range(len(jobs)) if k not in done]
     if left:
         with connected(ray, options):
-            _run(ray, function, jobs, store, left, progress)
-    told = [store.read(job) for job in range(len(jobs))]
+            done |= _run(ray, function, jobs, store, left, progress)
+    told = [done[job] for job in range(len(jobs))]
     return Sweep([value for value, _ in told], {k: why for k, (_, why) in enumerate(told) if why is not None})
 
 
@@ -94,10 +97,10 @@ def connected(ray: Any, options: Mapping[str, Any]) -> Iterator[None]:
             ray.shutdown()
 
 
-def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int], progress: bool) -> None:
-    """Do the jobs that are left; results are written here, so that each is written once."""
+def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int], progress: bool) -> dict[int, Any]:
+    """Do the jobs that are left, and give their results; these are written here, so that each is written once."""
 
-    @ray.remote(max_retries=-1)
+    @ray.remote(max_retries=RETRIES)
     def one(job: Any) -> tuple[Any, str | None]:
         try:
             return function(job), None
@@ -105,7 +108,7 @@ def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int]
             return None, f"{type(error).__name__}: {error}"
 
     room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
-    waiting, ahead = {}, iter(left)
+    waiting, ahead, found = {}, iter(left), {}
     console = Console(stderr=True, quiet=not progress)
     for _ in track(range(len(left)), "sweep", console=console, transient=True):
         while len(waiting) < room:
@@ -116,6 +119,8 @@ def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int]
         (first,), _ = ray.wait(list(waiting), num_returns=1)
         job = waiting.pop(first)
         try:
-            store.write(job, ray.get(first))
+            result = ray.get(first)
         except ray.exceptions.RayError as error:  # such as a result that cannot be sent
-            store.write(job, (None, f"{type(error).__name__}: {error}"))
+            result = None, f"{type(error).__name__}: {error}"
+        found[job] = store.write(job, result)
+    return found

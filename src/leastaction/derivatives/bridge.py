@@ -13,7 +13,7 @@ from leastaction.derivatives.adjoint import gradient
 from leastaction.derivatives.ambient import from_tangent, to_tangent
 from leastaction.derivatives.linearize import stepper_that
 from leastaction.derivatives.turns import at_values
-from leastaction.errors import IntegratorError
+from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -80,8 +80,24 @@ class DifferentiableSimulation:
             arrays: q, v, controls and parameters, each with the same axes of robots first.
         """
         axes = arrays[0].shape[:-1]
+        for name, x, size in zip("qv", arrays, (self.mechanism.nq, self.mechanism.nv), strict=False):
+            if x.shape[-1:] != (size,):
+                raise MechanismError(f"{name}: expected shape (..., {size}), got {x.shape}")
         lanes = _lanes(arrays, axes)
-        runs = on_all_cores(lambda lane: self.run(lane[0], lane[1], lane[2], lane[3:]), lanes)
+        if not lanes:
+            raise IntegratorError(f"there must be one robot or more, got axes {axes}")
+
+        def one(k: int) -> Trajectory:
+            q, v, u, *values = lanes[k]
+            try:
+                return self.run(q, v, u, values)
+            except LeastActionError as error:
+                if axes:  # which of them
+                    place = ", ".join(map(str, np.unravel_index(k, axes)))
+                    error.args = (f"robot {place}: {error.args[0]}", *error.args[1:])
+                raise
+
+        runs = on_all_cores(one, range(len(lanes)))
         q, v = np.stack([run.q for run in runs]), np.stack([run.v for run in runs])
         return runs, q.reshape(*axes, *q.shape[1:]), v.reshape(*axes, *v.shape[1:])
 

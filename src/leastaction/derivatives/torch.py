@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,25 +18,76 @@ from leastaction.mechanism._check import shown
 __all__ = ["simulate"]
 
 
+class _Runs:
+    """A simulation and its runs, from the way forth to the way back."""
+
+    def __init__(self, simulation: DifferentiableSimulation) -> None:
+        self.simulation = simulation
+        self.runs: Any = None
+        self.arrays: list[Any] = []
+        self.shape: tuple[int, ...] = ()  # of the positions
+
+
 @cache
 def _function() -> Any:
-    """The autograd function: forward by simulation, backward by the adjoint method."""
+    """The autograd function: forward by simulation, backward by the adjoint method.
+
+    Both have rules for `torch.func.vmap`, by which further axes are axes of robots; so `torch.func.grad`, `vjp` and
+    `jacrev` work, too.
+    """
     torch: Any = require("torch", "torch")
 
-    class Simulation(torch.autograd.Function):
+    def with_axis_first(info: Any, dims: Any, tensors: Any) -> list[Any]:
+        pairs = zip(tensors, dims, strict=True)
+        return [x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in pairs]
+
+    class Back(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, simulation: DifferentiableSimulation, *tensors: Any):
-            arrays = [_array(x) for x in tensors]
-            runs, q, v = simulation.run_all(arrays)
-            ctx.runs, ctx.simulation, ctx.arrays, ctx.like = runs, simulation, arrays, tensors
-            like = {"dtype": tensors[0].dtype, "device": tensors[0].device}
-            return torch.as_tensor(q, **like), torch.as_tensor(v, **like)
+        def forward(kept: _Runs, *bars: Any):
+            found = kept.simulation.pull_back_all(kept.runs, kept.arrays, [_array(bar) for bar in bars])
+            like = {"dtype": bars[0].dtype, "device": bars[0].device}
+            return tuple(torch.as_tensor(x, **like).reshape(a.shape) for x, a in zip(found, kept.arrays, strict=True))
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any):
+            pass
 
         @staticmethod
         def backward(ctx: Any, *bars: Any):
-            found = ctx.simulation.pull_back_all(ctx.runs, ctx.arrays, [_array(bar) for bar in bars])
-            pairs = zip(found, ctx.like, strict=True)
-            return None, *(torch.as_tensor(x, dtype=t.dtype, device=t.device).reshape(t.shape) for x, t in pairs)
+            raise IntegratorError("simulations have first derivatives in PyTorch, no second ones")
+
+        @staticmethod
+        def vmap(info: Any, dims: Any, kept: _Runs, *bars: Any):
+            rows = with_axis_first(info, dims[1:], bars)
+            if tuple(rows[0].shape) == kept.shape:  # the runs have this axis, too
+                found = Back.apply(kept, *rows)
+            else:
+                found = tuple(
+                    map(torch.stack, zip(*(Back.apply(kept, *bar) for bar in zip(*rows, strict=True)), strict=True))
+                )
+            return found, (0,) * len(found)
+
+    class Simulation(torch.autograd.Function):
+        @staticmethod
+        def forward(kept: _Runs, *tensors: Any):
+            kept.arrays = [_array(x) for x in tensors]
+            kept.runs, q, v = kept.simulation.run_all(kept.arrays)
+            kept.shape, like = q.shape, {"dtype": tensors[0].dtype, "device": tensors[0].device}
+            return torch.as_tensor(q, **like), torch.as_tensor(v, **like)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any):
+            ctx.kept, *tensors = inputs
+            ctx.kinds = [x.dtype for x in tensors]
+
+        @staticmethod
+        def backward(ctx: Any, *bars: Any):
+            found = Back.apply(ctx.kept, *bars)
+            return None, *(x.to(kind) for x, kind in zip(found, ctx.kinds, strict=True))
+
+        @staticmethod
+        def vmap(info: Any, dims: Any, kept: _Runs, *tensors: Any):
+            return Simulation.apply(kept, *with_axis_first(info, dims[1:], tensors)), (0, 0)
 
     return Simulation
 
@@ -147,11 +198,11 @@ def simulate(
     controls = None if controls is None else _tensor(torch, controls, "controls")
     simulation = DifferentiableSimulation(mechanism, integrator, dt, tuple(extra))
     simulation.check(list(extra.values()), robots=True)
-    u = simulation.controls(controls, steps, q.dtype, torch.zeros, robots=True)
+    u = simulation.controls(controls, steps, q.dtype, partial(torch.zeros, device=q.device), robots=True)
     tensors = _broadcast(torch, simulation, [q, v, u, *extra.values()])
     if _stays_on_gpu(simulation, tensors):
         return _function_on_gpu().apply(simulation, *tensors)
-    return _function().apply(simulation, *tensors)
+    return _function().apply(_Runs(simulation), *tensors)
 
 
 def _broadcast(torch: Any, simulation: DifferentiableSimulation, tensors: list[Any]) -> list[Any]:

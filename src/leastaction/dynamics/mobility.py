@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.api import mass_matrix
+from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
 
 FloatArray = NDArray[np.float64]
 
@@ -19,6 +24,9 @@ STIFF = 1.0
 """Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
 step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
 
+SHORT, MOST = 0.5, 8
+"""Frequency times step at which a spring is followed closely; most that a step is halved for it."""
+
 LEAST = 1e-9
 """Inertia of massless joints relative to the largest."""
 
@@ -30,7 +38,40 @@ def mobility_at_home(mechanism: Mechanism) -> FloatArray:
     return np.asarray(np.linalg.inv(M).diagonal(), float)
 
 
-def stiff_springs(mechanism: Mechanism, mobility: FloatArray, dt: float) -> FloatArray:
-    """Stiffness of the joints' own springs that steps of dt [s] are too long for, shape (nv,)."""
-    own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in mechanism.joints)])
+def path_mobilities(mechanism: Mechanism) -> FloatArray:
+    """How much the lengths of springs, then cables, answer to impulses of their own at home at most, in any direction.
+
+    Shape (springs + cables,) [1/kg]; of a chain of points as if all parts of it answered at once.
+    """
+    q = mechanism.home()
+    M = mass_matrix(mechanism, q)
+    M[np.diag_indices_from(M)] += LEAST * M.diagonal().max(initial=0.0)
+    chains = [(s.start, s.end) for s in mechanism.springs] + [c.via for c in mechanism.cables]
+    return np.array([_chain_mobility(mechanism, q, M, via) for via in chains])
+
+
+def _chain_mobility(mechanism: Mechanism, q: FloatArray, M: FloatArray, via: Any) -> float:
+    slopes = [
+        np.zeros((3, len(M))) if a.body == WORLD else body_jacobian(mechanism, q, a.body, point=a.point)[3:]
+        for a in via
+    ]
+    speed = 0.0
+    for J, K in itertools.pairwise(slopes):
+        D = K - J
+        speed += float(np.sqrt(max(np.linalg.eigvalsh(D @ np.linalg.solve(M, D.T))[-1], 0.0)))
+    return speed**2
+
+
+def own_springs(mechanism: Mechanism) -> FloatArray:
+    """Stiffness of the joints' own springs [N m/rad or N/m], shape (nv,)."""
+    return np.concatenate([np.zeros(0), *(joint.stiffness for joint in mechanism.joints)])
+
+
+def stiff_springs(own: FloatArray, mobility: FloatArray, dt: float) -> FloatArray:
+    """Of the stiffness `own` of the joints' springs that which steps of dt [s] are too long for, shape (nv,)."""
     return np.where(own * mobility * dt**2 > STIFF, own, 0.0)
+
+
+def parts_for(swings: float) -> int:
+    """How many parts, a power of two, steps have that are short for springs with so large a (frequency x step)^2."""
+    return 2 ** min(max(0, math.ceil(math.log2(math.sqrt(swings) / SHORT))), MOST) if swings > 0.0 else 1

@@ -64,6 +64,13 @@ class Folder:
         name = name.replace("\\", "/")
         return self._allowed(self.path / name, name, element, relative=not Path(name).is_absolute())
 
+    def find_beside(self, name: str, element: Element) -> Path | None:
+        """The file that `element` names relative to the file in which it stands; None where there is none."""
+        name = name.replace("\\", "/")
+        if element.file is None or Path(name).is_absolute():
+            return None
+        return self._allowed(Path(element.file).parent / name, name, element, relative=True)
+
     def _allowed(self, path: Path, name: str, element: Element, *, relative: bool) -> Path | None:
         try:
             path = path.resolve()

@@ -209,6 +209,12 @@ class Bodies:
         options = {"pose": X * frame, "child_pose": back, "motions": motions, **self._properties(numbers, name)}
         self.builder.joint(name, "composite", parent, body, parts=parts, **options)
 
+    @property
+    def force_ranges(self) -> dict[str, tuple[float, float]]:
+        """Least and largest force of all actuators together on a hinge or slide, by our coordinate names [N m or N]."""
+        limited = (j for j in self.coordinates if self.m.jnt_actfrclimited[j])
+        return {self.coordinates[j]: limits(self.m.jnt_actfrcrange[j]) for j in limited}
+
     def _properties(self, numbers: Sequence[int], name: str) -> dict[str, Any]:
         """Limits and dynamics of joints in a row, one entry per degree of freedom."""
         m = self.m
@@ -227,7 +233,11 @@ class Bodies:
             for key, value in zip(names[:4], (low, high, effort, stiffness), strict=True):
                 values[key] += [float(value)] * nv
             # MuJoCo has the same value for all axes of a joint, so their order does not matter.
-            values["damping"] += m.dof_damping[v : v + nv].tolist()
+            damping = m.dof_damping[v : v + nv]
+            if (damping < 0.0).any() and not self.builder.strict:
+                self.notes.add("dampers that would drive their joints (negative damping)", name)
+                damping = np.maximum(damping, 0.0)
+            values["damping"] += damping.tolist()
             values["friction"] += m.dof_frictionloss[v : v + nv].tolist()
             values["armature"] += m.dof_armature[v : v + nv].tolist()
             values["rest"] += m.qpos_spring[q : q + nq].tolist()

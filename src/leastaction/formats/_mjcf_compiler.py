@@ -9,19 +9,43 @@ from contextlib import contextmanager
 from typing import Any
 
 from leastaction._extras import require
+from leastaction.formats._files import Notes
 from leastaction.formats._mjcf_source import Source
 from leastaction.formats._xml import Element, write_xml
 from leastaction.warn import warn
 
+OBSOLETE = {
+    "option": ("apirate", "collision", "mpr_tolerance", "mpr_iterations"),
+    "compiler": ("convexhull", "exactmeshinertia"),
+    "flag": ("passive", "sensornoise"),
+}
+"""Attributes that earlier versions of MuJoCo knew, by their elements."""
 
-def compiled(source: Source, attached: Sequence[Element] = ()) -> Any:
+
+def compiled(source: Source, attached: Sequence[Element], notes: Notes) -> Any:
     """MuJoCo's model of a document; its complaints are translated back to the lines of the files.
 
     Args:
         source: the document.
         attached: roots of the models that it attaches, the innermost first.
+        notes: what is left out: attributes that this version of MuJoCo no longer knows.
     """
-    return _compiled(source.root, source.assets, attached)
+    while True:
+        try:
+            return _compiled(source.root, source.assets, attached)
+        except _UnknownError as error:
+            if error.name not in OBSOLETE.get(error.owner.tag, ()):
+                raise error.owner.error(error.message) from None
+            del error.owner.attributes[error.name]
+            notes.add("settings that MuJoCo no longer knows", f"{error.name} of <{error.owner.tag}>")
+
+
+class _UnknownError(Exception):
+    """An attribute that MuJoCo does not know."""
+
+    def __init__(self, owner: Element, name: str, message: str) -> None:
+        super().__init__(message)
+        self.owner, self.name, self.message = owner, name, message
 
 
 def _compiled(root: Element, assets: dict[str, bytes], attached: Sequence[Element] = ()) -> Any:
@@ -42,7 +66,10 @@ def _compiled(root: Element, assets: dict[str, bytes], attached: Sequence[Elemen
             # Without a line, the last element whose name is quoted: the second one of a repeated name.
             names = set(re.findall("'([^']+)'", message))
             owner = [root, *(e for e in root.walk() if e.get("name") in names)][-1]
-        raise owner.error(f"MuJoCo refuses the model: {message}") from None
+        message = f"MuJoCo refuses the model: {message}"
+        if (unknown := re.search(r"unrecognized attribute: '(\w+)'", message)) and unknown[1] in owner.attributes:
+            raise _UnknownError(owner, unknown[1], message) from None
+        raise owner.error(message) from None
 
 
 _HANDLER = threading.Lock()

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from leastaction.errors import LeastActionError
+from leastaction.formats._mjcf_joint_forces import bears
 from leastaction.formats._xml import Element
 from leastaction.mechanism import ContactPair, ContactPoint, Inertia, Joint, Mechanism, Primitive, Spring
 from leastaction.mechanism.graph import WORLD
@@ -61,19 +62,21 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
     if any(axis.home != axis.started for axis in axes):
         told["home"] = [x for axis in axes for x in axis.home]
     for name in PROPERTIES:
-        values = {dof: axis.value(name)[k] for dof, (axis, k) in chains.axes.items() if not _said(axis, k, name)}
+        values = {
+            dof: axis.value(name)[k] for dof, (axis, k) in chains.axes.items() if not _said(robot, dof, axis, k, name)
+        }
         if values:
             told[name] = values
     return json.dumps({name: value for name, value in told.items() if value or name == "contacts"})
 
 
-def _said(axis: Axis, k: int, name: str) -> bool:
+def _said(robot: Mechanism, dof: str, axis: Axis, k: int, name: str) -> bool:
     """Whether the file says a property of degree of freedom k of a joint, or need not."""
     value, single = axis.value(name)[k], axis.primitive.nv == 1
     if name == "upper":
         return not single or value > axis.value("lower")[k]
     if name == "effort_limit" and single:
-        return value > 0.0
+        return value > 0.0 and bears(robot, dof, value)
     return value == (0.0 if name.startswith("limit_") else float("inf"))
 
 

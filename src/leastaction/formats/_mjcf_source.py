@@ -150,7 +150,7 @@ def _leave_out_pairs(root: Element, gone: set[str | None], notes: Notes) -> None
 
 
 def expand_includes(root: Element, path: Path, folder: Folder) -> None:
-    """Replace every `<include file=...>` by the contents of that file, found relative to the main file.
+    """Replace every `<include file=...>` by the contents of that file, found relative to the main file or to its own.
 
     As in MuJoCo, no file may be included twice; so there is neither a cycle nor an explosion.
     """
@@ -180,7 +180,7 @@ def expand_includes(root: Element, path: Path, folder: Folder) -> None:
 
 def _included(include: Element, chain: tuple[Path, ...], seen: set[Path], folder: Folder) -> Path:
     name = include.required("file")
-    target = folder.find(name, include)
+    target = folder.find(name, include) or folder.find_beside(name, include)
     if target is None:
         raise include.error(f"included file {name!r} does not exist")
     if target in chain:
@@ -254,7 +254,8 @@ def _gather_assets(root: Element, assets: dict[str, bytes], folder: Folder, note
             file = file.replace("\\", "/")
             name = asset.attributes.setdefault("name", Path(file).stem)
             file = Path(file).name if settings.get("strippath") == "true" else file
-            path = folder.find(str(Path(directory) / file), asset)
+            # As in MuJoCo: first from the main file's folder and meshdir, then beside the file that names it.
+            path = folder.find(str(Path(directory) / file), asset) or folder.find_beside(file, asset)
             if path is None:
                 missing[asset.tag, name] = file
                 notes.add("meshes that were not found", file)

@@ -84,6 +84,7 @@ def _may_have_mocap(root: Element) -> bool:
 
 def _mocap_home(path: Path, folder: Folder) -> NDArray[np.float64]:
     """Poses of the mocap bodies in the file, shape (n, 7)."""
-    model = compiled(*prepare(path, folder, Notes(path), strict=False))
+    notes = Notes(path)
+    model = compiled(*prepare(path, folder, notes, strict=False), notes)
     rows = model.body_mocapid >= 0
     return np.hstack([model.body_pos[rows], model.body_quat[rows]])

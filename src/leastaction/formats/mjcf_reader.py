@@ -45,6 +45,7 @@ from leastaction.formats._mjcf_elements import Elements
 from leastaction.formats._mjcf_extension import restored
 from leastaction.formats._mjcf_flags import note_left_out, switch_off
 from leastaction.formats._mjcf_geoms import Geoms
+from leastaction.formats._mjcf_joint_forces import clipped
 from leastaction.formats._mjcf_sensors import Sensors
 from leastaction.formats._mjcf_source import prepare
 from leastaction.formats._xml import MAX_BYTES, Element
@@ -96,7 +97,7 @@ def load_mjcf(
     notes = Notes(path)
     source, attached = prepare(path, Folder.of(path, allow_outside, max_bytes), notes, strict is not False)
     root = source.root
-    model = compiled(source, attached)
+    model = compiled(source, attached, notes)
     switch_off(model, notes)
     note_left_out(model, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
@@ -107,7 +108,7 @@ def load_mjcf(
         elements = Elements(model, builder, notes, bodies)
         elements.read()
         Sensors(model, builder, notes, bodies, elements.sites).read(source.sensors)
-        robot = restored(builder.build(), source.extension, contacts)
+        robot = restored(clipped(builder.build(), bodies.force_ranges, notes), source.extension, contacts)
         if len(model.actuator_trntype) and not robot.actuators:
             notes.add("all actuators, so that there is a control for each degree of freedom", f"nu = {robot.nu}")
     except MechanismError as error:

@@ -13,6 +13,7 @@ from leastaction.formats._files import Notes, with_article
 from leastaction.formats._mjcf_bodies import Names
 from leastaction.formats._mjcf_chains import Axis, Chains
 from leastaction.formats._mjcf_extension import EXTENSION, extension
+from leastaction.formats._mjcf_joint_forces import bears
 from leastaction.formats._mjcf_text import numbers, placed
 from leastaction.formats._mjcf_written_elements import Written
 from leastaction.formats._mjcf_written_geoms import WrittenGeoms
@@ -196,7 +197,8 @@ def _joint(sheet: Sheet, body: Element, axis: Axis) -> None:
         if np.isfinite(low) or np.isfinite(high):
             element.attributes |= {"limited": "true", "range": numbers((low, max(high, low + NARROW)))}
         effort = axis.value("effort_limit")[0]
-        if np.isfinite(effort):
+        dof = next(name for name, (own, _) in sheet.chains.axes.items() if own is axis)
+        if np.isfinite(effort) and bears(sheet.robot, dof, effort):
             effort = max(effort, NARROW)
             element.attributes |= {"actuatorfrclimited": "true", "actuatorfrcrange": numbers((-effort, effort))}
     elif np.isfinite([*axis.value("lower"), *axis.value("upper")]).any():

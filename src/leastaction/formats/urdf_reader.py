@@ -75,8 +75,8 @@ def load_urdf(
     """Read a URDF file, or one with macros of xacro (`pip install "leastaction[xacro]"`).
 
     The root link is welded to the world by a joint called `<root>_fixed`, or flies on one called
-    `<root>_free`; a root link called "world" is the world itself. Joints keep the order of the file, depth
-    first. The robot's home has joints at zero, or at the limit nearest to it.
+    `<root>_free`; a root link called "world", also one that only joints name, is the world itself. Joints keep the
+    order of the file, depth first. The robot's home has joints at zero, or at the limit nearest to it.
 
     Args:
         path: of the file.
@@ -113,6 +113,12 @@ def load_urdf(
     return merge_fixed_bodies(robot) if merge_fixed else robot
 
 
+def _implied_world(root: Element) -> Element | None:
+    """The first `<parent link="world"/>`: files for Drake tie robots to a world that no `<link>` declares."""
+    parents = (joint.find("parent") for joint in root.all("joint"))
+    return next((p for p in parents if p is not None and p.get("link") == WORLD), None)
+
+
 def _folders(given: Any) -> tuple[Path, ...]:
     """`package_dirs` as paths."""
     try:
@@ -142,6 +148,8 @@ class _Reader:
         self.shapes = ShapeReader(root, meshes, notes)
         self.links = _by_name(root.all("link"))
         self.joints = _by_name([*root.all("joint"), *root.all("loop_joint")])
+        if (parent := _implied_world(root)) is not None:
+            self.links.setdefault(WORLD, parent)
         self.builder = MechanismBuilder(root.get("name") or notes.file.stem, strict=strict)
 
     def read(self) -> Mechanism:

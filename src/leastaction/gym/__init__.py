@@ -1,10 +1,11 @@
 """Robots as environments of Gymnasium (extra `gym`): `gymnasium.make("leastaction/Hopper-v0")`.
 
 Ids: `leastaction/CartPole-v0`, `leastaction/Acrobot-v0`, `leastaction/Hopper-v0`, `leastaction/A1-v0`. Gymnasium knows
-them once the package is installed, or one of the names below was asked for; `register` tells it about them anyway.
+them once this module is imported, which `gymnasium.make("leastaction.gym:leastaction/Hopper-v0")` does by itself.
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from leastaction.gym.ids import register
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["TASKS", "RobotEnv", "RobotVectorEnv", "Task", "register"]
 
 _HOMES = {"TASKS": "tasks", "Task": "tasks", "RobotEnv": "env", "RobotVectorEnv": "vector"}
+
+
+if find_spec("gymnasium") is not None:  # else the first thing asked for says what to install
+    register()
 
 
 def __getattr__(name: str) -> Any:

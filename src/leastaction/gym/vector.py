@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
@@ -20,18 +20,21 @@ from leastaction.integrators import is_count
 class RobotVectorEnv(VectorEnv):
     """Robots that do not know of each other; compiled steps run in threads, side by side.
 
-    An episode that is over starts anew with the next action, which is then not used (Gymnasium's autoreset in the next
-    step).
-
     Args:
         num_envs: how many.
         task: a `Task`, or the name of one of this package's.
         render_mode: None, or "rgb_array".
         max_episode_steps: actions of an episode; default the task's.
         workers: threads; default all cores.
+        autoreset_mode: what follows the end of an episode (Gymnasium's `AutoresetMode`, or its value). "NextStep": it
+            starts anew with the next action, which is then not used; "SameStep": at once, and `info` has what was seen
+            last under "final_obs" and "final_info"; "Disabled": `reset` is called for it, with "reset_mask".
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": ["rgb_array"]}
+    metadata: dict[str, Any] = {  # noqa: RUF012 (Gymnasium's own is not one of the class alone)
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "render_modes": ["rgb_array"],
+    }
 
     def __init__(
         self,
@@ -40,8 +43,15 @@ class RobotVectorEnv(VectorEnv):
         render_mode: str | None = None,
         max_episode_steps: int | None = None,
         workers: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
     ) -> None:
         task = task_of(task)
+        try:
+            self.mode = AutoresetMode(autoreset_mode)
+        except ValueError:
+            words = ", ".join(mode.value for mode in AutoresetMode)
+            raise LeastActionError(f"autoreset_mode must be one of {words}, got {autoreset_mode!r}") from None
+        self.metadata = type(self).metadata | {"autoreset_mode": self.mode}
         horizon = task.horizon if max_episode_steps is None else max_episode_steps
         threads = number_of_cores() if workers is None else workers
         for name, value in (("num_envs", num_envs), ("max_episode_steps", horizon), ("workers", threads)):
@@ -85,6 +95,9 @@ class RobotVectorEnv(VectorEnv):
             raise LeastActionError(f"actions: that of environment {wrong[0]} is not finite: {actions[wrong[0]]!r}")
         if (self.counts < 0).any():
             raise LeastActionError("an episode begins with reset: call it before the first step")
+        if self.mode is AutoresetMode.DISABLED and self.done.any():
+            who = int(np.flatnonzero(self.done)[0])
+            raise LeastActionError(f"the episode of environment {who} is over: reset it, with reset_mask")
 
         def one(k: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
             if self.done[k]:
@@ -92,10 +105,14 @@ class RobotVectorEnv(VectorEnv):
                 return self.envs[k].reset()[0], 0.0, False, False, {}
             self.counts[k] += 1
             seen, reward, over, cut, info = self.envs[k].step(actions[k])
-            return seen, reward, over, cut or (not over and self.counts[k] >= self.horizon), info
+            cut = cut or (not over and self.counts[k] >= self.horizon)
+            if (over or cut) and self.mode is AutoresetMode.SAME_STEP:
+                self.counts[k] = 0
+                seen, info = self.envs[k].reset()[0], {"final_obs": seen, "final_info": info}
+            return seen, reward, over, cut, info
 
         seen, rewards, over, cut, infos = zip(*self.pool.map(one, range(self.num_envs)), strict=True)
-        self.done[:] = np.logical_or(over, cut)
+        self.done[:] = np.logical_or(over, cut) & (self.mode is not AutoresetMode.SAME_STEP)
         told: dict[str, Any] = {}
         for k, info in enumerate(infos):
             told = self._add_info(told, info, k)

@@ -48,8 +48,8 @@ class MaximalModel(NamedTuple):
         augment: how many times the equations of a node are added to those of its bodies a and b where these have no
             inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
-        damped: `tree.PATH` records of the springs and cables with a damper; their points are those of `forces`. None
-            where there are none, so that nothing about them is compiled.
+        damped: `TIE` records of the springs and cables with a damper, and of those that are stiff for the step; their
+            points are those of `forces`. None where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each damped path, one for each pair of its points.
         tied_first: first of these of each damped path.
         resisting_edges: edges of the graph between the n bodies that `resisting` acts on, -1 where there is none, shape
@@ -96,6 +96,7 @@ class MaximalSettings(NamedTuple):
         account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
             for compositions, whose parts gain and lose in turns.
         turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
+        fine: how many parts of a step are short for all springs; 1 where the step itself is.
     """
 
     dt: float
@@ -113,6 +114,7 @@ class MaximalSettings(NamedTuple):
     whole: float
     account: float
     turn: float
+    fine: int
 
 
 class MaximalData(NamedTuple):
@@ -120,11 +122,12 @@ class MaximalData(NamedTuple):
 
     Attributes:
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
-        paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables with dampers.
+        paths, points: `PATH_STATE` and `POINT_STATE` records of `damped` springs and cables.
         clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
             last with a contact, limit or dry friction; and of kinetic energies, twice [J]: what came from nowhere in
             all steps, the largest, and what comes in the present step; 1 once a step was divided, -1 once there was
-            a contact, limit or dry friction, 0 before (see `coarseness`).
+            a contact, limit or dry friction, 0 before (see `coarseness`); above 0 where steps follow stiff springs, and
+            for how many parts of steps they have just begun to.
         start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
             that is divided may stop halfway and then begins again.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
@@ -304,8 +307,8 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
         paths=records(0 if model.damped is None else len(model.damped), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
-        clock=np.zeros(7),
-        start_clock=np.zeros(7),
+        clock=np.zeros(9),
+        start_clock=np.zeros(9),
         start_guess=np.zeros((n, 12)),
         minus=np.zeros((n, 6)),
         subtrees=np.zeros((n, 6)),

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.mobility import HOLDS, mobility_at_home, stiff_springs
+from leastaction.dynamics.mobility import (
+    HOLDS,
+    mobility_at_home,
+    own_springs,
+    parts_for,
+    stiff_springs,
+)
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, resisting, together
@@ -36,6 +42,7 @@ from leastaction.maximal.records import (
 )
 from leastaction.maximal.ropes import ropes
 from leastaction.maximal.rotors import NO_MASS, rotors
+from leastaction.maximal.ties import spring_ties
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -74,7 +81,7 @@ class _Compiler:
         self.pieces: list[Piece] = []
         self.weightless: list[Piece] = []  # free joints with drive inertia along x, y, z
         self.goals: list[dict[str, Any]] = []
-        self.locked = False
+        self.locked, self.swings = False, 0.0
         self.rotors: NDArray[np.bool_] = np.zeros(0, bool)
 
     def run(self) -> Model:
@@ -205,11 +212,17 @@ class _Compiler:
             out += piece_coordinates(piece)
         own, self.m = ropes(self.m, self.frames, out)
         out += own
-        held = feedback(self.m).stiffness + self._stiff_springs()
+        stiff = self._stiff_springs()
+        held = feedback(self.m).stiffness + stiff
         damps = any(any(joint.damping) or any(joint.limit_damping) for joint in driven_joints(self.m))
         for c in out:
             single = c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE)
             c["servo"] = held[c["iv"]] if single else 0.0
+            dofs = slice(c["iv"], c["iv"] + (3 if c["kind"] == BALL else 1))
+            if c["kind"] == BALL and c["iv"] >= 0 and stiff[dofs].any():
+                c["servo"] = own_springs(self.m)[dofs].max()
+            if c["servo"] > 0.0 and stiff[dofs].any():
+                self.swings = max(self.swings, float(stiff[dofs].max() * self._mobility[dofs].max()) * self.dt**2)
             c["holds"] = HOLDS / self._mobility[c["iv"]] if single and damps else np.inf
         return out, first
 
@@ -220,9 +233,8 @@ class _Compiler:
 
     def _stiff_springs(self) -> FloatArray:
         """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
-        if not any(any(joint.stiffness) for joint in self.m.joints):
-            return np.zeros(self.m.nv)
-        return stiff_springs(self.m, self._mobility, self.dt)
+        own = own_springs(self.m)
+        return stiff_springs(own, self._mobility, self.dt) if own.any() else own
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []
@@ -329,7 +341,8 @@ class _Compiler:
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         paths, points = model.forces.paths, model.forces.points
-        damped = paths[(paths.damping > 0.0) & (paths.isotropic == 0)]
+        damped, swings = spring_ties(self.m, paths, self.dt)
+        model.fine = parts_for(max(self.swings, swings))
         model.damped = damped if len(damped) else None
         tied, first = [], []
         for path in damped:

@@ -42,6 +42,7 @@ class Model:
         damped, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
         locked: whether limits leave a joint no room, so that it is held by an equation.
+        fine: see `MaximalSettings`.
     """
 
     mechanism: Mechanism
@@ -63,6 +64,7 @@ class Model:
     resisting_edges: Any = None
     goals: Any = None
     locked: bool = False
+    fine: int = 1
 
     def arrays(self, graph: GraphPlan) -> MaximalModel:
         """What kernels read, with the graph of the Newton matrix."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.records import records
+from leastaction.forces.paths import PATH
 
 __all__ = [
     "BALL",
@@ -24,6 +25,7 @@ __all__ = [
     "ROPE",
     "ROW_STATE",
     "SLIDE",
+    "TIE",
     "VALUE",
     "filled",
     "records",
@@ -175,8 +177,11 @@ COORDINATE_STATE = np.dtype(
 )
 """What a step knows of a SLIDE or HINGE."""
 
-PATH_STATE = np.dtype([("length", "f8"), ("rate", "f8")], align=True)
-"""Length of a damped spring or cable at the start of the step [m], and its mean rate [m/s]."""
+TIE = np.dtype([*((name, PATH[name]) for name in PATH.names or ()), ("held", "f8")], align=True)
+"""A spring or cable with a damper, or that is stiff for the step: a `PATH`, and its stiffness if so, else 0 [N/m]."""
+
+PATH_STATE = np.dtype([(name, "f8") for name in ("length", "rate", "now", "kick", "left")], align=True)
+"""What a step knows of a `TIE`: its length at the start [m]; the rest as in `COORDINATE_STATE`."""
 
 POINT_STATE = np.dtype([("f", "f8", 3), ("w", "f8", 6), ("e", "f8", 6)], align=True)
 """Gradient of the length by a point: in the world, on its body at the start, and as a row at the end of the step."""

@@ -64,6 +64,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         whole=dt,
         account=ACCOUNT if len(substeps) == 1 else math.inf,
         turn=SPRUNG if has_stiff_springs(model) else TURN,
+        fine=int(model.fine),
     )
 
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 EVERYWHERE = 1e9
 """How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
 
-ALL_ACT = frozenset({"contacts", "limits", "dry friction"})
+ALL_ACT = frozenset({"contacts", "limits", "dry friction", "loops"})
 
 
 class MaximalStepper(Stepper):
@@ -88,9 +88,9 @@ class MaximalStepper(Stepper):
     can = frozenset({"linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
-    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
+    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float, whole: float = 0.0) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism, dt)
+        self.model = model = compile_model(mechanism, whole or dt)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)

@@ -236,6 +236,58 @@ class MechanismBuilder(ElementBuilder):
             else:
                 self._add_element(element)
 
+    def attach(
+        self, robot: Mechanism, *, prefix: str = "", parent: str = WORLD, pose: Any = None, ground: bool = True
+    ) -> None:
+        """Add all of another robot: a second one to a scene, a gripper to a hand.
+
+        The parent takes the place of its world: what hangs on that, is tied to it or lies there as ground belongs to
+        the parent then. A body that is free in the world stays so, in the same coordinates, and starts elsewhere.
+        Ground that is there already is not added again. Constant wrenches keep their directions in the world. A robot
+        without actuators is driven by nothing where others in the scene have some.
+
+        Args:
+            robot: such as what `leastaction.load` gives.
+            prefix: of all its names, such as "left/"; needed where names are taken.
+            parent: name of a body, or "world".
+            pose: of the robot's world in the parent: a `Pose`, a position [m], position and quaternion, or a matrix.
+            ground: whether to take the shapes of the robot's world, too.
+
+        Raises:
+            MechanismError: names are used twice, gravity differs, or something cannot be moved there. The builder then
+                is as it was.
+        """
+        from leastaction.mechanism.attach import Part, same_place
+
+        _check.instance(robot, Mechanism, "attach: robot")
+        _check.text(prefix, "attach: prefix")
+        if parent != WORLD and parent not in self._bodies:
+            raise MechanismError(f"attach: unknown body {_check.shown(parent)}{suggestion(str(parent), self._bodies)}")
+        gravity = _check.vector(self.gravity, 3, "gravity")
+        if gravity != robot.gravity:
+            raise MechanismError(f"attach: gravity is {gravity} here and {robot.gravity} for {robot.name!r}")
+        part = Part(robot, prefix, parent, Pose() if pose is None else Pose.of(pose, "attach: pose"))
+        bodies = {part.name(body.name): replace(body, name=part.name(body.name)) for body in robot.bodies}
+        joints = {part.name(joint.name): part.joint(joint) for joint in (*robot.joints, *robot.loops)}
+        elements = {field: part.elements(field) for field in self._elements}
+        for what, new, own in (("body", bodies, self._bodies), ("joint", joints, self._joints)):
+            if twice := [name for name in new if name in own]:
+                raise MechanismError(f"attach: {what} {twice[0]!r}: this name is used twice; give a prefix")
+        for field, items in elements.items():
+            own = {getattr(item, "name", None) for item in self._elements[field]} - {None}
+            if twice := [item.name for item in items if getattr(item, "name", None) in own]:
+                raise MechanismError(f"attach: {_singular(field)} {twice[0]!r}: this name is used twice; give a prefix")
+        self._bodies |= bodies
+        self._joints |= joints
+        for field, items in elements.items():
+            self._elements[field] += items
+        for shape in part.ground() if _check.flag(ground, "attach: ground") else ():
+            if parent != WORLD or not any(same_place(shape, own) for own in self._ground):
+                self.add_shape(parent, shape)
+        self._excluded += part.excluded()
+        self._prescribed += [part.name(name) for name in robot.prescribed]
+        self.strict = self.strict and robot.strict
+
     @property
     def bodies(self) -> tuple[Body, ...]:
         """The bodies so far."""

@@ -257,6 +257,12 @@ class Joint:
         """Number of degrees of freedom."""
         return sum(p.nv for p in self.primitives)
 
+    @property
+    def has_rigid_limits(self) -> bool:
+        """Whether limits hold it that do not push back as springs; a ball or a free motion has none."""
+        finite = any(abs(x) < INF for x in (*self.lower, *self.upper))
+        return finite and self.nq == self.nv and not any(self.limit_stiffness)
+
     def by_primitive(self, values: tuple[float, ...]) -> list[tuple[Primitive, tuple[float, ...]]]:
         """Values per degree of freedom, dealt out to the primitives."""
         if not isinstance(values, tuple | list) or len(values) != self.nv:

@@ -41,7 +41,7 @@ def summary(mechanism: Mechanism) -> str:
     for loop in m.loops:
         lines.append(f"loop {loop.name!r}: {loop.kind} from {loop.parent} to {loop.child}")
     for c in m.couplings:
-        lines.append(f"coupling {c.name!r}: {c.follower} = polynomial {c.coefficients} of {c.leader}")
+        lines.append(f"coupling {c.name!r}: {c.follower} = {_formula(c.coefficients, c.leader)}")
     for s in m.springs:
         ends = f"{s.start.body} to {s.end.body}"
         lines.append(f"spring {s.name!r}: {ends}, {s.stiffness:g} N/m, {s.rest_length:g} m, {s.damping:g} N s/m")
@@ -79,3 +79,17 @@ def summary(mechanism: Mechanism) -> str:
     if m.ground:
         lines.append(f"ground: {', '.join(shape.name or shape.kind for shape in m.ground)}")
     return "\n".join(lines)
+
+
+def _formula(coefficients: tuple[float, ...], x: str) -> str:
+    """A polynomial as it is written: 0.1 - 2 x + 3 x^2."""
+    out = ""
+    for k, c in enumerate(coefficients):
+        if not c:
+            continue
+        power = ("", x)[k] if k < 2 else f"{x}^{k}"
+        size = f"{abs(c):g}"
+        term = power if power and size == "1" else f"{size} {power}".rstrip()
+        sign = " - " if c < 0.0 else " + "
+        out += sign + term if out else f"-{term}" if c < 0.0 else term
+    return out or "0"

@@ -30,6 +30,7 @@ def validate(mechanism: Mechanism) -> None:
             raise MechanismError("body 'world': this name is taken by the fixed world")
     _check_inertias(mechanism)
     _check_movable_masses(mechanism)
+    _check_loops(mechanism)
     _check_names(mechanism)
     _check_references(mechanism)
     check_tendons(mechanism)
@@ -69,6 +70,17 @@ def _check_movable_masses(mechanism: Mechanism) -> None:
         if mechanism.parents[i] >= 0:
             mass[mechanism.parents[i]] += mass[i]
             turning[mechanism.parents[i]] = turning[mechanism.parents[i]] or turning[i]
+
+
+def _check_loops(mechanism: Mechanism) -> None:
+    """Joints that close loops have no coordinates in q, so neither inertias nor soft limits along them."""
+    for joint in mechanism.loops:
+        for field, what in (("armature", "an armature"), ("limit_stiffness", "soft limits")):
+            if any(getattr(joint, field)):
+                raise MechanismError(
+                    f"joint {joint.name!r}: it closes a loop, where a joint cannot have {what}; a joint of the tree "
+                    "can: a body hangs on the first joint that reaches it"
+                )
 
 
 def _check_names(mechanism: Mechanism) -> None:

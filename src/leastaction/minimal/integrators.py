@@ -142,6 +142,11 @@ class Grounded(Integrator):
     handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})
     instead: ClassVar[str] = "Maximal"
 
+    @property
+    def first_share(self) -> float:
+        """See `Integrator.first_share`."""
+        return 0.5
+
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
         """See `Integrator.late_dampers`."""
         return LateDampers(mechanism, dt, False)

@@ -22,60 +22,70 @@ POINTS = 5
 
 def step_errors(solution: Solution) -> FloatArray:
     """See `Solution.errors`."""
-    from scipy.interpolate import CubicSpline
-
     run, m = solution.trajectory, solution.mechanism
     if not m.is_tree or solution.forces:
         raise ProblemError("accuracy between knots is measured where no loop, foot or contact holds the robot")
-    positions, speeds = Between(solution), CubicSpline(run.t, run.v)
+    between = Between(solution)
     x, w = np.polynomial.legendre.leggauss(POINTS)
     fractions, weights = 0.5 * (x + 1.0), 0.5 * run.dt * w
     out = np.zeros((run.steps, 2 * m.nv))
     for k in range(run.steps):
         for fraction, weight in zip(fractions, weights, strict=True):
-            t = run.t[k] + fraction * run.dt
-            (q, rate), v = positions(k, t), speeds(t)
-            force = m.generalized_forces(smooth_control(solution, t), q) + passive_forces(m, q, v)
-            acceleration = forward_dynamics(m, q, v, force)
-            gap = np.concatenate([rate - v, speeds(t, 1) - acceleration])
+            q, rate = between.position(k, fraction)
+            v, slope = between.velocity(k, fraction)
+            gap = np.concatenate([rate - v, slope - between.acceleration(run.t[k] + fraction * run.dt, q, v)])
             out[k] += weight * np.abs(gap)
     return out
 
 
 class Between:
-    """Positions between knots: cubic splines, and for ball and free joints cubics along the tangent at the knot before.
+    """The motion between knots: cubics that have at both ends of a step the values and rates that are known there.
 
-    These have the velocities of the solution at both ends.
+    These are the cubic B-splines of Betts (Practical Methods for Optimal Control, 2010, Section 4.7), which the paper
+    refers to: C1, and through x and x' = f(x, u) at the knots. Positions run along the tangent at the knot before.
     """
 
     def __init__(self, solution: Solution) -> None:
-        from scipy.interpolate import CubicSpline
-
-        self.run, self.mechanism = solution.trajectory, solution.mechanism
+        self.solution, self.run, self.mechanism = solution, solution.trajectory, solution.mechanism
         self.tangents = Tangents(solution.mechanism)
-        self.single = [(g.iq, g.iv) for g in self.mechanism.coordinate_groups if g.nv == 1]
-        self.splines = CubicSpline(self.run.t, self.run.q)
-        self.v = self.run.v
+        run = self.run
+        self.v = run.v
+        self.a = np.array([self.acceleration(t, q, v) for t, q, v in zip(run.t, run.q, run.v, strict=True)])
 
-    def __call__(self, k: int, t: float) -> tuple[FloatArray, FloatArray]:
-        """Positions (nq,) at the time t [s] within step k, and velocities (nv,)."""
-        run, m = self.run, self.mechanism
-        if not self.tangents.curved:
-            return self.splines(t), self.splines(t, 1)
-        s, h = (t - run.t[k]) / run.dt, run.dt
+    def acceleration(self, t: float, q: FloatArray, v: FloatArray) -> FloatArray:
+        """What the equations of motion say at the time t [s], shape (nv,)."""
+        m = self.mechanism
+        force = m.generalized_forces(smooth_control(self.solution, t), q) + passive_forces(m, q, v)
+        return forward_dynamics(m, q, v, force)
+
+    def position(self, k: int, s: float) -> tuple[FloatArray, FloatArray]:
+        """Positions (nq,) at the fraction s of step k, and their rates (nv,)."""
+        run, m, h = self.run, self.mechanism, self.run.dt
         end = m.difference(run.q[k], run.q[k + 1])
-        # At the end of the step v is in the frame there.
-        back = self.tangents.retraction(end[None])
-        assert back is not None
-        a, b = h * self.v[k], h * np.linalg.solve(back[0], self.v[k + 1])
-        x = s * a + s * s * (3.0 * end - 2.0 * a - b) + s**3 * (a + b - 2.0 * end)
-        slope = a + 2.0 * s * (3.0 * end - 2.0 * a - b) + 3.0 * s * s * (a + b - 2.0 * end)
+        a, b = h * self.v[k], h * self.v[k + 1]
+        if self.tangents.curved:  # at the end of the step v is in the frame there
+            b = np.linalg.solve(self._turned(end), b)
+        x, slope = cubic(np.zeros(m.nv), end, a, b, s)
+        rate = slope / h
+        return m.integrate(run.q[k], x), self._turned(x) @ rate if self.tangents.curved else rate
+
+    def velocity(self, k: int, s: float) -> tuple[FloatArray, FloatArray]:
+        """Velocities (nv,) at the fraction s of step k, and their rates (nv,)."""
+        h = self.run.dt
+        v, slope = cubic(self.v[k], self.v[k + 1], h * self.a[k], h * self.a[k + 1], s)
+        return v, slope / h
+
+    def _turned(self, x: FloatArray) -> FloatArray:
         turned = self.tangents.retraction(x[None])
         assert turned is not None
-        q, rate = m.integrate(run.q[k], x), turned[0] @ slope / h
-        for iq, iv in self.single:
-            q[iq], rate[iv] = self.splines(t)[iq], self.splines(t, 1)[iq]
-        return q, rate
+        return turned[0]
+
+
+def cubic(x: FloatArray, y: FloatArray, a: FloatArray, b: FloatArray, s: float) -> tuple[FloatArray, FloatArray]:
+    """The cubic from x to y whose derivatives by s at s = 0 and 1 are a and b: its value at s, and its derivative."""
+    d = y - x
+    square, cube = 3.0 * d - 2.0 * a - b, a + b - 2.0 * d
+    return x + s * (a + s * (square + s * cube)), a + s * (2.0 * square + 3.0 * s * cube)
 
 
 def smooth_control(solution: Solution, t: float) -> FloatArray:

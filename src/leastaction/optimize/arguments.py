@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.errors import ProblemError
+from leastaction.errors import LeastActionError, ProblemError
 from leastaction.integrators import is_count, is_number
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import real_array, shown, suggestion
 
 FloatArray = NDArray[np.float64]
 
@@ -64,3 +64,34 @@ def choice(value: Any, known: Collection[str], what: str) -> str:
     if not isinstance(value, str) or value not in known:
         raise ProblemError(f"{what} must be one of {', '.join(known)}, got {shown(value)}")
     return value
+
+
+def pairs(lower: FloatArray, upper: FloatArray, told: Callable[[int], str]) -> None:
+    """Refuse bounds that no finite number keeps to; told(k) is what the k-th pair is called."""
+    wrong = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
+    if wrong.any():
+        k = int(np.argmax(wrong))
+        why = "is above" if lower[k] > upper[k] else "leaves nothing below"
+        raise ProblemError(f"{told(k)}: lower {lower[k]:g} {why} upper {upper[k]:g}")
+
+
+def bounds(value: Any, names: list[str], what: str) -> tuple[FloatArray, FloatArray]:
+    """(lower, upper), shape (len(names),) each: of two numbers, two arrays, or a mapping from names to such pairs."""
+    n = len(names)
+    try:
+        if isinstance(value, Mapping):
+            lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+            for name, pair in value.items():
+                if name not in names:
+                    raise ProblemError(f"{what}: there is no {name!r}{suggestion(str(name), [x for x in names if x])}")
+                lower[names.index(name)], upper[names.index(name)] = pair
+        else:
+            lower, upper = (np.array(np.broadcast_to(np.asarray(x, float), (n,))) for x in value)
+    except LeastActionError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise ProblemError(f"{what}: expected (lower, upper), numbers or {n} each, got {shown(value)}") from None
+    if np.isnan(lower).any() or np.isnan(upper).any():
+        raise ProblemError(f"{what}: bounds must not be NaN")
+    pairs(lower, upper, lambda k: f"{what} of {names[k]!r}")
+    return lower, upper

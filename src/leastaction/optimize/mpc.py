@@ -17,9 +17,9 @@ from leastaction.optimize.motion.own_check import check_program
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.shift import Shift
 from leastaction.optimize.solution import Iteration, Solution, make_solution
-from leastaction.optimize.solvers.filter_search import prepare, search, step
+from leastaction.optimize.solvers.filter_search import prepare, search
 from leastaction.optimize.solvers.interior import Interior
-from leastaction.optimize.solvers.real_time import leap
+from leastaction.optimize.solvers.real_time import leap, stride
 from leastaction.optimize.solvers.solver import REASONS
 from leastaction.optimize.transcriptions.variational import Variational
 
@@ -70,7 +70,7 @@ class MPC:
             raise ProblemError("MPC is for integrators such as leastaction.Midpoint() and leastaction.Galerkin()")
         self.problem, self.program = problem, program
         # Forces of contacts are nearly always close to zero, and would stop every step for all others.
-        self._step = leap if problem.touches else step
+        self._step = leap if problem.touches else stride
         self._interior = Interior(program, HESSIANS[hessian](program), tolerance=1e-6)
         self._shift = Shift(program, self._interior)
         self._log: list[Iteration] = []
@@ -127,7 +127,7 @@ class MPC:
                 for k in range(self.iterations):
                     if k:
                         ip.slopes()
-                    if not prepare(ip) or self._step(ip) is False:
+                    if not prepare(ip) or not self._step(ip):
                         break
                     moved = True
         z[ip.system.free] = np.clip(

@@ -12,7 +12,6 @@ from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Solution
-from leastaction.optimize.solving import solve
 
 
 def multi_start(
@@ -26,7 +25,7 @@ def multi_start(
         spread: size of the detours [rad or m].
         modes: of how many half waves along the way each is made.
         seed: of the random numbers.
-        options: those of `leastaction.optimize.solve`.
+        options: those of `Problem.solve`.
 
     Returns:
         The solutions, those that succeeded first, cheapest first.
@@ -49,7 +48,7 @@ def multi_start(
                 waves = range(1, modes + 1)
                 detour = sum((rng.normal(size=m.nv) * np.sin(np.pi * j * t) / j for j in waves), np.zeros((1, m.nv)))
                 problem.guess(q=m.integrate(own, spread * detour))
-            found.append(solve(problem, **options))
+            found.append(problem.solve(**options))
     finally:
         problem._guess = kept
     return sorted(found, key=lambda solution: (not solution.success, solution.cost))

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.errors import LeastActionError, ProblemError
+from leastaction.errors import ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
 from leastaction.integrators import Integrator, Stepper, is_number
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import shown, suggestion
+from leastaction.mechanism._check import suggestion
 from leastaction.optimize import arguments
+from leastaction.optimize.guesses import resting_controls
 from leastaction.optimize.held.standing import Standing
 from leastaction.optimize.motion.constraints import Constraint
 from leastaction.optimize.motion.costs import Cost
 from leastaction.optimize.motion.functions import Function, Velocity
+from leastaction.optimize.motion.servo_forces import ServoForce, force_limits, limited_servos, without_limits
 from leastaction.optimize.transcriptions.collocation import Collocation
 from leastaction.optimize.transcriptions.layout import CONTROLS
 from leastaction.optimize.transcriptions.transcription import TURN, Transcription
@@ -54,7 +56,10 @@ class Problem(Standing):
             for `Midpoint` and linear for `Galerkin`.
         momenta: whether momenta at the knots are unknowns too, as in Fan 2018, Table 1; eliminated they mostly take
             fewer iterations.
-        limits: whether limits of joints and actuators bind.
+        limits: whether limits of joints and actuators, and of the forces of servos, bind.
+
+    Attributes:
+        planned: the robot as plans see it: servos push without limits where a constraint keeps these.
     """
 
     def __init__(
@@ -93,6 +98,7 @@ class Problem(Standing):
         self.q_bounds = (np.full(n, -INF), np.full(n, INF))
         self.u_bounds = (np.full(nu, -INF), np.full(nu, INF))
         self._guess: dict[str, Any] = {}
+        self.planned = mechanism
         if arguments.flag(limits, "limits"):
             self._take_limits()
         # An integrator that neither `solve` nor `ilqr` takes is refused at once
@@ -130,7 +136,7 @@ class Problem(Standing):
             names = [""] * m.nv
             for group in m.coordinate_groups:
                 names[group.iv] = m.coordinate_names[group.iq] if group.nv == 1 else ""
-            lower, upper = _pair(q, names, "bounds: q")
+            lower, upper = arguments.bounds(q, names, "bounds: q")
             for k, name in enumerate(names):
                 if not name and isinstance(q, Mapping):
                     lower[k], upper[k] = -INF, INF
@@ -138,17 +144,15 @@ class Problem(Standing):
                     raise ProblemError("bounds: q: ball and free joints take no bounds; use optimize.position or pose")
             self.q_bounds = (np.maximum(self.q_bounds[0], lower), np.minimum(self.q_bounds[1], upper))
         if u is not None:
-            lower, upper = _pair(u, list(self.control_names), "bounds: u")
+            lower, upper = arguments.bounds(u, list(self.control_names), "bounds: u")
             self.u_bounds = (np.maximum(self.u_bounds[0], lower), np.minimum(self.u_bounds[1], upper))
         if v is not None:
-            self.subject_to(Constraint(Velocity("velocity"), *_pair(v, list(m.velocity_names), "bounds: v")))
+            self.subject_to(Constraint(Velocity("velocity"), *arguments.bounds(v, list(m.velocity_names), "bounds: v")))
         for what, names, (lower, upper) in (
             ("q", m.velocity_names, self.q_bounds),
             ("u", self.control_names, self.u_bounds),
         ):
-            if (lower > upper).any():
-                k = int(np.argmax(lower > upper))
-                raise ProblemError(f"bounds: {what} of {names[k]!r}: lower {lower[k]:g} is above upper {upper[k]:g}")
+            arguments.pairs(lower, upper, lambda k, what=what, names=names: f"bounds: {what} of {names[k]!r}")
         return self
 
     def minimize(self, *costs: Cost) -> Problem:
@@ -176,7 +180,8 @@ class Problem(Standing):
 
         Args:
             q: positions at the knots, shape (steps + 1, nq); default: on the shortest way from start to finish.
-            u: controls, one row (nu,) or one for each step (steps, nu); default zero.
+            u: controls, one row (nu,) or one for each step (steps, nu); default: those with which motors do not push,
+                zero, and for servos of positions those that are guessed.
             duration: final time [s], where it is free.
         """
         m, given = self.mechanism, {"q": q, "u": u, "duration": duration}
@@ -203,7 +208,7 @@ class Problem(Standing):
         )
 
     def _stepper(self, *enough: str) -> Stepper:
-        stepper = self.integrator.prepare(self.mechanism, self.guess_duration / self.steps)
+        stepper = self.integrator.prepare(self.planned, self.guess_duration / self.steps)
         if not {"accelerations", "residual", *enough} & set(stepper.can):
             stepper.refuse("residual", "; optimize.ilqr shoots through its steps" if "linearize" in stepper.can else "")
         return stepper
@@ -240,13 +245,15 @@ class Problem(Standing):
     @property
     def has_body_forces(self) -> bool:
         """Whether forces may join bodies that no path through the tree does."""
-        return not moves_with_bodies(force_model(self.mechanism.tree))
+        return not moves_with_bodies(force_model(self.planned.tree))
 
     def labels(self, function: Function) -> tuple[str, ...]:
         """What the components of a function are called."""
         m = self.mechanism
         if isinstance(function, Velocity):
             return tuple(m.velocity_names)
+        if isinstance(function, ServoForce):
+            return function.names
         return tuple("xyz") if function.size == 3 else tuple(str(k) for k in range(function.size))
 
     def variable_bounds(self, program: Transcription) -> tuple[FloatArray, FloatArray]:
@@ -307,7 +314,8 @@ class Problem(Standing):
             for k, given in ((0, self.start_position), (-1, self.finish_position)):
                 if given is not None:
                     q[k] = np.where(np.isnan(given), q[k], given)
-        held = np.asarray(self._guess.get("u", np.zeros((N, m.nu))))
+        held = self._guess.get("u")
+        held = resting_controls(m, q[: -1 : program.s]) if held is None else np.asarray(held)
         at = np.minimum((np.arange(program.controls.blocks) * N) // max(program.controls.blocks, 1), N - 1)
         z = program.unknowns(q, held[at], self.guess_duration)
         return np.clip(z, program.lower, program.upper)
@@ -351,6 +359,11 @@ class Problem(Standing):
             k += len(joint.lower)
         for i, actuator in enumerate(m.actuators):
             self.u_bounds[0][i], self.u_bounds[1][i] = actuator.lower, actuator.upper
+        if limited_servos(m):
+            self.subject_to(force_limits(m))
+            stepper = self.integrator.prepare(m, self.guess_duration / self.steps)
+            if "residual" in stepper.can and len(stepper.control_nodes) == 1:
+                self.planned = without_limits(m)
 
 
 def _integrator(integrator: Any) -> Integrator:
@@ -377,28 +390,4 @@ def _durations(steps: int, dt: Any, duration: Any) -> tuple[float, float]:
         raise ProblemError(
             f"dt and duration must be positive, finite times [s], shortest first, got {dt or duration!r}"
         )
-    return lower, upper
-
-
-def _pair(value: Any, names: list[str], what: str) -> tuple[FloatArray, FloatArray]:
-    """(lower, upper), each of shape (len(names),)."""
-    n = len(names)
-    try:
-        if isinstance(value, Mapping):
-            lower, upper = np.full(n, -INF), np.full(n, INF)
-            for name, pair in value.items():
-                if name not in names:
-                    raise ProblemError(f"{what}: there is no {name!r}{suggestion(str(name), [x for x in names if x])}")
-                lower[names.index(name)], upper[names.index(name)] = pair
-        else:
-            lower, upper = (np.array(np.broadcast_to(np.asarray(x, float), (n,))) for x in value)
-    except LeastActionError:
-        raise
-    except (TypeError, ValueError, OverflowError):
-        raise ProblemError(f"{what}: expected (lower, upper), numbers or {n} each, got {shown(value)}") from None
-    if np.isnan(lower).any() or np.isnan(upper).any():
-        raise ProblemError(f"{what}: bounds must not be NaN")
-    if (lower > upper).any():
-        k = int(np.argmax(lower > upper))
-        raise ProblemError(f"{what} of {names[k]!r}: lower {lower[k]:g} is above upper {upper[k]:g}")
     return lower, upper

@@ -14,8 +14,8 @@ from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator, is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
+from leastaction.optimize.endings import decided, largest_violation, told
 from leastaction.optimize.held.feet import Phase
-from leastaction.optimize.transcriptions.pieces import Piece
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory import Trajectory
 
@@ -102,9 +102,9 @@ class Solution:
     def errors(self) -> FloatArray:
         """How far the motion is from the equations of motion between knots, per step and degree of freedom.
 
-        Integrals over the steps of |x' - f(x, u)| along cubic splines of q and v through the knots (Villanueva 2025,
-        Eqs. 75 to 77; those of ball and free joints along the tangents at the knots), shape (steps, 2 nv): of positions
-        [rad or m], then of velocities.
+        Integrals over the steps of |x' - f(x, u)| along the cubics of q and v that have values and rates of the knots
+        at their ends (Villanueva 2025, Eqs. 75 to 77; along the tangents at the knots), shape (steps, 2 nv): of
+        positions [rad or m], then of velocities.
         """
         from leastaction.optimize.accuracy import step_errors
 
@@ -127,14 +127,17 @@ class Solution:
             ReplayWarning: with the integrator and dt of the problem, where a step is so long that its equations have
                 several solutions and the run takes another than the plan; the message names the step. Plan with more.
         """
+        from leastaction.optimize import arguments
         from leastaction.simulate import simulate
 
+        if dt is not None:
+            dt = arguments.number(dt, "replay: dt [s]", above=0.0)
         if self.phases:
             from leastaction.optimize.held.footholds import replay
 
             return self._compared(replay(self, integrator, dt), dt)
         run = self.trajectory
-        step = run.dt if dt is None else float(dt)
+        step = run.dt if dt is None else dt
         held = dt is None and self.u.shape[1] == 1
         replayed = simulate(
             self.mechanism,
@@ -235,14 +238,12 @@ def make_solution(
     c = np.zeros(program.m)
     program.constraints(z, c)
     cost = program.cost(z)
-    worst, where = _worst(program, z, c)
+    worst, where = largest_violation(program, z, c)
     success = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= allowed(tolerance)
     if not success:
-        found = _not_finite(program, motion) if status == "Invalid_Number_Detected" or not np.isfinite(cost) else ""
-        if found or not np.isfinite(cost):
-            reason = f"{reason}: {found or 'the cost'} is not finite"
-        elif worst > 1e-6:
-            reason = f"{reason}: the largest violation, {worst:.2e}, is that of {where}"
+        size, given = decided(program, c)
+        given = f"{given} by {size:.3g}" if given else ""
+        reason = told(program, motion, status, reason, cost, (worst, where), iterations, given)
     problem = program.problem
     dt = motion.dt
     stored = {"nodes": np.array(program.nodes), "u": motion.u.copy(), **program.stored(z)}
@@ -271,28 +272,3 @@ def make_solution(
 def allowed(tolerance: float) -> float:
     """Largest violation of what counts as a success."""
     return max(1e-6, 1e2 * tolerance)
-
-
-def _worst(program: Transcription, z: FloatArray, c: FloatArray) -> tuple[float, str]:
-    """The largest violation, and of what."""
-    rows = np.maximum(np.maximum(program.c_lower - c, c - program.c_upper), 0.0)
-    bounds = np.maximum(np.maximum(program.lower - z, z - program.upper), 0.0)
-    if not np.isfinite(rows).all():
-        return float("inf"), program.describe(int(np.argmax(~np.isfinite(rows))))
-    row, bound = rows.max(initial=0.0), bounds.max(initial=0.0)
-    if row >= bound:
-        return float(row), program.describe(int(np.argmax(rows))) if len(rows) else ""
-    return float(bound), "a bound"
-
-
-def _not_finite(program: Transcription, motion: Any) -> str:
-    """The first cost or constraint of users with a value or a derivative that is not finite."""
-    pieces = [("cost", c.piece) for c in program.costs]
-    pieces += [("constraint", piece) for piece in program.paths if isinstance(piece, Piece)]
-    for kind, piece in pieces:
-        value, slopes = piece.slopes(motion)
-        for what, values in (("", value), *(("derivative of the ", J.reshape(len(J), -1)) for J in slopes)):
-            if not np.isfinite(values).all():
-                k = int(np.argmax(~np.isfinite(values).all(axis=1)))
-                return f"the {what}{kind} {piece.function.name!r} at {piece.function.where} {piece.index[k]}"
-    return ""

@@ -12,16 +12,19 @@ from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize import arguments
+from leastaction.optimize.endings import decided
 from leastaction.optimize.motion.own_check import check_program
 from leastaction.optimize.problem import Problem
 from leastaction.optimize.solution import Iteration, Solution, make_solution
+from leastaction.optimize.solvers.cyipopt import Cyipopt
 from leastaction.optimize.solvers.horizon import Horizon
 from leastaction.optimize.solvers.ipopt import Ipopt
+from leastaction.optimize.solvers.snopt import Snopt
 from leastaction.optimize.solvers.solver import REASONS, Asked, Solver
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
-SOLVERS: dict[str, type[Solver]] = {"ipopt": Ipopt, "horizon": Horizon}
+SOLVERS: dict[str, type[Solver]] = {"ipopt": Ipopt, "horizon": Horizon, "cyipopt": Cyipopt, "snopt": Snopt}
 
 RECENTERED = 4
 """How often the reference of ball and free joints may move before a solve gives up."""
@@ -48,10 +51,12 @@ def solve(
     Args:
         problem: what to solve.
         solver: "ipopt" (extra `optimize`), or "horizon": an interior-point method of the package's own, whose linear
-            systems are solved along the horizon in time linear in the number of steps.
+            systems are solved along the horizon in time linear in the number of steps. "cyipopt" and "snopt" are for
+            those who have the package cyipopt, or SNOPT's library where CasADi finds it; the latter makes up its
+            second derivatives.
         hessian: second derivatives: "exact", "differences" of the analytic gradient, "gauss-newton", "quasi-newton"
-            (those of the dynamics are learnt from their gradients, a block for each step), or "l-bfgs" for none (IPOPT
-            alone).
+            (those of the dynamics are learnt from their gradients, a block for each step), or "l-bfgs" for none (not
+            "horizon").
         tolerance: of the solver, relative, on optimality and constraints.
         max_iterations: at most so many.
         time_limit: [s].
@@ -91,6 +96,21 @@ def solve(
         z, multipliers = warm(program, z, warm_start)
     began = time.perf_counter()
     run = SOLVERS[solver](program, hessian, log)
+    rows = np.zeros(program.m)
+    program.constraints(z, rows)
+    if decided(program, rows)[1]:
+        # No motion changes that, and a search would look for one.
+        none = np.zeros(program.n), np.zeros(program.m)
+        return make_solution(
+            program,
+            z,
+            none,
+            status="Infeasible_Problem_Detected",
+            reason="",
+            iterations=[],
+            seconds=time.perf_counter() - began,
+            tolerance=tolerance,
+        )
     with Progress(max_iterations, False if log and progress is None else progress, "solving") as run.progress:
         for attempt in range(RECENTERED + 1):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)

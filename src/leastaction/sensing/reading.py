@@ -33,7 +33,14 @@ def read_state(
 
 
 def read_run(
-    mechanism: Mechanism, dt: float, Q: FloatArray, V: FloatArray, U: Any, contacts: Any, rigid: bool
+    mechanism: Mechanism,
+    dt: float,
+    Q: FloatArray,
+    V: FloatArray,
+    U: Any,
+    contacts: Any,
+    rigid: bool,
+    first_share: float = 1.0,
 ) -> dict[str, FloatArray]:
     """What all sensors tell at all states of a run, by their names, arrays of shape (states, numbers).
 
@@ -44,11 +51,14 @@ def read_run(
         U: controls that act, shape (steps, nodes, nu), or None.
         contacts: rows (step, two bodies, point, force on the second, gap), shape (n, 10), or None.
         rigid: whether limits and dry friction of joints act, whose forces no record tells.
+        first_share: of the first step, for which contacts push in it (`Integrator.first_share`).
     """
     rows = []
     for k in range(len(Q)):
         u = np.zeros(mechanism.nu) if U is None or not len(U) else (U[k, 0] if k < len(U) else U[-1, -1])
         touching = np.zeros((0, 9)) if contacts is None else contacts[contacts[:, 0] == max(k - 1, 0), 1:]
+        if k <= 1:
+            touching = over_share(touching, first_share)
         known = None
         if rigid and len(Q) > 1 and holds(mechanism, Q[k]):
             at = max(k, 1)
@@ -57,8 +67,17 @@ def read_run(
     return {sensor.name: np.array([row[sensor.name] for row in rows]) for sensor in mechanism.sensors}
 
 
+def over_share(contacts: FloatArray, share: float) -> FloatArray:
+    """Contacts of a step, shape (n, 9), with forces as means over that share of it for which they push."""
+    out = contacts.copy()
+    out[:, 5:8] /= share
+    return out
+
+
 def holds(mechanism: Mechanism, q: FloatArray) -> bool:
-    """Whether dry friction or a rigid limit may hold a joint at q."""
+    """Whether dry friction or a rigid limit may hold a joint at q; of limits of loops q does not tell."""
+    if any(any(joint.friction) or joint.has_rigid_limits for joint in mechanism.loops):
+        return True
     iq = 0
     for joint in mechanism.joints:
         if any(joint.friction):

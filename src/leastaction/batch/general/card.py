@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import from_dtype
 
+from leastaction._jit import kept
 from leastaction.actuation import Actuation
 from leastaction.batch import kernels
+from leastaction.batch.general import compiling
 from leastaction.batch.general.arrays import GeneralBatch
-from leastaction.batch.general.compiling import in_parts
 from leastaction.batch.general.problems import Problem, problem_of, refuse_without_kernel
 from leastaction.batch.general.writing import Writer
 from leastaction.batch.plan import Plan
@@ -21,39 +24,55 @@ from leastaction.errors import IntegratorError
 THREADS = 64
 """Of a block."""
 
+DOUBLE = np.dtype(np.float64)
+
 _KERNELS: dict[Any, Any] = {}
 """Compiled kernels by their text, and by what it refers to."""
 
 
-def written(job: Any, reads: Sequence[Any], writes: Sequence[Any]) -> tuple[Writer, Any, Any]:
+def written(
+    job: Any, reads: Sequence[Any], writes: Sequence[Any], number: np.dtype[Any] = DOUBLE
+) -> tuple[Writer, Any, Any]:
     """The writer of a kernel, its Python function, and what tells it from other kernels; see `Problem`."""
-    writer = Writer()
+    writer = Writer(number)
     bundles = [writer.read(robots) for robots in reads] + [writer.write(own) for own in writes]
     function, text = writer.kernel(job, bundles)
     known = (text, job, tuple(sorted((name, str(kind)) for name, kind in writer.names.items())))
     return writer, function, known
 
 
-def kernel_of(job: Any, reads: Sequence[Any], writes: Sequence[Any]) -> tuple[Writer, Any]:
+def kernel_of(
+    name: str, job: Any, reads: Sequence[Any], writes: Sequence[Any], number: np.dtype[Any] = DOUBLE
+) -> tuple[Writer, Any]:
     """The writer of a kernel, and the kernel, which compiles when it is first launched; see `Problem`."""
-    writer, function, known = written(job, reads, writes)
+    writer, function, known = written(job, reads, writes, number)
     if known not in _KERNELS:
-        _KERNELS[known] = kernels.load().jit(function)
+        way = Path(compiling.__file__).read_bytes()
+        _KERNELS[known] = kept(kernels.load().jit(function), f"the kernel of {name} for a GPU", number, way)
     return writer, _KERNELS[known]
 
 
-def at_least_one(values: Any) -> Any:
-    """An array, or where it is empty one that is not."""
-    return np.ascontiguousarray(values if values.size else np.zeros(tuple(max(1, n) for n in values.shape)))
+def launch(writer: Writer, kernel: Any, robots: int, batch: Sequence[Any]) -> None:
+    """Let every robot do the job of a kernel, and wait for it."""
+    cuda = kernels.load()
+    shared, numbers = tuple(map(cuda.to_device, writer.shared)), tuple(map(cuda.to_device, writer.numbers()))
+    with compiling.in_parts(), kernels.literals_as(from_dtype(writer.number)):
+        kernels.launch(kernel, robots, THREADS, *numbers, shared, tuple(batch))
+    cuda.synchronize()
+
+
+def at_least_one(values: Any, number: np.dtype[Any] = DOUBLE) -> Any:
+    """An array of numbers, or where it is empty one that is not."""
+    return np.ascontiguousarray(values if values.size else np.zeros(tuple(max(1, n) for n in values.shape)), number)
 
 
 def arrays_of(plan: Plan, problem: Problem) -> GeneralBatch:
     """What the kernel reads and writes, on this side."""
     robots, rows, m = len(problem.q), plan.steps // plan.every + 1, plan.mechanism
-    actuation = Actuation(m, plan.dt, (0.0,))
+    actuation, number = Actuation(m, plan.dt, (0.0,)), plan.dtype
 
     def table(first: Any) -> Any:
-        out = np.zeros((rows, max(1, first.shape[1]), robots))
+        out = np.zeros((rows, max(1, first.shape[1]), robots), number)
         out[0, : first.shape[1]] = first.T
         return out
 
@@ -64,11 +83,11 @@ def arrays_of(plan: Plan, problem: Problem) -> GeneralBatch:
         q=table(problem.q),
         second=table(problem.second),
         third=table(problem.third),
-        u=at_least_one(plan.u),
-        limits=at_least_one(np.stack([actuation.lower, actuation.upper])),
-        policy=plan.policy_parameters,
-        dt=np.array([plan.dt]),
-        start=at_least_one(problem.extra.T),
+        u=at_least_one(plan.u, number),
+        limits=at_least_one(np.stack([actuation.lower, actuation.upper]), number),
+        policy=plan.policy_parameters.astype(number),
+        dt=np.array([plan.dt], number),
+        start=at_least_one(problem.extra.T, number),
         plan=np.array([plan.steps, plan.every, int(problem.ahead)]),
     )
 
@@ -79,18 +98,15 @@ def run_generally(plan: Plan) -> BatchRun:
     _check(plan)
     if not cuda.is_available():
         raise IntegratorError("device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'")
-    problem = problem_of(plan)
-    writer, kernel = kernel_of(problem.job, problem.reads, problem.writes)
+    problem, m = problem_of(plan), plan.mechanism
+    name = f"{type(plan.integrator).__name__} with {m.name!r}"
+    writer, kernel = kernel_of(name, problem.job, problem.reads, problem.writes, plan.dtype)
     batch = arrays_of(plan, problem)
-    robots, m = len(problem.q), plan.mechanism
+    robots = len(problem.q)
     try:
         there = GeneralBatch(*map(cuda.to_device, batch))
-        shared = tuple(map(cuda.to_device, writer.shared))
-        floats, integers = map(cuda.to_device, writer.numbers())
         began = time.perf_counter()
-        with in_parts():
-            kernel[(robots + THREADS - 1) // THREADS, THREADS](floats, integers, shared, tuple(there))
-        cuda.synchronize()
+        launch(writer, kernel, robots, there)
     except Exception as error:
         if "OUT_OF_MEMORY" not in str(error).upper():
             raise
@@ -112,11 +128,8 @@ def run_generally(plan: Plan) -> BatchRun:
 
 def _check(plan: Plan) -> None:
     """Refuse what the kernels of a GPU do not know, whatever the integrator."""
-    if plan.dtype != np.float64:
-        raise IntegratorError(
-            f"device='cuda' runs {plan.integrator} in numpy.float64, not {plan.dtype.name}; Grounded and "
-            "Galerkin(order=2, interpolation='bodies') of plain trees run in both"
-        )
+    if plan.dtype not in (DOUBLE, np.dtype(np.float32)):
+        raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {plan.dtype.name}")
     refuse_without_kernel(plan)
     for actuator in plan.mechanism.actuators:
         if actuator.activation is not None:

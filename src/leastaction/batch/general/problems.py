@@ -45,6 +45,15 @@ LOGGED = 32
 """Parts of a step for whose contacts there is room in a log that nobody reads."""
 
 
+COARSE = 1e-4
+"""Least tolerance of Newton's method in numbers of 32 bits."""
+
+
+def is_single(plan: Plan) -> bool:
+    """Whether numbers have 32 bits."""
+    return plan.dtype == np.float32
+
+
 @dataclass(frozen=True)
 class Problem:
     """What a kernel is made of.
@@ -77,13 +86,22 @@ def refuse_without_kernel(plan: Plan) -> None:
     if plan.mechanism.prescribed:
         name = plan.mechanism.prescribed[0]
         raise IntegratorError(f"device='cuda' knows no prescribed motions, such as that of {name!r}; use device='cpu'")
-    if type(plan.integrator.prepare(plan.mechanism, plan.dt)) not in _families():
+    stepper = plan.integrator.prepare(plan.mechanism, plan.dt)
+    if is_single(plan) and isinstance(stepper, MaximalStepper) and stepper.contact is not None:
+        raise IntegratorError(
+            f"device='cuda' runs {type(plan.integrator).__name__} in numpy.float32 where nothing touches, and no joint "
+            f"of {plan.mechanism.name!r} has limits or dry friction; use numpy.float64, or Grounded"
+        )
+    if type(stepper) not in _families():
         loops = "" if plan.mechanism.is_tree else " with loops; Galerkin of bodies, Maximal and BDF run these"
         raise IntegratorError(f"device='cuda' does not run {plan.integrator}{loops}; use device='cpu'")
 
 
 def problem_of(plan: Plan) -> Problem:
     """The problem of a batch."""
+    if is_single(plan):
+        given: Any = plan.integrator
+        plan = replace(plan, integrator=replace(given, tolerance=max(given.tolerance, COARSE)))
     steppers = [plan.integrator.prepare(m, plan.dt) for m in plan.mechanisms or (plan.mechanism,)]
     return _families()[type(steppers[0])](plan, steppers)
 
@@ -105,9 +123,12 @@ def _job(run: Any, *given: Any) -> Any:
     return run(*given)
 
 
-def _asking(plan: Plan) -> tuple[Any, Asking | None]:
-    """What a policy reads and writes where states have momenta; Nones without one."""
-    return (None, None) if plan.policy is None else asking_of_momenta(plan.mechanism)
+def _asking(plan: Plan) -> tuple[list[Any], Asking | None]:
+    """What a policy reads of each robot, or of one for all, and writes, where states have momenta; or Nones."""
+    if plan.policy is None:
+        return [None] * max(1, len(plan.mechanisms)), None
+    asking = [asking_of_momenta(m) for m in plan.mechanisms or (plan.mechanism,)]
+    return [reads for reads, _ in asking], asking[0][1]
 
 
 def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
@@ -122,7 +143,7 @@ def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
     reads, asking = _asking(plan)
     job = _job(action_run, loops[0].entry, controls_of(plan.policy))
     writes = (data[0], halving[0], rows, asking)
-    return Problem(job, (model, settings, (reads,)), writes, *states, False, {UNSOLVED: why})
+    return Problem(job, (model, settings, reads), writes, *states, False, {UNSOLVED: why})
 
 
 def _rollout(stepper: ActionStepper) -> Any:
@@ -144,7 +165,7 @@ def _closed(plan: Plan, steppers: Sequence[Any]) -> Problem:
     )
     states = (q, p, np.zeros((len(q), 0)), redundant[:, None])
     writes = (data[0], system[0], rows, asking)
-    return Problem(job, (model, settings, (reads,)), writes, *states, False, {UNSOLVED: why})
+    return Problem(job, (model, settings, reads), writes, *states, False, {UNSOLVED: why})
 
 
 def closed_states(plan: Plan, steppers: Sequence[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -179,7 +200,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         starts.append(np.concatenate([Z.ravel(), momenta.ravel(), twists.ravel()]))
     for own in steppers:
         own.plan_widely(starts[0][: 7 * len(one.model.bodies)].reshape(-1, 7))
-    contact, near = None, [None]
+    contact, near = None, [None] * len(steppers)
     if one.contact is not None:
         room = min(ROOM, (SMOOTH if one.near.features is None else CORNERS) * max(1, len(one.near.pairs)))
         count = len(one.model.coordinates)
@@ -192,7 +213,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         one.substeps,
     )
     reads, asking = _asking(plan)
-    given = [(own, reads) for own in near]
+    given = list(zip(near, reads, strict=True))
     reads = ([own.arrays for own in steppers], [own.settings for own in steppers], given)
     reasons = {
         FAILED: "Newton's method found no solution, not even of the finest part of the step",
@@ -226,16 +247,17 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
         flat = [np.moveaxis(x, 2, 0).reshape(robots * count, -1) for x in (R, RD, C)]
         good = np.isfinite(flat[0]).all(axis=1) & np.isfinite(flat[1]).all(axis=1)
         out = np.full((robots * count, m.nq), np.nan), np.full((robots * count, m.nv), np.nan)
+        flat = [x.astype(float) for x in flat]
         out[0][good], out[1][good] = c.to_mechanism(flat[0][good], flat[1][good], flat[2][good].astype(np.int64))
-        first, second = (np.moveaxis(x.reshape(robots, count, -1), 0, 2) for x in out)
+        first, second = (np.moveaxis(x.reshape(robots, count, -1), 0, 2).astype(plan.dtype) for x in out)
         return first, second
 
     most = one.settings.max_iterations
     why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only where "
     why += f"energy comes from nowhere, not even in up to {FINEST} parts"
-    energies = energies_of(one)[1]
+    energies = energies_of(one, is_single(plan))[1]
     reads, asking = (None, None) if plan.policy is None else asking_of_reduced(m, c)
-    given = [(energies_of(own)[0], reads) for own in steppers]
+    given = [(energies_of(own, is_single(plan))[0], reads) for own in steppers]
     read = ([own.reduced.model for own in steppers], [own.settings for own in steppers], given)
     writes = (one.data, energies, reduced_rows(one), asking)
     states = (r, rd, charts.astype(float), np.zeros((len(q), 0)))

@@ -43,6 +43,7 @@ class Energies(NamedTuple):
         kinetic, potential: of the state [J], shape (1,).
         momentum: shape (1, 6).
         before: kinetic and potential energy of the state before, shape (2,).
+        noise: share of the energy that is round-off, shape (1,).
     """
 
     space: Any
@@ -55,6 +56,7 @@ class Energies(NamedTuple):
     potential: FloatArray
     momentum: FloatArray
     before: FloatArray
+    noise: FloatArray
 
 
 def reduced_rows(stepper: ReducedStepper) -> ReducedRows:
@@ -65,8 +67,11 @@ def reduced_rows(stepper: ReducedStepper) -> ReducedRows:
     return ReducedRows(u, stepper.run_arrays(stepper.record(2)), half.run_arrays(half.record(1)))
 
 
-def energies_of(stepper: ReducedStepper) -> tuple[Any, Energies | None]:
-    """What the look at energies reads and writes; both None where energies may come from anywhere."""
+def energies_of(stepper: ReducedStepper, single: bool) -> tuple[Any, Energies | None]:
+    """What the look at energies reads and writes; both None where energies may come from anywhere.
+
+    `single`: whether numbers have 32 bits.
+    """
     if not stepper.passive:
         return None, None
     m, c = stepper.mechanism, stepper.reduced.coordinates
@@ -76,6 +81,7 @@ def energies_of(stepper: ReducedStepper) -> tuple[Any, Energies | None]:
     sizes = (c.nr, c.nr, m.nq, m.nv)
     r, rd, q, v = (np.zeros((1, n)) for n in sizes)
     own = (r, rd, np.zeros((1, len(balls)), np.int64), q, v, np.zeros(1), np.zeros(1), np.zeros((1, 6)), np.zeros(2))
+    own += (np.array([1e-5 if single else 1e-9]),)
     return (model, balls, c.model.index_q, c.model.index_v), Energies((plain(w.modes), w.links, w.screws, w.tau), *own)
 
 
@@ -116,7 +122,7 @@ def is_plausible(reads, energies, R, RD, charts, u):
     driven = False
     for c in range(u.shape[0]):
         driven = driven or u[c] != 0.0
-    noise = 1e-9 * abs(kinetic + potential) + 1e-12
+    noise = energies.noise[0] * (kinetic + abs(potential)) + 1e-12
     allowed = GAIN * (kinetic + before[0] + abs(potential - before[1])) + noise
     if not (driven or kinetic + potential - before[0] - before[1] <= allowed):
         return False

@@ -28,8 +28,22 @@ def own_row(robot, a):
     return min(robot, a.shape[0] - 1)
 
 
+def narrowed(dtype: Any, number: np.dtype[Any]) -> Any:
+    """A type of arrays with `number` in place of numbers of 64 bits, in fields of records, too."""
+    if dtype.subdtype is not None:
+        inner, shape = dtype.subdtype
+        return np.dtype((narrowed(inner, number), shape))
+    if dtype.names:
+        kinds = [(name, narrowed(dtype.fields[name][0], number)) for name in dtype.names]
+        return np.dtype((np.record, np.dtype(kinds, align=dtype.isalignedstruct)))
+    return number if dtype == np.float64 else dtype
+
+
 class Writer:
     """Writes the text that builds bundles in a kernel.
+
+    Args:
+        number: type of the numbers of the kernel, of 64 or 32 bits.
 
     Attributes:
         lines: of the text.
@@ -39,7 +53,8 @@ class Writer:
         memory: bytes of the arrays of one thread.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: np.dtype[Any]) -> None:
+        self.number = number
         self.lines: list[str] = []
         self.names: dict[str, Any] = {"own_row": own_row}
         self.shared: list[NDArray[Any]] = []
@@ -88,9 +103,23 @@ class Writer:
             self.floats.append([float(value) for value in robots])
             return f"floats[own_row(robot, floats), {len(self.floats) - 1}]"
         if id(x) not in self._made:
-            self._made[id(x)] = self._own_array(x) if own and x.size else self._shared_array(robots)
+            told = [self._narrow(one) for one in robots]
+            self._made[id(x)] = self._own_array(told[0]) if own and x.size else self._shared_array(told)
             self._kept.append(x)
         return self._made[id(x)]
+
+    def _narrow(self, x: NDArray[Any]) -> NDArray[Any]:
+        """An array as the kernel has it."""
+        kind = narrowed(x.dtype, self.number)
+        if kind == x.dtype:
+            return x
+        out = np.empty(x.shape, kind)
+        if not kind.names:
+            out[...] = x
+            return out
+        for name in kind.names:
+            out[name] = x[name]
+        return out.view(np.recarray)
 
     def _shared_array(self, robots: Sequence[NDArray[Any]]) -> str:
         x = np.ascontiguousarray(robots[0])
@@ -140,9 +169,9 @@ class Writer:
         exec(compile(text, "<kernel of a batch>", "exec"), names)
         return names["kernel"], text
 
-    def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def numbers(self) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
         """`floats` and `integers` as the kernel takes them."""
-        return _table(self.floats, np.float64), _table(self.integers, np.int64)
+        return _table(self.floats, self.number), _table(self.integers, np.int64)
 
 
 def _bytes(x: NDArray[Any]) -> NDArray[np.uint8]:

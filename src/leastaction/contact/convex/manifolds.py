@@ -7,7 +7,7 @@ from leastaction.contact.arrays import Line
 from leastaction.contact.convex.cores import rim_core
 from leastaction.contact.convex.faces import corners_of, face_along, face_corner, is_over, over_face
 from leastaction.contact.convex.supports import is_polytope, rounding, support
-from leastaction.contact.distance import TINY, local
+from leastaction.contact.distance import TINY, closest_on_lines, local
 from leastaction.contact.emit import edges, point_on_plane, rim_on_plane, round_and_line, round_on_plane
 from leastaction.contact.planes import UPRIGHT
 from leastaction.contact.records import CAPSULE, CYLINDER, ELLIPSOID, SPHERE
@@ -152,8 +152,12 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
         return round_and_line(out, count, touch, feature, thing, line, mattvec(X1[0], n), shape.radius)
     a = face_corner(one, face, data, side, n)
     e = sub3(face_corner(one, face, data, side + 1, n), a)
-    e = scale3(1.0 / norm3(e), e)
-    if norm3(cross(e, axis)) < CROSSING:
+    length = norm3(e)
+    e = scale3(1.0 / length, e)
+    # Lines that are nearly parallel may be closest where neither the side nor the thick line is.
+    s, t = closest_on_lines(a, e, x, axis)
+    apart = abs(t + dot3(axis, sub3(x, two.pose[1]))) > shape.half[2] or s < 0.0 or s > length
+    if apart or norm3(cross(e, axis)) < CROSSING:
         return _point(out, count, touch, feature, one, face, X2, x, shape.radius)
     edge = Line(local(X1, axpy3(dot3(e, sub3(x, a)), e, a)), mattvec(X1[0], e))
     return edges(out, count, touch, feature, edge, line, mattvec(X1[0], n), shape.radius)

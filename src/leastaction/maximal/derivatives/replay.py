@@ -80,12 +80,12 @@ class Parts:
         if (h, patience) not in self.steppers:
             own = self.stepper.integrator
             plain = replace(own, order=min(own.order, 2), max_iterations=patience * own.max_iterations)
-            # Not by `prepare`: parts of a composed step may go backwards.
+            # Not by `prepare`: parts of a composed step may go backwards. Springs pull as in the whole step.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
-                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
+                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)
             own = self.stepper.settings
-            s.acts, s.settings = self.stepper.acts, s.settings._replace(kappa=own.kappa, whole=own.whole)
+            s.acts, s.settings = self.stepper.acts, s.settings._replace(kappa=own.kappa, whole=own.whole, fine=1)
             s._plan(None)
             if self.near_pairs_at is not None:
                 self._plan(s, self.near_pairs_at)
@@ -153,7 +153,7 @@ class Parts:
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
         bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
-        data.clock[1] = at.before
+        data.clock[1], data.clock[7:] = at.before, 0.0
         data.rows.lam, data.rows.mu = 0.0, 0.0
         if s.contact is not None:
             s.contact.now.known = 0  # no warm start

@@ -25,7 +25,8 @@ from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.assembly import assemble, ball_axis, start_rows
+from leastaction.maximal.step.assembly import assemble, start_rows
+from leastaction.maximal.step.ball_springs import ball_axis
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.dampers import end_paths, start_paths

@@ -12,6 +12,7 @@ Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
 from leastaction.maximal.records import BALL, FREE, NOT_LENT
+from leastaction.maximal.step.ball_springs import ball_axis, pull_from_middle
 from leastaction.maximal.step.block_parts import (
     add_pair,
     end_row,
@@ -26,7 +27,7 @@ from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, m
 from leastaction.maximal.step.dampers import implicit_paths
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
 from leastaction.maximal.step.resistance import implicit_resistance
-from leastaction.spatial import load3, load9, mattvec, matvec, neg3, scale3
+from leastaction.spatial import load3, load9, scale3
 
 
 @routine(allocates=False)
@@ -164,6 +165,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
             ball_dampers(c, states, graph, values, dt * settings.halves, fresh)
+            pull_from_middle(c, s, model.forces.dofs, states, graph, values, settings.halves, dt, fresh)
             continue
         # The spring of a servo stands among the known impulses, at the start of the step: from there to its middle it
         # is a damper of stiffness dt / 2, and from the middle to the end one less of that (see `add_rates`).
@@ -197,26 +199,6 @@ def axis_damping(c, value, forces, modes):
 def late_damping(c, damping, halves, dt):
     """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `mobility.HOLDS`."""
     return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.servo) - c.holds, 0.0)
-
-
-@inline
-def ball_axis(c, j, states):
-    """Wrenches (a, b) at the start poses that unit j of the velocity of a BALL or FREE is dual to."""
-    e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
-    Rb, xb = start_pose(states, c.b)
-    Ra, xa = start_pose(states, c.a)
-    local = matvec(load9(c.Rb), e)
-    n = matvec(Rb, local)
-    na = mattvec(Ra, n)
-    if j < 3:
-        return (*neg3(na), 0.0, 0.0, 0.0), (*local, 0.0, 0.0, 0.0)
-    pb = load3(c.pb)
-    arm = matvec(Rb, pb)
-    xa = (xb[0] + arm[0] - xa[0], xb[1] + arm[1] - xa[1], xb[2] + arm[2] - xa[2])
-    pa = mattvec(Ra, xa)
-    ta = (na[1] * pa[2] - na[2] * pa[1], na[2] * pa[0] - na[0] * pa[2], na[0] * pa[1] - na[1] * pa[0])
-    tb = (pb[1] * local[2] - pb[2] * local[1], pb[2] * local[0] - pb[0] * local[2], pb[0] * local[1] - pb[1] * local[0])
-    return (*ta, -n[0], -n[1], -n[2]), (*tb, *n)
 
 
 @routine(allocates=False)

@@ -44,6 +44,10 @@ it takes energy that has no account."""
 DAMPED = 0.25
 """A kinetic energy that falls below this share of that before is no gain; strong dampers do so in every step."""
 
+STILL, UNLIKE = 0.05, 2.0
+"""Turn [rad], or way relative to its radius, by which springs may swing a body in a step and count as still; and how
+many parts of steps that follow springs are not judged beside those before, which did not."""
+
 
 @routine(allocates=False)
 def is_coarse(model, data, settings, dt, smooth):
@@ -86,11 +90,21 @@ def is_coarse(model, data, settings, dt, smooth):
                 late += (own * fall + other * fell) * s.vc[c] + (own * spin + other * spun) * w[c]
     late -= projected_work(model, data, own, other, settings.loops)
     late += goal_work(model, data, own, other, 0.0)
+    # Springs that pull from the middle of a step, x in between: what is conserved is V there, not the mean of V at its
+    # ends, which is larger by K dx^2 / 8. So their own impulses count once, where those of the ends count twice. What
+    # they left tells the rate before: that of the coordinates is read anew where a run goes on.
     for k in range(data.coordinates.shape[0]):
-        c = data.coordinates[k]
-        early += (other * c.kick + own * held * c.left) * c.rate
-        late += (own * c.kick + other * held * c.left) * c.now
+        c, rate = data.coordinates[k], data.coordinates[k].rate
+        if c.left != 0.0:
+            rate = c.left / (0.5 * (1.0 - settings.halves) * clock[1] * clock[1] * model.coordinates[k].servo)
+        early += (other * c.kick + held * c.left) * rate
+        late += (c.kick + other * held * c.left) * c.now
+    work, later = path_work(data, model.damped, other, held)
+    early, late = early + work, late + later
     gain, moving, largest = now - before - early - late, now + before + push, max(clock[4], now)
+    if settings.fine > 1:
+        # Stiff springs push with far more than they hold, and all that moves may be in them for a moment.
+        moving = largest
     clock[5] = gain
     most = settings.account * largest
     if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > most):
@@ -121,7 +135,7 @@ def takes_energy(model, damped, resisting):
 
     damped, resisting: those of the model; where they are None nothing is compiled for them.
     """
-    if damped is not None or resisting is not None:
+    if resisting is not None or has_dampers(damped):
         return True
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
@@ -151,3 +165,74 @@ def projected_work(model, data, own, other, loops):
             power += split_work(data.bodies, s.wb2, leader.b, own, other)
         work += s.mu * power
     return work
+
+
+@routine(allocates=False)
+def has_dampers(damped):
+    """Whether springs or cables among those that the matrix knows have dampers."""
+    if damped is None:
+        return False
+    most = 0.0
+    for i in range(damped.shape[0]):
+        most = max(most, damped[i].damping)
+    return most > 0.0
+
+
+@routine(allocates=False)
+def path_work(data, damped, other, held):
+    """What stiff springs and cables give beside their forces at the ends of steps, with the velocities before and now.
+
+    damped: those of the model; where they are None nothing is compiled for them.
+    """
+    early = late = 0.0
+    if damped is None:
+        return early, late
+    for i in range(damped.shape[0]):
+        s = data.paths[i]
+        early += (other * s.kick + held * s.left) * s.rate
+        late += (s.kick + other * held * s.left) * s.now
+    return early, late
+
+
+@routine(allocates=False)
+def is_wrong(model, data, settings, dt, divisible, smooth):
+    """Whether a step without contacts is to be divided; what the finest parts gain has its place in the account, too.
+
+    Springs that are stiff for the step pull from its middle, and as long as they are still nobody sees what they do.
+    Where they swing, a step that does not follow them tells nothing of the velocities of the next; and parts of several
+    lengths, each as long as the motion allows, would pump energy into them, as a child on a swing does. So once energy
+    comes from nowhere, steps are divided into equal parts that follow all springs, until these are still again.
+    """
+    clock = data.clock
+    coarse = is_coarse(model, data, settings, dt, smooth and (settings.fine == 1 or clock[7] > 0.0))
+    if settings.fine > 1 and (clock[8] > 0.0 or clock[0] == FIRST):
+        # The middle of a step that does not follow a spring has less energy than its ends: nothing to compare with.
+        clock[5], clock[8] = 0.0, max(clock[8] - 1.0, 0.0)
+        return False
+    if coarse and divisible and settings.fine > 1 and clock[7] == 0.0:
+        clock[7], clock[8] = 1.0, UNLIKE
+    return coarse and divisible
+
+
+@routine(allocates=False)
+def follow_swings(bodies, data, dt):
+    """Note how far bodies are from where they were with the velocities at the start of a step that follows springs."""
+    if data.clock[7] == 0.0:
+        return
+    for i in range(bodies.shape[0]):
+        s, turn, shift = data.bodies[i], 0.0, 0.0
+        for c in range(3):
+            turn += (s.x[c] - data.start_guess[i, c]) ** 2
+            shift += (s.x[3 + c] - data.start_guess[i, 3 + c]) ** 2
+        if bodies[i].radius > 0.0:
+            turn = max(turn, shift / bodies[i].radius ** 2)
+        data.clock[7] = max(data.clock[7], 1.0 + dt * math.sqrt(turn))
+
+
+@routine(allocates=False)
+def calm_down(clock):
+    """After a step: springs that hardly move bodies any more need not be followed."""
+    if clock[7] > 1.0 + STILL:
+        clock[7] = 1.0
+    elif clock[7] > 0.0:
+        clock[7], clock[8] = 0.0, 1.0

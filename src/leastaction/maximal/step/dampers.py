@@ -1,9 +1,14 @@
-"""Dampers in springs and cables: a tension along the path by the mean rate of its length over the step.
+"""Dampers in springs and cables, and such as are stiff for the step: a tension along the path by the mean rate of its
+length over the step.
 
 The impulse is that of the mean rate, along the path at the start of the step (a share `halves` of it) and at its end:
 the same for the step taken backwards, so a symmetric step stays one. Springs and cables may run along any number of
 bodies; `tied` of the model holds the edge of each pair of points of a path. All kernels take the damped paths once
 more, as an argument: where it is None they do nothing, and nothing of them is compiled.
+
+Springs that are stiff for the step pull from its middle, as those of joints do: the action has V of the mean length
+there, which is stable however long the step is. Their tension at the ends stands among the known forces, so this is the
+difference to it.
 """
 
 import math
@@ -55,16 +60,28 @@ def measure(path, points, pointstates, states, when):
 
 
 @inline
-def tension(path, length, rate):
-    """Damping part of the tension [N] and its slope by the rate; a cable is slack rather than pushing."""
-    force = path.damping * rate
+def tension(path, length, rate, ahead):
+    """(tension beside that at `length` [N], its slope by the rate, what of it the spring gives).
+
+    A cable is slack rather than pushing.
+
+    Args:
+        length: at one end of the step [m].
+        ahead: time from there to the middle of the step [s].
+    """
+    known = path.stiffness * (length - path.rest_length)
+    spring, gain = known, 0.0
+    if path.held > 0.0:
+        spring, gain = known + path.held * ahead * rate, path.held * ahead
+    force, slope = path.damping * rate, path.damping
     if path.pulls_only != 0:
-        spring = path.stiffness * (length - path.rest_length)
+        known = max(known, 0.0)
         if spring <= 0.0:
-            return 0.0, 0.0
-        if force < -spring and path.clip != 0:
-            return -spring, 0.0
-    return force, path.damping
+            spring = force = slope = gain = 0.0
+            known = known if path.held > 0.0 else 0.0
+        elif force < -spring and path.clip != 0:
+            force, slope = -spring, -gain
+    return force + (spring - known), slope + gain, spring - known
 
 
 @routine(allocates=False)
@@ -86,7 +103,9 @@ def implicit_paths(model, settings, data, dt, fresh, damped):
     for i in range(damped.shape[0]):
         path, s = damped[i], data.paths[i]
         length = measure(path, points, pointstates, states, END)
-        force, slope = tension(path, s.length, (length - s.length) / dt)
+        s.now = (length - s.length) / dt
+        force, slope, own = tension(path, s.length, s.now, 0.5 * dt)
+        s.kick = -settings.halves * dt * own
         for k in range(path.count):
             push(states, points[path.first + k].node, pointstates[path.first + k].w, -settings.halves * dt * force)
         if not fresh or slope == 0.0:
@@ -112,8 +131,9 @@ def end_paths(model, settings, data, dt, damped):
     for i in range(damped.shape[0]):
         path, s = damped[i], data.paths[i]
         length = measure(path, points, pointstates, states, START)
-        force, _ = tension(path, length, (length - s.length) / dt)
-        s.length = length
+        s.rate = (length - s.length) / dt
+        force, _, own = tension(path, length, s.rate, -0.5 * dt)
+        s.length, s.left = length, -(1.0 - settings.halves) * dt * own
         for k in range(path.first, path.first + path.count):
             body = points[k].node
             if body >= 0:

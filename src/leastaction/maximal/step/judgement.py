@@ -22,8 +22,8 @@ are stiff for the step: these give back what they hold, so the motion that they 
 
 
 @routine(allocates=False)
-def is_flipped(states, settings, dt):
-    """Whether a body turns so far in a step that the motion before hardly leads there.
+def is_flipped(states, most, dt):
+    """Whether a body turns so far in a step, by more than `most` [rad], that the motion before hardly leads there.
 
     Legs that fold and limbs that hit their stops have solutions on either side of a straight or folded configuration.
     Impacts change velocities, but what that turns a body by within a step shrinks with the step.
@@ -32,7 +32,7 @@ def is_flipped(states, settings, dt):
         s, change = states[i], 0.0
         for c in range(3):
             change += (s.w[c] - s.x[c]) ** 2
-        if change * dt * dt > settings.turn * settings.turn:
+        if change * dt * dt > most * most:
             return True
     return False
 

@@ -19,7 +19,7 @@ from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
-from leastaction.maximal.step.coarseness import is_coarse
+from leastaction.maximal.step.coarseness import calm_down, follow_swings, is_wrong
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
@@ -84,6 +84,10 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.divided[k + 1, j] = 0
         j, parts, part, h = 0, 1, 0, substeps[0] * settings.dt
         while j < substeps.shape[0]:
+            if data.clock[7] > 0.0 and parts < settings.fine:
+                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
+                parts, part = 2 * parts, 2 * part
+                continue
             h = substeps[j] * settings.dt / parts
             if k == 0 and j == 0 and part == 0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
@@ -120,6 +124,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                     read_contact_momenta(model, settings, data, contact, record.p[k], share, h)
             record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
             remember(states, data.rows, data.clock, h)
+            follow_swings(model.bodies, data, settings.dt)
             if contact is not None:
                 data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
                 if contact.now[0].count > 0:
@@ -136,6 +141,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 part, parts = part // 2, parts // 2
             if part == parts:
                 j, part = j + 1, 0
+        calm_down(data.clock)
         worst = 0.0
         for r in range(data.rows.shape[0]):
             worst = max(worst, abs(data.rows[r].g))
@@ -185,7 +191,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if divisible and spent >= 0 and is_coarse(model, data, settings, dt, divisible):
+        if spent >= 0 and is_wrong(model, data, settings, dt, divisible, divisible):
             spent = -1 - spent
         return spent, iterations, DONE
     if slip:
@@ -196,7 +202,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if spent >= 0:
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
             iterations += more
-        if spent >= 0 and is_flipped(data.bodies, settings, dt):
+        if spent >= 0 and is_flipped(data.bodies, settings.turn, dt):
             spent = -1 - spent
         if spent < 0:
             break
@@ -216,8 +222,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         return spent, iterations, REPLAN  # so far that bodies may have met that are not among the near pairs
     if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
         spent = -1 - spent
-    free = contact.now[0].count == 0 and divisible
-    if free and spent >= 0 and is_coarse(model, data, settings, dt, data.clock[2] >= FREE):
+    free = contact.now[0].count == 0
+    if free and spent >= 0 and is_wrong(model, data, settings, dt, divisible, data.clock[2] >= FREE):
         spent = -1 - spent
     judged = contact.now[0].count > 0
     if judged and divisible and spent >= 0 and is_implausible(model, data, settings, contact):

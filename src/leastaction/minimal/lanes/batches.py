@@ -4,7 +4,8 @@ import math
 
 from leastaction._jit import routine
 from leastaction.minimal.lanes.legendre import momenta, velocities
-from leastaction.minimal.lanes.memory import keep, recall
+from leastaction.minimal.lanes.memory import keep, kept_length, recall
+from leastaction.minimal.lanes.pressed import tell_end
 from leastaction.minimal.lanes.steps import apply_controls, drive, forget_contacts, prepare, step
 
 WORK = 256
@@ -15,20 +16,26 @@ AHEAD = 64
 
 
 @routine
-def share_kick(touch, batch, row, robot):
-    """Half of the impulses at a time belong to the momenta that are told there."""
+def want(touch, wanted):
+    """Say whether the momentum at the start of the next step is asked for."""
     if touch is not None:
-        for k in range(touch.first.shape[0]):
-            batch.p[row, k, robot] += 0.5 * touch.first[k]
+        touch.told.wanted[0] = 1 if wanted else 0
 
 
 @routine
-def look_ahead(model, lane, settings, touch, steady):
-    """The step after the last one, for the impulses at its start; gives back whether there is one."""
-    if touch is None:
-        return False
-    spent, _ = step(model, lane, settings, steady)
-    return spent >= 0
+def tell(touch, batch, row, robot):
+    """The momentum at the start of the step that was done, which knows its impulses; see `pressed`."""
+    if touch is not None:
+        for k in range(touch.told.p.shape[0]):
+            batch.p[row, k, robot] = touch.told.p[k]
+
+
+@routine
+def steps_ahead(touch, settings):
+    """1 where the step after the last one is looked at, for the impulses at its start; else 0."""
+    if touch is None or settings.keeps or settings.steps % settings.every != 0:
+        return 0
+    return 1
 
 
 @routine
@@ -42,8 +49,8 @@ def asked(policy):
 
     @routine
     def ask(model, lane, settings, batch, done, total, robot):
-        told_momentum(lane, lane.touch, lane.end)
-        velocities(model, lane, lane.end, lane.dx)
+        told_momentum(model, lane, lane.touch, lane.end)
+        velocities(model, lane, lane.end, length_before(lane.touch), lane.dx)
         own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
         policy((total + done) * settings.dt, lane.q0, lane.dx, own, lane.u)
         drive(model, lane, model.limited)
@@ -52,10 +59,21 @@ def asked(policy):
 
 
 @routine
-def told_momentum(lane, touch, out):
-    """The momentum as it is told: with half of the impulses at its time, as large as they were in the step before."""
-    for k in range(out.shape[0]):
-        out[k] = lane.p[k] if touch is None else lane.p[k] + 0.5 * touch.first[k]
+def told_momentum(model, lane, touch, out):
+    """The momentum at the end of the last step, as far as it knows."""
+    if touch is None:
+        for k in range(out.shape[0]):
+            out[k] = lane.p[k]
+    else:
+        tell_end(model, lane, touch.told)
+        for k in range(out.shape[0]):
+            out[k] = touch.told.end[k]
+
+
+@routine
+def length_before(touch):
+    """Length of the step before, or of its last part [s]."""
+    return 0.0 if touch is None else touch.before[0]
 
 
 @routine
@@ -90,13 +108,13 @@ def place(model, lane, settings, batch, robot):
 @routine
 def tell_velocity(model, lane, settings, batch, robot):
     """Velocities of the momenta in the last row, into `batch.v`."""
-    row = batch.q.shape[0] - 1
+    row, before = batch.q.shape[0] - 1, kept_length(lane, lane.touch, batch.memory, robot)
     for k in range(lane.q0.shape[0]):
         lane.q0[k] = batch.q[row, k, robot]
     for k in range(lane.p.shape[0]):
         lane.p[k] = batch.p[row, k, robot]
     prepare(model, lane)
-    velocities(model, lane, lane.p, lane.dx)
+    velocities(model, lane, lane.p, before, lane.dx)
     for k in range(lane.p.shape[0]):
         batch.v[k, robot] = lane.dx[k]
 
@@ -116,31 +134,37 @@ def run_with(controls):
         else:
             start(model, lane, batch, robot)
         batch.failed[robot] = -1
-        iterations, parts = 0, 0
-        for done in range(settings.steps):
-            controls(model, lane, settings, batch, done, total, robot)
+        iterations, parts, steps, every = 0, 0, settings.steps, settings.every
+        # One call of `step`: a GPU's compiler puts all of it here.
+        for done in range(steps + steps_ahead(lane.touch, settings)):
+            told = done > 0 and done % every == 0
+            want(lane.touch, told)
+            if done < steps:
+                controls(model, lane, settings, batch, done, total, robot)
             spent, count = step(model, lane, settings, last == 1)
+            if spent >= 0 and told:
+                tell(lane.touch, batch, done // every, robot)
+            if done == steps:
+                break
             if spent < 0 or iterations + spent > WORK * (done + AHEAD):
                 batch.failed[robot] = done
                 break
-            if done > 0 and done % settings.every == 0:
-                share_kick(lane.touch, batch, done // settings.every, robot)
             iterations += spent
             parts += count
             last = count
-            if (done + 1) % settings.every == 0:
-                row = (done + 1) // settings.every
+            if (done + 1) % every == 0:
+                row = (done + 1) // every
                 for k in range(q0.shape[0]):
                     batch.q[row, k, robot] = q0[k]
                 for k in range(lane.p.shape[0]):
                     batch.p[row, k, robot] = lane.p[k]
         if batch.failed[robot] >= 0:
-            blank(batch, batch.failed[robot] // settings.every + 1, robot)
+            blank(batch, batch.failed[robot] // every + 1, robot)
         elif settings.keeps:
-            keep(lane, lane.touch, batch.memory, robot, total + settings.steps, last)
-            share_kick(lane.touch, batch, batch.q.shape[0] - 1, robot)
-        elif settings.steps % settings.every == 0 and look_ahead(model, lane, settings, lane.touch, last == 1):
-            share_kick(lane.touch, batch, settings.steps // settings.every, robot)
+            keep(lane, lane.touch, batch.memory, robot, total + steps, last)
+            told_momentum(model, lane, lane.touch, lane.end)
+            for k in range(lane.p.shape[0]):
+                batch.p[batch.q.shape[0] - 1, k, robot] = lane.end[k]
         batch.iterations[robot] = iterations
         batch.parts[robot] = parts
 

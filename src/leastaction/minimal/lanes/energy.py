@@ -100,7 +100,7 @@ def gains_energy(model, lane, dt):
     if along_motion(lane) <= 0.0:
         return False
     after, before, p, v = energy_within(model, lane, dt), 0.0, lane.p, lane.dx
-    velocities(model, lane, p, v)
+    velocities(model, lane, p, 0.0, v)
     for k in range(p.shape[0]):
         before += 0.5 * p[k] * v[k]
     left = given(model, lane.touch, dt) + mass_of(model) * (NOISE / dt) ** 2

@@ -66,9 +66,9 @@ def momenta_upon(model, lane, ground, v, before, twists, out):
 
 
 @routine
-def velocities(model, lane, p, out):
-    """out = M^-1 p, with bodies placed at q0."""
-    factor(model, lane, 0.0)
+def velocities(model, lane, p, before, out):
+    """out = (M + late)^-1 p, with bodies placed at q0; see `momenta_upon`."""
+    factor(model, lane, before)
     solve(model, lane, p, out)
 
 

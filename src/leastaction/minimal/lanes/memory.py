@@ -27,6 +27,14 @@ def keep(lane, touch, memory, robot, total, parts):
 
 
 @routine
+def kept_length(lane, touch, memory, robot):
+    """Length of the last step that was kept, or of its last part [s]; 0 where there is none."""
+    if touch is None:
+        return 0.0
+    return memory[2 + lane.q0.shape[0] + 3 * lane.p.shape[0], robot] if memory[0, robot] > 0.0 else 0.0
+
+
+@routine
 def recall(model, lane, touch, memory, robot):
     """Go on from what `keep` kept."""
     at, nq, nv = 2, lane.q0.shape[0], lane.p.shape[0]

@@ -52,11 +52,9 @@ CLOSED = 1e-3
 SLIDES = 0.999
 """Share of the most friction from which on a contact, or a joint, slides."""
 
-SLACK = 1e-9
-"""Share of the compliance by which directions give way, so that those that say the same share what they hold."""
-
-NOTHING = 1e-12
-"""Directions in which a unit impulse moves things by less than this share of the largest cannot move at all."""
+NOTHING = 1e-3
+"""Directions in which a unit impulse moves things by less than this share of the slack (see `Told`) of the largest
+cannot move at all."""
 
 
 @inline
@@ -70,6 +68,8 @@ def pull(model):
 def tell_start(model, lane, told, dt):
     """The momentum at the start of a solved part of a step, into `told.p`; `near` and `far` are of it and before it."""
     if told is None:
+        return
+    if not told.wanted[0]:
         return
     p, kick, near, far, v, before = lane.p, lane.touch.kick, lane.near, lane.far, told.v, lane.touch.before[0]
     told.mean[0], told.pressed[0], pushes = 0.5, 0, False
@@ -199,7 +199,7 @@ def hold(model, lane, told, p, closed, dt):
             for k in range(nv):
                 d[i] += row[k] * (told.v[k] - told.y[k])
                 soft += row[k] * Y[which[i], k]
-        if soft > NOTHING * softest:
+        if soft > NOTHING * told.slack[0] * softest:
             unknown[count] = i
             count += 1
         else:
@@ -213,7 +213,7 @@ def hold(model, lane, told, p, closed, dt):
             if holds[which[j]]:
                 for k in range(nv):
                     M[i, j] += row[k] * Y[which[j], k]
-        M[i, i] *= 1.0 + SLACK
+        M[i, i] *= 1.0 + told.slack[0]
     if solve_rows(touch, n, count):
         for a in range(count):
             i = unknown[a]

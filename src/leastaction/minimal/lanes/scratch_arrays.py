@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating]
 
+SLACK = 1e-9
+"""Share of the compliance by which directions give way, so that those that say the same share what they hold."""
+
+COARSE = 1e-5
+"""The same in numbers of 32 bits."""
+
 
 class Between(NamedTuple):
     """Bodies somewhere within a step, and how they move.
@@ -32,6 +38,8 @@ class Told(NamedTuple):
     """Momenta as they are told, and scratch for them; see `pressed`.
 
     Attributes:
+        wanted: whether p is asked for, shape (1,).
+        slack: share of the compliance by which directions give way, shape (1,): `SLACK`, or more with fewer digits.
         p: at the start of the step, shape (nv,).
         end: at its end, as far as it knows, shape (nv,).
         mean: share of the velocities within the step in those of p, and of its impulses in p, shape (1,).
@@ -42,6 +50,8 @@ class Told(NamedTuple):
         twists: of the bodies, shape (bodies, 6).
     """
 
+    wanted: NDArray[np.int64]
+    slack: FloatArray
     p: FloatArray
     end: FloatArray
     mean: FloatArray
@@ -67,4 +77,5 @@ def told_arrays(bodies: int, nv: int, m: int) -> Told:
     N, Y = np.zeros((2, m, nv))
     holds, held = np.zeros((2, m), np.int64)
     mean, pressed = np.zeros(1), np.zeros(1, np.int64)
-    return Told(p, end, mean, pressed, holds, held, v, off, y, N, Y, np.zeros((bodies, 6)))
+    wanted, slack = np.ones(1, np.int64), np.array([SLACK])
+    return Told(wanted, slack, p, end, mean, pressed, holds, held, v, off, y, N, Y, np.zeros((bodies, 6)))

@@ -368,9 +368,9 @@ class LastComplementarity(PointPiece):
         return g[LAST] + steep, G[LAST] + slope[:, None] * along_x[LAST]
 
 
-def largest_product(program: Transcription, z: FloatArray) -> float:
-    """The largest complementarity product of a motion [N m or W]."""
+def largest_product(program: Transcription, z: FloatArray) -> float | None:
+    """The largest complementarity product of a motion [N m or W]; None without contacts that are to be found."""
     motion = program.motion(z)
     kinds = (Complementarity, LastComplementarity)
     products = [piece.values(motion) for piece in program.paths if isinstance(piece, kinds)]
-    return max((float(np.abs(p).max(initial=0.0)) for p in products), default=0.0)
+    return max((float(np.abs(p).max(initial=0.0)) for p in products), default=None)

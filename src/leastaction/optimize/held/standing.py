@@ -212,11 +212,21 @@ class Standing:
             q = ends.get(int(r.points[place]))
             if q is None or np.isnan(q).any():
                 continue
-            h = evaluate(r.workspace, r.rows, r.coefficients, q[None], False)[0][0][picked]
+            end = "start" if r.points[place] == 0 else "finish"
+            values, slopes, _ = evaluate(r.workspace, r.rows, r.coefficients, q[None], False)
+            h = values[0][picked]
             if np.abs(h).max(initial=0.0) > 1e-6:
                 worst = int(np.argmax(np.abs(h)))
-                end = "start" if r.points[place] == 0 else "finish"
                 raise ProblemError(f"{end}: {r.name} ({r.labels[picked[worst]]}) is off by {h[worst]:.3g} [m or rad]")
+            v = self.start_velocity if end == "start" else self.finish_velocity
+            if r.name == LOOP and v is not None:  # a foot may land there
+                rates = slopes[0][picked] @ v
+                if np.abs(rates).max(initial=0.0) > 1e-6 * max(1.0, float(np.abs(v).max())):
+                    label = r.labels[picked[int(np.argmax(np.abs(rates)))]]
+                    raise ProblemError(
+                        f"{end}: v opens the {r.name} ({label}) by {np.abs(rates).max():.3g} [m/s or rad/s]; "
+                        "leastaction.simulate(..., project=True) finds the nearest one that does not"
+                    )
 
     def _unfixed(self, program: Transcription, r: Reaction) -> Any:
         """Places in r.points at which equations are to be asked for: not where all is given, nor twice in a period."""

@@ -18,9 +18,9 @@ from leastaction.optimize.hessians.colouring import Coloured
 from leastaction.optimize.hessians.contraction import Contraction
 from leastaction.optimize.hessians.hessian import (
     Hessian,
+    Joined,
     Part,
     in_upper,
-    joined,
     local,
     shared,
     upper,
@@ -232,6 +232,7 @@ class CostPart(PiecePart):
     def __init__(self, program: Transcription, c: CostPiece, pattern: Pattern) -> None:
         self.c = c
         super().__init__(program, c.piece, pattern)
+        self._joined = Joined(self.taken)
 
     def _timed(self) -> bool:
         return self.program.layout.duration >= 0 and self.c.cost.integral
@@ -240,7 +241,7 @@ class CostPart(PiecePart):
         """See `Part.add`."""
         program, cost, motion = self.program, self.c.cost, self.program.motion(z)
         r, slopes = self.piece.slopes(motion)
-        J = joined(slopes, self.taken)
+        J = self._joined(slopes)
         shares = weight * self.c.shares(motion.dt)[:, None] * cost.weights
         bar = shares * (2.0 * r if cost.squares else 1.0)
         bends = self.piece.curvatures(motion, bar)

@@ -65,10 +65,23 @@ def shared(piece: Piece, taken: list[IntArray]) -> NDArray[np.bool_]:
     return out & piece.couples[np.ix_(chosen, chosen)]
 
 
-def joined(slopes: list[FloatArray], taken: list[IntArray]) -> FloatArray:
-    """Derivatives by the unknowns of `local`, shape (elements, size, n)."""
-    parts = [J if len(t) == J.shape[2] else J[:, :, t] for J, t in zip(slopes, taken, strict=True)]
-    return np.concatenate(parts, axis=2)
+class Joined:
+    """Derivatives by the unknowns of `local`, shape (elements, size, n); the array is used again by the next call."""
+
+    def __init__(self, taken: list[IntArray]) -> None:
+        self.taken, self.n = taken, sum(map(len, taken))
+        self._room = np.zeros((0, 0, 0))
+
+    def __call__(self, slopes: list[FloatArray]) -> FloatArray:
+        """Of slopes of a piece, in groups."""
+        shape = (*slopes[0].shape[:2], self.n)
+        if self._room.shape != shape:
+            self._room = np.zeros(shape)
+        at = 0
+        for J, t in zip(slopes, self.taken, strict=True):
+            self._room[:, :, at : at + len(t)] = J if len(t) == J.shape[2] else J[:, :, t]
+            at += len(t)
+        return self._room
 
 
 def upper(index: IntArray, pairs: NDArray[np.bool_]) -> tuple[IntArray, IntArray, IntArray]:
@@ -104,7 +117,7 @@ class GaussNewton(Hessian):
                 index, taken = local(c.piece)
                 *entries, places = upper(index, shared(c.piece, taken))
                 work = np.zeros((index.shape[1], index.shape[1]))
-                self.parts.append((c, taken, self.pattern.add(*entries), places, work))
+                self.parts.append((c, Joined(taken), self.pattern.add(*entries), places, work))
         diagonal = np.arange(program.n)
         self.pattern.add(diagonal, diagonal)
         self.pattern.close()
@@ -115,11 +128,11 @@ class GaussNewton(Hessian):
         """See `Hessian.evaluate`."""
         program, motion, values = self.program, self.program.motion(z), self._values
         values[:] = 0.0
-        for (c, taken, _, places, work), slots in zip(self.parts, self.slots, strict=True):
+        for (c, joined, _, places, work), slots in zip(self.parts, self.slots, strict=True):
             r, slopes = c.piece.slopes(motion)
             if program.layout.duration >= 0 and c.cost.integral and c.piece.function.where == "steps":
                 slopes[-1] = slopes[-1] + 0.5 * r[:, :, None] / program.duration(z)  # of the square root of the share
-            J = joined(slopes, taken)
+            J = joined(slopes)
             shares = weight * c.shares(motion.dt)[:, None] * c.cost.weights
             block = Block(places, in_upper(places, len(work)), np.arange(len(work)), work, work.reshape(work.size))
             add_squares(values, slots, block, NO_BLOCKS, J, shares, NO_ROWS)

@@ -38,9 +38,7 @@ class Constraint:
             limit = arguments.numbers(value, [(), (size,)], f"{name}: {what}", infinite=True)
             self.limits.append(np.broadcast_to(limit, (size,)))
         lower, upper = self.limits
-        if (lower > upper).any():
-            k = int(np.argmax(lower > upper))
-            raise ProblemError(f"{name}: lower {lower[k]:g} is above upper {upper[k]:g} (component {k})")
+        arguments.pairs(lower, upper, lambda k: f"{name} ({k})" if size > 1 else name)
 
 
 def position(

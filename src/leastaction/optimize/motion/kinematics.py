@@ -242,7 +242,7 @@ class CentroidalMomentum(CenterOfMass):
     def momenta(self, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
         """See `momenta`; those of the last call are kept, since values and derivatives of both orders ask for them."""
         if self.seen is None or not (_same(self.seen[0], q) and _same(self.seen[1], v)):
-            self.seen = (q, v, momenta(self.workspace, q, v))
+            self.seen = (q, v, momenta(self.workspace, q, v, None if self.seen is None else self.seen[2]))
         return self.seen[2]
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
@@ -306,10 +306,15 @@ def skew(x: FloatArray) -> FloatArray:
     return out - np.swapaxes(out, 1, 2)
 
 
-def momenta(w: Workspace, q: FloatArray, v: FloatArray) -> kernels.MomentumRows:
-    """Momenta about the world's origin, centres of mass, and their derivatives."""
+def momenta(
+    w: Workspace, q: FloatArray, v: FloatArray, out: kernels.MomentumRows | None = None
+) -> kernels.MomentumRows:
+    """Momenta about the world's origin, centres of mass, and their derivatives; into `out` where that is as large."""
     n, nv, z = len(q), w.tree.nv, np.zeros
-    out = kernels.MomentumRows(z((n, 6)), z((n, 3)), z((n, 6, nv)), z((n, 6, nv)))
+    if out is None or len(out.c) != n:
+        out = kernels.MomentumRows(z((n, 6)), z((n, 3)), z((n, 6, nv)), z((n, 6, nv)))
+    for array in out:
+        array[:] = 0.0
     q, v = np.ascontiguousarray(q), np.ascontiguousarray(v)
     kernels.momentum_rows(w.tree.nodes, w.links, w.screws, q, v, w.external, out)
     return out

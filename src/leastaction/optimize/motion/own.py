@@ -48,7 +48,7 @@ class OwnAtKnots(Function):
         if self.kind == "casadi":
             self.rows = CasadiRows(self.name, self.f, self.arguments, self.sizes)
         elif self.kind == "jax":
-            self.rows = JaxRows(self.f, self.sizes)
+            self.rows = JaxRows(self.name, self.f, self.arguments, self.sizes)
         neutral = {"q": mechanism.neutral(), "v": np.zeros(mechanism.nv), "u": np.zeros(mechanism.nu)}
         given = [neutral[name] for name in self.arguments]
         self.size = (self.checked(given)[0] if self.rows is None else self.rows.values([x[None] for x in given])).size

@@ -106,10 +106,26 @@ def told(error: Exception) -> str:
 class JaxRows:
     """`OwnRows` of a function of JAX's arrays."""
 
-    def __init__(self, f: Callable[..., Any], sizes: Sequence[int]) -> None:
+    def __init__(self, owner: str, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
         jax = require("jax", "jax")
         jax.config.update("jax_enable_x64", True)
         ends = np.cumsum(sizes)[:-1].tolist()
+        try:
+            made = jax.eval_shape(f, *(jax.ShapeDtypeStruct((n,), float) for n in sizes))
+            real = getattr(made, "dtype", None) is not None and made.dtype.kind in "fiub"
+            why = f"it gives {made!r}"
+        except jax.errors.JAXTypeError as error:  # what else the function raises comes through
+            real, why = False, str(error).strip().splitlines()[0]
+        except TypeError as error:
+            if "abstract array" not in str(error) and "valid JAX type" not in str(error):
+                raise
+            real, why = False, str(error).strip().splitlines()[0]
+        if not real:
+            raise ProblemError(
+                f"{owner}: with kind 'jax' the function is traced with arrays {', '.join(names)} of "
+                f"{', '.join(map(str, sizes))} entries, and must give one array of real numbers made of them by "
+                f"functions of JAX: {why}"
+            )
 
         def flat(*given: Any) -> Any:
             return jax.numpy.atleast_1d(f(*given)).ravel()

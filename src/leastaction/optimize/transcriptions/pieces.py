@@ -31,7 +31,7 @@ class Motion:
         u: controls at the nodes of the steps, shape (steps, nodes, nu).
         turns: derivatives of q by the unknowns along the tangent, shape (points, nv, nv).
         chords: of all steps, made when first asked for.
-        places, slopes: of pieces, likewise.
+        places: of pieces, likewise.
     """
 
     z: FloatArray
@@ -41,7 +41,6 @@ class Motion:
     turns: Matrices
     chords: Any = None
     places: dict[Any, Any] = field(default_factory=dict)
-    slopes: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -90,6 +89,8 @@ class Piece:
         self.columns: list[Columns] = []
         self.share = np.ones(len(k))
         self._bends: FloatArray | None = None  # of `curvatures`
+        self._last: tuple[Motion | None, Any] = (None, None)
+        self._kept: dict[str, FloatArray] = {}
         if function.where == "knots":
             self.columns.append(Columns(layout.q[s * k], spread(read["q"])))
             if function.at is None:
@@ -132,25 +133,36 @@ class Piece:
         return self.function.evaluate(self._place(motion), False).value
 
     def slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
-        """Values (elements, size), and derivatives by the unknowns of each of `columns`, shape (elements, size, n)."""
-        if self not in motion.slopes:
-            motion.slopes[self] = self._find_slopes(motion)
-        value, slopes = motion.slopes[self]
+        """Values (elements, size), and derivatives by the unknowns of each of `columns`, shape (elements, size, n).
+
+        Kept for the last motion; the arrays are used again for the next one, and not to be written to.
+        """
+        if self._last[0] is not motion:
+            self._last = (motion, self._find_slopes(motion))
+        value, slopes = self._last[1]
         return value, list(slopes)
+
+    def _room(self, name: str, *shape: int) -> FloatArray:
+        """Memory that stays: large arrays cost more to allocate than to fill."""
+        if name not in self._kept or self._kept[name].shape != shape:
+            self._kept[name] = np.zeros(shape)
+        return self._kept[name]
 
     def _find_slopes(self, motion: Motion) -> tuple[FloatArray, list[FloatArray]]:
         place, owner, where = self._place(motion), self.owner, self.function.where
         f = self.function.evaluate(place, True)
         K, m, nv = len(self.index), self.function.size, owner.mechanism.nv
-        zero = np.zeros((K, m, nv))
         out: list[FloatArray] = []
         if where == "knots":
             turns = None if motion.turns is None else motion.turns[owner.s * self.index]
-            return f.value, [times(zero if f.q is None else f.q, turns)]
-        by_u = np.zeros((K, m, owner.mechanism.nu)) if f.u is None else f.u
+            return f.value, [times(np.zeros((K, m, nv)) if f.q is None else f.q, turns)]
         if where == "steps":
-            out += self._by_ends(motion, f.q, f.v, f.x, zero)
-        out += [self.weights[:, b, None, None] * by_u for b in range(self.weights.shape[1])]
+            out += self._by_ends(motion, f.q, f.v, f.x)
+        for b in range(self.weights.shape[1]):
+            by_u = self._room(f"controls {b}", K, m, owner.mechanism.nu)
+            if f.u is not None:
+                np.multiply(self.weights[:, b, None, None], f.u, out=by_u)
+            out.append(by_u)
         if where == "steps" and owner.layout.duration >= 0:
             by_dt = np.zeros((K, m)) if f.dt is None else f.dt
             if f.v is not None:
@@ -218,19 +230,36 @@ class Piece:
         assert H is not None
         return H if bends is None or bends.second is None else H + np.swapaxes(turns, 1, 2) @ bends.second @ turns
 
-    def _by_ends(self, motion: Motion, q: Any, v: Any, x: Any, zero: FloatArray) -> list[FloatArray]:
+    def _by_ends(self, motion: Motion, q: Any, v: Any, x: Any) -> list[FloatArray]:
         """Derivatives by the unknowns of the first and the last configuration of the steps."""
-        chords, k, s = self.owner.chords(motion), self.index, self.owner.s
-        moved = zero if x is None else x
-        if v is not None:
-            moved = moved + v / motion.dt
-        out = []
+        shape = len(self.index), self.function.size, self.owner.mechanism.nv
+        start, end = self._room("start", *shape), self._room("end", *shape)
+        # By the difference of the ends, which stands for x and dt v,
+        if v is None:
+            end[:] = 0.0
+        else:
+            np.divide(v, motion.dt, out=end)
+        if x is not None:
+            end += x
+        # and by their mean.
+        half = None if q is None else np.multiply(q, 0.5, out=self._room("half", *shape))
+        if motion.turns is not None:
+            return self._by_turned_ends(motion, end, half)
+        np.negative(end, out=start)
+        if half is not None:
+            start += half
+            end += half
+        return [start, end]
+
+    def _by_turned_ends(self, motion: Motion, moved: FloatArray, half: FloatArray | None) -> list[FloatArray]:
+        chords, k, s, turns, out = self.owner.chords(motion), self.index, self.owner.s, motion.turns, []
+        assert turns is not None
         for sign, by_x, by_q, points in (
             (-1.0, chords.x_start, chords.q_start, s * k),
             (1.0, chords.x_end, chords.q_end, s * (k + 1)),
         ):
             J = sign * times(moved, None if by_x is None else by_x[k])
-            if q is not None:
-                J = J + 0.5 * times(q, None if by_q is None else by_q[k])
-            out.append(times(J, None if motion.turns is None else motion.turns[points]))
+            if half is not None:
+                J = J + times(half, None if by_q is None else by_q[k])
+            out.append(times(J, turns[points]))
         return out

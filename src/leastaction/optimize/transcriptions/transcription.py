@@ -100,7 +100,7 @@ class Transcription(ABC):
     kept: IntArray
 
     def __init__(self, problem: Problem, points: tuple[float, ...], nodes: tuple[float, ...], **unknowns: bool) -> None:
-        self.problem, self.mechanism = problem, problem.mechanism
+        self.problem, self.mechanism = problem, problem.planned
         self.steps, self.s, self.points, self.nodes = problem.steps, len(points) - 1, points, nodes
         self.tangents = Tangents(problem.mechanism)
         self.controls = Controls.of(problem.controls, problem.steps, nodes)

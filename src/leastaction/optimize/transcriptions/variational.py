@@ -11,6 +11,7 @@ velocities at the ends are momenta by the Legendre transform (Villanueva 2025, E
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integrators import Stepper
+from leastaction.mechanism.actuators import Servo
+from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.tendons import drives_tendon
 from leastaction.optimize.held.contact_rows import largest_product
 from leastaction.optimize.hessians.contraction import is_gradient
@@ -36,6 +39,8 @@ STRETCH = 1.001
 
 DRAWN, TOLD, ZERO = 6, 0.0937, 1e-13
 """Steps at random whose blocks tell which of their entries are nonzeros, their time step [s], and round-off."""
+UNREACHED = 1e200
+"""Force [N or N m]."""
 
 
 class Variational(Transcription):
@@ -150,12 +155,26 @@ class Variational(Transcription):
             q = self.mechanism.integrate(q[0], near)
         u = rng.normal(size=(N, *self._C.shape[3:]))
         D, C = self._D[:N], self._C[:N]
-        self.stepper.horizon_blocks(q, u, TOLD, self._rows[:N], D, C)
+        self._never_at_its_limits().horizon_blocks(q, u, TOLD, self._rows[:N], D, C)
         # Round-off is small beside what the smaller of two degrees of freedom does at most.
         sizes = np.abs(D).max(axis=(0, 1, 3))
         most = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0))
-        driven = np.abs(C).max(axis=0)
-        return ~(sizes <= ZERO * most), driven > 1e-12 * max(driven.max(initial=0.0), 1e-300)
+        size = np.abs(C).max(axis=0)
+        driven = size > 1e-12 * max(size.max(initial=0.0), 1e-300)
+        # A muscle need not pull at random lengths.
+        driven[..., [k for k, a in enumerate(self.mechanism.actuators) if isinstance(a, Muscle)]] = True
+        return ~(sizes <= ZERO * most), driven
+
+    def _never_at_its_limits(self) -> Stepper:
+        """The stepper, but with forces of drives that know no limits: at these they depend on nothing."""
+        m = self.mechanism
+        changes = {
+            "actuators": tuple(_limitless(a) if isinstance(a, Servo) else a for a in m.actuators),
+            "tendons": tuple(_limitless(t) for t in m.tendons),
+        }
+        if all(changes[name] == getattr(m, name) for name in changes):
+            return self.stepper
+        return self.problem.integrator.prepare(m.replace(**changes), TOLD)
 
     def _close_dynamics_pattern(self, pattern: Pattern) -> None:
         self._by_q.slots, self._by_u.slots = pattern.slots(self._by_q.ticket), pattern.slots(self._by_u.ticket)
@@ -279,8 +298,14 @@ class Variational(Transcription):
         self.reactions.fit_momenta(motion.q[::s], p)
         for k, v in self.ends.given:
             p[k] = momentum_of_velocity(self.mechanism, motion.q[[k]], v[None])[0]
-        products = np.array(largest_product(self, z))
-        return {"p": p, "complementarity": products, **self.reactions.named_forces(z)}
+        product = largest_product(self, z)
+        products = {} if product is None else {"complementarity": np.array(product)}
+        return {"p": p, **products, **self.reactions.named_forces(z)}
+
+
+def _limitless(part: Any) -> Any:
+    """A servo or a tendon with limits of its force that nothing reaches."""
+    return part if part.force_limits is None else replace(part, force_limits=(-UNREACHED, UNREACHED))
 
 
 class _Block:

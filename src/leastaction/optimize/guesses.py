@@ -1,0 +1,24 @@
+"""First guesses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.actuators import Servo
+
+FloatArray = NDArray[np.float64]
+
+
+def resting_controls(mechanism: Mechanism, q: FloatArray) -> FloatArray:
+    """Controls with which motors do not push at rest at q (rows, nq), shape (rows, nu): zero, or the servo's position.
+
+    A servo that is told to go far away is at the limits of its force, where no derivative tells a search what to do.
+    """
+    out = np.zeros((len(q), mechanism.nu))
+    for k, a in enumerate(mechanism.actuators):
+        if isinstance(a, Servo) and a.kp > 0.0 and a.push and a.coordinate in mechanism.coordinate_names:
+            x = a.gear * q[:, mechanism.coordinate_index(a.coordinate)]
+            out[:, k] = a.gear * a.kp * (x - a.rest) / a.push
+    return out
