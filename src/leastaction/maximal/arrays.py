@@ -333,7 +333,8 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
 
 def like(factors: GraphFactors, whole: bool) -> GraphFactors:
     """Factors of another matrix on the same graph, all zero; without `whole` no entries."""
-    return GraphFactors(*(np.zeros(x.shape if whole else x[:0].shape, x.dtype) for x in factors))
+    arrays: list[Any] = [np.zeros(x.shape if whole else x[:0].shape, x.dtype) for x in factors]
+    return GraphFactors(*arrays)
 
 
 def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
