@@ -23,14 +23,19 @@ SHORT = 0.1
 
 
 @entry
-def hold_controls(u, lower, upper, out):
-    """Controls u (nu,) within their limits, held at all nodes: in out (1, nodes, nu). False if not all are finite."""
+def hold_controls(u, lower, upper, out, kept, row):
+    """Controls u (nu,) within their limits, held at all nodes: in out (1, nodes, nu). False if not all are finite.
+
+    Args:
+        kept: controls of many steps, shape (steps, nodes, nu); they are written there, too.
+        row: which of these steps it is.
+    """
     for k in range(u.shape[0]):
         if not is_finite(u[k]):
             return False
         value = min(max(u[k], lower[k]), upper[k])
         for j in range(out.shape[1]):
-            out[0, j, k] = value
+            out[0, j, k] = kept[row, j, k] = value
     return True
 
 

@@ -192,22 +192,22 @@ class Simulator:
         activation, actuation = self._activation, self._actuation
         # What is odd is looked at closely. NumPy's own functions would take several times as long.
         plain = type(u) is np.ndarray and u.shape == self._shape and u.dtype is FLOAT and u.flags.carray
-        if not plain or not hold_controls(u, actuation.lower, actuation.upper, self._whole_u):
-            u = self._none if u is None else control_at(self.mechanism, u, self.t)
-            hold_controls(u, actuation.lower, actuation.upper, self._whole_u)
-        if actuation.active:
-            self._u[0], activation = actuation.step(self._u[0], activation)
-        if motions is not None:
-            given = checked_names(self.mechanism, motions)
-            self._stepper.aim = {x: motion_at(self.mechanism, x, value, self.t) for x, value in given.items()}
-        pushes = self._pushes
-        if pushes is not None:
-            self._whole_u[:, :, self._own.nu :] = pushes.controls
         if self._row == ROOM:
             self._move_to_front()
         row, stepper = self._row, self._stepper
+        if not plain or not hold_controls(u, actuation.lower, actuation.upper, self._whole_u, self._controls, row):
+            u = self._none if u is None else control_at(self.mechanism, u, self.t)
+            hold_controls(u, actuation.lower, actuation.upper, self._whole_u, self._controls, row)
+        if actuation.active:
+            self._u[0], activation = actuation.step(self._u[0], activation)
+            self._controls[row] = self._u[0]
+        if motions is not None:
+            given = checked_names(self.mechanism, motions)
+            stepper.aim = {x: motion_at(self.mechanism, x, value, self.t) for x, value in given.items()}
+        pushes = self._pushes
+        if pushes is not None:
+            self._whole_u[:, :, self._own.nu :] = pushes.controls
         stepper.forget_contacts()
-        self._controls[row] = self._u[0]
         if self._stride(row) == row:
             self._look_at_energy()
             error = stepper.failure(self._steps, self._record)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from leastaction.contact.hulls import MANY, NEAR, thinned
+from leastaction.contact.convex.faces import EDGE_NUMBERS
+from leastaction.contact.hulls import MANY, NEAR, box, polytope, thinned
 
 
 def ball(count, sizes):
@@ -35,3 +36,17 @@ def test_flat_meshes_stay_as_they_are():
     angles = np.linspace(0.0, 6.0, 300)
     flat = np.column_stack([np.cos(angles), np.sin(angles), 0.0 * angles])
     assert thinned(flat) is flat
+
+
+@pytest.mark.parametrize("shape", [box((1.0, 2.0, 3.0)), polytope(ball(40, (1.0, 0.5, 0.2)))])
+def test_edges_at_each_corner_are_listed(shape):
+    """In ascending order behind all edges, for kernels that look near a corner alone."""
+    row, fields = shape.numbers(0)
+    starts = fields["edges"] + EDGE_NUMBERS * len(shape.edges)
+    lists = starts + len(shape.vertices) + 1
+    for k in range(len(shape.vertices)):
+        begin, end = row[starts + k : starts + k + 2].astype(int)
+        assert (
+            row[lists + begin : lists + end].tolist() == np.flatnonzero((shape.edges[:, :2] == k).any(axis=1)).tolist()
+        )
+    assert len(row) == lists + 2 * len(shape.edges)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.maximal.step.interior import SOLVED_BY_MODES
 from tests.maximal.scenes import G, clearance, cubes, gaps, placed
 
 
@@ -32,6 +33,22 @@ def test_dropped_stack_settles():
     assert gaps(run).min() > -1e-6
     np.testing.assert_allclose(run.q[-1, 2::7], 0.25 + 0.5 * np.arange(10), atol=1e-4)
     np.testing.assert_allclose(run.q[-1], run.q[-50], atol=1e-5)
+
+
+def test_modes_pause_where_they_have_failed():
+    """Meanwhile the interior point method solves the steps of cubes at rest, to the same solution."""
+    robot = cubes(2)
+    stepper = la.Maximal().prepare(robot, 0.01)
+    record, u = stepper.record(12), np.zeros((1, 2, robot.nu))
+    record["q"][0] = q = placed(robot, (0, 0, 0.25), (0, 0, 0.75))
+    told = []
+    for k in range(12):
+        if k == 5:
+            stepper.contact.now.pause = 4
+        assert stepper.advance(record, k, k + 1, u) == k + 1
+        told.append(int(stepper.contact.now[0].sure))
+    assert told[2:] == 3 * [SOLVED_BY_MODES] + 4 * [0] + 3 * [SOLVED_BY_MODES]
+    np.testing.assert_allclose(record["q"], np.tile(q, (13, 1)), atol=1e-8)
 
 
 def test_cubes_with_sides_in_line_do_not_tilt_into_each_other():

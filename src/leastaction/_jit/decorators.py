@@ -12,6 +12,7 @@ from numba.core.types import unliteral
 from .parts import remember
 from .pipeline import PartCompiler, WholeCompiler
 from .store import KernelCache
+from .vectors import VectorPartCompiler
 
 __all__ = ["ENTRIES", "entry", "inline", "routine"]
 
@@ -28,17 +29,20 @@ def inline(function: Callable[..., Any]) -> Any:
     return _inner(function, _MATH | {"_nrt": False, "forceinline": True})
 
 
-def routine(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
+def routine(
+    function: Callable[..., Any] | None = None, *, allocates: bool = False, vectors: bool = False, **options: Any
+) -> Any:
     """Compile a kernel that other kernels call.
 
     Args:
         function: what to compile.
         allocates: whether it makes arrays. Else it borrows them all, and references are not counted.
+        vectors: whether its straight code is worth to be put into vectors, see `vectors`.
         options: for ``numba.njit``.
     """
     if function is None:
-        return lambda function: routine(function, allocates=allocates, **options)
-    return _inner(function, _MATH | {"_nrt": allocates} | options)
+        return lambda function: routine(function, allocates=allocates, vectors=vectors, **options)
+    return _inner(function, _MATH | {"_nrt": allocates} | options, VectorPartCompiler if vectors else PartCompiler)
 
 
 def entry(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
@@ -70,13 +74,13 @@ def _let_go_on_failure(compiled: Any) -> None:
     compiler.compile = compile
 
 
-def _inner(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def _inner(function: Callable[..., Any], options: dict[str, Any], compiler: Any = PartCompiler) -> Any:
     """Compile a function for other kernels to call.
 
     Numba's wrapper for calls from Python doubles the time to compile, so it is left out. A call from Python
     goes to a twin of the function that has one; without, it would crash the process.
     """
-    bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": PartCompiler}
+    bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": compiler}
     if _WRAPPERS:
         bare = {"no_cfunc_wrapper": True, "pipeline_class": WholeCompiler}
     compiled: Any = numba.njit(**(options | bare))(function)

@@ -52,12 +52,23 @@ class Polytope(NamedTuple):
         faces[:, 3] += faces[:, :3] @ p
         return self._replace(vertices=self.vertices @ R.T + p, faces=faces)
 
+    def _around(self) -> FloatArray:
+        """The edges at each corner in ascending order: for each corner where they begin, and the last's end; the edges.
+
+        A search near a corner need not look at all edges.
+        """
+        ends, n = self.edges[:, :2].astype(np.int64), len(self.vertices)
+        edge = np.repeat(np.arange(len(ends)), 2)
+        counts = np.bincount(ends.ravel(), minlength=n)
+        listed = edge[np.argsort(ends.ravel(), kind="stable")]
+        return np.concatenate([[0], np.cumsum(counts), listed]).astype(float)
+
     def numbers(self, first: int) -> tuple[FloatArray, dict[str, int]]:
         """All numbers in a row, to be put at `first` of an array, and the fields of a `SHAPE` record."""
         n, f = self.vertices.size, self.faces.size
         faces = self.faces.copy()
         faces[:, 4] += first + n + f
-        row = np.concatenate([self.vertices.ravel(), faces.ravel(), self.loops, self.edges.ravel()])
+        row = np.concatenate([self.vertices.ravel(), faces.ravel(), self.loops, self.edges.ravel(), self._around()])
         fields = {
             "first": first,
             "rows": len(self.vertices),

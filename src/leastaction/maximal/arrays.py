@@ -142,6 +142,8 @@ class MaximalData(NamedTuple):
         history: size of the Newton updates of the present step [m/s].
         modes: what one-sided forces remember.
         factors: Newton matrix and its factors.
+        held: factors of the joints' equations at the start of the present step, where there are closed loops and these
+            equations do not depend on each other (see `projection`); no entries without loops.
     """
 
     bodies: Any
@@ -169,6 +171,7 @@ class MaximalData(NamedTuple):
     history: Floats
     modes: ForceModes
     factors: GraphFactors
+    held: GraphFactors
 
 
 class ContactModel(NamedTuple):
@@ -285,7 +288,7 @@ def _named_resisting(resisting):
 @inline
 def named_data(data):
     """The plain tuple of a `MaximalData` by name again."""
-    return MaximalData(*(data[:-2] + (named_modes(data[-2]), GraphFactors(*data[-1]))))
+    return MaximalData(*(data[:-3] + (named_modes(data[-3]), GraphFactors(*data[-2]), GraphFactors(*data[-1]))))
 
 
 def copied(arrays: Any) -> Any:
@@ -295,8 +298,8 @@ def copied(arrays: Any) -> Any:
     return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
 
 
-def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int) -> MaximalData:
-    """State and scratch of one robot, all zero."""
+def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int, loops: bool) -> MaximalData:
+    """State and scratch of one robot, all zero; loops: whether it has closed ones."""
     n, nv, size = len(model.bodies), len(model.forces.dofs), int(model.graph.first[-1])
     return MaximalData(
         bodies=records(n, BODY_STATE),
@@ -324,13 +327,22 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         history=np.zeros(max_iterations),
         modes=force_modes(model.forces),
         factors=factors,
+        held=like(factors, loops),
     )
+
+
+def like(factors: GraphFactors, whole: bool) -> GraphFactors:
+    """Factors of another matrix on the same graph, all zero; without `whole` no entries."""
+    arrays: list[Any] = [np.zeros(x.shape if whole else x[:0].shape, x.dtype) for x in factors]
+    return GraphFactors(*arrays)
 
 
 def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
     """The same robot with the Newton matrix of another graph."""
     size = len(factors.scale)
-    return data._replace(factors=factors, fixed=np.zeros(size), dx=np.zeros(size), left_out=np.zeros(size))
+    held = like(factors, len(data.held.values) > 0)
+    fixed, dx, left_out = np.zeros((3, size))
+    return data._replace(factors=factors, held=held, fixed=fixed, dx=dx, left_out=left_out)
 
 
 def contact_data(

@@ -205,6 +205,8 @@ CONTACT_STATE = np.dtype(
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
+        ("lost", "i8"),  # how long modes are not tried after they have failed once more, see `maximal.step.interior`
+        ("pause", "i8"),  # steps until they are tried again
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
     ],
     align=True,

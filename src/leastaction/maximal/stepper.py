@@ -108,7 +108,7 @@ class MaximalStepper(Stepper):
             warn_of_ignored_pairs(self.table)
         self.layout = Layout(model, self.table, dt)
         self.layout.renew(None, None, 1.0)
-        self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
+        self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations, self.loops)
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False

@@ -18,15 +18,16 @@ def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], in
     def arguments(row: int) -> tuple[Any, ...]:
         return tuple(stepper.rows(record, row, row + 1)), u, stepper.substeps, True
 
-    walk = Walk(stepper.rollout, arguments)
+    walk, given, last = Walk(stepper.rollout, arguments), len(stepper.model.goals) > 0, u[0, -1]
 
     def step(first: int) -> int:
         nonlocal walk
-        if first == 0 or len(stepper.model.goals):
+        if first == 0 or given:
             return stepper.advance(record, first, first + 1, u)
         if walk.bound is not stepper.rollout:  # graph or near pairs are others
             walk = Walk(stepper.rollout, arguments)
-        stepper.read_log()
+        if stepper.unread >= 0:
+            stepper.read_log()
         contact = stepper.contact
         if contact is not None:
             contact.written[0] = 0
@@ -34,7 +35,7 @@ def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], in
         if why != DONE:
             stepper.exhausted = False
             return stepper.advance(record, first, first + 1, u) if mend(stepper, record, first, why, True) else first
-        stepper.planned, stepper.reached = False, (first + 1, u[0, -1])
+        stepper.planned, stepper.reached = False, (first + 1, last)
         stepper.age += 1
         stepper.unread = first if contact is not None else -1
         return first + 1

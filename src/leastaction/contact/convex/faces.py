@@ -23,18 +23,27 @@ def edge_of(shape, data, k):
     return np.int64(data[o]), np.int64(data[o + 1]), np.int64(data[o + 2]), np.int64(data[o + 3])
 
 
+@inline
+def edges_at(shape, data, corner):
+    """Where in the data the edges at a corner of a polytope begin and end, see `hulls.Polytope.numbers`."""
+    o = shape.edges + EDGE_NUMBERS * shape.edge_count
+    lists = o + shape.rows + 1
+    return lists + np.int64(data[o + corner]), lists + np.int64(data[o + corner + 1])
+
+
 @routine
 def flattest_edge(convex, data, n):
     """The edge at the corner of a polytope that reaches farthest along n (3) that is most across n."""
     shape, m = convex.shape, mattvec(convex.body[0], n)
     top, best, least = farthest_vertex(shape, data, m), np.int64(0), 2.0
-    for k in range(shape.edge_count):
+    begin, end = edges_at(shape, data, top)
+    for o in range(begin, end):
+        k = np.int64(data[o])
         i, j, _, _ = edge_of(shape, data, k)
-        if i == top or j == top:
-            d = sub3(vertex(data, shape, j), vertex(data, shape, i))
-            lean = abs(dot3(m, d)) / norm3(d)
-            if lean < least:
-                best, least = np.int64(k), lean
+        d = sub3(vertex(data, shape, j), vertex(data, shape, i))
+        lean = abs(dot3(m, d)) / norm3(d)
+        if lean < least:
+            best, least = k, lean
     return best
 
 

@@ -9,7 +9,7 @@ from leastaction.contact.arrays import flipped, pose_of
 from leastaction.contact.convex.arrays import Convex
 from leastaction.contact.convex.cores import LINE, axis_along, core_along, edge_core, lines_meet, meet
 from leastaction.contact.convex.directions import best_direction
-from leastaction.contact.convex.faces import FACE_NUMBERS, edge_of, face_along
+from leastaction.contact.convex.faces import FACE_NUMBERS, edge_of, edges_at, face_along
 from leastaction.contact.convex.manifolds import deepest_over, has_faces, over
 from leastaction.contact.convex.supports import farthest_vertex, is_polytope, separation
 from leastaction.contact.gap import gap
@@ -140,16 +140,16 @@ def best_edges(one, two, data, n):
     a, b = one.shape, two.shape
     i0, j0 = farthest_vertex(a, data, mattvec(one.body[0], n)), farthest_vertex(b, data, mattvec(two.body[0], neg3(n)))
     best, s, first, second = n, -math.inf, np.int64(-1), np.int64(-1)
-    for i in range(a.edge_count):
+    begin1, end1 = edges_at(a, data, i0)
+    begin2, end2 = edges_at(b, data, j0)
+    for o1 in range(begin1, end1):
+        i = np.int64(data[o1])
         i1, i2, left1, right1 = edge_of(a, data, i)
-        if i1 != i0 and i2 != i0:
-            continue
         p = act(one.body, vertex(data, a, i1))
         d = sub3(act(one.body, vertex(data, a, i2)), p)
-        for j in range(b.edge_count):
+        for o2 in range(begin2, end2):
+            j = np.int64(data[o2])
             j1, j2, left2, right2 = edge_of(b, data, j)
-            if j1 != j0 and j2 != j0:
-                continue
             q = act(two.body, vertex(data, b, j1))
             e = sub3(act(two.body, vertex(data, b, j2)), q)
             m = cross(d, e)
@@ -161,5 +161,5 @@ def best_edges(one, two, data, n):
             if met and _between(neg3(m), _normal(two, data, left2), _normal(two, data, right2)):
                 apart = dot3(m, sub3(q, p))
                 if apart > s:
-                    best, s, first, second = m, apart, np.int64(i), np.int64(j)
+                    best, s, first, second = m, apart, i, j
     return best, s, first, second

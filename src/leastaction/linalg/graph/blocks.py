@@ -8,6 +8,7 @@ import numpy as np
 from leastaction.linalg.graph.rows import (
     FEW,
     FIVE,
+    FOUR,
     ONE,
     SIX,
     THREE,
@@ -16,9 +17,11 @@ from leastaction.linalg.graph.rows import (
     in_order,
     row1,
     row3,
+    row4,
     row5,
     row6,
     solve_column3,
+    solve_column4,
     solve_column5,
     solve_column6,
     subtract_rows,
@@ -139,6 +142,9 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
     elif n == 5 and m <= FEW:
         for c in range(m):
             solve_column5(values, d, X, x + c, m)
+    elif n == 4 and m <= FEW:
+        for c in range(m):
+            solve_column4(values, d, X, x + c, m)
     elif n == 3 and m <= FEW:
         for c in range(m):
             solve_column3(values, d, X, x + c, m)
@@ -168,6 +174,8 @@ def solve_column(values, d, n, pivots, row, ranked, X, x):
         solve_column6(values, d, X, x, ONE)
     elif n == 5:
         solve_column5(values, d, X, x, ONE)
+    elif n == 4:
+        solve_column4(values, d, X, x, ONE)
     elif n == 3:
         solve_column3(values, d, X, x, ONE)
     else:
@@ -226,6 +234,9 @@ def subtract_product(A, a, B, b, C, c, n, k, m):
     elif m == 5:
         for i in range(n):
             row5(A, a + i * k, k, B, b, FIVE, C, c + i * 5)
+    elif m == 4:
+        for i in range(n):
+            row4(A, a + i * k, k, B, b, FOUR, C, c + i * 4)
     elif m == 3:
         for i in range(n):
             row3(A, a + i * k, k, B, b, THREE, C, c + i * 3)

@@ -2,7 +2,7 @@
 
     C_j -= sum_l A_l B_lj        for the m columns j
 
-Rows are short (6, 5, 3, 1), so their sums are held in registers, a fixed number of columns at a time; loops over the
+Rows are short (6, 5, 4, 3, 1), so their sums are held in registers, a fixed number of columns at a time; loops over the
 columns would be slower several times.
 """
 
@@ -13,13 +13,13 @@ from leastaction._jit import routine
 U = np.uint64
 """For indices: an unsigned one is not tested for a negative value, which would cost more than the arithmetic."""
 
-ONE, THREE, FIVE, SIX = np.int64(1), np.int64(3), np.int64(5), np.int64(6)
+ONE, THREE, FOUR, FIVE, SIX = np.int64(1), np.int64(3), np.int64(4), np.int64(5), np.int64(6)
 """NumPy's integers, since kernels are compiled anew for each literal; inlined, they are constants all the same."""
 
 FEW = 16
 """More columns than this are best run through in a loop, which the compiler vectorises."""
 
-borrowing = routine(allocates=False)
+borrowing = routine(allocates=False, vectors=True)
 """A kernel that does not count references to its arrays, which would cost as much as the arithmetic of a block."""
 
 in_order = routine(allocates=False, forceinline=True, fastmath={"contract", "nsz", "arcp"})
@@ -53,6 +53,19 @@ def row5(A, a, k, B, b, stride, C, c):
         c3 -= t * B[U(i + 3)]
         c4 -= t * B[U(i + 4)]
     C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)], C[U(c + 4)] = c0, c1, c2, c3, c4
+
+
+@in_order
+def row4(A, a, k, B, b, stride, C, c):
+    """Four columns: C[c …] -= sum of A[a + l] B[b + l stride …] over l < k."""
+    c0, c1, c2, c3 = C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)]
+    for l in range(k):
+        t, i = A[U(a + l)], b + l * stride
+        c0 -= t * B[U(i)]
+        c1 -= t * B[U(i + 1)]
+        c2 -= t * B[U(i + 2)]
+        c3 -= t * B[U(i + 3)]
+    C[U(c)], C[U(c + 1)], C[U(c + 2)], C[U(c + 3)] = c0, c1, c2, c3
 
 
 @in_order
@@ -120,6 +133,25 @@ def solve_column3(values, d, X, x, stride):
     x1 = (x1 - values[U(d + 5)] * x2) * values[U(d + 4)]
     x0 = (x0 - values[U(d + 1)] * x1 - values[U(d + 2)] * x2) * values[U(d)]
     X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)] = x0, x1, x2
+
+
+@in_order
+def solve_column4(values, d, X, x, stride):
+    """X <- (L U)^-1 X for the factored 4 x 4 block at d and the column X[x], X[x + stride], …"""
+    x0, x1, x2, x3 = X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)], X[U(x + 3 * stride)]
+    x1 -= values[U(d + 4)] * x0
+    x2 -= values[U(d + 8)] * x0
+    x3 -= values[U(d + 12)] * x0
+    x2 -= values[U(d + 9)] * x1
+    x3 -= values[U(d + 13)] * x1
+    x3 = (x3 - values[U(d + 14)] * x2) * values[U(d + 15)]
+    x2 = (x2 - values[U(d + 11)] * x3) * values[U(d + 10)]
+    x1 -= values[U(d + 7)] * x3
+    x0 -= values[U(d + 3)] * x3
+    x1 = (x1 - values[U(d + 6)] * x2) * values[U(d + 5)]
+    x0 -= values[U(d + 2)] * x2
+    x0 = (x0 - values[U(d + 1)] * x1) * values[U(d)]
+    X[U(x)], X[U(x + stride)], X[U(x + 2 * stride)], X[U(x + 3 * stride)] = x0, x1, x2, x3
 
 
 @in_order

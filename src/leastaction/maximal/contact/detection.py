@@ -134,7 +134,8 @@ def find_cones(model, settings, data, near, contact, dt):
     now.known, now.count, now.warm, now.sure = count, count, 0, 0
     if settings.warm_start and settings.directions == 0 and before > 0:
         now.warm = 1 if match(contact, before, WARM * now.energy) else 0
-        now.sure = 0 if bounces(contact) else 1
+        now.sure = 0 if bounces(contact) or now.pause > 0 else 1
+        now.pause = max(now.pause - 1, 0)
         if now.warm > 0 and now.sure == 0:
             warm_start(contact)
     return count

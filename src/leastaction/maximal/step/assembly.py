@@ -67,7 +67,7 @@ def start_rows(model, data):
         store_wrench(s.wb, states, row.b, tb, f, 1.0)
 
 
-@routine(allocates=False)
+@routine(allocates=False, vectors=True)
 def assemble(model, settings, data, dt, fresh):
     """Residuals, right-hand side and Jacobian at the velocities in `data`; contacts are added by the caller.
 

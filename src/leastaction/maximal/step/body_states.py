@@ -20,6 +20,23 @@ def load_state(states, Z, P):
 
 
 @routine(allocates=False)
+def is_at(states, Z, P):
+    """Whether the bodies are where `load_state` would put them, to the last bit."""
+    same = True
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            same = same and s.p[c] == Z[i, c]
+        for c in range(4):
+            same = same and s.quat[c] == Z[i, 3 + c]
+        for c in range(6):
+            same = same and s.P[c] == P[i, c]
+        if not same:
+            break
+    return same
+
+
+@routine(allocates=False)
 def store_state(states, Z, P, V):
     """The other way round, with the velocities V (bodies, 6) of the last step or part of one."""
     for i in range(states.shape[0]):

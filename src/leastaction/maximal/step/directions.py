@@ -116,7 +116,7 @@ def add_cones(model, data, contact, kappa):
         add_block(model, data, contact.cones[k])
 
 
-@routine(allocates=False)
+@routine(allocates=False, vectors=True)
 def add_block(model, data, c):
     """Blocks D' W E of a cone."""
     ra, rb = data.motion_a, data.motion_b

@@ -44,6 +44,11 @@ PATIENT = 10
 SOLVED_BY_MODES = 2
 """In `sure`: the step was solved by the modes of the step before; residuals then belong to its velocities."""
 
+LONGEST = 15
+"""Most steps for which modes are not tried, where they have failed again and again: each time they do without success,
+their pause is twice as long. Piles with many redundant contacts change them in almost every step, and to find that out
+takes longer than the interior point method."""
+
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa, all with the
 same share of it: where one path has an end, another may not."""
@@ -107,8 +112,10 @@ def contact_step(model, settings, data, contact, dt):
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
         if tried >= 0:
-            now.sure = SOLVED_BY_MODES
+            now.sure, now.lost = SOLVED_BY_MODES, 0
             return tried
+        now.lost = min(2 * now.lost + 1, LONGEST)
+        now.pause = now.lost - 1  # none the first time: an impact is soon over
         tried = -tried
         for i in range(states.shape[0]):
             for c in range(3):

@@ -68,7 +68,7 @@ def read_contact_momenta(model, settings, data, contact, p, share, dt):
         hold_pressed(model, settings, data, contact, share)
     swap_momenta(data.bodies, data.T)
     if share > 0.0 and not pressed and are_pushed(data.bodies, data.T):
-        hold_joints(model, data, loops)
+        hold_joints(model, data, contact.now[0].independent == 1, loops)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
     swap_momenta(data.bodies, data.T)
 

@@ -8,7 +8,7 @@ from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.newton import DEPENDENT
 
 
-@routine(allocates=False)
+@routine(allocates=False, vectors=True)
 def projection_matrix(model, data):
     """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into the values of the graph."""
     bodies, rows, coordinates, augment = model.bodies, model.rows, model.coordinates, model.augment
@@ -72,11 +72,36 @@ def project_momenta(model, data, multipliers, dt, loops):
 
 
 @routine(allocates=False)
-def hold_joints(model, data, loops):
-    """Take from the momenta what closed loops, prescribed motions and joints hold; see `project_momenta`."""
+def keep_projection(data, loops):
+    """Keep the factors of `project_momenta`: the step that begins there may need them again."""
     if loops is None:
         return
-    if solve_projection(model, data) >= 0:
+    factors, held = data.factors, data.held
+    for k in range(held.values.shape[0]):
+        held.values[k] = factors.values[k]
+    for k in range(held.pivots.shape[0]):
+        held.pivots[k, 0], held.pivots[k, 1] = factors.pivots[k, 0], factors.pivots[k, 1]
+    for k in range(held.live.shape[0]):
+        held.live[k] = factors.live[k]
+
+
+@routine(allocates=False)
+def hold_joints(model, data, known, loops):
+    """Take from the momenta what closed loops, prescribed motions and joints hold; see `project_momenta`.
+
+    Args:
+        known: whether `keep_projection` has kept the factors for the start of this step, if on this graph.
+        loops: see `project_momenta`.
+    """
+    if loops is None:
+        return
+    found = True
+    if known and data.held.values[0] != 0.0:  # an inverse pivot; zero on a new graph
+        fill_projection(model, data)
+        solve(model.graph, data.held, data.dx)
+    else:
+        found = solve_projection(model, data) >= 0
+    if found:
         for k in range(model.rows.shape[0]):
             row = model.rows[k]
             push_row(model, data, k, data.dx[model.graph.first[model.bodies.shape[0] + row.node] + row.local])
@@ -104,9 +129,20 @@ def solve_projection(model, data):
 
     Else the number of equations that depend on others.
     """
+    projection_matrix(model, data)
+    fill_projection(model, data)
+    singular, skipped = factorize(model.graph, data.factors, DEPENDENT)
+    if singular >= 0:
+        return -1
+    solve(model.graph, data.factors, data.dx)
+    return skipped
+
+
+@routine(allocates=False)
+def fill_projection(model, data):
+    """dx <- right-hand side of `solve_projection`: momenta, and rates of prescribed motions."""
     bodies, rows, first = model.bodies, model.rows, model.graph.first
     states, rowstates, dx = data.bodies, data.rows, data.dx
-    projection_matrix(model, data)
     for i in range(dx.shape[0]):
         dx[i] = 0.0
     for i in range(bodies.shape[0]):
@@ -116,8 +152,3 @@ def solve_projection(model, data):
         row = rows[k]
         if row.goal >= 0:
             dx[first[bodies.shape[0] + row.node] + row.local] = goal_rate(row, rowstates[k], data.goals[0])
-    singular, skipped = factorize(model.graph, data.factors, DEPENDENT)
-    if singular >= 0:
-        return -1
-    solve(model.graph, data.factors, dx)
-    return skipped

@@ -18,7 +18,7 @@ from leastaction.maximal.contact.passing import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
-from leastaction.maximal.step.body_states import finish_step, keep_start, load_state, store_state
+from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, is_wrong
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, SOLVED, forget_failure, is_jammed, with_bit
@@ -29,7 +29,7 @@ from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import SOLVED_BY_MODES, solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
-from leastaction.maximal.step.projection import project_momenta
+from leastaction.maximal.step.projection import keep_projection, project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
@@ -68,9 +68,12 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
     halves, q, bodies, states = settings.halves, record.q, model.bodies, data.bodies
-    load_state(states, record.rigid_poses[0], record.momenta[0])
-    if contact is not None:
-        contact.now[0].independent = 0
+    # Of a run that goes on step by step, all is as the step before has left it.
+    stands = started and data.goals.shape[1] == 0 and is_at(states, record.rigid_poses[0], record.momenta[0])
+    if not stands:
+        load_state(states, record.rigid_poses[0], record.momenta[0])
+        if contact is not None:
+            contact.now[0].independent = 0
     steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data, contact)
@@ -86,7 +89,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 parts, part = 2 * parts, 2 * part
                 continue
             h = substeps[j] * settings.dt / parts
-            if k == 0 and j == 0 and part == 0:
+            if k == 0 and j == 0 and part == 0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
@@ -147,6 +150,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
         if contact is not None:
             contact.now[0].independent = 1 if independent else 0
+            if independent:
+                keep_projection(data, settings.loops)
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_end_momenta(model, settings, data, contact, record.p[k + 1], steady, h if k + 2 == q.shape[0] else 0.0)
     return q.shape[0] - 1, DONE

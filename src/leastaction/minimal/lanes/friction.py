@@ -67,6 +67,17 @@ def add(touch, n, k, change):
 
 
 @routine
+def add_three(touch, n, k, changes):
+    """`add` of the three impulses of a contact, from k on: those move the same ones."""
+    w, which, W = touch.w, touch.which, touch.W
+    e0, e1, e2 = changes
+    low, high = range_of(touch.found, k, n)
+    for m in range(low, high):
+        j = which[m]
+        w[j] += W[k, j] * e0 + W[k + 1, j] * e1 + W[k + 2, j] * e2
+
+
+@routine
 def take_part(cones, touch, found):
     """List the impulses of the cones that take part; gives back their number."""
     active, which, n = touch.active, touch.which, 0
@@ -107,9 +118,7 @@ def sweep(cones, touch, n, dt, relax):
             e0, e1, e2 = relax * (n0 - lam[o]), relax * (n1 - lam[o + 1]), relax * (n2 - lam[o + 2])
             lam[o], lam[o + 1], lam[o + 2] = lam[o] + e0, lam[o + 1] + e1, lam[o + 2] + e2
             if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
-                add(touch, n, o, e0)
-                add(touch, n, o + 1, e1)
-                add(touch, n, o + 2, e2)
+                add_three(touch, n, o, (e0, e1, e2))
                 moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
         else:
             new = stop(W, w, lam, o, dt * cones[c].friction)

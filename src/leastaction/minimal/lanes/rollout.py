@@ -35,6 +35,18 @@ def has_room(found, done, dt):
     return now.written + 8 * found.contacts.shape[0] <= found.log.shape[0]
 
 
+@routine
+def is_at(lane, q):
+    """Whether the bodies of a lane are placed at q, to the last bit, as the step before has left them."""
+    R, same = lane.R[lane.now[0]], False
+    for i in range(min(R.shape[0], 1)):  # zero in arrays that are new
+        for k in range(9):
+            same = same or R[i, k] != 0.0
+    for k in range(q.shape[0]):
+        same = same and lane.q0[k] == q[k]
+    return same
+
+
 @entry(nogil=True)
 def rollout(model, settings, lane, touch, u, record, going_on):
     """Steps from row 0 of a record; gives back how many were done and whether it failed.
@@ -50,11 +62,13 @@ def rollout(model, settings, lane, touch, u, record, going_on):
     settings, record = BatchSettings(*settings), GroundRecord(*record)
     lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]
     q0, p, memory = lane.q0, lane.p, record.memory
+    stands = going_on and is_at(lane, record.q[0])
     for k in range(q0.shape[0]):
         q0[k] = record.q[0, k]
     for k in range(p.shape[0]):
         p[k] = record.before[0, k]
-    prepare(model, lane)
+    if not stands:
+        prepare(model, lane)
     for done in range(u.shape[0]):
         if not has_room(touch.found, done, settings.dt):
             return done, 0

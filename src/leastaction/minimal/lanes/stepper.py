@@ -51,6 +51,10 @@ WRITTEN = tuple(name for name in GroundRecord._fields if name != "memory")
 """Arrays of a record that the rollout fills."""
 
 
+Noted = tuple[int, int, FloatArray, FloatArray]
+"""First of some steps, how many were done, and impulses and places of the record that they are in."""
+
+
 class GroundStepper(Stepper):
     """State (q, p); p of a time holds half of the impulses there, which belong to the step after.
 
@@ -76,7 +80,7 @@ class GroundStepper(Stepper):
         self.own = 2 * len(contacts) + len(self.cones)  # impulses of cones that are always there
         self.steady = np.zeros(1, np.int64)
         self.reached = (0, np.zeros(mechanism.nu))
-        self.log: list[tuple[int, FloatArray, FloatArray]] = []
+        self.log: list[Noted] = []
         self.found_log: list[Any] = []
         self.lane: Lane
         self._make_room(ROOM)
@@ -130,8 +134,7 @@ class GroundStepper(Stepper):
         done, failed = self._rollout(controls, (*rows, self.steady), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
-            done_rows = slice(first + 1, first + done + 1)
-            self.log.append((first, record["impulses"][done_rows], record["places"][done_rows]))
+            self.log.append((first, done, record["impulses"], record["places"]))
         return done, failed
 
     def _advance_and_find(self, record: Record, first: int, last: int, u: FloatArray) -> int:
@@ -162,15 +165,15 @@ class GroundStepper(Stepper):
             return super().stride(record, u)
         arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
         walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), self.steady), True))
-        impulses, places = record["impulses"], record["places"]
+        impulses, places, last, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
 
         def step(first: int) -> int:
             if first == 0:
                 return self.advance(record, 0, 1, u)
             done = first + walk(first)[0]
-            self.reached = (done, u[0, 0])
-            if len(self.bodies):
-                self.log.append((first, impulses[first + 1 : done + 1], places[first + 1 : done + 1]))
+            self.reached = (done, last)
+            if touches:
+                self.log.append((first, done - first, impulses, places))
             return done
 
         return step
@@ -202,8 +205,9 @@ class GroundStepper(Stepper):
 
         return run
 
-    def _contacts_of(self, first: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
-        """Rows of contacts of steps from `first` on, as in `Record.contacts`, from their impulses and places."""
+    def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
+        """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
+        impulses, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
         touching = self.cones[: places.shape[1]]
         step, c = np.nonzero(impulses[:, touching.row] > 0.0)
         at, cone = places[step, c], touching[c]
@@ -220,9 +224,9 @@ class GroundStepper(Stepper):
     def _first_contacts(self) -> FloatArray:
         """Those of the first step."""
         found, own = ([log[log[:, 0] == 0] for log in self.found_log], [x for x in self.log if x[0] == 0])
-        return self._contacts(found, [(0, impulses[:1], places[:1]) for _, impulses, places in own])
+        return self._contacts(found, [(0, min(done, 1), impulses, places) for _, done, impulses, places in own])
 
-    def _contacts(self, found: Sequence[FloatArray], own: Sequence[tuple[int, FloatArray, FloatArray]]) -> FloatArray:
+    def _contacts(self, found: Sequence[FloatArray], own: Sequence[Noted]) -> FloatArray:
         """Rows as in `Record.contacts`, of contacts that were looked for and of those that are always there."""
         on_planes = (self._contacts_of(*piece) for piece in own)
         log = np.concatenate([*found, np.zeros((0, 10))])
