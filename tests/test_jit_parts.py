@@ -1,10 +1,12 @@
 """Functions that kernels call are kept on disk by themselves: kernels of other processes take them from there."""
 
 import os
+import pickle
 import time
 
 import pytest
 
+from leastaction._jit.parts import Kept
 from tests.test_jit import BIG, SMALL, demo, python
 
 __all__ = ["demo"]
@@ -54,8 +56,13 @@ def family(demo):
     return demo
 
 
-def told(code, root):
-    return python(f"{TYPED}\n{code}\nprint(sorted(typed))", root, LEASTACTION_QUIET="1")[0].splitlines()
+def told(code, root, **environment):
+    environment["LEASTACTION_QUIET"] = "1"
+    return python(f"{TYPED}\n{code}\nprint(sorted(typed))", root, **environment)[0].splitlines()
+
+
+def read_part(file):
+    return Kept(*pickle.loads(file.read_bytes()))
 
 
 def test_a_kernel_is_made_of_what_others_left(family):
@@ -73,6 +80,24 @@ def test_what_was_edited_and_its_callers_are_compiled_again(family):
     value, typed = told("print(big.second(3.0))", family)
     assert float(value) == pytest.approx(30.0 + 6.0**0.5)
     assert typed == "['second', 'shift', 'twice']"
+
+
+def test_a_part_of_any_process_serves_callers_of_all_others(family):
+    """Processes that compile at once write the same files; callers find what they call by its name in LLVM's code."""
+    names = []
+    for seed in ("1", "2"):
+        told("big.first(3.0)", family, PYTHONHASHSEED=seed)
+        folder = family / "cache" / "parts"
+        names.append({file.name: read_part(file).name for file in folder.iterdir()})
+        folder.rename(family / f"parts{seed}")
+        (family / "cache" / "kernels").rename(family / f"kernels{seed}")
+    assert names[0]
+    assert names[0] == names[1]
+    # Half of each.
+    (family / "cache" / "parts").mkdir()
+    for k, name in enumerate(sorted(names[0])):
+        (family / f"parts{1 + k % 2}" / name).rename(family / "cache" / "parts" / name)
+    assert told("print(big.second(3.0))", family) == [repr(24.0 + 6.0**0.5), "['second']"]
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone"])

@@ -49,7 +49,8 @@ def key_of(function: Any, kinds: Any, flags: Any, target: Any) -> str:
     if dispatcher is None or " at 0x" in arguments:  # a function as argument is known by its address
         return ""
     inherited = [getattr(flags, name, None) for name in ("boundscheck", "debuginfo", "dbg_extend_lifetime", "noalias")]
-    told = f"{_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
+    name = f"{function.__module__}.{function.__qualname__}"  # others find it by that, in the code of its callers
+    told = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
     return hashlib.sha256(told.encode()).hexdigest()[:32]
 
 

@@ -62,7 +62,7 @@ def toolchain() -> str:
     """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
-    names = ("libraries.py", "lowering.py", "parts.py", "pipeline.py")
+    names = ("decorators.py", "haste.py", "libraries.py", "lowering.py", "parts.py", "pipeline.py", "vectors.py")
     ours = [Path(__file__).with_name(name).read_bytes() for name in names]
     ways = hashlib.sha256(b"".join(ours)).hexdigest()
     return f"{versions} {np.__version__} {settings} {ways}"
