@@ -85,7 +85,7 @@ class Parts:
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
                 s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)
             own = self.stepper.settings
-            s.acts, s.settings = self.stepper.acts, s.settings._replace(kappa=own.kappa, whole=own.whole, fine=1)
+            s.acts, s.settings = self.stepper.acts, s.settings._replace(kappa=own.kappa, whole=own.whole)
             s._plan(None)
             if self.near_pairs_at is not None:
                 self._plan(s, self.near_pairs_at)
