@@ -57,13 +57,17 @@ KINDS = ("fixed", "revolute", "prismatic", "planar", "spherical", "free")
 
 
 @st.composite
-def options_of_joint(draw, kind):
-    """Axis and properties of a joint of that kind."""
+def options_of_joint(draw, kind, loop=False):
+    """Axis and properties of a joint of that kind; one that closes a loop has no armature."""
     axis = draw(axes) if kind in ("revolute", "prismatic", "planar") else None
     primitives = joints.primitives_of(kind, axis)
     nv = sum(p.nv for p in primitives)
     options = {"axis": axis}
-    names = ["effort_limit", "velocity_limit", "damping", "friction", "stiffness", "armature"] if nv else []
+    names = (
+        ["effort_limit", "velocity_limit", "damping", "friction", "stiffness", "armature"][: 5 if loop else 6]
+        if nv
+        else []
+    )
     for name in names:
         if draw(st.booleans()):
             # Free joints ask for the same damping and armature in all directions.
@@ -97,7 +101,7 @@ def robots(draw):
     if count > 1 and draw(st.booleans()):
         kind = draw(st.sampled_from(KINDS[:-1]))
         ends = draw(st.sampled_from(["world", "body0"])), f"body{count - 1}"
-        options = draw(options_of_joint(kind))
+        options = draw(options_of_joint(kind, loop=True))
         b.joint("loop", kind, *ends, pose=draw(poses), child_pose=draw(poses), loop=True, **options)
     return b.build()
 

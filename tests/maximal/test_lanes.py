@@ -15,6 +15,13 @@ def contents(arrays):
     return [arrays.tobytes()] if isinstance(arrays, np.ndarray) else [arrays]
 
 
+def arrays(bundle):
+    """All arrays of a named tuple and of those in it."""
+    if isinstance(bundle, tuple):
+        return [x for field in bundle for x in arrays(field)]
+    return [bundle] if isinstance(bundle, np.ndarray) else []
+
+
 def start(robot, q, dt):
     stepper = la.Maximal().prepare(robot, dt)
     record = stepper.record(8)
@@ -51,6 +58,5 @@ def test_copies_of_data_share_nothing():
     stepper = la.Maximal().prepare(la.robots.get("pendulum"), 0.01)
     one, two = stepper.data, copied(stepper.data)
     assert type(two) is type(one)
-    for a, b in zip(one[:-2], two[:-2], strict=True):
+    for a, b in zip(arrays(one), arrays(two), strict=True):
         assert not np.shares_memory(a, b)
-    assert not np.shares_memory(one.factors.values, two.factors.values)

@@ -55,7 +55,7 @@ def builders():
         "rest": 0.0,
         "damping": 1.0,
         "friction": 0.1,
-        "armature": 0.1,
+        "armature": 0.0,
         "velocity_limit": 1.0,
         "effort_limit": 1.0,
         "loop": True,
