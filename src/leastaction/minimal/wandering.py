@@ -3,8 +3,8 @@
 Positions of 1 km are known to 1e-13 m, and twists and inertias about the origin of the world have levers as long, see
 `dynamics.wandering`: Newton's method comes to no end there. Where nothing ties a tree to a place, its mechanics is the
 same everywhere, so each step is taken in a world whose origin is a point of a grid near the tree. The point follows
-from the state at the start of the step alone, so that a run can be restarted from any of its states, and positions change by
-its coordinates, which is exact.
+from the state at the start of the step alone, so that a run can be restarted from any of its states, and positions
+change by its coordinates, which is exact.
 """
 
 from __future__ import annotations
