@@ -6,7 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import gradient
 from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
-from leastaction.maximal.derivatives import reversal
+from leastaction.maximal.derivatives import kept_steps, reversal
 from leastaction.maximal.derivatives.linearize import Parts, jacobians_back
 from leastaction.mechanism import Box, Plane, Sphere, joints
 from tests.oracles.differences import central
@@ -220,3 +220,33 @@ def test_slopes_of_momenta(seed):
             return float(w @ momentum_of_velocity(robot, robot.integrate(q, s * e)[None], v[None])[0])
 
         assert abs(central(value, 1e-5) - slope) < 1e-7 * np.abs(found).max()
+
+
+PARAMETERS = {
+    "tied": ("mass:b5", "com:b6", "inertia:b6", "position:j6", "gravity", "stiffness:damped", "damping:j4"),
+    "tied, order 4": ("mass:b5", "com:b6"),
+    "resisted": ("mass:link3", "position:joint3"),
+    "loop": ("mass:rocker", "com:rocker", "position:rocker_joint", "gravity"),
+    "loop, order 4": ("mass:rocker", "com:rocker"),
+    "limits": ("mass:l1", "com:l2", "friction:j2"),
+    "box": ("mass:box", "inertia:box", "friction:world/0"),
+    "balls": ("mass:b1", "friction:b0/0"),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_gradients_by_parameters_are_those_of_single_steps(name, monkeypatch):
+    """Of masses and the like by one evaluation beside the robot's own, of others by four."""
+    (robot, q, v), integrator, _ = CASES[name]
+    rng = np.random.default_rng(1)
+    u = 0.3 * rng.normal(size=(6, robot.nu))
+    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u)
+    bars = rng.normal(size=(2, 7, robot.nv))
+    with monkeypatch.context() as only:
+        only.setattr(reversal.Replay, "step", None)
+        only.setattr(kept_steps, "LONGEST", 4)  # so that they are kept in two pieces
+        found = gradient(run, *bars, PARAMETERS[name])
+    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
+    expected = gradient(run, *bars, PARAMETERS[name])
+    for key in PARAMETERS[name]:
+        assert np.abs(found[key] - expected[key]).max() <= 2e-7 * np.abs(expected[key]).max() + 1e-12, key

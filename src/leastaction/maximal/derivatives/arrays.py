@@ -120,6 +120,43 @@ class Rows(NamedTuple):
     q: Floats
 
 
+class Kept(NamedTuple):
+    """What the way back leaves for gradients by parameters, a slot for each part of a step, the last one first.
+
+    Attributes:
+        y: minus the gradient by the equations, in the order of the graph; no slots where none are wanted.
+        ended: gradient by the momenta at the end; push: by what the cones push with, of those who read it; zeta: of all
+            who do, shape (slots, bodies, 6).
+        poses, momenta, velocities, before, q, impulses: the state it was solved at, and its unknowns.
+        count, cones, contacts: as it was solved with.
+        twists, by_projection, by_held: solution of the projection on closed loops at its end, gradient by the
+            equations and by the momenta that it starts from.
+        end_poses, end_q: there.
+        step: the step whose q and p are read at its start, -1 for none; read_momenta: what they are read off.
+    """
+
+    y: Floats
+    ended: Floats
+    push: Floats
+    zeta: Floats
+    poses: Floats
+    momenta: Floats
+    velocities: Floats
+    before: Floats
+    q: Floats
+    impulses: Floats
+    count: Integers
+    cones: Any
+    contacts: Any
+    twists: Floats
+    by_projection: Floats
+    by_held: Floats
+    end_poses: Floats
+    end_q: Floats
+    step: Integers
+    read_momenta: Floats
+
+
 class BackData(NamedTuple):
     """A run, the gradients by its states, and scratch for the way back over it (`backward.go_back`).
 
@@ -146,7 +183,9 @@ class BackData(NamedTuple):
         gram, right: scratch, shape (6, 6).
         cot: `COTANGENT` records of the bodies, scratch; None where no force acts on bodies.
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
+        newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.
+        slots: for gradients by parameters.
     """
 
     poses: Floats
@@ -191,10 +230,12 @@ class BackData(NamedTuple):
     cot: Any
     GT: Floats
     GV: Floats
+    newest: Integers
     grads: ForceGradients
+    slots: Kept
 
 
 @inline
 def named_back(back):
     """The plain tuple of a `BackData` by name again."""
-    return BackData(*(back[:-1] + (ForceGradients(*back[-1]),)))
+    return BackData(*(back[:-2] + (ForceGradients(*back[-2]), Kept(*back[-1]))))

@@ -40,10 +40,12 @@ from leastaction.maximal.derivatives.solve_again import (
     cones_of,
     is_pressed,
     rows_of,
+    slot_of,
     solve_again,
     stand,
     unfold,
 )
+from leastaction.maximal.derivatives.weighing import keep_gradients, keep_read, keep_solved
 from leastaction.maximal.step.bodies import END, START, momentum_slope
 from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.rollout import DONE
@@ -76,6 +78,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
     if back.A.shape[0] > 0:
         return all_rows(model, settings, data, near, contact, places, back, last)
     k = last
+    back.newest[0] = last
     while k >= first:
         if back.divided[k + 1] != 0:
             return k, np.int64(OTHERWISE)
@@ -161,7 +164,8 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     bodies, states, dt, halves = model.bodies, data.bodies, back.lengths[j], settings.halves
     bars, E0, E1, G0, G1, y, rhs = back.bars, back.E0, back.E1, back.G0, back.G1, data.dx, data.fixed
     n, first, loose, rows = bodies.shape[0], model.graph.first, j + (1 if halves < 1.0 else 0), rows_of(back)
-    row = j if back.lengths.shape[0] > 1 else k
+    row, slot = j if back.lengths.shape[0] > 1 else k, slot_of(back, k, j)
+    keep_solved(model, data, contact, back.slots, rows, row, slot)
     for i in range(n):
         t = matvec(load9(states[i].R1), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
         for c in range(3):
@@ -177,6 +181,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
             for i in range(n):
                 for c in range(6):
                     back.push[i, c] = share * back.read[i, c]
+    keep_read(data, back.slots, back, slot, k, j, bars[1], share)
     # Momenta at the end: forces and controls there, dampers and drive inertias (E0 is zero still).
     if halves < 1.0:
         late = (1.0 - halves) * dt
@@ -219,6 +224,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
             bars[1, i, c] = y[first[i] + c]
             bars[2, i, c] = 0.0
             back.push[i, c] += y[first[i] + c]
+    keep_gradients(back.slots, y, back.push, slot)
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     path_cotangents(model.damped, model, settings, data, dt, E0, E1, G0, G1)
     row_cotangents(model, data, y, dt, E0, G0)

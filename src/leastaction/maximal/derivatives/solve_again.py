@@ -13,12 +13,13 @@ from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.row_cotangents import project_back
+from leastaction.maximal.derivatives.weighing import keep_projection_of
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
 from leastaction.maximal.step.dampers import start_paths
 from leastaction.maximal.step.directions import add_cones, look_at_cones
-from leastaction.maximal.step.guess import AGAIN, FIRST, remember
+from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.pressed import presses
@@ -40,6 +41,12 @@ def rows_of(back):
     if back.lengths.shape[0] > 1:
         return Rows(back.part_poses, back.part_momenta, back.part_velocities, back.part_q)
     return Rows(back.poses, back.momenta, back.velocities, back.q)
+
+
+@routine(allocates=False)
+def slot_of(back, k, j):
+    """Where gradients of part j of step k are kept."""
+    return (back.newest[0] - k) * back.lengths.shape[0] + j
 
 
 @routine(allocates=False)
@@ -156,6 +163,7 @@ def hold_back(loops, model, settings, data, contact, back, path, row, k, j):
     last, dt, goes = 1 if settings.halves < 1.0 else 0, back.lengths[j], True
     end_part(model, settings, data, contact, back.at, back.u[k, j + last], dt)
     goes = project_back(model, data, back)
+    keep_projection_of(data, back.slots, back, slot_of(back, k, j))
     stand(model, data, back, path, row, dt)
     return 1 if goes else -1
 

@@ -11,6 +11,7 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import plain
 from leastaction.maximal.derivatives.arrays import COTANGENT, BackData
 from leastaction.maximal.derivatives.backward import go_back, go_back_with_contact
+from leastaction.maximal.derivatives.kept_steps import KeptSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
 from leastaction.maximal.derivatives.solve_again import OTHERWISE
@@ -63,9 +64,12 @@ class WayBack:
         start: state of the row from which the piece starts.
         row: number of that row.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
+        derivatives: by entries of parameters, see `KeptSteps`.
     """
 
-    def __init__(self, parts: Parts, record: Any, start: BodyState, row: int, u: FloatArray) -> None:
+    def __init__(
+        self, parts: Parts, record: Any, start: BodyState, row: int, u: FloatArray, derivatives: Any = ()
+    ) -> None:
         self.parts, self.row = parts, row
         self.stepper = s = parts.stepper_of(parts.lengths[0], PATIENT)
         rows = slice(row, row + len(u) + 1)
@@ -73,19 +77,22 @@ class WayBack:
         self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
         self.poses[0], self.momenta[0] = start.Z, start.P
         self.velocities[0] = start.V
-        self.divided = np.array(record["divided"][rows]).any(axis=1).astype(np.int64)
+        self.divided = np.where(np.any(record["divided"][rows] != 0, axis=1), 1, 0)
         self.u = np.array(u, order="C")
-        n, parts, nq = len(start.Z), len(parts.lengths), self.q.shape[1]
+        lengths = parts.lengths
+        n, ends, nq = len(start.Z), len(lengths) + 1, self.q.shape[1]
         self.scratch = {name: np.zeros((n, 6)) for name in SCRATCH} | {
-            "part_poses": np.zeros((parts + 1, n, 7)),
-            "part_momenta": np.zeros((parts + 1, n, 6)),
-            "part_velocities": np.zeros((parts + 1, n, 6)),
-            "part_q": np.zeros((parts + 1, nq)),
+            "part_poses": np.zeros((ends, n, 7)),
+            "part_momenta": np.zeros((ends, n, 6)),
+            "part_velocities": np.zeros((ends, n, 6)),
+            "part_q": np.zeros((ends, nq)),
             "reached": np.zeros((3, n, 6)),
             "cot": records(n, COTANGENT) if pushes_bodies(s) else None,
         }
         if s.contact is not None:
             s.contact.now.known = 0
+        self.kept = KeptSteps(s, lengths, derivatives)
+        self.by_parameters = np.zeros(len(derivatives))
         self.planned = False
 
     def jacobians(self) -> tuple[FloatArray, FloatArray] | None:
@@ -114,15 +121,22 @@ class WayBack:
         if not self.planned and s.contact is not None and len(s.table.movers) > 1:
             self._plan(last, wider)
         self.planned = True
+        read = np.array([bq, bp])
+        read[:, : 1 if self.row == 0 else 0] = 0.0  # what is read off the start of a run is left to others
         while True:
             if s.contact is not None:
                 s.contact.written[0] = 0
             back = plain(self._data(found, bq, bp, controls, rows))
+            first = max(last + 1 - self.kept.steps, 0) if self.kept.derivatives else 0
             if s.contact is None:
-                left, why = go_back(*s.problem, self.parts.places, back, 0, last)
+                left, why = go_back(*s.problem, self.parts.places, back, first, last)
             else:
                 touching = plain((s.near, s.contact))
-                left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, 0, last)
+                left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, first, last)
+            self.kept.add(self.by_parameters, self.u, last, int(left), *read)
+            if why == DONE and left >= 0:
+                last, tries = int(left), 0
+                continue
             tries = tries + 1 if left == last else 0
             if why in (DONE, OTHERWISE) or tries > TRIES:
                 return int(left), Bars(*found)
@@ -172,5 +186,7 @@ class WayBack:
             lifts=np.zeros((bq.shape[1], 6)),
             gram=np.zeros((6, 6)),
             right=np.zeros((6, 6)),
+            newest=np.zeros(1, np.int64),
             grads=force_gradients(self.stepper.arrays.forces),
+            slots=self.kept.room(),
         )
