@@ -91,7 +91,14 @@ class KeptSteps:
         ends = np.ascontiguousarray(np.stack([own[:, nodes], own[:, loose]], axis=2).reshape(-1, 2, u.shape[2]))
         rows = np.arange(last, left, -1)
         sums: dict[int, float] = {}
+        inertial = self._inertial(steps * parts)
         for k, derivative in enumerate(self.derivatives):
+            if derivative.inertial:
+                for weight, variant in derivative:
+                    out[k] += weight * sum(
+                        float(np.vdot(a, b)) for a, b in zip(inertial, variant.inertias, strict=True)
+                    )
+                continue
             for weight, variant in derivative:
                 key = id(variant.model)  # the robot as it is belongs to many derivatives
                 if variant.rubs or key not in sums:
@@ -99,6 +106,36 @@ class KeptSteps:
                 out[k] += weight * sums[key]
             if derivative.moved and (bq[rows].any() or bp[rows].any()):
                 out[k] += self._reads(derivative, steps * parts, bq[rows], bp[rows])
+
+    def _inertial(self, slots: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gradients of the weighed sum by masses (bodies,), inertias (bodies, 3, 3) and gravity (3,).
+
+        They stand in the momenta at both ends of a step (`bodies.momenta`), in what gravity gives there, and in the
+        projection of momenta on closed loops, linearly.
+        """
+        s, kept, parts, halves = self.stepper, self.kept, len(self.lengths), self.stepper.halves
+        mass, g, n = s.model.bodies.mass, s.mechanism.tree.gravity, len(s.model.bodies)
+        first = s.ldu.rows[:n, None] + np.arange(6)
+        by_mass, by_inertia, by_gravity = np.zeros(n), np.zeros((n, 3, 3)), np.zeros(3)
+        for j, dt in enumerate(self.lengths):
+            own = slice(j, slots, parts)
+            y, ended, V, h = kept.y[own][:, first], kept.ended[own], kept.velocities[own], 0.5 * dt
+            w, v = V[..., :3], V[..., 3:]
+            c = np.sqrt(np.maximum(1.0 - h * h * (w * w).sum(axis=-1, keepdims=True), 0.0))
+            left, right = (
+                c * y[..., :3] + h * np.cross(y[..., :3], w),
+                c * ended[..., :3] - h * np.cross(ended[..., :3], w),
+            )
+            by_inertia += np.einsum("kni,knj->nij", right - left, w)
+            fall = halves * dt * y[..., 3:] + (1.0 - halves) * dt * ended[..., 3:]
+            by_mass += ((ended[..., 3:] - y[..., 3:]) * v).sum(axis=(0, 2)) + (fall @ g).sum(axis=0)
+            by_gravity += np.einsum("n,kni->i", mass, fall)
+        if s.loops:
+            own = slice(parts - 1, slots, parts)
+            T, y = kept.twists[own][:, first], kept.by_projection[own][:, first]
+            by_mass -= (y[..., 3:] * T[..., 3:]).sum(axis=(0, 2))
+            by_inertia -= np.einsum("kni,knj->nij", y[..., :3], T[..., :3])
+        return by_mass, by_inertia, by_gravity
 
     def _sum(self, variant: Variant, key: int, u: FloatArray, slots: int) -> float:
         """Weighed sum of what all equations of the kept steps are with a variant of the model."""

@@ -84,6 +84,12 @@ class Variant:
         forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # whose nodes have inertias
         return self.quick and all(map(_same, pairs)) and _same((forces[0], forces[1]))
 
+    @property
+    def inertias(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Masses (bodies,), inertias (bodies, 3, 3) and gravity (3,)."""
+        bodies = self.model.bodies
+        return bodies.mass, bodies.J.reshape(-1, 3, 3), self.model.mechanism.tree.gravity
+
     @cached_property
     def pairs(self) -> Any:
         """`PAIR` records of all shapes that may touch."""
@@ -170,6 +176,11 @@ class Derivative:
 
     def __iter__(self) -> Iterator[tuple[float, Variant]]:
         return iter(self.variants)
+
+    @property
+    def inertial(self) -> bool:
+        """Whether masses, inertias and gravity are all that changes."""
+        return len(self.variants) == 2 and not any(variant.rubs for _, variant in self)
 
     @property
     def moved(self) -> bool:
