@@ -12,8 +12,8 @@ BOUND = 5.0
 STATES = ("q", "v", "controls")
 
 NOTES = f"""Gradients of random weights on all positions and velocities of a run (`derivatives.gradient`). A step back \
-is the time of {LONG} steps less that of {SHORT}, for each step between; a step the same of the compiled loop. What comes \
-once, whatever the number of steps, is beside it: the models of the robot, and of the robot with other parameters, and \
+is the time of {LONG} steps less that of {SHORT}, for each step between; a step the same of the compiled loop. What \
+comes once, whatever the number of steps, is beside it: models of the robot, and of it with other parameters, and \
 both ends of the run. CPU time, the least of all repeats, in turns."""
 
 
@@ -83,7 +83,7 @@ def times(robot, q, v, integrator, names, repeats: int) -> tuple[float, float, f
             if stepper.advance(record, 0, steps, nodes) < steps:
                 raise stepper.failure(0, record)
 
-        found[steps] = forward, lambda run=run, bars=bars: la.derivatives.gradient(run, *bars, names)
+        found[steps] = forward, lambda run=run, bars=bars: la.derivatives.gradient(run, bars[0], bars[1], names)
     for pair in found.values():
         for function in pair:
             function()

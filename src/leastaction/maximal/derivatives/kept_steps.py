@@ -35,7 +35,7 @@ class KeptSteps:
 
     def __init__(self, stepper: Any, lengths: Sequence[float], derivatives: Sequence[Derivative]) -> None:
         self.stepper, self.lengths, self.derivatives = stepper, lengths, derivatives
-        self.size = (-1, -1)
+        self.size, self.steps = (-1, -1), 0
         self.bound: dict[int, tuple[Bound, ...]] = {}
 
     def room(self) -> Kept:
@@ -50,17 +50,15 @@ class KeptSteps:
             if self.derivatives:
                 self.steps = int(np.clip(ROOM / (bytes_each * len(self.lengths)), 1, LONGEST))
             slots = self.steps * len(self.lengths)
-            six = {name: np.zeros((slots, n, 6)) for name in Kept._fields}
-            numbers = {"step": np.zeros(slots, np.int64), "count": np.zeros(slots, np.int64)}
-            solutions = {name: np.zeros((slots, N)) for name in ("y", "twists", "by_projection")}
-            poses = {name: np.zeros((slots, n, 7)) for name in ("poses", "end_poses")}
-            positions = {name: np.zeros((slots, nq)) for name in ("q", "end_q")}
-            touching = {
-                "cones": np.zeros((slots, size[0]), CONE).view(np.recarray),
-                "contacts": np.zeros((slots, size[1]), CONTACT).view(np.recarray),
-            }
-            impulses = {"impulses": np.zeros((slots, m))}
-            self.kept = Kept(**six | numbers | solutions | poses | positions | touching | impulses)
+            arrays: dict[str, Any] = {name: np.zeros((slots, n, 6)) for name in Kept._fields}
+            arrays |= {name: np.zeros(slots, np.int64) for name in ("step", "count")}
+            arrays |= {name: np.zeros((slots, N)) for name in ("y", "twists", "by_projection")}
+            arrays |= {name: np.zeros((slots, n, 7)) for name in ("poses", "end_poses")}
+            arrays |= {name: np.zeros((slots, nq)) for name in ("q", "end_q")}
+            arrays["impulses"] = np.zeros((slots, m))
+            arrays["cones"] = np.zeros((slots, size[0]), CONE).view(np.recarray)
+            arrays["contacts"] = np.zeros((slots, size[1]), CONTACT).view(np.recarray)
+            self.kept = Kept(**arrays)
             self._scratch(n, m, nq, N)
         return self.kept
 
