@@ -91,9 +91,9 @@ class GroundStepper(Stepper):
         touch: Touch = self.lane.touch
         self._rollout = Bound(rollout, *plain((self.model, self.settings, self.lane[:-1], touch)))
 
-    def clear_start(self, q: FloatArray) -> FloatArray:
+    def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self._starts, q) if len(self.table.shapes) else q
+        return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
 
     @cached_property
     def _starts(self) -> Search:
