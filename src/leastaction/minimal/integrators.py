@@ -16,6 +16,9 @@ from leastaction.minimal.lanes.stepper import GroundStepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
+SOFT = frozenset({"penalty contact", "limit spring of joint", "isotropic spring"})
+"""Forces that `Grounded` does not know."""
+
 INTERPOLATIONS = ("auto", "bodies", "joints")
 
 
@@ -139,7 +142,7 @@ class Grounded(Integrator):
     max_iterations: int = 12
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
-    handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})
+    handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface"}) - SOFT
     instead: ClassVar[str] = "Maximal"
 
     @property

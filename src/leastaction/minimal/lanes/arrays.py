@@ -14,6 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
+from leastaction.minimal.lanes.pull_arrays import pull_arrays, pulling
 from leastaction.minimal.lanes.scratch_arrays import between_arrays, told_arrays
 
 FloatArray = NDArray[np.floating]
@@ -42,6 +43,7 @@ class LaneModel(NamedTuple):
         turning: whether joints may have several axes, as balls have; likewise.
         pushed: the first drive that pushes on a body, or their number; None where there is none, likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
+        forces: `ForceModel` of springs, cables and tendons; None where there are none.
     """
 
     nodes: Any
@@ -58,6 +60,7 @@ class LaneModel(NamedTuple):
     turning: bool | None = True
     pushed: int | None = None
     shapes: Any = None
+    forces: Any = None
 
 
 class LaneShapes(NamedTuple):
@@ -117,7 +120,7 @@ class Touch(NamedTuple):
 
     Attributes:
         active: whether a cone takes part in the step, shape (cones,).
-        side: 1 at a lower limit, -1 at an upper one, shape (cones,).
+        side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
         soft: by how much a contact creeps for each unit of friction [m / (N s)], shape (cones,).
         least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
@@ -136,6 +139,7 @@ class Touch(NamedTuple):
         share: part of the restitution that acts, shape (1,).
         told: `Told`, or None where momenta are told with half of the impulses at their time whatever presses.
         found: `Found`, or None where bodies touch planes alone.
+        pulls: `Pulls`, or None where there are no springs, cables and tendons.
     """
 
     active: NDArray[np.int64]
@@ -160,6 +164,7 @@ class Touch(NamedTuple):
     share: FloatArray
     told: Any = None
     found: Any = None
+    pulls: Any = None
 
 
 class Lane(NamedTuple):
@@ -259,7 +264,7 @@ NEVER = 1e30
 
 LANE_CONE = np.dtype(
     [
-        ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
+        ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY` or `TIE`
         ("row", "i8"),  # of its first impulse; a contact has three, others one
         ("node", "i8"),
         ("other", "i8"),  # node of the body that the normal points away from, -1 for the world
@@ -279,13 +284,14 @@ LANE_CONE = np.dtype(
         ("second", "f8", 3),
         ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
         ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
+        ("tie", "i8"),  # which of `pull_arrays.ties`
     ],
     align=True,
 )
 """What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction; and contacts
-that are looked for in each step."""
+that are looked for in each step. And what ties joints in Newton's equations, see `pulls`."""
 
-CONTACT, LIMIT, DRY = range(3)
+CONTACT, LIMIT, DRY, TIE = range(4)
 
 FOUND = np.dtype(
     [
@@ -343,6 +349,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
         cones=None if cones is None else as_records(cones, LANE_CONE),
         pushed=pushed,
         shapes=shapes,
+        forces=None if cones is None else pulling(mechanism),
     )
 
 
@@ -400,12 +407,11 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("told", "found")
+            if name not in ("told", "found", "pulls")
         }
         found = None if model.shapes is None else _found(model, nq, room)
-        own["touch"] = Touch(
-            **arrays, told=told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"])), found=found
-        )
+        told = told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"]))
+        own["touch"] = Touch(**arrays, told=told, found=found, pulls=pull_arrays(model.forces))
     return Lane(**own)
 
 

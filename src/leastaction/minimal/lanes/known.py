@@ -15,10 +15,13 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
     m = mechanism
     parts = {
         "loops, couplings or rolling contacts": not m.is_tree,
-        "springs, cables or other forces on bodies": bool(m.springs or m.cables or m.penalties or m.forces),
+        "penalty contacts, drags or other forces on bodies": bool(m.penalties or m.forces),
+        "isotropic springs": any(spring.isotropic for spring in m.springs),
+        "springs or cables": not pushes and bool(m.springs or m.cables),
         "external wrenches (gravcomp too)": not pushes and bool(m.wrenches),
-        "force ranges of servos": any(has_range(a) for a in m.actuators),
-        "tendons that act": bool(acting(m)),
+        "force ranges of servos": not pushes and any(has_range(a) for a in m.actuators),
+        "tendons that act": not pushes and bool(acting(m)),
+        "rigid limits of tendons": any(t.rigid and t.is_limited for t in m.tendons),
         "actuators that push on bodies": not pushes and any(isinstance(a, BodyActuator) for a in m.actuators),
         "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
         "joints along splines": "spline joint" in m.special_parts,

@@ -28,7 +28,7 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import tangents
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, TIE
 from leastaction.minimal.lanes.bounces import mass_of
 from leastaction.minimal.lanes.found import gap_at
 from leastaction.minimal.lanes.friction import list_impulses, solve_rows
@@ -270,7 +270,7 @@ def find_directions(model, lane, told, cone, c, closed, dt):
     lam, g, before, gap, most = touch.lam, pull(model), touch.before[0], 0.0, 0.0
     if cone.kind == DRY:
         most = SLIDES * 0.5 * (before + dt) * cone.friction
-    if (abs(lam[at]) >= most) if cone.kind == DRY else (lam[at] <= 0.0):
+    if cone.kind == TIE or ((abs(lam[at]) >= most) if cone.kind == DRY else (lam[at] <= 0.0)):
         return
     for k in range(at, at + (3 if cone.kind == CONTACT else 1)):
         told.holds[k] = 1
