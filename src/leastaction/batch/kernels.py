@@ -210,6 +210,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             None,
             None,
             None,
+            None,
         )
         lane = Lane(
             cuda.local.array(nq, number),

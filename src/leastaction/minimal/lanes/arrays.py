@@ -14,7 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
-from leastaction.minimal.lanes.pull_arrays import pull_arrays, pulling
+from leastaction.minimal.lanes.pull_arrays import equations, pull_arrays, pulling
 from leastaction.minimal.lanes.scratch_arrays import between_arrays, told_arrays
 
 FloatArray = NDArray[np.floating]
@@ -43,7 +43,8 @@ class LaneModel(NamedTuple):
         turning: whether joints may have several axes, as balls have; likewise.
         pushed: the first drive that pushes on a body, or their number; None where there is none, likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
-        forces: `ForceModel` of springs, cables and tendons; None where there are none.
+        forces: `ForceModel` of springs, cables and tendons; None where there are neither these nor equations.
+        closure: `ClosureModel` of the equations of loops and couplings; None where `forces` is.
     """
 
     nodes: Any
@@ -61,6 +62,7 @@ class LaneModel(NamedTuple):
     pushed: int | None = None
     shapes: Any = None
     forces: Any = None
+    closure: Any = None
 
 
 class LaneShapes(NamedTuple):
@@ -264,7 +266,7 @@ NEVER = 1e30
 
 LANE_CONE = np.dtype(
     [
-        ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY` or `TIE`
+        ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY`, `TIE` or `LOOP`
         ("row", "i8"),  # of its first impulse; a contact has three, others one
         ("node", "i8"),
         ("other", "i8"),  # node of the body that the normal points away from, -1 for the world
@@ -284,14 +286,15 @@ LANE_CONE = np.dtype(
         ("second", "f8", 3),
         ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
         ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
-        ("tie", "i8"),  # which of `pull_arrays.ties`
+        ("tie", "i8"),  # which of `pull_arrays.ties`, or of the equations of loops
     ],
     align=True,
 )
 """What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction; and contacts
-that are looked for in each step. And what ties joints in Newton's equations, see `pulls`."""
+that are looked for in each step. And what ties joints in Newton's equations, see `pulls`: equations of loops among it,
+whose impulses may have either sign."""
 
-CONTACT, LIMIT, DRY, TIE = range(4)
+CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
 
 FOUND = np.dtype(
     [
@@ -335,7 +338,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
             out[name] = values[name]
         return out.view(np.recarray)
 
-    dofs = as_records(tree.dofs, LANE_DOF)
+    dofs, forces = as_records(tree.dofs, LANE_DOF), None if cones is None else pulling(mechanism)
     capped = cones is not None and tree.dofs.damping.any()
     dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
 
@@ -349,7 +352,8 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
         cones=None if cones is None else as_records(cones, LANE_CONE),
         pushed=pushed,
         shapes=shapes,
-        forces=None if cones is None else pulling(mechanism),
+        forces=forces,
+        closure=None if forces is None else equations(mechanism),
     )
 
 

@@ -16,8 +16,8 @@ from leastaction.dynamics import body_poses, body_twists
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, TIE, LaneShapes
-from leastaction.minimal.lanes.pull_arrays import ties
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TIE, LaneShapes
+from leastaction.minimal.lanes.pull_arrays import loops, ties
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
@@ -169,9 +169,10 @@ def _centres(table: ContactTable, shape: Any) -> Any:
 
 
 def _ties(mechanism: Mechanism) -> Any:
-    """What of springs, cables and tendons looks at the end of a step."""
-    for tie, node, other in ties(mechanism):
-        yield {"kind": TIE, "tie": tie, "node": node, "other": other}
+    """What of springs, cables and tendons looks at the end of a step, and equations of loops."""
+    for kind, found in ((TIE, ties), (LOOP, loops)):
+        for tie, node, other in found(mechanism):
+            yield {"kind": kind, "tie": tie, "node": node, "other": other}
 
 
 def _stops(mechanism: Mechanism) -> Any:

@@ -20,14 +20,14 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 from leastaction._jit import inline, routine
 from leastaction.contact.overlaps import overlap_left
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, TIE
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import list_impulses
 from leastaction.minimal.lanes.islands import relate_islands
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.paths import pull_up, push_up
-from leastaction.minimal.lanes.pulls import relate_tie
+from leastaction.minimal.lanes.pulls import kick_loop, miss_loop, relate_tie
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
@@ -75,7 +75,7 @@ def room(cone, side, lane):
 def meet(model, cone, row, column):
     """Product of a row of a cone with a column, over the joints that carry its body; of a tie over all."""
     nodes, total, node = model.nodes, 0.0, cone.node
-    if cone.kind == TIE:
+    if cone.kind >= TIE:
         for c in range(row.shape[0]):
             total += row[c] * column[c]
         return total
@@ -181,7 +181,7 @@ def relate(model, lane, found, dt):
         if touch.active[c]:
             if cones[c].kind == CONTACT:
                 relate_contact(model, lane, cones[c], touch.least[c])
-            elif cones[c].kind == TIE:
+            elif cones[c].kind >= TIE:
                 relate_tie(model, lane, touch.pulls, cones[c], c, dt)
             else:
                 relate_stop(model, lane, cones[c], touch.side[c], touch.least[c])
@@ -194,7 +194,7 @@ def relate(model, lane, found, dt):
             continue
         for j in range(cones[a].row, cones[a].row + (3 if cones[a].kind == CONTACT else 1)):
             i = cones[a].node
-            if cones[a].kind == TIE:
+            if cones[a].kind >= TIE:
                 for c in range(W_.shape[0]):
                     touch.w[j] += touch.rows[j, c] * W_[c, 7]
                 i = -1
@@ -232,9 +232,11 @@ def push(model, lane):
                 for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                     touch.kick[k] += times(six(lane.S[lane.now[0]][k]), whole)
                 i = nodes[i].parent
-        elif cone.kind == TIE:
+        elif cone.kind >= TIE:
             for k in range(W_.shape[0]):
                 W_[k, 7] += lam[at] * touch.columns[at, k]
+            if cone.kind == LOOP:
+                kick_loop(model, lane, touch.pulls, cone, lam[at], touch.kick)
             continue
         else:
             touch.kick[cone.dof] += lam[at] * (touch.side[c] if cone.kind == LIMIT else 1.0)
@@ -259,7 +261,9 @@ def miss(model, lane, dt):
     for c in range(cones.shape[0]):
         cone = cones[c]
         at = cone.row
-        if cone.kind == TIE:
+        if cone.kind >= TIE:
+            if cone.kind == LOOP:
+                worst = max(worst, miss_loop(model, lane, touch.pulls, cone))
             continue
         if cone.kind == DRY:
             if abs(lam[at]) < 0.999 * 0.5 * (touch.before[0] + dt) * cone.friction:

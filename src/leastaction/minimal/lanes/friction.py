@@ -15,7 +15,7 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.linalg.dense import solve_leading, solve_within
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, TIE
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LOOP, TIE
 from leastaction.minimal.lanes.islands import arrange, cone_at, find_ranges, impulses, range_of
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
@@ -55,6 +55,8 @@ def stop(cone, side, W, w, lam, dt):
     if cone.kind == TIE:
         return side * (W[o, o] * lam[o] - w[o]) / (1.0 + side * W[o, o])
     new = lam[o] - w[o] / W[o, o]
+    if cone.kind == LOOP:
+        return new
     if bound > 0.0:
         return min(bound, max(-bound, new))
     return max(0.0, new)
@@ -300,7 +302,7 @@ def clip(cones, touch, dt):
             continue
         o, bound = cones[c].row, dt * cones[c].friction
         new = lam[o] + d[i]
-        if cones[c].kind == TIE:
+        if cones[c].kind >= TIE:
             i += 1
             continue
         if cones[c].kind == DRY:

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.dynamics.arrays import ClosureModel
 from leastaction.errors import IntegratorError
 from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes, tendon_nodes
 from leastaction.forces.tendon_records import HINGE, SLIDE
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import COUPLING
 from leastaction.minimal.bodywise.arrays import BODY_AT_NODE
 
 FloatArray = NDArray[np.float64]
@@ -23,7 +25,7 @@ class Pulls(NamedTuple):
     Attributes:
         links: `BODY_AT_NODE` records of the bodies at the start and at the end of the step, shape (2, bodies).
         modes: of one-sided forces, one row for each end.
-        external: world wrenches on the bodies, shape (bodies, 6).
+        external, tau: world wrenches on the bodies, shape (bodies, 6), and impulses along the joints, shape (nv,).
         start, end: impulses along the joints at both ends, shape (nv,).
         slope: how much less `start` is where the joint alone gets further, shape (nv,).
     """
@@ -31,17 +33,27 @@ class Pulls(NamedTuple):
     links: Any
     modes: ForceModes
     external: FloatArray
+    tau: FloatArray
     start: FloatArray
     end: FloatArray
     slope: FloatArray
 
 
 def pulling(mechanism: Mechanism) -> ForceModel | None:
-    """The forces between bodies of a mechanism; None where there are none. Constant wrenches are drives (`gears`)."""
+    """The forces between bodies of a mechanism; None where there are neither these nor equations of loops.
+
+    Constant wrenches are drives, see `gears`.
+    """
     forces = force_model(mechanism.tree)
-    if not len(forces.paths) and not len(forces.tendons):
+    if not len(forces.paths) and not len(forces.tendons) and not mechanism.tree.closure.count:
         return None
     return forces._replace(wrenches=forces.wrenches[:0])
+
+
+def equations(mechanism: Mechanism) -> ClosureModel:
+    """Loops and couplings, none in a tree."""
+    c = mechanism.tree.closure
+    return ClosureModel(c.rows, c.coefficients, c.count)
 
 
 def pull_arrays(forces: ForceModel | None) -> Pulls | None:
@@ -50,8 +62,8 @@ def pull_arrays(forces: ForceModel | None) -> Pulls | None:
         return None
     bodies, nv = len(forces.nodes), len(forces.dofs)
     links = np.zeros((2, bodies), BODY_AT_NODE).view(np.recarray)
-    start, end, slope = np.zeros((3, nv))
-    return Pulls(links, force_modes(forces, rows=2), np.zeros((bodies, 6)), start, end, slope)
+    tau, start, end, slope = np.zeros((4, nv))
+    return Pulls(links, force_modes(forces, rows=2), np.zeros((bodies, 6)), tau, start, end, slope)
 
 
 def is_along_joint(forces: ForceModel, tendon: Any) -> bool:
@@ -74,6 +86,16 @@ def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int]]:
         if p.damping:
             nodes = forces.points.node[p.first : p.first + p.count].tolist()
             yield len(forces.tendons) + k, *_ends(mechanism, nodes)
+
+
+def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int]]:
+    """The same of the equations of loops and couplings."""
+    tree = mechanism.tree
+    for k, row in enumerate(tree.closure.rows[: tree.closure.count]):
+        nodes = [int(row.a), int(row.b)]
+        if row.kind == COUPLING:
+            nodes = [int(np.flatnonzero(tree.nodes.iv == dof)[0]) for dof in (row.follower, row.leader)]
+        yield k, *_ends(mechanism, nodes)
 
 
 def _ends(mechanism: Mechanism, nodes: list[int]) -> tuple[int, int]:

@@ -1,11 +1,14 @@
 """Springs, cables and tendons in lanes: forces between bodies, by the kernels of `forces`.
 
 A step takes half of their impulses at each of its ends, as the body-wise rule does: springs pull with the lengths
-there, dampers with the mean velocities of the bodies, and the feedback of drives with the length in the middle of the step.
-The latter two look at its end, so that Newton's matrix has a part of rank one for each of them, g0 b g1': an impulse
-along the gradient g0 of the length at the start, b for each unit by which the length at the end grows. Of a tendon
-along one joint it is a number on the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that Newton's update adds
-to those of the lengths as they are, and which vanish when it has converged.
+there, dampers with the mean velocities of the bodies, and the feedback of drives with the length in the middle of the
+step. The latter two look at its end, so that Newton's matrix has a part of rank one for each of them, g0 b g1': an
+impulse along the gradient g0 of the length at the start, b for each unit by which the length at the end grows. Of a
+tendon along one joint it is a number on the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that
+Newton's update adds to those of the lengths as they are, and which vanish when it has converged.
+
+Equations of loops and couplings are cones of kind `LOOP`: with impulses along their gradients at the start of the step
+they hold at its end, as those of contacts do.
 """
 
 from leastaction._jit import inline, routine
@@ -13,11 +16,16 @@ from leastaction.forces import paths, tendons, total
 from leastaction.forces.arrays import modes_at
 from leastaction.forces.tendon_lengths import length_and_rate
 from leastaction.forces.tendon_records import HINGE, SLIDE
+from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, push
+from leastaction.kinematics.loop_equations import coordinate_of
 from leastaction.minimal.bodywise.turning import turn_between
-from leastaction.minimal.lanes.paths import pull_through, push_through
+from leastaction.minimal.lanes.arrays import LOOP, TIE
 from leastaction.minimal.lanes.sixes import six
-from leastaction.minimal.sixes import times
+from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
+
+SLACK = 1e-9
+"""Share of the compliance of the softest equation of a loop by which all give way."""
 
 
 @routine
@@ -27,6 +35,17 @@ def pull_by_controls(model, lane, pulls):
         return
     for end in range(2):
         tendons.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[end], lane.u)
+
+
+@routine
+def place_start(model, lane, pulls):
+    """Poses of the bodies at the start of a step."""
+    if pulls is None:
+        return
+    for i in range(model.nodes.shape[0]):
+        R, x, link = load9(lane.R[lane.now[0]][i]), load3(lane.x[lane.now[0]][i]), pulls.links[0, i]
+        store9(link.R, R)
+        store3(link.p, sub3(x, matvec(R, load3(model.nodes[i].com))))
 
 
 @routine
@@ -106,46 +125,109 @@ def slope_of_tie(model, pulls, k, dt):
 
 
 @routine
-def stretch(model, pulls, k, end):
-    """Into `external`: the wrenches of a unit force that makes tie k longer, at one end of the step."""
-    forces, links = model.forces, pulls.links[end]
+def stretch(model, pulls, cone, q, end):
+    """Into `external` and `tau`: what a unit force along a tie or an equation is, at one end of the step, where the
+    joints are at q; gives back the value of the equation there."""
+    forces, links, k = model.forces, pulls.links[end], cone.tie
     clear(pulls.external)
+    for c in range(pulls.tau.shape[0]):
+        pulls.tau[c] = 0.0
+    if cone.kind == LOOP:
+        return open_loop(model, pulls, model.closure.rows[k], q, links)
     if k >= forces.tendons.shape[0]:
         paths.push(forces.paths[k - forces.tendons.shape[0]], forces.points, links, -1.0, pulls.external)
     else:
         tendons.push(forces.tendons[k], pulls.modes.items, links, 1.0, pulls.external)
+    return 0.0
+
+
+@routine
+def open_loop(model, pulls, row, q, links):
+    """`stretch` of an equation: a loop has wrenches on two bodies, a coupling impulses along two joints."""
+    if is_coupling(row):
+        f, slope, _ = polynomial(row, model.closure.coefficients, coordinate_of(model.nodes, q, row.leader))
+        pulls.tau[row.follower] += 1.0
+        pulls.tau[row.leader] -= slope
+        return coordinate_of(model.nodes, q, row.follower) - f
+    h, W = evaluate(row, links)
+    push(row, pulls.external, W, 1.0)
+    return h
+
+
+@routine
+def miss_loop(model, lane, pulls, cone):
+    """By how much a loop is open at the end of the step as it is [m or rad]."""
+    if pulls is None:
+        return 0.0
+    return abs(stretch(model, pulls, cone, lane.q1, 1))
+
+
+@routine
+def kick_loop(model, lane, pulls, cone, lam, kick):
+    """Add to `kick` what an impulse along an equation does along the joints, at the start of the step."""
+    if pulls is None:
+        return
+    nodes, external, S_ = model.nodes, pulls.external, lane.S[lane.now[0]]
+    stretch(model, pulls, cone, lane.q0, 0)
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+            kick[c] += lam * (pulls.tau[c] + times(six(S_[c]), six(external[i])))
+        if nodes[i].parent >= 0:
+            add_six(external[nodes[i].parent], six(external[i]))
+
+
+@routine
+def slacken_loops(cones, touch, pulls):
+    """Let equations give way by a share of what the softest does: some may say what others do."""
+    if pulls is None:
+        return
+    active, W, most = touch.active, touch.W, 0.0
+    for c in range(cones.shape[0]):
+        if active[c] and cones[c].kind == LOOP:
+            most = max(most, W[cones[c].row, cones[c].row])
+    for c in range(cones.shape[0]):
+        if active[c] and cones[c].kind == LOOP:
+            W[cones[c].row, cones[c].row] += SLACK * most
 
 
 @routine
 def relate_tie(model, lane, pulls, cone, c, dt):
-    """Row, column and w0 of a tie."""
+    """Row, column and w0 of a tie or an equation."""
     if pulls is None:
         return
     touch, at = lane.touch, cone.row
-    touch.w[at] = touch.lam[at] = 0.0
-    touch.side[c] = slope_of_tie(model, pulls, cone.tie, dt)
-    stretch(model, pulls, cone.tie, 0)
-    push_all(model, lane, pulls.external, touch.columns[at])
-    stretch(model, pulls, cone.tie, 1)
-    pull_all(model, lane, pulls.external, touch.rows[at])
+    if cone.kind == TIE:
+        touch.lam[at], touch.side[c] = 0.0, slope_of_tie(model, pulls, cone.tie, dt)
+    stretch(model, pulls, cone, lane.q0, 0)
+    push_all(model, lane, pulls.external, pulls.tau, touch.columns[at])
+    touch.w[at] = stretch(model, pulls, cone, lane.q1, 1)
+    pull_all(model, lane, pulls.external, pulls.tau, touch.rows[at])
 
 
 @routine
-def push_all(model, lane, external, column):
-    """`paths.push_up` of wrenches on all bodies, which are used up."""
-    for i in range(model.nodes.shape[0] - 1, -1, -1):
-        h, parent = push_through(model, lane, i, six(external[i]), column), model.nodes[i].parent
-        if parent >= 0:
-            add_six(external[parent], h)
+def push_all(model, lane, external, tau, column):
+    """`paths.push_up` of wrenches on all bodies, which are used up, and of impulses along the joints."""
+    nodes, S0_, W_, col_ = model.nodes, lane.S[lane.now[0]], lane.W, lane.touch.col
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        h = six(external[i])
+        for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+            column[c] = times(six(S0_[c]), h) + tau[c]
+            h = plus(-W_[c, 6] * column[c], six(col_[c]), h)
+        if nodes[i].parent >= 0:
+            add_six(external[nodes[i].parent], h)
 
 
 @routine
-def pull_all(model, lane, external, row):
-    """`paths.pull_up` of rows on all bodies, which are used up."""
-    for i in range(model.nodes.shape[0] - 1, -1, -1):
-        h, parent = pull_through(model, lane, i, six(external[i]), row), model.nodes[i].parent
-        if parent >= 0:
-            add_six(external[parent], h)
+def pull_all(model, lane, external, tau, row):
+    """`paths.pull_up` of rows on the motions of all bodies, which are used up, and of the joints."""
+    nodes, S1_, W_ = model.nodes, lane.S[1 - lane.now[0]], lane.W
+    for i in range(nodes.shape[0] - 1, -1, -1):
+        h = six(external[i])
+        for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+            row[c] = W_[c, 6] * (times(six(S1_[c]), h) + tau[c])
+            h = plus(-row[c], six(W_[c]), h)
+        if nodes[i].parent >= 0:
+            add_six(external[nodes[i].parent], h)
 
 
 @inline

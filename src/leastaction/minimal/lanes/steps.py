@@ -9,7 +9,7 @@ from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
 from leastaction.minimal.lanes.pressed import tell_start
-from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of
+from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
     look_at_end,
@@ -49,6 +49,7 @@ def newton(model, lane, touch, settings, dt, placed):
     norm = eliminate(model, lane, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
         relate(model, lane, touch.found, dt)
+        slacken_loops(model.cones, touch, touch.pulls)
         settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane, model.branched), norm
