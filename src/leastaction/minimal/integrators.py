@@ -128,9 +128,10 @@ class Grounded(Integrator):
     restitution, joint limits, dry friction. The impulses of the contacts are all that is solved for beside the joints,
     so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
     `Maximal`; balls over planes (contact points, spheres, capsules, corners of boxes and hulls) are quickest. The
-    impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. Springs and cables between
-    points, tendons, loops and couplings act; there is no friction against spinning and rolling. Derivatives are those of the contacts as they are, open, sticking or
-    sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver: Jourdan, Alart and Jean 1998.)
+    impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. Springs and cables
+    between points, tendons, loops and couplings act; there is no friction against spinning and rolling. Derivatives are
+    those of the contacts as they are, open, sticking or sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver:
+    Jourdan, Alart and Jean 1998.)
 
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
