@@ -212,7 +212,7 @@ def test_what_a_failed_run_tells_is_what_it_had_reached():
 
 def test_what_it_cannot_hold_is_refused():
     linkage = la.robots.four_bar()
-    closing = replace(linkage.loops[0], damping=(1.0,))
+    closing = replace(linkage.loops[0], damping=4 * (1.0,))
     with pytest.raises(la.IntegratorError, match="joints that close loops"):
         la.simulate(linkage.replace(loops=(closing,)), steps=1, integrator=la.Grounded())
     robot = block()

@@ -22,8 +22,12 @@ def coupled():
 
 
 def linkage():
-    """Its loop has five equations, of which two say all."""
-    robot = la.robots.four_bar()
+    """A hinge closes its loop: five equations, of which two say all."""
+    builder = la.robots.four_bar().edit()
+    builder.remove("closure")
+    hinge = {"axis": "y", "pose": (0.0, 0.0, -2.0), "child_pose": (0.0, 0.0, 1.0)}
+    builder.revolute("hinge", "coupler", "rocker", loop=True, **hinge)
+    robot = builder.build()
     return robot, la.dynamics.close_loops(robot, robot.home())
 
 

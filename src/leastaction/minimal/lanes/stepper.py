@@ -198,8 +198,8 @@ class GroundStepper(Stepper):
         return step
 
     def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
-        """See `Stepper.fleet`."""
-        if self.lane.touch.found is not None:
+        """See `Stepper.fleet`; a start with loops has more to it."""
+        if self.lane.touch.found is not None or self.mechanism.tree.closure.count:
             return None
         names = [name for name in states if name not in ("q", "p")]
         runs = [
