@@ -110,9 +110,9 @@ class GroundStepper(Stepper):
         impulses = np.linalg.pinv(soft @ A.T, rcond=SAME, hermitian=True) @ rates
         return fitting_momentum(p, p - impulses @ A, project)
 
-    def clear_start(self, q: FloatArray) -> FloatArray:
+    def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self._starts, q) if len(self.table.shapes) else q
+        return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
 
     @cached_property
     def _starts(self) -> Search:
