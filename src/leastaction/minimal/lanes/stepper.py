@@ -97,14 +97,15 @@ class GroundStepper(Stepper):
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
-        check_closed(self.mechanism, q)
+        if self.mechanism.tree.closure.count:
+            check_closed(self.mechanism, q)
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
         """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
-        _, A = loop_jacobian(self.mechanism, q)
-        if not len(A) or not p.any():
+        if not self.mechanism.tree.closure.count or not p.any():
             return p
+        _, A = loop_jacobian(self.mechanism, q)
         soft = velocity_of_momentum(self.mechanism, np.tile(q, (len(A), 1)), A)
         rates = soft @ p  # A M^-1 p
         impulses = np.linalg.pinv(soft @ A.T, rcond=SAME, hermitian=True) @ rates
