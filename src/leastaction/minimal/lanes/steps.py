@@ -10,6 +10,7 @@ from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
 from leastaction.minimal.lanes.pressed import tell_start
+from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
     look_at_end,
@@ -45,9 +46,11 @@ def newton(model, lane, touch, settings, dt, placed):
     """
     if not placed:
         put_end(model, lane, touch)
+        pull(model, lane, pulls_of(touch), dt)
     norm = eliminate(model, lane, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
-        relate(model, lane, touch.found)
+        relate(model, lane, touch.found, dt)
+        slacken_loops(model.cones, touch, touch.pulls)
         settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane, model.branched), norm
@@ -74,6 +77,7 @@ def begin_contacts(model, lane, touch, dt):
     if touch is None:
         return False
     put_end(model, lane, touch)
+    pull(model, lane, touch.pulls, dt)
     choose(model, lane, dt)
     return True
 
@@ -321,6 +325,7 @@ def drive(model, lane, limited):
     """Generalised forces of the controls in `lane.u`, within their limits; there are none where `limited` is None."""
     drives, tau, u = model.drives, lane.tau, lane.u
     push_along(drives, tau, u, limited, model.pushed)
+    pull_by_controls(model, lane, pulls_of(lane.touch))
 
 
 @routine
