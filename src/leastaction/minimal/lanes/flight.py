@@ -2,7 +2,8 @@
 
 The equations of a step in which links turn far have several solutions, or one that is far from the motion; see
 `minimal.judgement`, whose law this is. So have those of springs that are stiff for the step. Steps without springs in
-which no body turns far have one solution near the motion, and are not looked at.
+which no body turns far have one solution near the motion, and are not looked at, nor are robots with forces between
+bodies.
 """
 
 import math
@@ -64,10 +65,18 @@ def held(driven, lane, k):
     return lane.tau[k] * lane.moved[k], abs(lane.tau[k])
 
 
+@inline
+def is_pulled(pulls):
+    """Whether forces act between bodies, whose work is not known here."""
+    return pulls is not None
+
+
 @routine
 def goes_astray(model, lane, settings, dt):
     """Whether a solved step in which nothing touches has energy from nowhere, or has lost some without dampers."""
     nodes, dofs, touch, now, g = model.nodes, model.dofs, lane.touch, lane.now[0], load3(model.gravity)
+    if is_pulled(touch.pulls):
+        return False
     for k in range(lane.p.shape[0]):
         if touch.kick[k] != 0.0:
             return False
