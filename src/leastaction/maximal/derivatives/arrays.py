@@ -107,7 +107,7 @@ class PoseOutputs(NamedTuple):
     gradients: Floats
 
 
-COTANGENT = np.dtype([("W", "f8", 6)], align=True)
+VIRTUAL_TWIST = np.dtype([("W", "f8", 6)], align=True)
 """Virtual twist of a body, see `forces.points`."""
 
 
@@ -181,7 +181,7 @@ class BackData(NamedTuple):
         kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
-        cot: `COTANGENT` records of the bodies, scratch; None where no force acts on bodies.
+        cot: `VIRTUAL_TWIST` records of the bodies, scratch; None where no force acts on bodies.
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.

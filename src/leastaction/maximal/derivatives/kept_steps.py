@@ -148,7 +148,7 @@ class KeptSteps:
             )
         kept = tuple(self._touching(variant))
         for j in range(parts):
-            total += self.bound[key][j](kept, self.scratch, u, j, slots, parts)
+            total += self.bound[key][j](kept, (*self.scratch, u), j, slots, parts)
         if s.loops:
             total += self.bound[key][parts](kept, self.projected, self.lengths[-1], parts - 1, slots, parts)
         return total
@@ -171,7 +171,7 @@ class KeptSteps:
         kept, (q, p) = tuple(self.kept), self.read
         for weight, variant in derivative:
             arrays = variant.arrays(s.arrays.graph), plain(s.data), kept
-            read_slots(*arrays, self.scratch[0], q, p, s.dt, 0, slots, parts)
+            read_slots(*arrays, (self.scratch[0], q, p), s.dt, 0, slots, parts)
             moved = s.mechanism.difference(self.kept.q[:slots:parts], q[:slots:parts])
             total += weight * float((bq * moved).sum() + (bp * p[:slots:parts]).sum())
         return total

@@ -22,11 +22,10 @@ from leastaction.maximal.derivatives.pressed_map import PressedMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
+from leastaction.maximal.records import ROPE
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import COUPLING
 from leastaction.parameter_stencils import CENTRAL
-
-RECORDS = ("rows", "coordinates", "coefficients", "augment", "damped")
-"""Fields of a `Model` that masses, inertias and gravity have no part in."""
 
 READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
 """Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
@@ -72,17 +71,31 @@ class Variant:
         return same and (own.damped is None or len(own.damped) == len(other.damped))
 
     @cached_property
-    def linear(self) -> bool:
-        """Whether all that steps compute at fixed unknowns is linear in the change: of masses, inertias, gravity.
+    def inertial(self) -> bool:
+        """Whether masses, inertias and gravity are all that changes."""
+        return not self.rubs and self._alike(("mass", "J"), ())
 
-        Coefficients of friction and restitution are too.
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all that steps compute at fixed unknowns is linear in the change.
+
+        It is in masses, inertias and gravity, in coefficients of friction and restitution, and in where the points of
+        joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
         """
+        curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
+        return self.quick and self._alike(("mass", "J"), () if curved else ("pa", "pb"))
+
+    def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
+        """Whether all records but these fields are those of the robot as it is."""
         own, other = self.stepper.model, self.model
-        bodies = other.bodies.copy()
-        bodies.mass, bodies.J = own.bodies.mass, own.bodies.J
-        pairs = [(own.bodies, bodies), *((getattr(own, name), getattr(other, name)) for name in RECORDS)]
+        pairs = [(getattr(own, name), getattr(other, name)) for name in ("coefficients", "augment", "damped")]
+        for name, free in (("bodies", of_bodies), ("rows", of_joints), ("coordinates", of_joints)):
+            changed = getattr(other, name).copy()
+            for field in free:
+                changed[field] = getattr(own, name)[field]
+            pairs.append((getattr(own, name), changed))
         forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # whose nodes have inertias
-        return self.quick and all(map(_same, pairs)) and _same((forces[0], forces[1]))
+        return all(map(_same, pairs)) and _same((forces[0], forces[1]))
 
     @property
     def inertias(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -180,7 +193,7 @@ class Derivative:
     @property
     def inertial(self) -> bool:
         """Whether masses, inertias and gravity are all that changes."""
-        return len(self.variants) == 2 and not any(variant.rubs for _, variant in self)
+        return len(self.variants) == 2 and all(variant.inertial for _, variant in self)
 
     @property
     def moved(self) -> bool:

@@ -133,7 +133,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     count = cones_of(contact)
-    held = hold_back(settings.loops, model, settings, data, contact, back, path, row, k, j)
+    held = hold_back(settings.loops, model, settings, data, contact, back, k, j)
     if held < 0:
         return np.int64(OTHERWISE)
     if count > 0 or held > 0 or spent != 1:
@@ -151,7 +151,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
 
 
 @routine(allocates=False)
-def hold_back(loops, model, settings, data, contact, back, path, row, k, j):
+def hold_back(loops, model, settings, data, contact, back, k, j):
     """Bring `back.bars` to the momenta before closed loops held them: 1, 0 where there is nothing to do, -1 on failure.
 
     The bodies are at the start of the step again, with the velocities and impulses that it was solved with.
@@ -160,11 +160,11 @@ def hold_back(loops, model, settings, data, contact, back, path, row, k, j):
         return 0
     if j + 1 < back.lengths.shape[0]:
         return 0
-    last, dt, goes = 1 if settings.halves < 1.0 else 0, back.lengths[j], True
+    last, dt = 1 if settings.halves < 1.0 else 0, back.lengths[j]
     end_part(model, settings, data, contact, back.at, back.u[k, j + last], dt)
     goes = project_back(model, data, back)
     keep_projection_of(data, back.slots, back, slot_of(back, k, j))
-    stand(model, data, back, path, row, dt)
+    stand(model, data, back, rows_of(back), j if back.lengths.shape[0] > 1 else k, dt)
     return 1 if goes else -1
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from leastaction.forces.arrays import force_gradients
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import plain
-from leastaction.maximal.derivatives.arrays import COTANGENT, BackData
+from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.backward import go_back, go_back_with_contact
 from leastaction.maximal.derivatives.kept_steps import KeptSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
@@ -87,7 +87,7 @@ class WayBack:
             "part_velocities": np.zeros((ends, n, 6)),
             "part_q": np.zeros((ends, nq)),
             "reached": np.zeros((3, n, 6)),
-            "cot": records(n, COTANGENT) if pushes_bodies(s) else None,
+            "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
         }
         if s.contact is not None:
             s.contact.now.known = 0

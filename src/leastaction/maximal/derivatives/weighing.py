@@ -98,18 +98,17 @@ def near_of(coordinates, q, near):
 
 
 @entry(nogil=True)
-def weigh_steps(model, settings, data, contact, kept, scratch, u, first, last, stride):
+def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stride):
     """Weighed sum of all that the steps in slots first, first + stride, ... before `last` compute with a model.
 
     Args:
         model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
             `ContactData` and `Kept`; the model may be another one on the same graph.
-        scratch: (near (coordinates,), q (nq,), outputs).
-        u: controls at both ends of the step in each slot, shape (slots, 2, nu).
+        scratch: (near (coordinates,), q (nq,), outputs, and controls at both ends of each slot's step (slots, 2, nu)).
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     contact, kept = ContactData(*contact), Kept(*kept)
-    near, q, out = scratch
+    near, q, out, u = scratch
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
     for slot in range(first, last, stride):
         near_of(model.coordinates, kept.q[slot], near)
@@ -192,9 +191,14 @@ def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
 
 
 @entry(nogil=True)
-def read_slots(model, data, kept, near, q, p, dt, first, last, stride):
-    """q and p, into the rows of arrays (slots, nq) and (slots, nv), that are read off the bodies with a model."""
+def read_slots(model, data, kept, scratch, dt, first, last, stride):
+    """q and p that are read off the bodies with a model.
+
+    Args:
+        scratch: (near (coordinates,), and out: q (slots, nq), p (slots, nv)).
+    """
     model, data, kept = named_model(model), named_data(data), Kept(*kept)
+    near, q, p = scratch
     for slot in range(first, last, stride):
         if kept.step[slot] < 0:
             continue
