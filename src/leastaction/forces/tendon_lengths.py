@@ -6,6 +6,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.tendon_records import BENT, HINGE, SEGMENT
 from leastaction.kinematics.closure import frame, twist_of
 from leastaction.spatial import ZERO3, ZERO6, add3, axpy3, cross, dot, dot3, load3, load6, matvec, scale3, sub, sub3
+from leastaction.spatial.angles import angle_of
 from leastaction.spatial.wrapping import pull, pull_changes
 
 TWO_PI = 2.0 * math.pi
@@ -42,7 +43,7 @@ def measure(item, links):
     Rb, pb = frame(links, item.node)
     if item.kind == HINGE:
         n, m, w = matvec(Ra, load3(item.n)), matvec(Ra, load3(item.n2)), matvec(Rb, load3(item.w2))
-        raw = item.sign * math.atan2(dot3(w, cross(n, m)), dot3(w, m))
+        raw = item.sign * angle_of(dot3(w, cross(n, m)), dot3(w, m))
         value = raw + TWO_PI * math.floor((item.near - raw) / TWO_PI + 0.5)
         along, across, size = _leaning(n, w)
         return value, (scale3(item.sign, axpy3(-along / size, across, n)), ZERO3)

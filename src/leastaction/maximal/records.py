@@ -142,7 +142,7 @@ BODY_STATE = np.dtype(
         ("P", "f8", 6),  # momentum at the start: angular in the body's directions, linear
         ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
         ("r", "f8", 6),  # residual
-        ("B", "f8", 9),  # turn at the end of the step per change of w, divided by dt
+        ("E", "f8", 9),  # turn at the end of the step, in the world's directions, per change of w, divided by dt
     ],
     align=True,
 )

@@ -1,4 +1,4 @@
-"""Sine and cosine of joint angles, both at once and inlined: kernels need them for every hinge at every iterate."""
+"""Sine and cosine of joint angles, and angles of two numbers, inlined: kernels need them for every hinge again."""
 
 import math
 
@@ -28,6 +28,25 @@ _C = (
     -1.13596475577881948265e-11,
 )
 
+# And of s_atan.c: atan(t) = t - t^3 A(t^2) up to 7 / 16, so up to tan(pi / 8).
+_A = (
+    3.33333333333329318027e-01,
+    -1.99999999998764832476e-01,
+    1.42857142725034663711e-01,
+    -1.11111104054623557880e-01,
+    9.09088713343650656196e-02,
+    -7.69187620504482999495e-02,
+)
+_B = (
+    6.66107313738753120669e-02,
+    -5.83357013379057348645e-02,
+    4.97687799461593236017e-02,
+    -3.65315727442169155270e-02,
+    1.62858201153657823623e-02,
+    0.0,
+)
+_EIGHTH = 0.41421356237309503  # tan(pi / 8)
+
 
 @inline
 def _fifth_degree(k, t):
@@ -51,3 +70,25 @@ def sine_and_cosine(x):
     if turn & 1:
         sine, cosine = cosine, -sine
     return (-sine, -cosine) if turn & 2 else (sine, cosine)
+
+
+@inline
+def angle_of(y, x):
+    """Angle [rad] of the point (x, y), as atan2(y, x) to 5e-16; zero for the origin, whatever the signs of zeros."""
+    wide, high = abs(x), abs(y)
+    large, small = (high, wide) if high > wide else (wide, high)  # not max and min: one NaN must be seen
+    if large + small == 0.0:
+        return 0.0
+    # Above pi / 8 the angle from the diagonal, so that one division serves for all.
+    lean = small > _EIGHTH * large
+    t = (small - large) / (small + large) if lean else small / large
+    z = t * t
+    w = z * z * z
+    angle = t - t * z * (_fifth_degree(_A, z) + w * w * _fifth_degree(_B, z))
+    if lean:
+        angle += 0.25 * math.pi
+    if high > wide:
+        angle = 0.5 * math.pi - angle
+    if x < 0.0:
+        angle = math.pi - angle
+    return -angle if y < 0.0 else angle

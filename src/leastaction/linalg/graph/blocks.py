@@ -30,6 +30,11 @@ from leastaction.linalg.graph.rows import (
 _ROUND_OFF = 1e14
 """Terms that cancel to less than their size over this leave nothing but round-off."""
 
+_ENOUGH = 0.1
+"""Rows are swapped only for a pivot that is larger than the one at hand by more than the inverse of this. Whether they
+are is hard to foretell, and to be wrong about it costs a processor as much as a row of a block (threshold pivoting:
+Duff, Erisman and Reid, Direct Methods for Sparse Matrices, Section 5.3)."""
+
 _GOOD = 0.01
 """A pivot of at least this, relative to the size of its row's terms, needs no search for a better one."""
 
@@ -62,13 +67,17 @@ def factor_block(values, d, n, pivots, row):
     Gives back whether all pivots were found. pivots (rows, 2): the swaps of rows and columns, from `row` on.
     """
     for k in range(n):
-        pivot, best = k, abs(values[U(d + k * n + k)])
+        own = abs(values[U(d + k * n + k)])
+        pivot, best = k, own
         for r in range(k + 1, n):
             size = abs(values[U(d + r * n + k)])
-            if size > best:
-                pivot, best = r, size
+            best = size if size > best else best
         if not best > 0.0:
             return False
+        if own < _ENOUGH * best:
+            for r in range(k + 1, n):
+                if abs(values[U(d + r * n + k)]) == best:
+                    pivot = r
         pivots[U(row + k), 0] = pivot
         if pivot != k:
             swap_rows(values, d, n, k, pivot)
@@ -95,11 +104,15 @@ def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
         size = scale[U(row + r)]
         scale[U(row + r)] = 1.0 / size if size != 0.0 else 0.0
     for k in range(n):
-        i, j, best = k, k, -1.0
-        for r in range(k, n):
+        own = abs(values[U(d + k * n + k)]) * scale[U(row + k)]
+        i, j, best = k, k, own
+        for r in range(k + 1, n):
             size = abs(values[U(d + r * n + k)]) * scale[U(row + r)]
-            if not size <= best:
-                i, best = r, size
+            best = best if size <= best else size
+        if not (own >= _ENOUGH * best and best > _GOOD):
+            for r in range(k, n):
+                if not abs(values[U(d + r * n + k)]) * scale[U(row + r)] < best:
+                    i = r
         if not best > _GOOD:  # the column may depend on others: search the whole block
             for r in range(k, n):
                 for c in range(k, n):

@@ -200,7 +200,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
         for c in range(3):
             G1[i, c] += turn[c]
             G1[i, 3 + c] += bars[0, i, 3 + c]
-        local = mattvec(load9(s.B), mattvec(load9(s.R1), (G1[i, 0], G1[i, 1], G1[i, 2])))
+        local = mattvec(load9(s.E), (G1[i, 0], G1[i, 1], G1[i, 2]))
         spin = mattvec(
             momentum_slope(load9(bodies[i].J), load3(s.w), -dt), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2])
         )

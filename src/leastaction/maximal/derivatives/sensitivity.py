@@ -184,7 +184,7 @@ class StepMap:
         sparsity = neighbours.step
         J = np.zeros((len(sparsity.owner), 12))
         result, cones = solved.outputs(sparsity.colours, J, solved.model, solved.contacts)
-        spun = s.dt * solved.data.bodies.B.reshape(-1, 3, 3)
+        spun = s.dt * rotations(solved.end.Z).transpose(0, 2, 1) @ solved.data.bodies.E.reshape(-1, 3, 3)
         self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if solved.count else s.ldu.tolerance)
         add_moving_features(solved, sparsity, neighbours.none, J)
         out, size = result.out, len(result.out)

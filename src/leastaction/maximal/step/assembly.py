@@ -119,10 +119,10 @@ def assemble(model, settings, data, dt, fresh):
             s.g = value - p
             if row.goal >= 0:
                 s.g -= data.goals[1, row.goal]
-            f2 = scale3(-slope, f2)
-            ea2 = end_row(states, leader.a, scale3(-slope, ta2), f2, -1.0)
-            eb2 = end_row(states, leader.b, scale3(-slope, tb2), f2, 1.0)
             if fresh:
+                f2 = scale3(-slope, f2)
+                ea2 = end_row(states, leader.a, scale3(-slope, ta2), f2, -1.0)
+                eb2 = end_row(states, leader.b, scale3(-slope, tb2), f2, 1.0)
                 place_row(values, offsets, row.ea2, m, row.local, s.wa2, ea2)
                 place_row(values, offsets, row.eb2, m, row.local, s.wb2, eb2)
             push(states, leader.a, s.wa2, s.lam)
@@ -134,11 +134,14 @@ def assemble(model, settings, data, dt, fresh):
             if is_screw(row):
                 turned, _, _, _ = coordinate(coordinates[row.coordinate], cstates[row.coordinate].value, Ra, xa, Rb, xb)
             s.g, tb, ta, f = equation(row, turned, Ra, xa, Rb, xb)
-        ea = end_row(states, row.a, ta, f, -1.0)
-        eb = end_row(states, row.b, tb, f, 1.0)
         if fresh:
+            ea = end_row(states, row.a, ta, f, -1.0)
+            eb = end_row(states, row.b, tb, f, 1.0)
             place_row(values, offsets, row.ea, m, row.local, s.wa, ea)
             place_row(values, offsets, row.eb, m, row.local, s.wb, eb)
+            if row.eab > NOT_LENT:
+                ra, rb = lent(model.augment, bodies, row)
+                lend(graph, values, row, s.wa, s.wb, ea, eb, ra, rb)
         push(states, row.a, s.wa, s.lam)
         push(states, row.b, s.wb, s.lam)
         rhs[first[node] + row.local] = -s.g / dt
@@ -146,8 +149,6 @@ def assemble(model, settings, data, dt, fresh):
         if row.eab > NOT_LENT:
             # A multiple of this row in the equations of a body which may have no inertia of its own.
             ra, rb = lent(model.augment, bodies, row)
-            if fresh:
-                lend(graph, values, row, s.wa, s.wb, ea, eb, ra, rb)
             push(states, row.a, s.wa, -ra * s.g / dt)
             push(states, row.b, s.wb, -rb * s.g / dt)
     for i in range(bodies.shape[0]):
@@ -179,11 +180,11 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         value, tb, ta, f = coordinate(c, s.value, Ra, xa, Rb, xb)
         rate = (value - s.value) / dt
         s.now, s.kick = rate, -0.5 * settings.halves * dt * dt * c.servo * rate
-        ea = end_row(states, c.a, ta, f, -1.0)
-        eb = end_row(states, c.b, tb, f, 1.0)
         push(states, c.a, s.wa, -gain * rate)
         push(states, c.b, s.wb, -gain * rate)
         if fresh:
+            ea = end_row(states, c.a, ta, f, -1.0)
+            eb = end_row(states, c.b, tb, f, 1.0)
             add_pair(graph, values, c, s.wa, s.wb, ea, eb, gain)
 
 

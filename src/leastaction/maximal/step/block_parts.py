@@ -20,7 +20,7 @@ def end_row(states, body, t, f, sign):
     if body < 0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     s = states[body]
-    t = mattvec(load9(s.B), mattvec(load9(s.R1), t))
+    t = mattvec(load9(s.E), t)
     return t[0], t[1], t[2], sign * f[0], sign * f[1], sign * f[2]
 
 

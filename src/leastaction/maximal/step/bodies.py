@@ -21,6 +21,7 @@ from leastaction.spatial import (
     load3,
     load4,
     load9,
+    matmul,
     matvec,
     quat_mul,
     quat_normalize,
@@ -129,6 +130,7 @@ def move(state, dt):
     c = math.sqrt(max(1.0 - dot3(u, u), 0.0))
     quat = quat_normalize(quat_mul(load4(state.quat), (c, u[0], u[1], u[2])))
     store4(state.quat1, quat)
-    store9(state.R1, quat_to_rotation(quat))
+    R1 = quat_to_rotation(quat)
+    store9(state.R1, R1)
     store3(state.p1, axpy3(dt, load3(state.vc), load3(state.p)))
-    store9(state.B, turn_slope(w, dt))
+    store9(state.E, matmul(R1, turn_slope(w, dt)))

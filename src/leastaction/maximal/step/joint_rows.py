@@ -27,6 +27,7 @@ from leastaction.spatial import (
     scale3,
     sub3,
 )
+from leastaction.spatial.angles import angle_of
 
 TWO_PI = 2.0 * math.pi
 
@@ -50,7 +51,7 @@ def angle(c, near, Ra, Rb):
     w = matvec(Rb, load3(c.w2))
     x = dot3(w, m)
     y = dot3(w, cross(n, m))
-    raw = c.sign * math.atan2(y, x)
+    raw = c.sign * angle_of(y, x)
     value = raw + TWO_PI * math.floor((near - raw) / TWO_PI + 0.5)
     # The mark of b may lean towards the axis (universal joints): n - across (w . n) / |across|^2.
     wn = dot3(w, n)

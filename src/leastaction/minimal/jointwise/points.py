@@ -151,7 +151,7 @@ def ball_coefficients(ball):
     return (k[0], k[1], k[2], k[3], k[4], k[5], k[6], k[7])
 
 
-@routine
+@routine(vectors=True)
 def velocities(nodes, settings, data, al):
     """Twists at quadrature point al; rate[al] gets joint velocities (of ball joints the angular velocity)."""
     rule, idt = settings.rule, 1.0 / settings.dt

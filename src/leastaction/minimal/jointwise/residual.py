@@ -120,7 +120,7 @@ def in_child_rate(scr, al, n, F):
     return (dot(load6(scr[al, n].Sp), F), dot(load6(scr[al, n + 1].Sp), F), dot(load6(scr[al, n + 2].Sp), F))
 
 
-@routine
+@routine(vectors=True)
 def rows(model, settings, data):
     """All rows g[chi, k] of the derivative of the discrete action, and momenta and impulses summed over subtrees."""
     nodes, dofs, rule = model.nodes, model.dofs, settings.rule

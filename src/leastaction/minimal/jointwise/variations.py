@@ -87,7 +87,7 @@ def turn_vector(rule, P, h, nv, al, chi, j):
     return (A[j], A[3 + j], A[6 + j])
 
 
-@routine
+@routine(vectors=True)
 def joint_variations(model, settings, data, var):
     """col, row, e and own of all joints at the present iterate."""
     pts, scr, Om, P = data.nodes, data.screws, data.Om, data.P
