@@ -93,3 +93,45 @@ def test_no_permission(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(la.FormatError, match="no permission"):
         check_output(tmp_path / "x.csv")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A run with sensors of one, three and four numbers, one of them named as another column is."""
+    xml = """<mujoco><worldbody><body name="arm"><joint name="hinge" axis="0 1 0"/>
+      <geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0"/><site name="tip" pos="0.3 0 0"/></body></worldbody>
+      <sensor><jointpos name="energy" joint="hinge"/><gyro name="imu" site="tip"/>
+      <framequat name="turn" objtype="site" objname="tip"/></sensor></mujoco>"""
+    path = tmp_path_factory.mktemp("robot") / "arm.xml"
+    path.write_text(xml)
+    return la.simulate(la.load(path), q=[0.3], steps=4, integrator=la.Galerkin(order=2))
+
+
+def test_sensors_are_columns(measured, tmp_path):
+    path = measured.to_csv(tmp_path / "run.csv")
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    told = measured.sensors
+    assert [float(row["imu.y"]) for row in rows] == told["imu"][:, 1].tolist()
+    assert [float(row["turn.w"]) for row in rows] == told["turn"][:, 0].tolist()
+    assert [float(row["sensor.energy"]) for row in rows] == told["energy"][:, 0].tolist()
+    assert [float(row["energy"]) for row in rows] == measured.energy.tolist()
+
+
+def test_sensors_in_pandas_and_xarray(measured):
+    pytest.importorskip("pandas")
+    assert (measured.to_pandas()["imu.z"].to_numpy() == measured.sensors["imu"][:, 2]).all()
+    pytest.importorskip("xarray")
+    data = measured.to_xarray()
+    assert (data["turn"].sel(part4="x").to_numpy() == measured.sensors["turn"][:, 1]).all()
+    assert (data["sensor.energy"].to_numpy() == measured.sensors["energy"][:, 0]).all()
+    assert data["imu"].attrs["units"] == "rad/s"
+
+
+def test_sensors_on_the_pages_of_a_run(measured, tmp_path):
+    page = measured._repr_html_()
+    assert "imu.y" in page
+    assert "rad/s" in page
+    path = la.view.export_html(measured, tmp_path / "run.html", plots=("sensors",))
+    text = path.read_text(encoding="utf-8")
+    assert all(label in text for label in ("imu [rad/s]", "imu.y", "turn.w"))

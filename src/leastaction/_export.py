@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ def columns(run: Trajectory) -> dict[str, Any]:
     """All columns by name, each of shape (steps + 1,).
 
     `t` [s]; `q.NAME` [rad or m]; `v.NAME` [rad/s or m/s]; `u.NAME`, the control at the start of each step, NaN in the
-    last row; energies [J]; `constraint_violation` [m or rad]; `iterations`.
+    last row; energies [J]; `constraint_violation` [m or rad]; `iterations`; the sensors as `Sensor.columns` has them.
     """
     m = run.mechanism
     table: dict[str, Any] = {"t": run.t}
@@ -31,6 +32,16 @@ def columns(run: Trajectory) -> dict[str, Any]:
     table |= {name: getattr(run, name) for name in ("kinetic_energy", "potential_energy", "energy")}
     table["constraint_violation"] = run.constraint_violation
     table["iterations"] = run.iterations
+    return table | sensor_columns(run, table)
+
+
+def sensor_columns(run: Trajectory, others: Container[str] = ()) -> dict[str, Any]:
+    """What sensors tell, a column of shape (steps + 1,) for each number; named as others, `sensor.` stands in front."""
+    table: dict[str, Any] = {}
+    for sensor in run.mechanism.sensors:
+        values = run.sensors[sensor.name]
+        for k, name in enumerate(sensor.columns):
+            table[f"sensor.{name}" if name in others or name in table else name] = values[:, k]
     return table
 
 
@@ -64,6 +75,15 @@ def to_xarray(run: Trajectory) -> Any:
         "dof": list(m.velocity_names),
         "axis": ["Lx", "Ly", "Lz", "px", "py", "pz"],
     }
+    for sensor in m.sensors:
+        name = f"sensor.{sensor.name}" if sensor.name in (*variables, *coordinates) else sensor.name
+        about = {"long_name": sensor.kind.replace("_", " "), "units": sensor.unit}
+        values, sizes = run.sensors[sensor.name], {1: "", 3: "xyz", 4: "wxyz"}[sensor.size]
+        if sizes:
+            coordinates[f"part{sensor.size}"] = list(sizes)
+            variables[name] = (("t", f"part{sensor.size}"), values, about)
+        else:
+            variables[name] = (("t",), values[:, 0], about)
     if "u" in run.stored:
         variables["u"] = (("step", "node", "control"), run.stored["u"], {"long_name": "controls at the nodes"})
         coordinates["control"] = list(run.mechanism.control_names)

@@ -137,7 +137,11 @@ class RunVelocities:
         if not reached or self._late is None:
             return self._plain.at(q, second)
         divided = np.atleast_1d(self._record["divided"][row])
-        if not divided[-1]:
+        if not divided[-1] and self._plain.mechanism.is_tree:
             return self._usual.at(q, second)
-        late = self._late.after_parts(int(divided[-1]), self._record["divided"].ndim > 1)
+        late = (
+            self._late.usual
+            if not divided[-1]
+            else self._late.after_parts(int(divided[-1]), self._record["divided"].ndim > 1)
+        )
         return velocities_of_rows(self._plain.mechanism, q[None], second[None], late[None])[0]

@@ -12,6 +12,7 @@ from leastaction.actuation import Actuation
 from leastaction.controls import control_table
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
+from leastaction.dynamics.run_velocities import closing_velocity
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import MOST, Integrator, Stepper, is_number
 from leastaction.left_out import warn_of_ignored
@@ -21,7 +22,7 @@ from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.motions import motion_table, places
 from leastaction.record import Record
 from leastaction.start_limits import loops_within_limits, within_limits
-from leastaction.start_loops import closed_start, closing_velocity
+from leastaction.start_loops import closed_start
 
 
 @dataclass(frozen=True, eq=False)

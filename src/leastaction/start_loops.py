@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from leastaction.dynamics.api import mass_matrix
-from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian, open_loops, prescribed_freedoms
+from leastaction.dynamics.loops import close_loops, open_loops
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.warn import warn
@@ -32,13 +29,3 @@ def closed_start(mechanism: Mechanism, q: FloatArray) -> FloatArray:
     q = close_loops(mechanism, q)
     warn(f"{mechanism.name!r} starts with open loops: {', '.join(words)}{more}; closed before the first step")
     return q
-
-
-def closing_velocity(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
-    """The velocity next to v, by its kinetic energy, that opens no loop and keeps what is prescribed, shape (nv,)."""
-    _, A = loop_jacobian(mechanism, q)
-    free = np.setdiff1d(np.arange(mechanism.nv), prescribed_freedoms(mechanism))
-    M, out = mass_matrix(mechanism, q)[np.ix_(free, free)], v.copy()
-    ease = np.linalg.solve(M, A[:, free].T)
-    out[free] -= ease @ (np.linalg.pinv(A[:, free] @ ease, rcond=RANK_TOLERANCE) @ (A @ v))
-    return out

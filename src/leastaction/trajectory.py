@@ -306,8 +306,8 @@ class Trajectory:
     def to_pandas(self) -> Any:
         """The run as a pandas DataFrame: one row per time, indexed by t [s]. Needs the extra `data`.
 
-        Columns `q.NAME`, `v.NAME`, `u.NAME` (control at the start of each step), energies [J], `constraint_violation`
-        and `iterations`.
+        Columns `q.NAME`, `v.NAME`, `u.NAME` (control at the start of each step), energies [J], `constraint_violation`,
+        `iterations`, and the numbers of sensors (`Sensor.columns`): NAME, or NAME.x, NAME.y, NAME.z.
         """
         from leastaction._export import to_pandas
 

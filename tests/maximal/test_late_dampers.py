@@ -85,3 +85,26 @@ def test_gradients_by_velocities_go_through_the_dampers(integrator):
 
 def _difference(f, h):
     return (f(h) - f(-h)) / (2.0 * h)
+
+
+def test_velocities_of_loops_on_a_strong_damper_keep_them_closed():
+    """An arm on a base that a damper holds, its tip pinned to the world: (M + late)^-1 p alone would open the loop."""
+    b = MechanismBuilder("pinned")
+    b.body("base", mass=1.0, inertia=0.1)
+    b.prismatic("slide", "world", "base", axis="x", damping=1e9)
+    for k, parent in enumerate(("base", "link0", "link1")):
+        b.body(f"link{k}", mass=1.0, inertia=0.02, com=(0.2, 0, 0))
+        b.revolute(f"hinge{k}", parent, f"link{k}", axis="y", position=(0.4 if k else 0.0, 0, 0), damping=5.0)
+    b.joint("pin", "revolute", "world", "link2", axis="y", pose=(0.6, 0, 0), child_pose=Pose((-0.4, 0, 0)), loop=True)
+    robot = b.build()
+    q = la.dynamics.close_loops(robot, [0.0, -1.0, 1.2, 0.9])
+    run = la.simulate(robot, q, dt=DT, steps=10, integrator=la.Maximal())
+    A = np.array([la.dynamics.loops.loop_jacobian(robot, x)[1] for x in run.q])
+    assert np.abs(np.einsum("kij,kj->ki", A, run.v)).max() < 1e-9
+    rates = np.diff(run.q, axis=0) / DT
+    assert_allclose(run.v[3:10], 0.5 * (rates[2:9] + rates[3:10]), atol=5e-3 * np.abs(run.v).max())
+    assert (run.energy - run.energy[0]).max() < 1e-9
+    sim = la.Simulator(robot, la.Maximal(), DT)
+    sim.reset(q)
+    sim.step()
+    assert_allclose(sim.v, run.v[1], atol=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import Box, MechanismBuilder, Plane
+from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
 
 
 def two_hands(*, welded):
@@ -51,3 +51,18 @@ def test_the_ground_is_brought_to_what_flies_not_to_prescribed_bodies():
     b.prescribe("hand")
     q = la.robots.on_ground(b.build())
     np.testing.assert_allclose(q[[2, 9]], [-0.9, 0.0], atol=1e-15)
+
+
+def test_a_loose_ball_in_a_hand_starts_beside_it():
+    """It is the ball that moves, since it is lighter; pushed out it would have energy from nowhere."""
+    b = MechanismBuilder("hand and ball", gravity=(0, 0, 0))
+    b.body("hand", mass=50.0, inertia=1.0, shapes=Box((0.2, 0.2, 0.2)))
+    b.prismatic("rail", "world", "hand", axis="x")
+    b.body("ball", mass=0.1, inertia=1e-4, shapes=Sphere(0.05))
+    b.free("ball", pose=(0.13, 0, 0))
+    with pytest.warns(la.LeastActionWarning, match=r"'hand' and 'ball' overlap at the start, by 0\.02 m") as said:
+        run = la.simulate(b.build(), dt=0.01, steps=5, integrator=la.Maximal())
+    assert len(said) == 1
+    assert 0.0 <= run.q[0, 1] - run.q[0, 0] - 0.02 < 1e-3
+    assert abs(run.q[0, 0]) < 1e-4
+    assert run.kinetic_energy.max() < 1e-9

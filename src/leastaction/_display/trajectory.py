@@ -9,9 +9,13 @@ import numpy as np
 from leastaction import _page as page
 from leastaction import registry
 from leastaction._display.units import coordinate_units
+from leastaction._export import sensor_columns
 
 if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory
+
+READ = 1001
+"""States up to which a page reads sensors that nobody has read yet: that takes a while."""
 
 COLUMNS = ("coordinate", "unit", "#start", "#end", "#least", "#most")
 
@@ -34,9 +38,18 @@ def describe(run: Trajectory) -> page.Page:
             facts.append(("Newton iterations", f"{its.mean():.3g} a step, at most {its.max()}"))
     rows = []
     for k, unit in enumerate(coordinate_units(m) if len(run) else ()):
-        q = run.q[:, k]
-        rows.append((m.coordinate_names[k], unit, *(f"{x:.5g}" for x in (q[0], q[-1], q.min(), q.max()))))
+        rows.append(_row(m.coordinate_names[k], unit, run.q[:, k]))
+    if 0 < len(run) <= READ or "sensors" in run.__dict__:
+        units = {name: sensor.unit for sensor in m.sensors for name in sensor.columns}
+        rows += [_row(name, units[name.removeprefix("sensor.")], x) for name, x in sensor_columns(run).items()]
+    elif m.sensors:
+        facts.append(("sensors", f"{len(m.sensors)}, told by run.sensors"))
     return page.Page(f"Run of {m.name}", facts, COLUMNS, rows)
+
+
+def _row(name: str, unit: str, x: Any) -> tuple[str, ...]:
+    """A line of the table: a column of shape (states,) and its name and unit."""
+    return (name, unit, *(f"{y:.5g}" for y in (x[0], x[-1], x.min(), x.max())))
 
 
 def _share(change: float, kinetic: float) -> str:

@@ -62,6 +62,7 @@ CONE = np.dtype(
         ("own", "f8"),  # share of kappa that suits the cone's own energy
         ("share", "f8"),  # share of kappa that its products are to have now
         ("bounce", "f8"),  # share of its restitution that a contact keeps, see `maximal.contact.bounces`
+        ("fall", "f8", 4),  # gravity [m/s^2], and half of what the step before is longer by [s]
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
         ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
         ("gap", "f8"),  # at the end of the step [m]

@@ -13,7 +13,7 @@ locally least in this metric.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Sequence
 from copy import copy
 from typing import Any
 
@@ -62,8 +62,8 @@ Limits = Sequence[tuple[int, int, float, float]]
 def clear_start(search: Search, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
     """q with links that overlap moved apart, and a warning that names them; q itself where there is no way.
 
-    Links of one robot, of robots that are tied to the world, and those with the world. What flies by itself is left to
-    contacts.
+    Links of one robot and of several, and those with the world that they are tied to. What flies by itself and overlaps
+    the world is left to contacts.
 
     Args:
         search: in the mechanism.
@@ -71,11 +71,12 @@ def clear_start(search: Search, q: FloatArray, resting: Sequence[int] = ()) -> F
         resting: prescribed degrees of freedom of which nobody said where they are: they may be moved, too.
     """
     model, table = search.model, search.table
-    if len(search.own.records) == 0:
+    if len(search.own.records) == 0 and search.own.robots is None:
         return q
     first = search.look(q)
     if not first.deep:
         return q
+    search = search.with_free(search.loose(first))
     parted = _Ways(search, q, first).shortest()
     if parted is None and len(resting):
         parted = _Ways(search.with_free(resting), q, first).shortest()
@@ -104,11 +105,13 @@ class _Pairs:
     Attributes:
         records: `PAIR` records.
         reach: how far apart the centres of their bounding spheres are at most where they touch [m].
+        robots: for each shape the number of its robot: pairs of two robots are found where they are near each other.
         sizes: of all shapes [m]; that of a point is how far it is from its body's centre of mass.
     """
 
-    def __init__(self, table: ContactTable, pairs: Any) -> None:
+    def __init__(self, table: ContactTable, pairs: Any, robots: NDArray[np.int64] | None = None) -> None:
         self.table, self.records, bound = table, table.pairs_of(pairs), table.shapes.bound
+        self.robots = robots
         self.reach = (1.0 + TOUCHING) * (bound[self.records.a] + bound[self.records.b])
         bodies = table.shapes.body
         reach = np.append(reach_of_bodies(table.shapes, int(bodies.max(initial=-1)) + 1), 0.0)  # the world is the last
@@ -116,11 +119,17 @@ class _Pairs:
 
     def meeting(self, X: FloatArray) -> Any:
         """Records of those whose bounding spheres meet at the poses X."""
-        if len(self.records) == 0:
-            return self.records
-        centres = self.table.centres(X)
-        d = centres[self.records.a] - centres[self.records.b]
-        return self.records[np.einsum("ki,ki->k", d, d) <= self.reach**2]
+        met = self.records
+        if len(met):
+            centres = self.table.centres(X)
+            d = centres[met.a] - centres[met.b]
+            met = met[np.einsum("ki,ki->k", d, d) <= self.reach**2]
+        if self.robots is None:
+            return met
+        # There may be many robots, so only those are looked at that are near each other.
+        near = self.table.body_pairs(X, 0.0)
+        near = near[self.robots[near.a] != self.robots[near.b]]
+        return np.concatenate([met, near]).view(np.recarray) if len(near) else met
 
 
 class _Found:
@@ -152,24 +161,41 @@ class Search:
         self.limited = limits
         ground, root, flying = pairs_of(table.ground), roots(m), flying_robots(m)
         tied = [(a, b) for a, b in ground if not flying & {root[table.names[k][0]] for k in (a, b)}]
-        self.own = _Pairs(table, [*self._links(root, flying), *tied])
+        self.root, self.flying = root, flying
+        self.own = _Pairs(table, [*self._links(), *tied], self._strangers())
         self.others = _Pairs(table, sorted(set(ground) - set(tied)))
         self.free = np.setdiff1d(np.arange(m.nv), [*model.held, *_flying(m)])
 
-    def with_free(self, resting: Sequence[int]) -> Search:
-        """The same search with these degrees of freedom among those that may move."""
-        out = copy(self)
-        out.free = np.union1d(self.free, np.array(resting, np.int64))
-        return out
-
-    def _links(self, root: Mapping[str, str], flying: set[str]) -> list[tuple[int, int]]:
+    def _links(self) -> list[tuple[int, int]]:
         """Pairs of shapes that may touch: of one robot, and of all that are tied to the world."""
         table, robots = self.table, dict[str, list[int]]()
         for k in table.movers.tolist():
-            own = root[table.names[k][0]]
-            robots.setdefault(own if own in flying else WORLD, []).append(k)
+            own = self.root[table.names[k][0]]
+            robots.setdefault(own if own in self.flying else WORLD, []).append(k)
         found = [table.that_may_touch(np.array(own)) for own in robots.values()]
         return [pair for pairs in found for pair in pairs]
+
+    def _strangers(self) -> NDArray[np.int64] | None:
+        """For each shape the number of its robot, 0 of all that do not fly; None where there is but one robot."""
+        numbers = {name: k + 1 for k, name in enumerate(sorted(self.flying))}
+        out = np.array([numbers.get(self.root[body], 0) for body, *_ in self.table.names], np.int64)
+        return out if len(np.unique(out[self.table.movers])) > 1 else None
+
+    def with_free(self, freedoms: Sequence[int]) -> Search:
+        """The same search with these degrees of freedom among those that may move."""
+        if not len(freedoms):
+            return self
+        out = copy(self)
+        out.free = np.union1d(self.free, np.array(freedoms, np.int64))
+        return out
+
+    def loose(self, found: _Found) -> list[int]:
+        """Degrees of freedom of the robots that fly and are deep in others."""
+        pairs = [pair for pair, deep in zip(found.pairs, found.is_deep, strict=True) if deep]
+        ends = [{self.root[self.table.names[k][0]] for k in pair} for pair in pairs]
+        own = {root for pair in ends if len(pair) > 1 and WORLD not in pair for root in pair & self.flying}
+        m, held = self.model.mechanism, self.model.held
+        return [j for j in _flying(m, own) if j not in held]
 
     def look(self, q: FloatArray) -> _Found:
         """Contacts of links with their own robot, or with the world that it is tied to."""
@@ -399,7 +425,8 @@ class _Ways:
         return q
 
 
-def _flying(m: Mechanism) -> list[int]:
-    """Degrees of freedom of free joints with the world."""
-    names = [name for j in m.joints if j.parent == WORLD and j.kind == "free" for name in j.velocity_names()]
+def _flying(m: Mechanism, own: Container[str] | None = None) -> list[int]:
+    """Degrees of freedom of free joints with the world; `own`: of these bodies alone."""
+    joints = [j for j in m.joints if j.parent == WORLD and j.kind == "free" and (own is None or j.child in own)]
+    names = [name for j in joints for name in j.velocity_names()]
     return [m.velocity_index(name) for name in names]

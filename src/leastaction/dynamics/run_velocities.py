@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian, prescribed_freedoms
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
@@ -48,7 +50,10 @@ def velocities_of_run(
 
 
 def velocities_of_rows(mechanism: Mechanism, Q: FloatArray, P: FloatArray, late: FloatArray | None) -> FloatArray:
-    """(M(q) + late)^-1 p row by row, shape (rows, nv); late: shape (rows, nv), or None for nothing."""
+    """(M(q) + late)^-1 p row by row, shape (rows, nv); late: shape (rows, nv), or None for nothing.
+
+    Closed loops stay closed: momenta hold no more than M^-1 p of what would open them.
+    """
     if late is None or not late.any():
         return velocity_of_momentum(mechanism, Q, P)
     kinds, which = np.unique(late, axis=0, return_inverse=True)
@@ -56,4 +61,20 @@ def velocities_of_rows(mechanism: Mechanism, Q: FloatArray, P: FloatArray, late:
     for k, own in enumerate(kinds):
         rows = which.ravel() == k
         out[rows] = velocity_of_momentum(mechanism, Q[rows], P[rows], own)
+        if own.any() and not mechanism.is_tree:
+            for r in np.flatnonzero(rows):
+                out[r] = closing_velocity(mechanism, Q[r], out[r], own)
+    return out
+
+
+def closing_velocity(mechanism: Mechanism, q: FloatArray, v: FloatArray, late: FloatArray | None = None) -> FloatArray:
+    """The velocity next to v, by its kinetic energy, that opens no loop and keeps what is prescribed, shape (nv,).
+
+    late: what is added to the diagonal of the mass matrix, shape (nv,).
+    """
+    _, A = loop_jacobian(mechanism, q)
+    free = np.setdiff1d(np.arange(mechanism.nv), prescribed_freedoms(mechanism))
+    M, out = mass_matrix(mechanism, q) + np.diag(np.zeros(mechanism.nv) if late is None else late), v.copy()
+    ease = np.linalg.solve(M[np.ix_(free, free)], A[:, free].T)
+    out[free] -= ease @ (np.linalg.pinv(A[:, free] @ ease, rcond=RANK_TOLERANCE) @ (A @ v))
     return out

@@ -27,6 +27,25 @@ OF_FRAMES = {
 }
 """Kinds that a frame or body has."""
 
+UNITS = {
+    "joint_position": "rad or m",
+    "joint_velocity": "rad/s or m/s",
+    "joint_force": "N m or N",
+    "position": "m",
+    "orientation": "1",
+    "linear_velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "velocimeter": "m/s",
+    "gyro": "rad/s",
+    "accelerometer": "m/s^2",
+    "force": "N",
+    "torque": "N m",
+    "touch": "N",
+    "range": "m",
+    "center_of_mass": "m",
+}
+"""Units of all kinds."""
+
 RELATIVE = ("position", "orientation", "linear_velocity", "angular_velocity")
 """Kinds that may be seen from another frame."""
 
@@ -82,3 +101,14 @@ class Sensor:
     def size(self) -> int:
         """How many numbers it gives."""
         return (OF_JOINTS | OF_FRAMES)[self.kind]
+
+    @property
+    def unit(self) -> str:
+        """Of its numbers."""
+        return UNITS[self.kind]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of its numbers: that of the sensor, or NAME.x, NAME.y, NAME.z; of a quaternion NAME.w first."""
+        parts = {1: ("",), 3: (".x", ".y", ".z"), 4: (".w", ".x", ".y", ".z")}[self.size]
+        return tuple(f"{self.name}{part}" for part in parts)

@@ -1,4 +1,4 @@
-"""Curves beside the scene: energy, momentum, violation of loops."""
+"""Curves beside the scene: energy, momentum, violation of loops, sensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leastaction.view import style
 
 FloatArray = NDArray[np.float64]
 
-PLOTS = ("energy", "error", "momentum", "violation")
+PLOTS = ("energy", "error", "momentum", "violation", "sensors")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,21 @@ def panels(runs: Sequence[Any], names: Sequence[str], states: Sequence[Any], plo
         elif plot == "violation" and not all(run.mechanism.is_tree for run in runs):
             values = [run.constraint_violation[rows] for run, rows in zip(runs, states, strict=True)]
             out.append(_panel("loop violation [m or rad]", names, values))
+        elif plot == "sensors":
+            out += [panel for sensor in runs[0].mechanism.sensors if (panel := _sensor(sensor, runs, names, states))]
     return out
+
+
+def _sensor(sensor: Any, runs: Sequence[Any], names: Sequence[str], states: Sequence[Any]) -> Panel | None:
+    """What a sensor tells in all runs; None where one of these has another of that name, or none."""
+    labels, values = [], []
+    for run, rows, name in zip(runs, states, names, strict=True):
+        if sensor not in run.mechanism.sensors:
+            return None
+        own = [column if len(runs) == 1 else f"{column}, {name}" for column in sensor.columns]
+        labels += own
+        values += [run.sensors[sensor.name][rows, k] for k in range(len(own))]
+    return _panel(f"{sensor.name} [{sensor.unit}]", labels, values)
 
 
 def _panel(title: str, labels: Sequence[str], values: Sequence[Any]) -> Panel:

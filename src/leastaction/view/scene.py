@@ -161,7 +161,8 @@ def build_scene(
         labels: a name for each run; default the integrators.
         layout: of several runs: "ghost" (the first solid, the others transparent), "overlay" or "side" (by side).
         traces: what leaves a trace: names of bodies (their centres of mass) or (body, point [m]).
-        plots: curves beside the scene, of "energy", "error" (of the energy), "momentum" and "violation" (of loops).
+        plots: curves beside the scene, of "energy", "error" (of the energy), "momentum", "violation" (of loops) and
+            "sensors".
         follow: let the camera move with the first robot; default: where it travels far.
         camera: (azimuth, elevation) [rad], a `Camera`, or None for one that suits the motion.
         fps: at most so many frames for each second of the run; frames are states of the run, never interpolated.

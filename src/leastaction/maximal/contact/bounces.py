@@ -16,7 +16,7 @@ largest with W = 0. Without restitution W is below zero, so there is one.
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
-from leastaction.maximal.contact.detection import BOUNCING, approach
+from leastaction.maximal.contact.detection import BOUNCING, approach, falling
 from leastaction.maximal.step.bodies import momenta, spin_of
 from leastaction.maximal.step.interior import solve_step
 from leastaction.spatial import add3, dot3, load3, load9, matvec
@@ -68,6 +68,7 @@ def work_of_cones(bodies, data, contact, dt):
                         work += 0.5 * f * c.da[6 * j + i] * both[c.a, i]
                     if c.b >= 0:
                         work += 0.5 * f * c.db[6 * j + i] * both[c.b, i]
+                work += 0.5 * f * c.fall[3] * falling(c, j) if is_bouncing(c) else 0.0
     return work
 
 

@@ -16,6 +16,7 @@ from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, 
 from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
+from leastaction.maximal.step.guess import FIRST
 from leastaction.maximal.step.scales import largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
@@ -116,6 +117,7 @@ def find_cones(model, settings, data, near, contact, dt):
             found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
+            note_fall(cones[count], model.gravity, data.clock, dt)
             own = contact_cone(
                 bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
             )
@@ -203,15 +205,39 @@ def warm_start(contact):
 
 
 @inline
+def note_fall(cone, gravity, clock, dt):
+    """Note gravity, and half of what the step before is longer by, see `approach`."""
+    for i in range(3):
+        cone.fall[i] = gravity[i]
+    cone.fall[3] = 0.5 * (clock[1] - dt) if clock[0] != FIRST else 0.0
+
+
+@inline
+def falling(cone, j):
+    """How fast gravity changes the velocity of a contact along direction j (n, t1, t2) in flight [m/s^2]."""
+    v = 0.0
+    for i in range(3):
+        if cone.a >= 0:
+            v += cone.da[6 * j + 3 + i] * cone.fall[i]
+        if cone.b >= 0:
+            v += cone.db[6 * j + 3 + i] * cone.fall[i]
+    return v
+
+
+@inline
 def approach(cone, states):
-    """Normal velocity of a contact in the step before [m/s], along the normal at the start of this one."""
+    """Normal velocity of a contact before this step [m/s], along the normal at its start: restitution turns it around.
+
+    It is the mean of the step before, in the middle of that, and becomes the mean of this step. Where both are of one
+    length, both are as far from the impact in time; else what gravity adds in between is to be added.
+    """
     vn = 0.0
     for i in range(6):
         if cone.a >= 0:
             vn += cone.da[i] * states[cone.a].x[i]
         if cone.b >= 0:
             vn += cone.db[i] * states[cone.b].x[i]
-    return vn
+    return vn + cone.fall[3] * falling(cone, 0)
 
 
 @routine(allocates=False)
@@ -241,7 +267,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
-    if contact.restitution > 0.0 and phi + dt * before < 0.0 and -before > BOUNCE * gravity * dt:
+    closing = before + dt * falling(cone, 0)
+    if contact.restitution > 0.0 and phi + dt * closing < 0.0 and -before > BOUNCE * gravity * dt:
         # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
         rest = phi - contact.restitution * dt * before
         if rest > cone.rest:

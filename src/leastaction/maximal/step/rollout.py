@@ -31,6 +31,7 @@ from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_en
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
 from leastaction.maximal.step.projection import keep_projection, project_momenta
 from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
@@ -194,6 +195,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if spent >= 0 and is_wrong(model, data, settings, dt, divisible, divisible):
             spent = -1 - spent
         return spent, iterations, DONE
+    lost = 0.0
     if slip:
         let_slip(data.bodies, contact, dt, divisible)
     spent = solve_step(model, settings, data, contact, dt)
@@ -206,6 +208,15 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             spent = -1 - spent
         if spent < 0:
             break
+        if settings.smoothing == 0.0 and not slip:
+            closed, lost = unforeseen_impacts(model.bodies, data.bodies, settings, contact, dt)
+            if closed > 0:
+                if rounds == ROUNDS:
+                    spent = -1 - spent
+                    break
+                spent = solve_step(model, settings, data, contact, dt)
+                iterations += abs(spent)
+                continue
         missed = add_missed(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL if missed == NO_ROOM else UNTIED
@@ -231,6 +242,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.
     judged = judged and settings.smoothing == 0.0 and (divisible or not slip)
     if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
+        spent = -1 - spent
+    if divisible and spent >= 0 and lost > LOST:
         spent = -1 - spent
     return spent, iterations, DONE
 
