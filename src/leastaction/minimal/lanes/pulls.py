@@ -24,8 +24,12 @@ from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
 
-SLACK = 1e-9
-"""Share of the compliance of the softest equation of a loop by which all give way."""
+OPEN = 5e-10
+"""How far loops may be open [m or rad], however long it takes to close them: contacts that do not settle to the last
+digit are let pass, loops are not."""
+
+SLACK, LEAST = 1e-9, 1e-12
+"""Shares of the compliance of an equation of a loop, and of the softest of all, by which it gives way."""
 
 
 @routine
@@ -156,10 +160,11 @@ def open_loop(model, pulls, row, q, links):
 
 @routine
 def miss_loop(model, lane, pulls, cone):
-    """By how much a loop is open at the end of the step as it is [m or rad]."""
+    """By how much a loop is open at the end of the step as it is [m or rad]; much where it is not good enough."""
     if pulls is None:
         return 0.0
-    return abs(stretch(model, pulls, cone, lane.q1, 1))
+    h = abs(stretch(model, pulls, cone, lane.q1, 1))
+    return h if h <= OPEN else 1.0
 
 
 @routine
@@ -178,7 +183,7 @@ def kick_loop(model, lane, pulls, cone, lam, kick):
 
 @routine
 def slacken_loops(cones, touch, pulls):
-    """Let equations give way by a share of what the softest does: some may say what others do."""
+    """Let equations give way a little: some may say what others do, or what nothing could change."""
     if pulls is None:
         return
     active, W, most = touch.active, touch.W, 0.0
@@ -187,7 +192,7 @@ def slacken_loops(cones, touch, pulls):
             most = max(most, W[cones[c].row, cones[c].row])
     for c in range(cones.shape[0]):
         if active[c] and cones[c].kind == LOOP:
-            W[cones[c].row, cones[c].row] += SLACK * most
+            W[cones[c].row, cones[c].row] += SLACK * W[cones[c].row, cones[c].row] + LEAST * most
 
 
 @routine
