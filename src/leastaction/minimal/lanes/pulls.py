@@ -24,10 +24,6 @@ from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
 
-OPEN = 5e-10
-"""How far loops may be open [m or rad], however long it takes to close them: contacts that do not settle to the last
-digit are let pass, loops are not."""
-
 SLACK, LEAST = 1e-9, 1e-12
 """Shares of the compliance of an equation of a loop, and of the softest of all, by which it gives way."""
 
@@ -160,11 +156,10 @@ def open_loop(model, pulls, row, q, links):
 
 @routine
 def miss_loop(model, lane, pulls, cone):
-    """By how much a loop is open at the end of the step as it is [m or rad]; much where it is not good enough."""
+    """By how much a loop is open at the end of the step as it is [m or rad]."""
     if pulls is None:
         return 0.0
-    h = abs(stretch(model, pulls, cone, lane.q1, 1))
-    return h if h <= OPEN else 1.0
+    return abs(stretch(model, pulls, cone, lane.q1, 1))
 
 
 @routine
