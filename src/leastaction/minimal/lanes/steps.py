@@ -4,6 +4,7 @@ from leastaction._jit import routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import gains_energy
+from leastaction.minimal.lanes.flight import goes_astray
 from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
@@ -204,6 +205,8 @@ def solve(model, lane, touch, settings, dt, steady):
         return spent, abs(spent)
     spent, tried = attempt_bounces(model, lane, settings, dt, steady)
     if spent > 0 and (is_astray(model, lane, model.shapes, touch.found, dt) or gains_energy(model, lane, dt)):
+        return -spent, tried
+    if spent > 0 and goes_astray(model, lane, settings, dt):
         return -spent, tried
     return spent, tried
 
