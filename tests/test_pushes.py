@@ -67,6 +67,8 @@ def test_a_push_of_no_pushable_body_is_refused():
         la.Simulator(la.robots.pendulum(2), la.RungeKutta(), pushable=["nobody"])
 
 
-def test_loops_are_named_before_pushes():
-    with pytest.raises(la.IntegratorError, match="knows no loops"):
-        la.Simulator(la.robots.four_bar(), la.Grounded(), 0.01, pushable=True)
+def test_what_is_not_known_is_named_before_pushes():
+    builder = la.robots.pendulum(2).edit()
+    builder.drag("air", "link1", linear=1.0)
+    with pytest.raises(la.IntegratorError, match="knows no penalty contacts, drags"):
+        la.Simulator(builder.build(), la.Grounded(), 0.01, pushable=True)

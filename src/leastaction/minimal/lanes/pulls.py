@@ -24,8 +24,8 @@ from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
 
-SLACK = 1e-9
-"""Share of the compliance of the softest equation of a loop by which all give way."""
+SLACK, LEAST = 1e-9, 1e-12
+"""Shares of the compliance of an equation of a loop, and of the softest of all, by which it gives way."""
 
 
 @routine
@@ -178,7 +178,7 @@ def kick_loop(model, lane, pulls, cone, lam, kick):
 
 @routine
 def slacken_loops(cones, touch, pulls):
-    """Let equations give way by a share of what the softest does: some may say what others do."""
+    """Let equations give way a little: some may say what others do, or what nothing could change."""
     if pulls is None:
         return
     active, W, most = touch.active, touch.W, 0.0
@@ -187,7 +187,7 @@ def slacken_loops(cones, touch, pulls):
             most = max(most, W[cones[c].row, cones[c].row])
     for c in range(cones.shape[0]):
         if active[c] and cones[c].kind == LOOP:
-            W[cones[c].row, cones[c].row] += SLACK * most
+            W[cones[c].row, cones[c].row] += SLACK * W[cones[c].row, cones[c].row] + LEAST * most
 
 
 @routine
