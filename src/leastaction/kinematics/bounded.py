@@ -17,9 +17,8 @@ def bounded_least_squares(
     """x that minimises |A x - b| with C x = d as well as bounds let it, and low <= x <= high, shape (n,).
 
     A has full column rank, low <= 0 <= high. By active sets: what a bound stops stays there unless its multiplier says
-    that it wants to leave. Whatever is beyond its bound is put there at once, after n rounds one by one, lest they go
-    in circles (as in block pivoting, Judice and Pires 1994). Where bounds and equations contradict, the equations give
-    way.
+    that it wants to leave. All that must come or go does so at once, after n rounds one by one, lest they go in circles
+    (as in block pivoting, Judice and Pires 1994). Where bounds and equations contradict, the equations give way.
     """
     n = len(low)
     fixed = np.zeros(n, np.int64)  # -1 at the lower bound, 1 at the upper one
@@ -42,10 +41,12 @@ def bounded_least_squares(
         if free.all():
             break
         slope = (H @ x - g + C.T @ mu) * fixed  # positive: the bound holds back what wants to come inside
-        k = int(np.argmax(np.where(free, -np.inf, slope)))
-        if slope[k] <= 1e-12 * (1.0 + np.abs(g).max()):
+        leaving = slope > 1e-12 * (1.0 + np.abs(g).max())
+        if not leaving.any():
             break
-        fixed[k] = 0
+        if count >= n:
+            leaving = np.arange(n) == np.argmax(slope)
+        fixed[leaving] = 0
     return np.clip(x, low, high)
 
 
