@@ -79,6 +79,7 @@ BUDGETS: dict[str, Budget] = {
     "second_derivatives": Budget(7, 110),
     "legged": Budget(5, 390),
     "step_at_a_time": Budget(9, 15),
+    "backpropagation": Budget(20, 40),
     "many_robots": Budget(36, 60),
     "foreign_robots": Budget(13, 600),
 }

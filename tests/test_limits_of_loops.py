@@ -39,6 +39,22 @@ def test_they_act_by_default_and_are_missed_by_name_elsewhere(properties, words,
     assert other.q[:, 0].max() > 1.5
 
 
+@pytest.mark.parametrize("limits", [(-0.6, 1.0), (-1.4, -1.1)])
+def test_starts_beyond_them_are_brought_back_without_energy(limits):
+    """A stop that pushed the linkage back would do work on it: it starts at the stop, with its loop closed."""
+    robot = four_bar(limits=limits)
+    with pytest.warns(
+        LeastActionWarning, match="beyond the limits of joint 'pin' by 0.[23].*which close loops"
+    ) as said:
+        run = la.simulate(robot, START, dt=0.01, steps=60, integrator=la.Maximal())
+    assert len(said) == 1
+    stop = 0.6 if limits[0] > -0.8 else 1.1  # the pin turns backwards as the left bar turns
+    assert run.q[0] == pytest.approx([stop, -stop, stop], abs=1e-6)
+    assert run.constraint_violation.max() < 1e-9
+    assert (run.energy - run.energy[0]).max() < 1e-3 * max(run.kinetic_energy.max(), 1e-3)
+    assert -limits[1] - 1e-6 < run.q[:, 0].min() <= run.q[:, 0].max() < -limits[0] + 1e-6
+
+
 @pytest.mark.parametrize(
     ("properties", "words"),
     [({"armature": 0.5}, "an armature"), ({"limits": (-1.0, 1.0), "limit_stiffness": 10.0}, "soft limits")],

@@ -90,6 +90,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     # Each compiles what the others have not: trees, closed loops, damped springs, contact with and without edges.
     for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
+    parts.append(("Maximal, gradients by parameters", _parameters))
     parts.append(("Maximal, boxes", _boxes))
     parts.append(("Maximal, forces that press", _pressed))
     parts.append(("Maximal, servos with force ranges", lambda: _maximal(_ranged(robot))))
@@ -245,6 +246,14 @@ def _maximal(robot: Any, q: Any = None) -> None:
     run = la.simulate(robot, q=q, steps=1, integrator=la.Maximal())
     la.linearize(robot, la.Maximal(), run.q[-1], run.p[-1])
     la.derivatives.gradient(run, run.v, run.v, ["q", "v"])
+
+
+def _parameters() -> None:
+    """Of a closed loop, by a centre of mass, which all that steps compute depends on."""
+    import leastaction as la
+
+    run = la.simulate(la.robots.four_bar(), steps=2, integrator=la.Maximal())
+    la.derivatives.gradient(run, run.v, run.v, ["com:coupler"])
 
 
 def _ranged(robot: Any) -> Any:

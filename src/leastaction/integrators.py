@@ -216,8 +216,13 @@ class Stepper:
 
     # ------------------------------------------------------------------ the start of a run
 
-    def clear_start(self, q: FloatArray) -> FloatArray:
-        """The initial configuration without what contacts would push out of the way, and so add energy."""
+    def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
+        """The initial configuration without what contacts would push out of the way, and so add energy.
+
+        Args:
+            q: joint positions [rad or m], shape (nq,).
+            resting: prescribed degrees of freedom of which nobody said where they are: they may be moved, too.
+        """
         return q
 
     def prepare_start(self, q: FloatArray) -> FloatArray:

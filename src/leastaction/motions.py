@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,11 +26,18 @@ class MotionTable:
         values: for each name in `Mechanism.prescribed` one row per time: the position of a coordinate (rows, 1), or
             the coordinates of a body's free joint (rows, 7). There is one row more than a run has, where the motion
             would go on to.
+        resting: names of those that nobody has given: they stay where the run starts.
     """
 
     start: float
     dt: float
     values: dict[str, FloatArray]
+    resting: tuple[str, ...] = ()
+
+    def resting_at(self, mechanism: Mechanism, q: FloatArray) -> MotionTable:
+        """The same motions, with what rests where it is at q, shape (nq,)."""
+        rows = {name: np.tile(q[places(mechanism, name)[0]], (len(self.values[name]), 1)) for name in self.resting}
+        return replace(self, values=self.values | rows)
 
     def begin(self, mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(q, v) with what the motions say of the start."""
@@ -82,7 +89,7 @@ def motion_table(
         else:
             rows = _rows(mechanism, name, own, steps)
         values[name] = _continued(continuous(rows))
-    return MotionTable(start, dt, values)
+    return MotionTable(start, dt, values, tuple(name for name in mechanism.prescribed if given.get(name) is None))
 
 
 def _called(name: str, motion: Any, t: float) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,8 +26,20 @@ LENGTHS = ("position", "rotation", "com", "point")
 """Kinds whose value does not tell how far it may go: they move by a share of a decimetre or a tenth of a radian."""
 
 
+_KNOWN: WeakKeyDictionary[Mechanism, dict[str, list[Stencil]]] = WeakKeyDictionary()
+"""Stencils made so far: several parts of a gradient ask for the same, and what each of them makes of a mechanism stays
+with it."""
+
+
 def stencils(mechanism: Mechanism, name: str) -> list[Stencil]:
     """For each entry of a parameter the stencil of the derivative by it."""
+    known = _KNOWN.setdefault(mechanism, {})
+    if name not in known:
+        known[name] = _stencils(mechanism, name)
+    return known[name]
+
+
+def _stencils(mechanism: Mechanism, name: str) -> list[Stencil]:
     kind, value = name.partition(":")[0], parameter(mechanism, name)
     if not np.isfinite(value).all():
         raise MechanismError(f"parameter {name!r} is infinite, so nothing can be differentiated by it")

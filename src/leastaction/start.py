@@ -18,9 +18,9 @@ from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
-from leastaction.motions import motion_table
+from leastaction.motions import motion_table, places
 from leastaction.record import Record
-from leastaction.start_limits import within_limits
+from leastaction.start_limits import loops_within_limits, within_limits
 from leastaction.start_loops import closed_start, closing_velocity
 
 
@@ -124,15 +124,27 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
         q0 = close_loops(mechanism, q0)
     elif (mechanism.prescribed or q is None) and not mechanism.is_tree:
         q0 = closed_start(mechanism, q0)
+    if not mechanism.is_tree:
+        q0 = loops_within_limits(stepper, q0)
     if stepper.motions is not None and p is None and not mechanism.is_tree:
         v = closing_velocity(mechanism, q0, initial_velocities(mechanism, v))
-    q0 = stepper.prepare_start(stepper.clear_start(q0))
+    q0 = stepper.prepare_start(clear_start(stepper, q0))
     first = stepper.record(0)
     first.q[0] = q0
     first.second[0] = _second(stepper, q0, v, p)
     if stepper.momentum:
         first.second[0] = stepper.prepare_momentum(q0, first.second[0], project)
     return first
+
+
+def clear_start(stepper: Stepper, q: FloatArray) -> FloatArray:
+    """`Stepper.clear_start`; prescribed bodies that rest where the start has them do so where they are moved to."""
+    m, motions = stepper.mechanism, stepper.motions
+    resting = m.prescribed if motions is None else motions.resting
+    out = stepper.clear_start(q, [j for name in resting for j in range(m.nv)[places(m, name)[1]]])
+    if motions is not None and out is not q:
+        stepper.motions = motions.resting_at(m, out)
+    return out
 
 
 def initial_positions(mechanism: Mechanism, q: Any) -> FloatArray:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.dynamics.api import body_jacobian, body_poses
 from leastaction.dynamics.loops import close_loops, loop_jacobian, prescribed_freedoms
+from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper
-from leastaction.mechanism import Mechanism
+from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
 
 STEPS, CLOSED = 200, 1e-9
@@ -59,13 +63,67 @@ def within_rigid_limits(stepper: Stepper, q: FloatArray) -> NDArray[np.bool_]:
     return np.all(np.abs(np.clip(q, *_bounds(stepper.mechanism)) - q) <= BEYOND, axis=1)
 
 
-def _closed(m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
+    """q, whose loops are closed, with the joints that close them within their limits, too; see `within_limits`."""
+    m = stepper.mechanism
+    limited = _limited_loops(m) if "limits" in stepper.acts else []
+    beyond = [(joint, x) for joint in limited if abs(x := _beyond(m, joint, q)[0]) > BEYOND]
+    if not beyond:
+        return q
+    try:
+        out = _closed(m, q, *_bounds(m), [joint for joint, _ in beyond])
+    except ConvergenceError:
+        return q  # a step takes back what it can
+    if max(abs(_beyond(m, joint, out)[0]) for joint, _ in beyond) > BEYOND:
+        return q
+    words = ", ".join(f"{joint.name!r} by {abs(x):.3g}" for joint, x in beyond[:4])
+    more = f" and {len(beyond) - 4} more" if len(beyond) > 4 else ""
+    warn(
+        f"the start lies beyond the limits of joint {words}{more} [rad or m], which close loops; the run starts at the "
+        "limits, so that they add no energy"
+    )
+    return out
+
+
+def _limited_loops(m: Mechanism) -> list[Joint]:
+    """Hinges and sliders that close loops within limits."""
+    own = (Motion.REVOLUTE, Motion.PRISMATIC)
+    single = [j for j in m.loops if len(j.primitives) == 1 and j.primitives[0].motion in own]
+    return [j for j in single if np.isfinite([*j.lower, *j.upper]).any()]
+
+
+def _beyond(m: Mechanism, joint: Joint, q: FloatArray) -> tuple[float, FloatArray]:
+    """How far a joint that closes a loop is beyond its limits at q [rad or m], and the slopes by v, shape (nv,)."""
+    ends, J = [], []
+    for name, inner in ((joint.parent, joint.pose.matrix), (joint.child, joint.child_pose.inverse().matrix)):
+        world = name == WORLD
+        ends.append((np.eye(4) if world else body_poses(m, q)[m.body_index(name)]) @ inner)
+        J.append(np.zeros((6, m.nv)) if world else body_jacobian(m, q, name, frame="origin"))
+    (Xa, Xb), across = ends, J[1] - J[0]
+    axis = np.array(joint.primitives[0].axis)
+    n, x = Xa[:3, :3] @ axis, Xb[:3, 3]
+    if joint.primitives[0].motion == Motion.PRISMATIC:
+        value, slopes = float(n @ (x - Xa[:3, 3])), n @ (across[3:] + np.cross(across[:3].T, x).T)
+    else:
+        R = Xa[:3, :3].T @ Xb[:3, :3]
+        turn = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        value, slopes = float(np.arctan2(axis @ turn, np.trace(R) - 1.0)), n @ across[:3]
+        middle = 0.5 * (joint.lower[0] + joint.upper[0])
+        if np.isfinite(middle):  # the turn that is nearest to what the limits allow
+            value += 2.0 * np.pi * round((middle - value) / (2.0 * np.pi))
+    return value - float(np.clip(value, joint.lower[0], joint.upper[0])), slopes
+
+
+def _closed(
+    m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray, limited: Sequence[Joint] = ()
+) -> FloatArray:
     """A configuration near q that closes all loops within limits, by bounded Gauss-Newton steps; or else without them.
 
     Args:
         m: the robot.
         q: joint positions within limits, shape (nq,).
         low, high: limits of all coordinates, shape (nq,).
+        limited: joints that close loops and are to be within their limits.
     """
     from scipy.optimize import lsq_linear
 
@@ -74,6 +132,10 @@ def _closed(m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray) -> F
     given, out = prescribed_freedoms(m), q
     for _ in range(STEPS):
         h, A = loop_jacobian(m, out)
+        for joint in limited:
+            value, slopes = _beyond(m, joint, out)
+            if value != 0.0:
+                h, A = np.append(h, value), np.vstack([A, slopes])
         if np.abs(h).max(initial=0.0) <= CLOSED:
             return close_loops(m, out)
         A[:, given] = 0.0

@@ -5,7 +5,7 @@ import numpy as np
 import leastaction as la
 from leastaction.derivatives import backpropagate, parameter, parameter_jacobian, with_parameters
 from tests.derivatives.maps import stepper_map
-from tests.oracles.differences import assert_close, by_q, by_vector
+from tests.oracles.differences import assert_close, by_q, by_vector, directions
 
 DT = 0.01
 
@@ -71,9 +71,10 @@ def assert_gradient(robot, integrator, q, p, u, tolerance, h):
         return sum(moved) + (dp * other.p).sum()
 
     by_start, by_momentum, by_control = backpropagate(run, dq, dp)
+    d, e = directions(robot.nv), directions(u.size)
     for found, expected in (
-        (by_start, by_q(robot, lambda x: value(q=x), q, h)),
-        (by_momentum, by_vector(lambda x: value(p=x), p, h)),
-        (by_control.sum(axis=1).ravel(), by_vector(lambda x: value(u=x.reshape(u.shape)), u.ravel(), 10 * h)),
+        (d @ by_start, by_q(robot, lambda x: value(q=x), q, h, d)),
+        (d @ by_momentum, by_vector(lambda x: value(p=x), p, h, d)),
+        (e @ by_control.sum(axis=1).ravel(), by_vector(lambda x: value(u=x.reshape(u.shape)), u.ravel(), 10 * h, e)),
     ):
         assert_relative(found, expected, tolerance)

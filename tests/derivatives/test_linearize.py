@@ -334,3 +334,18 @@ def test_states_with_open_loops_are_refused():
     robot, integrator = la.robots.four_bar(), METHODS["order 2"]
     with pytest.raises(la.MechanismError, match="'closure' is open"):
         la.linearize(robot, integrator, [0.1, 0.0, 0.0], np.zeros(3))
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=2), la.Maximal()], ids=repr)
+def test_controls_beyond_their_limits_change_nothing(integrator):
+    """The step is that of the clipped controls, and its derivative by those that are clipped is zero."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+    for name in la.robots.pendulum(2).velocity_names:
+        b.actuator(f"motor of {name}", name, limits=(-1.0, 2.0))
+    robot, q, p = b.build(), np.array([0.4, -0.3]), np.array([0.1, 0.2])
+    A, B = la.linearize(robot, integrator, q, p, [3.0, 0.5])
+    same_A, same_B = la.linearize(robot, integrator, q, p, [2.0, 0.5])
+    assert (same_A == A).all()
+    assert (B[:, 0] == 0.0).all()
+    assert (B[:, 1] == same_B[:, 1]).all()
+    assert same_B[:, 0].any()

@@ -11,16 +11,24 @@ def central(f, step=STEP):
     return (8.0 * near - far) / (12.0 * step)
 
 
-def by_q(robot, f, q, step=STEP):
-    """Derivative of f(q) along the tangent, last axis nv."""
-    unit = np.eye(robot.nv)
+def by_q(robot, f, q, step=STEP, along=None):
+    """Derivative of f(q) along the tangent, last axis nv, or along the rows of `along`."""
+    unit = np.eye(robot.nv) if along is None else along
     return np.stack([central(lambda h, e=e: f(robot.integrate(q, h * e)), step) for e in unit], axis=-1)
 
 
-def by_vector(f, x, step=STEP):
-    """Derivative of f(x) with respect to a plain vector, last axis len(x)."""
-    unit = np.eye(len(x))
+def by_vector(f, x, step=STEP, along=None):
+    """Derivative of f(x) with respect to a plain vector, last axis len(x), or along the rows of `along`."""
+    unit = np.eye(len(x)) if along is None else along
     return np.stack([central(lambda h, e=e: f(x + h * e), step) for e in unit], axis=-1)
+
+
+def directions(n, count=3):
+    """A few rows of length n for gradients that are dear to take differences of.
+
+    All entries are of one size, so that an entry of the gradient that is wrong shows in every row.
+    """
+    return np.eye(n) if n <= count else np.random.default_rng(n).choice([-1.0, 1.0], size=(count, n)) / np.sqrt(n)
 
 
 def assert_close(actual, expected, tolerance=1e-10):

@@ -188,6 +188,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                     cuda.local.array((bodies, 6), number),
                 ),
                 None,
+                None,
             )
             touch.told.wanted[0], touch.told.slack[0] = 0, slack
         else:
@@ -206,6 +207,8 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             driven,
             branched,
             turning,
+            None,
+            None,
             None,
             None,
         )

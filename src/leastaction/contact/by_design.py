@@ -82,11 +82,16 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
     if not (tied or bounded(model, table, ground)):
         return table
     X = model.poses(model.home)
-    near, root = _near(model.mechanism), roots(model.mechanism)
+    near, root, flying = _near(model.mechanism), roots(model.mechanism), flying_robots(model.mechanism)
     movers = pairs_of(table.body_pairs(X, 0.0)) if tied else []
-    robot = [(a, b) for a, b in movers if root[table.names[a][0]] == root[table.names[b][0]] != WORLD]
+    robots = [  # links of one robot, and of two that are tied to the world
+        (a, b)
+        for a, b in movers
+        if root[table.names[a][0]] == root[table.names[b][0]] != WORLD
+        or not flying & {root[table.names[a][0]], root[table.names[b][0]]}
+    ]
     always = set(table.surfaces.always.tolist())
-    candidates = meeting(table, [*robot, *bounded(model, table, ground)], X)
+    candidates = meeting(table, [*robots, *bounded(model, table, ground)], X)
     candidates = [pair for pair in candidates if int(table.surfaces.key(*pair)) not in always]
     if not candidates:
         return table
@@ -135,6 +140,18 @@ def roots(m: Mechanism) -> dict[str, str]:
     for name, joint in zip(m.body_names, m.joints, strict=True):
         root[name] = name if joint.parent == WORLD else root[joint.parent]
     return root
+
+
+def flying_robots(m: Mechanism) -> set[str]:
+    """Those of the `roots` whose trees fly: joints leave six freedoms or more to their first body with mass."""
+    freedoms: dict[str, int] = {WORLD: 0}
+    flying, heavy, root = set(), {WORLD: False}, roots(m)
+    for body, joint in zip(m.bodies, m.joints, strict=True):
+        freedoms[body.name] = freedoms[joint.parent] + joint.nv
+        heavy[body.name] = heavy[joint.parent] or body.inertia.mass > 0.0
+        if heavy[body.name] and not heavy[joint.parent] and freedoms[body.name] >= 6:
+            flying.add(root[body.name])
+    return flying
 
 
 def _near(m: Mechanism) -> set[tuple[str, str]]:
@@ -202,8 +219,10 @@ def _can_part(
     world = min(contact.a, contact.b) < 0
     if _parts(model, free, model.home, contact, n, x, NO_MOTION if world else DRAWN):
         return True
+    root = roots(model.mechanism)
+    strangers = world or root[table.names[pair[0]][0]] != root[table.names[pair[1]][0]]
     random = np.random.default_rng(0)
-    for _ in range(AROUND if free and world else 0):
+    for _ in range(AROUND if free and strangers else 0):
         aside = np.zeros(model.mechanism.nv)
         aside[free] = random.uniform(-ASIDE, ASIDE, len(free))
         q = model.mechanism.integrate(model.home, aside)

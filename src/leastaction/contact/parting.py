@@ -13,14 +13,15 @@ locally least in this metric.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from leastaction.contact.by_design import TOUCHING, AtHome, bounded, contacts_at, pairs_of, roots
+from leastaction.contact.by_design import TOUCHING, AtHome, contacts_at, flying_robots, pairs_of, roots
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import DEEP, REMEDY, ROUNDED
 from leastaction.contact.shapes import ContactTable
@@ -58,14 +59,16 @@ Limits = Sequence[tuple[int, int, float, float]]
 """For each joint coordinate with limits its indices in q and in v, and these limits [rad or m]."""
 
 
-def clear_start(search: Search, q: FloatArray) -> FloatArray:
+def clear_start(search: Search, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
     """q with links that overlap moved apart, and a warning that names them; q itself where there is no way.
 
-    Links of one robot, and those with the world that it is tied to. What flies by itself is left to contacts.
+    Links of one robot, of robots that are tied to the world, and those with the world. What flies by itself is left to
+    contacts.
 
     Args:
         search: in the mechanism.
         q: joint positions [rad or m], shape (nq,).
+        resting: prescribed degrees of freedom of which nobody said where they are: they may be moved, too.
     """
     model, table = search.model, search.table
     if len(search.own.records) == 0:
@@ -73,11 +76,9 @@ def clear_start(search: Search, q: FloatArray) -> FloatArray:
     first = search.look(q)
     if not first.deep:
         return q
-    way = _Ways(search, q, first)
-    parted, guess = way.downhill()
-    parted = None if parted is None else way.drawn(parted)
-    if parted is None or way.length(parted) > AS_GUESSED * guess:
-        parted = way.nearest(parted)
+    parted = _Ways(search, q, first).shortest()
+    if parted is None and len(resting):
+        parted = _Ways(search.with_free(resting), q, first).shortest()
     if parted is None:
         return q
     _say(model.mechanism, table, first, np.abs(model.mechanism.difference(q, parted)))
@@ -149,18 +150,25 @@ class Search:
     def __init__(self, model: AtHome, limits: Limits, table: ContactTable) -> None:
         self.model, self.table, m = model, table, model.mechanism
         self.limited = limits
-        ground = pairs_of(table.ground)
-        tied = bounded(model, table, ground)
-        self.own = _Pairs(table, [*self._links(), *tied])
+        ground, root, flying = pairs_of(table.ground), roots(m), flying_robots(m)
+        tied = [(a, b) for a, b in ground if not flying & {root[table.names[k][0]] for k in (a, b)}]
+        self.own = _Pairs(table, [*self._links(root, flying), *tied])
         self.others = _Pairs(table, sorted(set(ground) - set(tied)))
         self.free = np.setdiff1d(np.arange(m.nv), [*model.held, *_flying(m)])
 
-    def _links(self) -> list[tuple[int, int]]:
-        """Pairs of shapes of one robot that may touch."""
-        table, root, robots = self.table, roots(self.model.mechanism), dict[str, list[int]]()
+    def with_free(self, resting: Sequence[int]) -> Search:
+        """The same search with these degrees of freedom among those that may move."""
+        out = copy(self)
+        out.free = np.union1d(self.free, np.array(resting, np.int64))
+        return out
+
+    def _links(self, root: Mapping[str, str], flying: set[str]) -> list[tuple[int, int]]:
+        """Pairs of shapes that may touch: of one robot, and of all that are tied to the world."""
+        table, robots = self.table, dict[str, list[int]]()
         for k in table.movers.tolist():
-            robots.setdefault(root[table.names[k][0]], []).append(k)
-        found = [table.that_may_touch(np.array(own)) for name, own in robots.items() if name != WORLD]
+            own = root[table.names[k][0]]
+            robots.setdefault(own if own in flying else WORLD, []).append(k)
+        found = [table.that_may_touch(np.array(own)) for own in robots.values()]
         return [pair for pairs in found for pair in pairs]
 
     def look(self, q: FloatArray) -> _Found:
@@ -283,6 +291,14 @@ class _Ways:
         except ConvergenceError:
             return None
 
+    def shortest(self) -> FloatArray | None:
+        """Where links are apart, by the shortest way that is found; None: there is none."""
+        parted, guess = self.downhill()
+        parted = None if parted is None else self.drawn(parted)
+        if parted is None or self.length(parted) > AS_GUESSED * guess:
+            parted = self.nearest(parted)
+        return parted
+
     def downhill(self) -> tuple[FloatArray | None, float]:
         """The end of steps that part links to first order; None: it leads nowhere. And a first guess of its length."""
         q, own, guess = self.start, self.first, 0.0
@@ -299,11 +315,12 @@ class _Ways:
 
     def nearest(self, best: FloatArray | None) -> FloatArray | None:
         """The nearest of `best` and the ends of straight ways, drawn back as far as they go; None: there is none."""
-        free, random = self._between(), np.random.default_rng(0)
-        ways = [sign * axis for axis in np.eye(self.m.nv)[free] for sign in (1.0, -1.0)]
-        for _ in range(RANDOM if len(free) > 1 else 0):
-            way = np.zeros(self.m.nv)
-            way[free] = random.standard_normal(len(free)) / np.sqrt(mass_matrix(self.m, self.start).diagonal()[free])
+        axes, random = self._axes(), np.random.default_rng(0)
+        ways = [sign * axis for axis in axes for sign in (1.0, -1.0)]
+        for _ in range(RANDOM if len(axes) > 1 else 0):
+            way = sum(
+                x * axis / self.norm(axis) for x, axis in zip(random.standard_normal(len(axes)), axes, strict=True)
+            )
             ways += [way, -way]
         for way in ways:
             end = self.along(way, np.inf if best is None else self.length(best))
@@ -311,11 +328,19 @@ class _Ways:
                 best = self.drawn(end)
         return best
 
+    def _axes(self) -> FloatArray:
+        """Motions that may part links, shape (ways, nv): of single joints; with loops what these leave to joints."""
+        m, free = self.m, self.search.free
+        if m.is_tree:
+            return np.eye(m.nv)[self._between()]
+        N = null_space(loop_jacobian(m, self.start)[1][:, free], rcond=RANK_TOLERANCE)
+        axes = np.zeros((N.shape[1], m.nv))
+        axes[:, free] = N.T
+        return axes
+
     def _between(self) -> list[int]:
-        """Degrees of freedom that move one of two links which overlap and not the other; all of them with loops."""
+        """Degrees of freedom that move one of two links which overlap and not the other."""
         m, free = self.m, self.search.free.tolist()
-        if not m.is_tree:
-            return free
         joints = {joint.child: joint for joint in m.joints}
         own: set[str] = set()
         for pair in self.deep:

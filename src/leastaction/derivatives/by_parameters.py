@@ -58,7 +58,7 @@ def parameter_jacobian(
     values = {name: parameter(mechanism, name) for name in parameter_names(parameters)}
     columns = [stencil for name in values for stencil in stencils(mechanism, name)]
     q, p = configuration(mechanism, q), tangent(mechanism, p, "p")
-    found = stepper.parameter_jacobian(q, p, controls_of(mechanism, u), columns)
+    found = stepper.parameter_jacobian(q, p, controls_of(mechanism, u)[0], columns)
     out, first = {}, 0
     for name, value in values.items():
         out[name] = found[:, first : first + value.size].reshape(-1, *value.shape)

@@ -32,9 +32,17 @@ def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator, dt: fl
     return stepper
 
 
-def controls_of(mechanism: Mechanism, u: Any) -> FloatArray:
-    """The controls of a step, shape (nu,), zero by default."""
-    return np.zeros(mechanism.nu) if u is None else state_vector(mechanism, u, mechanism.nu, "u")
+def controls_of(mechanism: Mechanism, u: Any) -> tuple[FloatArray, FloatArray]:
+    """The controls that act in a step, shape (nu,), zero by default, and 1 where they follow u, 0 beyond its limits.
+
+    Of actuators with an activation, u is the activation, which has limits of its own.
+    """
+    u = np.zeros(mechanism.nu) if u is None else state_vector(mechanism, u, mechanism.nu, "u")
+    acting = u.copy()
+    for k, actuator in enumerate(mechanism.actuators):
+        if actuator.activation is None:
+            acting[k] = min(max(u[k], actuator.lower), actuator.upper)
+    return acting, np.where(acting == u, 1.0, 0.0)
 
 
 def linearize(
@@ -54,14 +62,17 @@ def linearize(
             they are.
         q: joint positions [rad or m], shape (nq,).
         p: discrete momenta [N m s or N s], shape (nv,); not velocities, see above.
-        u: controls held over the step, shape (nu,); default zero.
+        u: controls held over the step, shape (nu,); default zero. Beyond its limits a control changes nothing, as in
+            `simulate`.
         dt: time step [s].
 
     Returns:
         A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
     """
     stepper = stepper_that("linearize", mechanism, integrator, dt)
-    return stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), controls_of(mechanism, u))
+    acting, follows = controls_of(mechanism, u)
+    A, B = stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), acting)
+    return A, B * follows
 
 
 def action_blocks(
@@ -77,7 +88,9 @@ def action_blocks(
         a spring joins them); and C, shape (s + 1, nv, nu), by the controls.
     """
     stepper = stepper_that("residual", mechanism, integrator, dt)
-    return stepper.action_blocks(configuration(mechanism, q), tangent(mechanism, p, "p"), controls_of(mechanism, u))
+    acting, follows = controls_of(mechanism, u)
+    D, C = stepper.action_blocks(configuration(mechanism, q), tangent(mechanism, p, "p"), acting)
+    return D, C * follows
 
 
 def backpropagate(

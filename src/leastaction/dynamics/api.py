@@ -15,6 +15,7 @@ from leastaction._tuples import plain
 from leastaction.dynamics import entries
 from leastaction.dynamics.legendre import quantities
 from leastaction.dynamics.spline_quantities import spline_momenta
+from leastaction.dynamics.wandering import brought_near, free_trees
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.kinematics.reduced.compiled import has_splines
@@ -145,6 +146,11 @@ def com_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
     return J / total
 
 
+def _near(mechanism: Mechanism, q: Any) -> FloatArray:
+    """Positions q, shape (nq,), from the origin of a world in which the dynamics of the tree are the same."""
+    return brought_near(free_trees(mechanism.tree), configuration(mechanism, q))
+
+
 def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
     """Joint-space mass matrix M(q) with armatures [kg m^2, kg m or kg], shape (nv, nv)."""
     if has_splines(mechanism):
@@ -152,7 +158,7 @@ def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
         return spline_momenta(mechanism, np.tile(configuration(mechanism, q), (n, 1)), np.eye(n))
     w = Workspace(mechanism)
     H = np.zeros((mechanism.nv, mechanism.nv))
-    entries.mass_matrix(w.model, w.data, configuration(mechanism, q), H)
+    entries.mass_matrix(w.model, w.data, _near(mechanism, q), H)
     return H
 
 
@@ -163,7 +169,7 @@ def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FloatArray
     """
     w = Workspace(mechanism)
     tau = np.zeros(mechanism.nv)
-    state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
+    state = _near(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
     entries.inverse_dynamics(w.model, w.data, *state, tau)
     return tau
 
@@ -185,7 +191,7 @@ def forward_dynamics(mechanism: Mechanism, q: Any, v: Any, u: Any = None) -> Flo
     `mechanism.generalized_forces(controls)` to turn controls into forces; loops are not closed here.
     """
     w = Workspace(mechanism)
-    return _accelerations(mechanism, w, configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, u, "u"))
+    return _accelerations(mechanism, w, _near(mechanism, q), tangent(mechanism, v), tangent(mechanism, u, "u"))
 
 
 def _accelerations(mechanism: Mechanism, w: Workspace, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
@@ -232,6 +238,7 @@ def momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
 
 def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     """Momentum about the centre of mass [kg m^2/s, kg m/s]: (angular, linear), shape (6,)."""
+    q = _near(mechanism, q)
     h = momentum(mechanism, q, v)
     h[:3] -= np.cross(center_of_mass(mechanism, q), h[3:])
     return h
@@ -246,7 +253,7 @@ def inverse_dynamics_derivatives(
     """
     w = Workspace(mechanism)
     slopes = w.slopes()
-    state = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
+    state = _near(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
     entries.inverse_dynamics_derivatives(w.model, w.data, plain(slopes), *state, np.zeros(mechanism.nv))
     return slopes.dq, slopes.dv, mass_matrix(mechanism, q)
 

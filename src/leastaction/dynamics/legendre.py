@@ -14,6 +14,7 @@ from leastaction.dynamics import recursions
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.entries import inverse_dynamics_derivatives
 from leastaction.dynamics.spline_quantities import spline_momenta, spline_quantities, spline_velocities
+from leastaction.dynamics.wandering import brought_near, free_trees
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.forces import total
@@ -136,7 +137,7 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
         return spline_momenta(mechanism, Q, V)
     w = Workspace(mechanism)
     P, zero = np.zeros_like(V), np.zeros(mechanism.nv)
-    multiply_rows(w.weightless, w.data, Q, V, P, zero)
+    multiply_rows(w.weightless, w.data, brought_near(free_trees(w.tree), Q), V, P, zero)
     return P
 
 
@@ -144,7 +145,7 @@ def momentum_slopes(mechanism: Mechanism, Q: FloatArray, V: FloatArray, W: Float
     """Gradient of w' M(q) v by q along the tangent, for each row, shape (rows, nv)."""
     (Q, V), (_, W) = _rows(mechanism, Q, V, "v"), _rows(mechanism, Q, W, "w")
     w, n = Workspace(mechanism), len(mechanism.tree.nodes)
-    out = np.zeros_like(V)
+    out, Q = np.zeros_like(V), brought_near(free_trees(w.tree), Q)
     slope_rows(w.weightless, w.data, Q, V, W, np.zeros((2, n, 6)), np.zeros((2, n, 6)), out)
     return out
 
@@ -164,7 +165,7 @@ def velocity_of_momentum(
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
-    model = _with_late(w, late)
+    model, Q = _with_late(w, late), brought_near(free_trees(w.tree), Q)
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
     solve_rows(model, w.data, Q, P, V, zero)
     for k in np.flatnonzero(~(np.abs(V) < FAST).all(axis=1)):
@@ -202,10 +203,14 @@ class Quantities:
         t = w.tree
         model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
         self.kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
+        self._trees = free_trees(t)
 
     def tell(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Fill out = (kinetic energy, potential energy with the feedback of servos [J], spatial momentum (rows, 6))."""
         self.kernel(Q, V, out)
+        near = brought_near(self._trees, Q)
+        if near is not Q:  # potentials and momenta are those of the place
+            self.kernel(near, V, (out[0], np.zeros_like(out[1]), np.zeros_like(out[2])))
 
 
 class Velocities:
@@ -222,12 +227,12 @@ class Velocities:
         self._q, self._p, self._v = np.zeros((1, mechanism.nq)), np.zeros((1, n)), np.zeros((1, n))
         arguments = (self._q, self._p, self._v, np.zeros(n))
         self._walk = Walk(Bound(solve_rows, _with_late(w, late), w.data), lambda row: arguments)
-        self._plain = not has_splines(mechanism)
+        self._plain, self._trees = not has_splines(mechanism), free_trees(w.tree)
 
     def at(self, q: FloatArray, p: FloatArray) -> FloatArray:
         """As `velocity_of_momentum` has it, at q (nq,) with p (nv,): shape (nv,)."""
         if self._plain:
-            self._q[0], self._p[0] = q, p
+            self._q[0], self._p[0] = brought_near(self._trees, q) if len(self._trees) else q, p
             self._walk(1)
             v = self._v[0].copy()
             if v.dot(v) < FAST:
@@ -248,6 +253,7 @@ class Momenta:
             np.zeros(n),
         )
         self._slopes = w.slopes()
+        self._trees = free_trees(w.tree)
         self._multiply = Bound(multiply_rows, w.weightless, w.data)
         self._derive = Bound(inverse_dynamics_derivatives, w.weightless, w.data, plain(self._slopes))
 
@@ -255,7 +261,7 @@ class Momenta:
         """As `momentum_of_velocity` has it, at q (nq,) with v (nv,): shape (nv,)."""
         if not self._plain:
             return momentum_of_velocity(self.mechanism, q[None], v[None])[0]
-        self._q[0], self._v[0] = q, v
+        self._q[0], self._v[0] = brought_near(self._trees, q), v
         self._multiply(self._q, self._v, self._p, self._rest)
         return self._p[0].copy()
 
@@ -264,7 +270,7 @@ class Momenta:
 
         The array is used again by the next call.
         """
-        self._q[0], self._v[0], self._slopes.dq[:] = q, v, 0.0
+        self._q[0], self._v[0], self._slopes.dq[:] = brought_near(self._trees, q), v, 0.0
         self._derive(self._q[0], self._rest, self._v[0], self._p[0])
         return self._slopes.dq
 
@@ -277,13 +283,13 @@ class Energies:
         self._q, self._v = np.zeros((1, mechanism.nq)), np.zeros((1, mechanism.nv))
         self._out = np.zeros(1), np.zeros(1), np.zeros((1, 6))
         if self._plain:
-            arguments = (self._q, self._v, self._out)
+            arguments, self._trees = (self._q, self._v, self._out), free_trees(mechanism.tree)
             self._walk = Walk(Quantities(mechanism).kernel, lambda row: arguments)
         self._springs = feedback_springs(mechanism) if servos(mechanism) else None
 
     def at(self, q: FloatArray, v: FloatArray) -> float:
         """Sum of both [J] at q (nq,) with v (nv,)."""
-        if not self._plain:
+        if not self._plain or (len(self._trees) and brought_near(self._trees, q) is not q):
             T, U, _ = quantities(self.mechanism, q[None], v[None])
             return float(T[0] + U[0])
         self._q[0], self._v[0] = q, v

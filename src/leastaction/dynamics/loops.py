@@ -272,6 +272,25 @@ def check_closed(mechanism: Mechanism, q: FloatArray, tolerance: float = 1e-8) -
         )
 
 
+def fitting_momentum(p: FloatArray, closed: FloatArray, project: bool) -> FloatArray:
+    """A start's momentum p (nv,), or `closed`, the nearest whose velocity keeps loops closed; refused if neither fits.
+
+    Args:
+        p: as it was given.
+        closed: its projection.
+        project: whether the projection may be taken for it.
+    """
+    change, scale = np.abs(closed - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
+    if change <= 1e-10 * scale:
+        return p  # it fits already: a restarted run must go on with the very same numbers
+    if not project and change > 1e-6 * scale:
+        raise MechanismError(
+            "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
+            "nearest one that does not"
+        )
+    return closed
+
+
 def is_redundant(mechanism: Mechanism, q: FloatArray) -> bool:
     """Whether loop equations depend on each other at q or at configurations near it."""
     _, A = loop_jacobian(mechanism, q)

@@ -100,6 +100,21 @@ def tension_slopes(path, mode, length, rate):
 
 
 @routine
+def push(path, points, links, force, out):
+    """Add the wrenches of a tension to `out`, shape (nodes, 6)."""
+    x, _ = path_point(points[path.first], links)
+    for k in range(path.first + 1, path.first + path.count):
+        y, _ = path_point(points[k], links)
+        d = sub3(y, x)
+        r = math.sqrt(dot3(d, d))
+        if r > 0.0:
+            f = scale3(force / r, d)
+            pull(out, points[k - 1].node, x, f)
+            pull(out, points[k].node, y, neg3(f))
+        x = y
+
+
+@routine
 def wrenches(paths, points, modes, links, external):
     """Add the world wrenches to `external`, shape (nodes, 6)."""
     for i in range(paths.shape[0]):
@@ -107,17 +122,7 @@ def wrenches(paths, points, modes, links, external):
         if path.isotropic != 0:
             continue
         length, rate = length_and_rate(path, points, links)
-        force = tension(path, modes[i], length, rate)
-        x, _ = path_point(points[path.first], links)
-        for k in range(path.first + 1, path.first + path.count):
-            y, _ = path_point(points[k], links)
-            d = sub3(y, x)
-            r = math.sqrt(dot3(d, d))
-            if r > 0.0:
-                f = scale3(force / r, d)
-                pull(external, points[k - 1].node, x, f)
-                pull(external, points[k].node, y, neg3(f))
-            x = y
+        push(path, points, links, tension(path, modes[i], length, rate), external)
 
 
 @routine

@@ -209,9 +209,9 @@ class MaximalStepper(Stepper):
         columns = sum(COLUMNS[int(kind)] for kind in self.model.goals.kind)
         return {"goals": np.zeros((rows, columns)), "work": np.zeros(rows)} if columns else {}
 
-    def clear_start(self, q: FloatArray) -> FloatArray:
+    def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self._starts, q) if self.acts and len(self.table.shapes) else q
+        return clear_start(self._starts, q, resting) if self.acts and len(self.table.shapes) else q
 
     @cached_property
     def _starts(self) -> Search:

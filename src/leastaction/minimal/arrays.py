@@ -13,6 +13,7 @@ from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 from leastaction.minimal.rules import FloatArray
+from leastaction.minimal.wandering import wandering_trees
 
 
 class NativeModel(NamedTuple):
@@ -24,6 +25,7 @@ class NativeModel(NamedTuple):
         forces: all forces but gravity.
         closure: loops; None for trees.
         floating: see `floating_trees`.
+        wandering: see `wandering_trees`.
     """
 
     nodes: Any
@@ -32,6 +34,7 @@ class NativeModel(NamedTuple):
     forces: ForceModel
     closure: ClosureModel | None
     floating: FloatArray
+    wandering: FloatArray
 
 
 class Contractions(NamedTuple):
@@ -125,7 +128,8 @@ def closure_model(tree: Tree) -> ClosureModel | None:
 def native_model(tree: Tree) -> NativeModel:
     """A mechanism's own tree, for first guesses."""
     forces, closure = compact(force_model(tree)), closure_model(tree)
-    return NativeModel(tree.nodes, tree.dofs, tree.gravity, forces, closure, floating_trees(tree))
+    trees = floating_trees(tree), wandering_trees(tree)
+    return NativeModel(tree.nodes, tree.dofs, tree.gravity, forces, closure, *trees)
 
 
 def floating_trees(tree: Tree) -> FloatArray:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from leastaction._jit import inline, routine
 from leastaction.division import LONGEST, halves_of_controls
 from leastaction.minimal.predict import kinetic_energy
+from leastaction.minimal.wandering import move_back, move_origin
 
 FloatArray = NDArray[np.float64]
 
@@ -21,19 +22,22 @@ class HalvingData(NamedTuple):
         q, p: states at both ends of a part, shapes (2, nq) and (2, nv).
         u: controls of the whole step, of the half of it at hand, and so on, shape (levels + 1, nodes, nu).
         weights: of the controls of both halves of a part, shape (2, nodes, nodes).
+        origin: of the world in which the step is taken, for each tree, see `wandering`; shape (trees, 3) [m].
     """
 
     q: FloatArray
     p: FloatArray
     u: FloatArray
     weights: FloatArray
+    origin: FloatArray
 
 
 def halving_data(stepper: Any, levels: int) -> HalvingData:
     """For steps of a stepper that may be halved so many times."""
     m, nodes = stepper.mechanism, stepper.control_nodes
     weights = np.array(halves_of_controls(nodes))
-    return HalvingData(np.zeros((2, m.nq)), np.zeros((2, m.nv)), np.zeros((levels + 1, len(nodes), m.nu)), weights)
+    u, origin = np.zeros((levels + 1, len(nodes), m.nu)), np.zeros((len(stepper.model.native.wandering), 3))
+    return HalvingData(np.zeros((2, m.nq)), np.zeros((2, m.nv)), u, weights, origin)
 
 
 @inline
@@ -80,11 +84,12 @@ def rollout_of(attempt, shortened):
         """
         q, p, u, weights = halving.q, halving.p, halving.u, halving.weights
         levels = u.shape[0] - 1
-        native, guess = model.native, data.guess
-        before = kinetic_energy(native, guess, Q[0], P[0])
+        native, guess, before = model.native, data.guess, 0.0
         for k in range(U.shape[0]):
             _copy(Q[k], q[0])
             _copy(P[k], p[0])
+            if move_origin(native.wandering, q[0], halving.origin) or k == 0:
+                before = kinetic_energy(native, guess, q[0], p[0])
             for a in range(U.shape[1]):
                 _copy(U[k, a], u[0, a])
             done, level, number, count = 0, 0, 1, 0  # done: in units of the finest part
@@ -112,6 +117,7 @@ def rollout_of(attempt, shortened):
                     iterations[k + 1] = count
                     return k
             _copy(q[0], Q[k + 1])
+            move_back(native.wandering, Q[k + 1], halving.origin)
             _copy(p[0], P[k + 1])
             iterations[k + 1] = count
             divided[k + 1] = 0 if number == 2 else number

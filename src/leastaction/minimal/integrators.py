@@ -16,6 +16,9 @@ from leastaction.minimal.lanes.stepper import GroundStepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
+SOFT = frozenset({"penalty contact", "limit spring of joint", "isotropic spring"})
+"""Forces that `Grounded` does not know."""
+
 INTERPOLATIONS = ("auto", "bodies", "joints")
 
 
@@ -125,9 +128,10 @@ class Grounded(Integrator):
     restitution, joint limits, dry friction. The impulses of the contacts are all that is solved for beside the joints,
     so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
     `Maximal`; balls over planes (contact points, spheres, capsules, corners of boxes and hulls) are quickest. The
-    impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. There are no loops and
-    no friction against spinning and rolling. Derivatives are those of the contacts as they are, open, sticking or
-    sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver: Jourdan, Alart and Jean 1998.)
+    impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. Springs and cables
+    between points, tendons, loops and couplings act; there is no friction against spinning and rolling. Derivatives are
+    those of the contacts as they are, open, sticking or sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver:
+    Jourdan, Alart and Jean 1998.)
 
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
@@ -139,7 +143,7 @@ class Grounded(Integrator):
     max_iterations: int = 12
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
-    handles: ClassVar[frozenset[str]] = frozenset({"moving surface"})
+    handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface"}) - SOFT
     instead: ClassVar[str] = "Maximal"
 
     @property

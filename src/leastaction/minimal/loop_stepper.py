@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.division import HalvingStepper
-from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection
-from leastaction.errors import IntegratorError, MechanismError
+from leastaction.dynamics.loops import check_closed, fitting_momentum, is_redundant, momentum_projection
+from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.elimination import LoopSystem
@@ -54,15 +54,7 @@ class LoopStepper(ActionStepper):
         data = (guess.links, guess.screws, guess.external)
         scratch = (tuple(system.end), bool(system.redundant[0]))
         momentum_projection(*arrays, data, q, out, *scratch)
-        change, scale = np.abs(out - p).max(initial=0.0), max(1.0, np.abs(p).max(initial=0.0))
-        if change <= 1e-10 * scale:
-            return p  # it fits already: a restarted run must go on with the very same numbers
-        if not project and change > 1e-6 * scale:
-            raise MechanismError(
-                "the initial velocity opens the loops (v, or that of p); pass project=True to simulate, to take the "
-                "nearest one that does not"
-            )
-        return out
+        return fitting_momentum(p, out, project)
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the forces [N or N m] in the loop equations, one per equation."""

@@ -18,7 +18,8 @@ FloatArray = NDArray[np.float64]
 def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> FloatArray:
     """q, moved up or down so that the lowest point of the robot is on the level ground z = 0; shape (nq,).
 
-    Its contact points and shapes for collision count; all bodies that fly are moved by the same distance.
+    Its contact points and shapes for collision count; all bodies that fly are moved by the same distance, prescribed
+    ones not at all.
 
     Args:
         robot: any robot, at least one of whose bodies is tied to the world by a free joint.
@@ -35,6 +36,7 @@ def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> Flo
     flying = np.zeros(len(robot.bodies), bool)
     for i, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
         free = joint.parent == WORLD and len(joint.primitives) == 1 and joint.primitives[0].motion == Motion.FREE
+        free = free and joint.child not in robot.prescribed
         if free:
             rises.append((at, joint.pose.rotation[2]))
         flying[i] = free or (parent >= 0 and flying[parent])

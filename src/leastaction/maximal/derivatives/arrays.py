@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from leastaction._jit import inline
+from leastaction.forces.arrays import ForceGradients
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -104,26 +107,85 @@ class PoseOutputs(NamedTuple):
     gradients: Floats
 
 
+COTANGENT = np.dtype([("W", "f8", 6)], align=True)
+"""Virtual twist of a body, see `forces.points`."""
+
+
+class Rows(NamedTuple):
+    """States of bodies and joints, a row for each time: see `MaximalRecord`."""
+
+    poses: Floats
+    momenta: Floats
+    velocities: Floats
+    q: Floats
+
+
+class Kept(NamedTuple):
+    """What the way back leaves for gradients by parameters, a slot for each part of a step, the last one first.
+
+    Attributes:
+        y: minus the gradient by the equations, in the order of the graph; no slots where none are wanted.
+        ended: gradient by the momenta at the end; push: by what the cones push with, of those who read it; zeta: of all
+            who do, shape (slots, bodies, 6).
+        poses, momenta, velocities, before, q, impulses: the state it was solved at, and its unknowns.
+        count, cones, contacts: as it was solved with.
+        twists, by_projection, by_held: solution of the projection on closed loops at its end, gradient by the
+            equations and by the momenta that it starts from.
+        end_poses, end_q: there.
+        step: the step whose q and p are read at its start, -1 for none; read_momenta: what they are read off.
+    """
+
+    y: Floats
+    ended: Floats
+    push: Floats
+    zeta: Floats
+    poses: Floats
+    momenta: Floats
+    velocities: Floats
+    before: Floats
+    q: Floats
+    impulses: Floats
+    count: Integers
+    cones: Any
+    contacts: Any
+    twists: Floats
+    by_projection: Floats
+    by_held: Floats
+    end_poses: Floats
+    end_q: Floats
+    step: Integers
+    read_momenta: Floats
+
+
 class BackData(NamedTuple):
     """A run, the gradients by its states, and scratch for the way back over it (`backward.go_back`).
 
     Attributes:
-        poses, momenta, velocities, q, divided: rows of the run, see `MaximalRecord`; that of `divided` is one number.
+        poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
+            before it.
+        divided: whether the step that ends there was, shape (steps + 1,).
         u: controls at the nodes of each step, shape (steps, nodes, nu).
-        before: velocities before the first of these steps, shape (bodies, 6).
+        lengths: of the parts that steps are composed of [s].
         fresh: whether a run starts with the first row; first_row: whether what is read off that row is left to others.
         bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
         bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
         controls: gradients by the controls at the nodes of each step, out, shape (steps, nodes, nu).
-        E0, E1, G0, G1, push, pushed, read, twists: scratch, shape (bodies, 6).
+        part_poses, part_momenta, part_velocities, part_q: the same rows of one step of a composition, scratch.
+        E0, E1, G0, G1, push, pushed, read, twists, by_velocity: scratch, shape (bodies, 6).
         at: joint positions, scratch, shape (nq,).
-        original, residual: Newton matrix before it was factorised, and a right-hand side, scratch.
+        original, residual, y: Newton matrix before it was factorised, and right-hand sides, scratch.
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
+        reached: bars before the present step, scratch, shape (3, bodies, 6).
         kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
+        cot: `COTANGENT` records of the bodies, scratch; None where no force acts on bodies.
+        GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
+        newest: the step that the first of `slots` are of, shape (1,).
+        grads: by parameters of body forces, not used.
+        slots: for gradients by parameters.
     """
 
     poses: Floats
@@ -132,7 +194,7 @@ class BackData(NamedTuple):
     q: Floats
     divided: Integers
     u: Floats
-    before: Floats
+    lengths: Floats
     fresh: bool
     first_row: bool
     bq: Floats
@@ -147,14 +209,33 @@ class BackData(NamedTuple):
     pushed: Floats
     read: Floats
     twists: Floats
+    by_velocity: Floats
+    part_poses: Floats
+    part_momenta: Floats
+    part_velocities: Floats
+    part_q: Floats
     at: Floats
     original: Floats
     residual: Floats
+    y: Floats
     qa: Floats
     qb: Floats
     A: Floats
     B: Floats
+    reached: Floats
     kept: Floats
     lifts: Floats
     gram: Floats
     right: Floats
+    cot: Any
+    GT: Floats
+    GV: Floats
+    newest: Integers
+    grads: ForceGradients
+    slots: Kept
+
+
+@inline
+def named_back(back):
+    """The plain tuple of a `BackData` by name again."""
+    return BackData(*(back[:-2] + (ForceGradients(*back[-2]), Kept(*back[-1]))))

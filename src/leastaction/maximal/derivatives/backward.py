@@ -9,20 +9,20 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.contact import cones as ip
-from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
 from leastaction.forces import total
-from leastaction.linalg.graph.kernels import factorize, refine, solve_transposed
+from leastaction.linalg.graph.kernels import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
-from leastaction.maximal.contact.bounces import is_bouncing
-from leastaction.maximal.coordinates.recover import read_coordinates
-from leastaction.maximal.derivatives.arrays import BackData
+from leastaction.maximal.derivatives.arrays import named_back
+from leastaction.maximal.derivatives.body_force_cotangents import (
+    known_cotangents,
+    path_cotangents,
+    resisting_cotangents,
+    swap_ends,
+)
 from leastaction.maximal.derivatives.cone_cotangents import asked, cone_cotangents
 from leastaction.maximal.derivatives.cotangents import (
-    add_gradient,
-    bend_row,
     control_cotangents,
     force_cotangents,
-    rate_along,
     rate_cotangents,
     read_cotangents,
 )
@@ -34,25 +34,22 @@ from leastaction.maximal.derivatives.joint_gradients import (
     read_bars,
     take_controls,
 )
-from leastaction.maximal.records import BALL, NOT_LENT
-from leastaction.maximal.step.assembly import assemble, start_rows
-from leastaction.maximal.step.block_parts import lent
-from leastaction.maximal.step.bodies import END, START, end_pose, momentum_slope, start_pose
-from leastaction.maximal.step.body_states import load_state
-from leastaction.maximal.step.directions import add_cones, look_at_cones
-from leastaction.maximal.step.guess import AGAIN, FIRST
-from leastaction.maximal.step.joint_rows import equation
+from leastaction.maximal.derivatives.row_cotangents import row_cotangents
+from leastaction.maximal.derivatives.solve_again import (
+    OTHERWISE,
+    cones_of,
+    is_pressed,
+    rows_of,
+    slot_of,
+    solve_again,
+    stand,
+    unfold,
+)
+from leastaction.maximal.derivatives.weighing import keep_gradients, keep_read, keep_solved
+from leastaction.maximal.step.bodies import END, START, momentum_slope
 from leastaction.maximal.step.judgement import share_of_cones
-from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.pressed import presses
-from leastaction.maximal.step.rollout import DONE, UNTIED, solve_part, start_part
+from leastaction.maximal.step.rollout import DONE
 from leastaction.spatial import load3, load9, mattvec, matvec
-
-OTHERWISE = UNTIED - 1
-"""Why the way back stops before a step: it was divided, or has contacts whose derivatives are found otherwise."""
-
-SAME = 1e-4
-"""Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
 
 
 @entry(nogil=True)
@@ -64,7 +61,7 @@ def go_back(model, settings, data, places, back, first, last):
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    return sweep(model, settings, data, None, None, places, BackData(*back), first, last)
+    return sweep(model, settings, data, None, None, places, named_back(back), first, last)
 
 
 @entry(nogil=True)
@@ -72,7 +69,7 @@ def go_back_with_contact(model, settings, data, near, contact, places, back, fir
     """`go_back` with contacts, limits or dry friction."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     near, contact = ContactModel(*near), ContactData(*contact)
-    return sweep(model, settings, data, near, contact, places, BackData(*back), first, last)
+    return sweep(model, settings, data, near, contact, places, named_back(back), first, last)
 
 
 @routine(allocates=False)
@@ -81,15 +78,22 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
     if back.A.shape[0] > 0:
         return all_rows(model, settings, data, near, contact, places, back, last)
     k = last
+    back.newest[0] = last
     while k >= first:
         if back.divided[k + 1] != 0:
             return k, np.int64(OTHERWISE)
-        why = solve_again(model, settings, data, near, contact, back, k)
+        copy_bars(back.bars, back.reached)
+        why = unfold(model, settings, data, near, contact, back, k)
+        for j in range(back.lengths.shape[0] - 1, -1, -1):
+            if why == DONE:
+                why = solve_again(model, settings, data, near, contact, back, k, j)
+            if why == DONE and j == 0 and is_read_otherwise(settings.loops, model, settings, data, contact, back, k):
+                why = np.int64(OTHERWISE)
+            if why == DONE:
+                pull_back(model, settings, data, contact, places, back, k, j)
         if why != DONE:
+            copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
             return k, np.int64(why)
-        if (k > 0 or not back.first_row) and reads(back.bp[k]) and is_pressed(model, settings, data, contact):
-            return k, np.int64(OTHERWISE)
-        pull_back(model, settings, data, contact, places, back, k)
         k -= 1
     return k, np.int64(DONE)
 
@@ -104,32 +108,32 @@ def all_rows(model, settings, data, near, contact, places, back, last):
     looks, m = False, back.A.shape[0]
     nv = m // 2
     if last > 0:
-        why = solve_again(model, settings, data, near, contact, back, last)
+        why = solve_again(model, settings, data, near, contact, back, last, 0)
         if why != DONE:
             return last, np.int64(why)
         looks = cones_of(contact) > 0
         if looks and is_pressed(model, settings, data, contact):
             return last, np.int64(OTHERWISE)
     if not looks:
-        stand(model, settings, data, back, 1)
+        stand(model, data, back, rows_of(back), 1, settings.dt)
     for i in range(m):
         row = back.bq[1] if i < nv else back.bp[1]
         row[i % nv] = 1.0
         if looks:
             clear_bars(back)
-            pull_back(model, settings, data, contact, places, back, 1)
+            pull_back(model, settings, data, contact, places, back, 1, 0)
             take_controls(back, 1, i)
         else:
             read_bars(model, data, back, back.bq[1], back.bp[1])
         row[i % nv] = 0.0
         copy_bars(back.bars, back.kept[i])
-    why = np.int64(OTHERWISE) if back.divided[1] != 0 else solve_again(model, settings, data, near, contact, back, 0)
+    why = np.int64(OTHERWISE) if back.divided[1] != 0 else solve_again(model, settings, data, near, contact, back, 0, 0)
     if why != DONE:
         return np.int64(0), np.int64(why)
     find_lifts(model, data, back)
     for i in range(m):
         copy_bars(back.kept[i], back.bars)
-        pull_back(model, settings, data, contact, places, back, 0)
+        pull_back(model, settings, data, contact, places, back, 0, 0)
         take_controls(back, 0, i)
         for j in range(back.bars.shape[1]):
             if reads(back.bars[2, j]):  # by velocities before the run
@@ -139,147 +143,54 @@ def all_rows(model, settings, data, near, contact, places, back, last):
 
 
 @routine(allocates=False)
-def stand(model, settings, data, back, k):
-    """Put the bodies where they are in row k of the run."""
-    load_state(data.bodies, back.poses[k], back.momenta[k])
-    for j in range(model.coordinates.shape[0]):
-        c = model.coordinates[j]
-        data.coordinates[j].value = back.q[k, c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
-    for j in range(back.at.shape[0]):
-        back.at[j] = back.q[k, j]
-    read_coordinates(model.coordinates, data.bodies, data.coordinates, back.at, settings.dt)
+def is_read_otherwise(loops, model, settings, data, contact, back, k):
+    """Whether p at the start of the solved step k is wanted, and not that of the momenta there alone.
 
-
-@routine(allocates=False)
-def solve_again(model, settings, data, near, contact, back, k):
-    """Solve step k again, and factorise its Newton matrix, cones eliminated; `DONE`, or why not."""
-    states, rows, dt = data.bodies, data.rows, settings.dt
-    data.clock[0] = FIRST if back.fresh and k == 0 else AGAIN
-    data.clock[1] = 0.0 if back.fresh and k == 0 else dt
-    for i in range(states.shape[0]):
-        for c in range(6):
-            states[i].x[c], states[i].slope[c] = back.before[i, c] if k == 0 else back.velocities[k, i, c], 0.0
-        for c in range(3):
-            states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
-    for j in range(rows.shape[0]):
-        rows[j].lam = rows[j].mu = 0.0
-    if contact is not None:
-        contact.now[0].known = 0  # the interior point method's cones have exact slopes, those of modes do not
-    stand(model, settings, data, back, k)
-    start_rows(model, data)
-    why = start_part(model, settings, data, near, contact, back.at, back.u[k, 0], dt)
-    if why != DONE:
-        return why
-    if cones_of(contact) == 0:
-        for i in range(states.shape[0]):
-            for c in range(3):
-                states[i].w[c], states[i].vc[c] = back.velocities[k + 1, i, c], back.velocities[k + 1, i, 3 + c]
-    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
-    if why != DONE:
-        return why
-    if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, back.poses, k + 1):
-        return np.int64(OTHERWISE)
-    count = cones_of(contact)
-    if count > 0 or spent != 1:
-        assemble(model, settings, data, dt, k >= 0)
-        if contact is not None:
-            look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
-            add_cones(model, data, contact, 0.0)
-            for j in range(back.original.shape[0]):
-                back.original[j] = data.factors.values[j]
-        singular, _ = factorize(model.graph, data.factors, 0.0 if count > 0 else DEPENDENT)
-        if singular >= 0:
-            return np.int64(OTHERWISE)
-    return np.int64(DONE)
-
-
-@routine(allocates=False)
-def cones_of(contact):
-    """Number of cones of the present step."""
-    if contact is None:
-        return np.int64(0)
-    return contact.now[0].count
-
-
-@routine(allocates=False)
-def is_pressed(model, settings, data, contact):
-    """Whether forces press on the contacts of the solved step, so that momenta are found otherwise (`pressed`)."""
-    if contact is None:
+    Forces that press on contacts make it so, and loops that hold a share of the contacts' impulses.
+    """
+    if contact is None or (k == 0 and back.first_row) or not reads(back.bp[k]):
         return False
-    share = share_of_cones(model.bodies, data.bodies, settings.gravity, settings.dt)
-    return presses(model, settings, data, contact, share, settings.dt)
-
-
-@routine(allocates=False)
-def is_moving(near, contact):
-    """Whether a contact's point moves over both bodies, see `features.add_moving_features`."""
-    if contact is None:
+    if is_pressed(model, settings, data, contact):
+        return True
+    if loops is None:
         return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.source >= 0:
-            pair = near.pairs[contact.contacts[c.source].pair]
-            one, other = near.shapes[pair.a].kind, near.shapes[pair.b].kind
-            low, high = min(one, other), max(one, other)
-            if (low in (BOX, FIELD)) and (high in (BOX, CAPSULE)):
-                return True
-            if high == CYLINDER or (low > PLANE and high > CAPSULE):
-                return True
-    return False
+    count = contact.now[0].count
+    return count > 0 and share_of_cones(model.bodies, data.bodies, settings.gravity, settings.dt) > 0.0
 
 
 @routine(allocates=False)
-def keeps_share(contact):
-    """Whether contacts keep a part of their restitution, which then depends on the state."""
-    if contact is None:
-        return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if is_bouncing(c) and 0.0 < c.bounce < 1.0:
-            return True
-    return False
-
-
-@routine(allocates=False)
-def is_same(states, poses, row):
-    """Whether the end of the step is that of the run."""
-    apart, size = 0.0, 1.0
-    for i in range(states.shape[0]):
-        for c in range(3):
-            size = max(size, 1.0 + abs(poses[row, i, c]))
-            apart = max(apart, abs(states[i].p1[c] - poses[row, i, c]))
-        for c in range(4):
-            apart = max(apart, abs(states[i].quat1[c] - poses[row, i, 3 + c]))
-    return apart <= SAME * size
-
-
-@routine(allocates=False)
-def pull_back(model, settings, data, contact, places, back, k):
-    """Bring the bars from the end of the solved step k to its start; adds to the gradients by controls."""
-    bodies, states, dt, halves = model.bodies, data.bodies, settings.dt, settings.halves
+def pull_back(model, settings, data, contact, places, back, k, j):
+    """Bring the bars from the end of the solved part j of step k to its start; adds to the gradients by controls."""
+    bodies, states, dt, halves = model.bodies, data.bodies, back.lengths[j], settings.halves
     bars, E0, E1, G0, G1, y, rhs = back.bars, back.E0, back.E1, back.G0, back.G1, data.dx, data.fixed
-    n, first, loose = bodies.shape[0], model.graph.first, 1 if halves < 1.0 else 0
+    n, first, loose, rows = bodies.shape[0], model.graph.first, j + (1 if halves < 1.0 else 0), rows_of(back)
+    row, slot = j if back.lengths.shape[0] > 1 else k, slot_of(back, k, j)
+    keep_solved(model, data, contact, back.slots, rows, row, slot)
     for i in range(n):
         t = matvec(load9(states[i].R1), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
         for c in range(3):
             E1[i, c], E1[i, 3 + c] = t[c], bars[1, i, 3 + c]
         for c in range(6):
-            G0[i, c] = G1[i, c] = E0[i, c] = back.push[i, c] = back.read[i, c] = 0.0
+            G0[i, c] = G1[i, c] = E0[i, c] = back.push[i, c] = back.read[i, c] = back.by_velocity[i, c] = 0.0
     # What is read off the bodies at the start.
     share = push_of_cones(bodies, settings, data, contact, back.pushed, dt)
-    if k > 0 or not back.first_row:
+    if j == 0 and (k > 0 or not back.first_row):
         share = share if reads(back.bp[k]) else 0.0
         if reads(back.bp[k]) or reads(back.bq[k]):
             read_cotangents(model, data, back.bq[k], back.bp[k], back.pushed, share, back.twists, back.read, G0)
             for i in range(n):
                 for c in range(6):
                     back.push[i, c] = share * back.read[i, c]
+    keep_read(data, back.slots, back, slot, k, j, bars[1], share)
     # Momenta at the end: forces and controls there, dampers and drive inertias (E0 is zero still).
     if halves < 1.0:
-        joint_forces(model, data, back.q[k + 1], back.u[k, loose], back.at)
-        force_cotangents(model, data, (1.0 - halves) * dt, END, E1, G1)
-        control_cotangents(model, data, places, (1.0 - halves) * dt, END, E1, back.controls[k, loose])
+        late = (1.0 - halves) * dt
+        joint_forces(model, data, rows.q[row + 1], back.u[k, loose], back.at)
+        force_cotangents(model, data, late, END, E1, G1)
+        control_cotangents(model, data, places, late, END, E1, back.controls[k, loose])
+        end_cotangents(back.cot, model, data, back, late, dt, back.u[k, loose], back.controls[k, loose])
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
+    path_cotangents(model.damped, model, settings, data, dt, E0, E1, G0, G1)
     for i in range(rhs.shape[0]):
         rhs[i] = 0.0
     for i in range(n):
@@ -293,9 +204,10 @@ def pull_back(model, settings, data, contact, places, back, k):
         spin = mattvec(
             momentum_slope(load9(bodies[i].J), load3(s.w), -dt), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2])
         )
+        at, by = first[i], back.by_velocity[i]
         for c in range(3):
-            rhs[first[i] + c] = dt * local[c] + spin[c] + bars[2, i, c]
-            rhs[first[i] + 3 + c] = dt * G1[i, 3 + c] + bodies[i].mass * bars[1, i, 3 + c] + bars[2, i, 3 + c]
+            rhs[at + c] = dt * local[c] + spin[c] + bars[2, i, c] + by[c]
+            rhs[at + 3 + c] = dt * G1[i, 3 + c] + bodies[i].mass * bars[1, i, 3 + c] + bars[2, i, 3 + c] + by[3 + c]
     motion_of_cones(first, contact, back.push, rhs)
     for i in range(rhs.shape[0]):
         y[i] = rhs[i]
@@ -312,11 +224,14 @@ def pull_back(model, settings, data, contact, places, back, k):
             bars[1, i, c] = y[first[i] + c]
             bars[2, i, c] = 0.0
             back.push[i, c] += y[first[i] + c]
+    keep_gradients(back.slots, y, back.push, slot)
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
+    path_cotangents(model.damped, model, settings, data, dt, E0, E1, G0, G1)
     row_cotangents(model, data, y, dt, E0, G0)
-    joint_forces(model, data, back.q[k], back.u[k, 0], back.at)
+    joint_forces(model, data, rows.q[row], back.u[k, j], back.at)
     force_cotangents(model, data, halves * dt, START, E0, G0)
-    control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, 0])
+    control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, j])
+    start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, j], back.controls[k, j])
     if contact is not None:
         cone_cotangents(model, data, contact, dt, back.push, back, G0, bars[2])
     for i in range(n):
@@ -325,6 +240,26 @@ def pull_back(model, settings, data, contact, places, back, k):
             bars[0, i, c], bars[0, i, 3 + c] = t[c], G0[i, 3 + c] + G1[i, 3 + c]
         for c in range(6):
             bars[1, i, c] += back.read[i, c]
+
+
+@routine(allocates=False)
+def start_cotangents(cot, model, data, back, scale, dt, u, bu):
+    """Gradients of what the forces on bodies give over the time `scale` at the start of the step."""
+    if cot is None:
+        return
+    known_cotangents(cot, model, data, back, scale, u, back.E0, back.G0, bu)
+    resisting_cotangents(model.resisting, data, back, scale, 0.5 * dt, back.E0, back.G0, back.by_velocity, bu)
+
+
+@routine(allocates=False)
+def end_cotangents(cot, model, data, back, scale, dt, u, bu):
+    """The same at its end."""
+    if cot is None:
+        return
+    swap_ends(data.bodies)
+    known_cotangents(cot, model, data, back, scale, u, back.E1, back.G1, bu)
+    resisting_cotangents(model.resisting, data, back, scale, -0.5 * dt, back.E1, back.G1, back.by_velocity, bu)
+    swap_ends(data.bodies)
 
 
 @routine(allocates=False)
@@ -379,24 +314,6 @@ def joint_forces(model, data, q, u, scratch):
         scratch[i] = q[i]
     total.clear(data.external, data.tau)
     total.joint_forces(model.forces, data.modes, scratch, data.still, data.tau)
+    total.look_near(model.forces, data.modes, scratch)
+    total.set_pulls(model.forces, data.modes, u)
     total.drive_forces(model.forces, data.bodies, u, data.external, data.tau)
-
-
-@routine(allocates=False)
-def row_cotangents(model, data, y, dt, E, G):
-    """Gradients of the joints' impulses at the start, and of their equations at the end, by the poses."""
-    bodies, rows, first = model.bodies, model.rows, model.graph.first
-    for k in range(rows.shape[0]):
-        row, s = rows[k], data.rows[k]
-        Ra, xa = start_pose(data.bodies, row.a)
-        Rb, xb = start_pose(data.bodies, row.b)
-        bend_row(row, Ra, xa, Rb, xb, E, G, s.lam)
-        by_equation = -y[first[bodies.shape[0] + row.node] + row.local]
-        if row.eab > NOT_LENT:
-            ra, rb = lent(model.augment, bodies, row)
-            _, tb, ta, f = equation(row, 0.0, Ra, xa, Rb, xb)
-            by_equation -= ra * rate_along(E, row.a, -1, tb, ta, f) + rb * rate_along(E, -1, row.b, tb, ta, f)
-        Ra, xa = end_pose(data.bodies, row.a)
-        Rb, xb = end_pose(data.bodies, row.b)
-        _, tb, ta, f = equation(row, 0.0, Ra, xa, Rb, xb)
-        add_gradient(G, row.a, row.b, tb, ta, f, by_equation / dt)

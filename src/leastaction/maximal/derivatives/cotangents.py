@@ -9,6 +9,7 @@ Gradients by poses are by turns and shifts in the world's directions, and E come
 """
 
 from leastaction._jit import inline, routine
+from leastaction.forces.total import axis_slopes
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
 from leastaction.maximal.records import BALL, FREE, HINGE
 from leastaction.maximal.step.assembly import late_damping
@@ -169,13 +170,17 @@ def force_cotangents(model, data, scale, when, E, G):
         c = coordinates[k]
         Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
         if c.kind == BALL or c.kind == FREE:
-            for j in range(freedoms(c)):
+            for j in range(freedoms(c) if c.iv >= 0 else 0):
                 if data.tau[c.iv + j] != 0.0:
                     bend_ball(c, j, Ra, xa, Rb, xb, E, G, scale * data.tau[c.iv + j])
             continue
-        force, stiffness = data.tau[c.iv], model.forces.dofs[c.iv].stiffness
+        value, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
+        if c.iv >= 0:
+            force = data.tau[c.iv]
+            stiffness, _ = axis_slopes(model.forces.dofs[c.iv], data.modes.limits[c.iv], value, 0.0)
+        else:
+            force, stiffness = c.stiffness * (c.rest - value), c.stiffness
         if force != 0.0 or stiffness != 0.0:
-            _, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
             bend_coordinate(c, Ra, xa, Rb, xb, E, G, scale * force)
             add_gradient(G, c.a, c.b, tb, ta, f, -scale * stiffness * rate_along(E, c.a, c.b, tb, ta, f))
 
@@ -197,6 +202,8 @@ def control_cotangents(model, data, places, scale, when, E, out):
     """Add the gradients by the controls of scale times what they work with E, to out (nu,)."""
     drives, states = model.forces.drives, data.bodies
     for k in range(drives.shape[0]):
+        if drives[k].dof < 0:
+            continue
         i, j = places[drives[k].dof, 0], places[drives[k].dof, 1]
         c = model.coordinates[i]
         Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
@@ -261,6 +268,8 @@ def read_cotangents(model, data, bq, bp, pushed, share, twists, bP, G):
                 H[bodies[i].parent, c] += H[i, c]
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
+        if c.iv < 0:
+            continue
         Ra, xa = start_pose(states, c.a)
         Rb, xb = start_pose(states, c.b)
         child = child_of(c)

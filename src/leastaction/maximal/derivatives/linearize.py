@@ -113,7 +113,8 @@ def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) ->
         u: controls at the nodes of the step, shape (nodes, nu), held.
     """
     if parts.goes_back is None:
-        parts.goes_back = has_way_back(parts.stepper) and not parts.stepper.mechanism.prescribed
+        own = parts.stepper
+        parts.goes_back = has_way_back(own) and not own.loops and len(parts.lengths) == 1
     if not parts.goes_back:
         return None
     s = parts.stepper_of(parts.lengths[0], 1)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,9 +22,18 @@ from leastaction.maximal.derivatives.pressed_map import PressedMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
+from leastaction.mechanism import Mechanism
+from leastaction.parameter_stencils import CENTRAL
+
+RECORDS = ("rows", "coordinates", "coefficients", "augment", "damped")
+"""Fields of a `Model` that masses, inertias and gravity have no part in."""
 
 READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
 """Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
+
+
+_MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
+"""Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
 
 
 class Variant:
@@ -34,12 +45,58 @@ class Variant:
 
     def __init__(self, stepper: Any, mechanism: Any) -> None:
         self.stepper = stepper
-        self.model = alike(compile_model(mechanism, stepper.dt), stepper.model)
+        known = _MODELS.setdefault(mechanism, {})
+        if stepper.dt not in known:
+            known[stepper.dt] = compile_model(mechanism, stepper.dt)
+        self.model = alike(known[stepper.dt], stepper.model)
         own, other = stepper.model.coordinates, self.model.coordinates
         self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
         self.table = collect(mechanism, self.model.frames, bodies=stepper.integrator.self_collision)
         self._touches = not same_shapes(self.table, stepper.table)
         self._plain: tuple[Any, Any] = (None, None)
+
+    @property
+    def rubs(self) -> bool:
+        """Whether contacts have other coefficients."""
+        return self._touches
+
+    @cached_property
+    def quick(self) -> bool:
+        """Whether contacts are the same but for their coefficients, and the same kinds of forces act."""
+        own, other = self.stepper.model, self.model
+        same = self.table.shapes.tobytes() == self.stepper.table.shapes.tobytes()
+        same = same and np.array_equal(self.table.data, self.stepper.table.data)
+        for name in ("damped", "resisting"):
+            a, b = getattr(own, name), getattr(other, name)
+            same = same and (a is None) == (b is None)
+        return same and (own.damped is None or len(own.damped) == len(other.damped))
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all that steps compute at fixed unknowns is linear in the change: of masses, inertias, gravity.
+
+        Coefficients of friction and restitution are too.
+        """
+        own, other = self.stepper.model, self.model
+        bodies = other.bodies.copy()
+        bodies.mass, bodies.J = own.bodies.mass, own.bodies.J
+        pairs = [(own.bodies, bodies), *((getattr(own, name), getattr(other, name)) for name in RECORDS)]
+        forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # whose nodes have inertias
+        return self.quick and all(map(_same, pairs)) and _same((forces[0], forces[1]))
+
+    @property
+    def inertias(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Masses (bodies,), inertias (bodies, 3, 3) and gravity (3,)."""
+        bodies = self.model.bodies
+        return bodies.mass, bodies.J.reshape(-1, 3, 3), self.model.mechanism.tree.gravity
+
+    @cached_property
+    def pairs(self) -> Any:
+        """`PAIR` records of all shapes that may touch."""
+        pairs = self.table.ground
+        if len(self.table.movers) > 1:
+            pairs = np.concatenate([pairs, self.table.body_pairs()]).view(np.recarray)
+        return pairs
 
     def arrays(self, graph: Any) -> Any:
         """Plain tuple of what kernels read, with a graph."""
@@ -80,10 +137,7 @@ class Variant:
 
     def _renewed(self, solved: Solved) -> Any:
         """The contacts of a solved step with these shapes and coefficients."""
-        pairs = self.table.ground
-        if len(self.table.movers) > 1:
-            pairs = np.concatenate([pairs, self.table.body_pairs()]).view(np.recarray)
-        pairs = pairs[np.isin(pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
+        pairs = self.pairs[np.isin(self.pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
         missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
         for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
             find_again(solved, self.table, pairs, Z, missing, out)
@@ -92,6 +146,14 @@ class Variant:
         raise IntegratorError(
             "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
         )
+
+
+def _same(pair: tuple[Any, Any]) -> bool:
+    """Whether two arrays, or tuples of arrays, have the same content."""
+    a, b = pair
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and all(map(_same, zip(a, b, strict=True)))
+    return a is b or (a is not None and b is not None and a.tobytes() == b.tobytes())
 
 
 class Derivative:
@@ -104,10 +166,21 @@ class Derivative:
 
     def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:
         self.stepper = stepper
+        if len(stencil) == len(CENTRAL):
+            weight, mechanism = stencil[2]  # one step beside the value
+            beside, weight = Variant(stepper, mechanism), weight / CENTRAL[2][1]
+            if beside.linear:
+                self.variants = [(weight, beside), (-weight, Variant(stepper, stepper.mechanism))]
+                return
         self.variants = [(weight, Variant(stepper, mechanism)) for weight, mechanism in stencil]
 
     def __iter__(self) -> Iterator[tuple[float, Variant]]:
         return iter(self.variants)
+
+    @property
+    def inertial(self) -> bool:
+        """Whether masses, inertias and gravity are all that changes."""
+        return len(self.variants) == 2 and not any(variant.rubs for _, variant in self)
 
     @property
     def moved(self) -> bool:

@@ -155,7 +155,8 @@ class MaximalReversal(Reversal):
         self.names = [name for name in names if name != CONTROLS]
         found = [stencil for name in self.names for stencil in stencils(stepper.mechanism, name)]
         self.sweep = Sweep(self.parts, [Derivative(stepper, stencil) for stencil in found])
-        self.compiled = not found and has_way_back(stepper)
+        quick = all(variant.quick for derivative in self.sweep.derivatives for _, variant in derivative)
+        self.compiled = quick and has_way_back(stepper)
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bars: Bars | None = None
@@ -174,7 +175,7 @@ class MaximalReversal(Reversal):
         replay, controls = Replay(self.parts, record, u, row, first), np.zeros(u.shape)
         way, k = None, len(u) - 1
         if self.compiled and "velocities" in record and k >= 0:
-            way = WayBack(self.parts, record, replay.start(row), row, u)
+            way = WayBack(self.parts, record, replay.start(row), row, u, self.sweep.derivatives)
             if self.bars is None:
                 last = replay.start(row + len(u))
                 self.parts.plan(last)
@@ -195,6 +196,8 @@ class MaximalReversal(Reversal):
                 self.bars, by_controls = self.sweep.over(maps, self.bars)
                 controls[k] += by_controls
             k -= 1
+        if way is not None:
+            self.sweep.by_parameters += way.by_parameters
         if row == 0 and self.bars is not None:
             start = replay.start(0)
             pose = self.parts.poses(start)

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.forces.arrays import force_gradients
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import plain
-from leastaction.maximal.derivatives.arrays import BackData
-from leastaction.maximal.derivatives.backward import OTHERWISE, go_back, go_back_with_contact
+from leastaction.maximal.derivatives.arrays import COTANGENT, BackData
+from leastaction.maximal.derivatives.backward import go_back, go_back_with_contact
+from leastaction.maximal.derivatives.kept_steps import KeptSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
-from leastaction.maximal.records import BALL
+from leastaction.maximal.derivatives.solve_again import OTHERWISE
+from leastaction.maximal.records import BALL, ROPE, records
 from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
-from leastaction.mechanism.closure import COUPLING, SCREW
 
 TRIES = 20
 """How often contacts are laid out anew for one step."""
@@ -22,33 +24,35 @@ TRIES = 20
 NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
 """Where only the bars are brought back."""
 
-SCRATCH = ("E0", "E1", "G0", "G1", "push", "pushed", "read", "twists")
+SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "pushed", "read", "twists", "by_velocity")
 
 
 def has_way_back(stepper: Any) -> bool:
     """Whether `go_back` knows all that a `MaximalStepper` steps with.
 
-    It takes trees of joints without screws and couplings, with joint springs, dampers and drive inertias of hinges and
-    slides, controls of joints, and all that touches; others are differentiated step by step (`replay`).
+    It takes trees of joints and closed loops, with springs, dampers and drive inertias of hinges and slides, forces on
+    bodies, controls, and all that touches; others are differentiated step by step (`replay`): belts, prescribed
+    motions, limits of tendons, springs and dampers of balls, soft limits with dampers.
     """
     model, forces = stepper.arrays, stepper.arrays.forces
-    if stepper.table.shapes.belt.any() or stepper.table.shapes.given.any():
+    if stepper.table.shapes.belt.any() or stepper.table.shapes.given.any() or len(model.goals):
         return False
-    if stepper.loops or len(stepper.substeps) > 1 or model.damped is not None or model.resisting is not None:
+    dofs, coordinates = forces.dofs, model.coordinates
+    if (coordinates.kind == ROPE).any() or (dofs.limit_damping != 0.0).any():
         return False
-    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
-    if forces.user is not None or any(x is not None and len(x) for x in elements):
-        return False
-    if (forces.drives.dof < 0).any() or np.isin(model.rows.kind, (SCREW, COUPLING)).any():
-        return False
-    dofs = forces.dofs
-    if (dofs.limit_stiffness != 0.0).any() or (dofs.limit_damping != 0.0).any():
-        return False
-    for c in model.coordinates[model.coordinates.kind >= BALL]:
-        own = slice(c.iv, c.iv + (3 if c.kind == BALL else 6))
+    for c in coordinates[coordinates.kind >= BALL]:
+        own = slice(c.iv, c.iv + (3 if c.kind == BALL else 6) if c.iv >= 0 else c.iv)
         if c.damping.any() or dofs.stiffness[own].any() or dofs.damping[own].any():
             return False
-    return bool((model.coordinates.iv >= 0).all())
+    return True
+
+
+def pushes_bodies(stepper: Any) -> bool:
+    """Whether any force or control acts on bodies."""
+    forces = stepper.arrays.forces
+    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
+    own = forces.user is not None or any(x is not None and len(x) for x in elements)
+    return own or bool((forces.drives.dof < 0).any())
 
 
 class WayBack:
@@ -60,20 +64,35 @@ class WayBack:
         start: state of the row from which the piece starts.
         row: number of that row.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
+        derivatives: by entries of parameters, see `KeptSteps`.
     """
 
-    def __init__(self, parts: Parts, record: Any, start: BodyState, row: int, u: FloatArray) -> None:
+    def __init__(
+        self, parts: Parts, record: Any, start: BodyState, row: int, u: FloatArray, derivatives: Any = ()
+    ) -> None:
         self.parts, self.row = parts, row
         self.stepper = s = parts.stepper_of(parts.lengths[0], PATIENT)
         rows = slice(row, row + len(u) + 1)
         names = ("rigid_poses", "momenta", "velocities", "q")
         self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
         self.poses[0], self.momenta[0] = start.Z, start.P
-        self.divided = np.array(record["divided"][rows, 0])
-        self.u, self.before = np.array(u, order="C"), np.array(start.V)
-        self.scratch = {name: np.zeros((len(start.Z), 6)) for name in SCRATCH}
+        self.velocities[0] = start.V
+        self.divided = np.where(np.any(record["divided"][rows] != 0, axis=1), 1, 0)
+        self.u = np.array(u, order="C")
+        lengths = parts.lengths
+        n, ends, nq = len(start.Z), len(lengths) + 1, self.q.shape[1]
+        self.scratch = {name: np.zeros((n, 6)) for name in SCRATCH} | {
+            "part_poses": np.zeros((ends, n, 7)),
+            "part_momenta": np.zeros((ends, n, 6)),
+            "part_velocities": np.zeros((ends, n, 6)),
+            "part_q": np.zeros((ends, nq)),
+            "reached": np.zeros((3, n, 6)),
+            "cot": records(n, COTANGENT) if pushes_bodies(s) else None,
+        }
         if s.contact is not None:
             s.contact.now.known = 0
+        self.kept = KeptSteps(s, lengths, derivatives)
+        self.by_parameters = np.zeros(len(derivatives))
         self.planned = False
 
     def jacobians(self) -> tuple[FloatArray, FloatArray] | None:
@@ -83,7 +102,7 @@ class WayBack:
         """
         n, (steps, nodes, nu) = self.parts.stepper.mechanism.nv, self.u.shape
         rows, (bq, bp) = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
-        bars, controls = Bars.zero(len(self.before)), np.zeros((steps, nodes, nu))
+        bars, controls = Bars.zero(self.poses.shape[1]), np.zeros((steps, nodes, nu))
         left, _ = self.over(steps - 1, bars, bq, bp, controls, rows)
         return rows if left < 0 else None
 
@@ -102,15 +121,22 @@ class WayBack:
         if not self.planned and s.contact is not None and len(s.table.movers) > 1:
             self._plan(last, wider)
         self.planned = True
+        read = np.array([bq, bp])
+        read[:, : 1 if self.row == 0 else 0] = 0.0  # what is read off the start of a run is left to others
         while True:
             if s.contact is not None:
                 s.contact.written[0] = 0
-            back = tuple(self._data(found, bq, bp, controls, rows))
+            back = plain(self._data(found, bq, bp, controls, rows))
+            first = max(last + 1 - self.kept.steps, 0) if self.kept.derivatives else 0
             if s.contact is None:
-                left, why = go_back(*s.problem, self.parts.places, back, 0, last)
+                left, why = go_back(*s.problem, self.parts.places, back, first, last)
             else:
                 touching = plain((s.near, s.contact))
-                left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, 0, last)
+                left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, first, last)
+            self.kept.add(self.by_parameters, self.u, last, int(left), *read)
+            if why == DONE and left >= 0:
+                last, tries = int(left), 0
+                continue
             tries = tries + 1 if left == last else 0
             if why in (DONE, OTHERWISE) or tries > TRIES:
                 return int(left), Bars(*found)
@@ -127,7 +153,7 @@ class WayBack:
                 self._plan(int(left), wider)
 
     def _plan(self, k: int, wider: float) -> None:
-        s, V = self.stepper, self.velocities[k] if k > 0 else self.before
+        s, V = self.stepper, self.velocities[k]
         s.data.bodies.w, s.data.bodies.vc = V[:, :3], V[:, 3:]
         s._plan(self.poses[k], wider)
 
@@ -140,7 +166,7 @@ class WayBack:
             q=self.q,
             divided=self.divided,
             u=self.u,
-            before=self.before,
+            lengths=np.array(self.parts.lengths),
             fresh=self.row == 0,
             first_row=self.row == 0,
             bq=bq,
@@ -151,6 +177,7 @@ class WayBack:
             at=np.zeros(self.q.shape[1]),
             original=np.zeros(len(values)),
             residual=np.zeros(len(self.stepper.data.fixed)),
+            y=np.zeros(len(self.stepper.data.fixed)),
             qa=np.zeros(18),
             qb=np.zeros(18),
             A=rows[0],
@@ -159,4 +186,7 @@ class WayBack:
             lifts=np.zeros((bq.shape[1], 6)),
             gram=np.zeros((6, 6)),
             right=np.zeros((6, 6)),
+            newest=np.zeros(1, np.int64),
+            grads=force_gradients(self.stepper.arrays.forces),
+            slots=self.kept.room(),
         )

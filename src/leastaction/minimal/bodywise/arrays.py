@@ -25,6 +25,7 @@ from leastaction.minimal.bodywise.packs import packs_of
 from leastaction.minimal.bodywise.ways import BodywiseWays
 from leastaction.minimal.convergence import round_off
 from leastaction.minimal.rules import lobatto
+from leastaction.minimal.wandering import wandering_trees
 from leastaction.spatial.exponential import UNTURNED
 
 FloatArray = NDArray[np.float64]
@@ -298,7 +299,7 @@ def bodywise_model(mechanism: Mechanism, s: int) -> BodywiseModel:
         forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return BodywiseModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t)),
+        native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t), wandering_trees(t)),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,

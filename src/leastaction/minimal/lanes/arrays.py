@@ -14,6 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import DOF, NODE
 from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
+from leastaction.minimal.lanes.pull_arrays import equations, pull_arrays, pulling
 from leastaction.minimal.lanes.scratch_arrays import between_arrays, told_arrays
 
 FloatArray = NDArray[np.floating]
@@ -42,6 +43,8 @@ class LaneModel(NamedTuple):
         turning: whether joints may have several axes, as balls have; likewise.
         pushed: the first drive that pushes on a body, or their number; None where there is none, likewise.
         shapes: `LaneShapes`, or None where bodies touch planes alone.
+        forces: `ForceModel` of springs, cables and tendons; None where there are neither these nor equations.
+        closure: `ClosureModel` of the equations of loops and couplings; None where `forces` is.
     """
 
     nodes: Any
@@ -58,6 +61,8 @@ class LaneModel(NamedTuple):
     turning: bool | None = True
     pushed: int | None = None
     shapes: Any = None
+    forces: Any = None
+    closure: Any = None
 
 
 class LaneShapes(NamedTuple):
@@ -117,7 +122,7 @@ class Touch(NamedTuple):
 
     Attributes:
         active: whether a cone takes part in the step, shape (cones,).
-        side: 1 at a lower limit, -1 at an upper one, shape (cones,).
+        side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
         soft: by how much a contact creeps for each unit of friction [m / (N s)], shape (cones,).
         least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
@@ -136,6 +141,7 @@ class Touch(NamedTuple):
         share: part of the restitution that acts, shape (1,).
         told: `Told`, or None where momenta are told with half of the impulses at their time whatever presses.
         found: `Found`, or None where bodies touch planes alone.
+        pulls: `Pulls`, or None where there are no springs, cables and tendons.
     """
 
     active: NDArray[np.int64]
@@ -160,6 +166,7 @@ class Touch(NamedTuple):
     share: FloatArray
     told: Any = None
     found: Any = None
+    pulls: Any = None
 
 
 class Lane(NamedTuple):
@@ -259,7 +266,7 @@ NEVER = 1e30
 
 LANE_CONE = np.dtype(
     [
-        ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
+        ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY`, `TIE` or `LOOP`
         ("row", "i8"),  # of its first impulse; a contact has three, others one
         ("node", "i8"),
         ("other", "i8"),  # node of the body that the normal points away from, -1 for the world
@@ -279,13 +286,15 @@ LANE_CONE = np.dtype(
         ("second", "f8", 3),
         ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
         ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
+        ("tie", "i8"),  # which of `pull_arrays.ties`, or of the equations of loops
     ],
     align=True,
 )
 """What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction; and contacts
-that are looked for in each step."""
+that are looked for in each step. And what ties joints in Newton's equations, see `pulls`: equations of loops among it,
+whose impulses may have either sign."""
 
-CONTACT, LIMIT, DRY = range(3)
+CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
 
 FOUND = np.dtype(
     [
@@ -329,7 +338,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
             out[name] = values[name]
         return out.view(np.recarray)
 
-    dofs = as_records(tree.dofs, LANE_DOF)
+    dofs, forces = as_records(tree.dofs, LANE_DOF), None if cones is None else pulling(mechanism)
     capped = cones is not None and tree.dofs.damping.any()
     dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
 
@@ -343,6 +352,8 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
         cones=None if cones is None else as_records(cones, LANE_CONE),
         pushed=pushed,
         shapes=shapes,
+        forces=forces,
+        closure=None if forces is None else equations(mechanism),
     )
 
 
@@ -400,12 +411,11 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("told", "found")
+            if name not in ("told", "found", "pulls")
         }
         found = None if model.shapes is None else _found(model, nq, room)
-        own["touch"] = Touch(
-            **arrays, told=told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"])), found=found
-        )
+        told = told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"]))
+        own["touch"] = Touch(**arrays, told=told, found=found, pulls=pull_arrays(model.forces))
     return Lane(**own)
 
 

@@ -16,7 +16,8 @@ from leastaction.dynamics import body_poses, body_twists
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LaneShapes
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TIE, LaneShapes
+from leastaction.minimal.lanes.pull_arrays import loops, ties
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
@@ -105,7 +106,7 @@ def _locked(mechanism: Mechanism) -> Any:
 
 
 def _records(mechanism: Mechanism, table: ContactTable) -> Any:
-    found = [*_contacts(table), *_stops(mechanism)]
+    found = [*_contacts(table), *_stops(mechanism), *_ties(mechanism)]
     out = np.zeros(len(found), LANE_CONE).view(np.recarray)
     out.other = out.found = -1
     row = 0
@@ -165,6 +166,13 @@ def _centres(table: ContactTable, shape: Any) -> Any:
     if shape.kind == BOX:
         return [p + R @ (np.array(signs) * shape.half) for signs in product((-1.0, 1.0), repeat=3)]
     return table.data[shape.first : shape.first + 3 * shape.rows].reshape(-1, 3)
+
+
+def _ties(mechanism: Mechanism) -> Any:
+    """What of springs, cables and tendons looks at the end of a step, and equations of loops."""
+    for kind, found in ((TIE, ties), (LOOP, loops)):
+        for tie, node, other in found(mechanism):
+            yield {"kind": kind, "tie": tie, "node": node, "other": other}
 
 
 def _stops(mechanism: Mechanism) -> Any:

@@ -20,13 +20,14 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 from leastaction._jit import inline, routine
 from leastaction.contact.overlaps import overlap_left
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import list_impulses
 from leastaction.minimal.lanes.islands import relate_islands
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.paths import pull_up, push_up
+from leastaction.minimal.lanes.pulls import kick_loop, miss_loop, relate_tie
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
@@ -71,9 +72,13 @@ def room(cone, side, lane):
 
 
 @routine
-def meet(model, node, row, column):
-    """Product of a row of a cone on a body with a column, over the joints that carry it."""
-    nodes, total = model.nodes, 0.0
+def meet(model, cone, row, column):
+    """Product of a row of a cone with a column, over the joints that carry its body; of a tie over all."""
+    nodes, total, node = model.nodes, 0.0, cone.node
+    if cone.kind >= TIE:
+        for c in range(row.shape[0]):
+            total += row[c] * column[c]
+        return total
     while node >= 0:
         for c in range(nodes[node].iv, nodes[node].iv + nodes[node].nv):
             total += row[c] * column[c]
@@ -119,6 +124,8 @@ def choose(model, lane, dt):
             side = touch.side[c]
             take_side(lane, cone, c, fall)
             near = room(cone, touch.side[c], lane) <= fall or (touch.lam[cone.row] > 0.0 and side == touch.side[c])
+        elif cone.kind == TIE:
+            touch.lam[cone.row] = 0.0
         touch.active[c] = near
         if not near:
             for k in range(cone.row, cone.row + (3 if cone.kind == CONTACT else 1)):
@@ -167,13 +174,15 @@ def relate_stop(model, lane, cone, side, least):
 
 
 @routine
-def relate(model, lane, found):
+def relate(model, lane, found, dt):
     """W and w0 of the cones that take part, after the elimination."""
     cones, touch, W_ = model.cones, lane.touch, lane.W
     for c in range(cones.shape[0]):
         if touch.active[c]:
             if cones[c].kind == CONTACT:
                 relate_contact(model, lane, cones[c], touch.least[c])
+            elif cones[c].kind >= TIE:
+                relate_tie(model, lane, touch.pulls, cones[c], c, dt)
             else:
                 relate_stop(model, lane, cones[c], touch.side[c], touch.least[c])
     if found is not None:
@@ -183,9 +192,12 @@ def relate(model, lane, found):
     for a in range(cones.shape[0]):
         if not touch.active[a]:
             continue
-        node = cones[a].node
         for j in range(cones[a].row, cones[a].row + (3 if cones[a].kind == CONTACT else 1)):
-            i = node
+            i = cones[a].node
+            if cones[a].kind >= TIE:
+                for c in range(W_.shape[0]):
+                    touch.w[j] += touch.rows[j, c] * W_[c, 7]
+                i = -1
             while i >= 0:
                 for c in range(model.nodes[i].iv, model.nodes[i].iv + model.nodes[i].nv):
                     touch.w[j] += touch.rows[j, c] * W_[c, 7]
@@ -193,7 +205,7 @@ def relate(model, lane, found):
             for b in range(cones.shape[0]):
                 if touch.active[b]:
                     for k in range(cones[b].row, cones[b].row + (3 if cones[b].kind == CONTACT else 1)):
-                        touch.W[k, j] = meet(model, node, touch.rows[j], touch.columns[k])
+                        touch.W[k, j] = meet(model, cones[a], touch.rows[j], touch.columns[k])
 
 
 @routine
@@ -220,6 +232,12 @@ def push(model, lane):
                 for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                     touch.kick[k] += times(six(lane.S[lane.now[0]][k]), whole)
                 i = nodes[i].parent
+        elif cone.kind >= TIE:
+            for k in range(W_.shape[0]):
+                W_[k, 7] += lam[at] * touch.columns[at, k]
+            if cone.kind == LOOP:
+                kick_loop(model, lane, touch.pulls, cone, lam[at], touch.kick)
+            continue
         else:
             touch.kick[cone.dof] += lam[at] * (touch.side[c] if cone.kind == LIMIT else 1.0)
         i = cone.node
@@ -243,6 +261,10 @@ def miss(model, lane, dt):
     for c in range(cones.shape[0]):
         cone = cones[c]
         at = cone.row
+        if cone.kind >= TIE:
+            if cone.kind == LOOP:
+                worst = max(worst, miss_loop(model, lane, touch.pulls, cone))
+            continue
         if cone.kind == DRY:
             if abs(lam[at]) < 0.999 * 0.5 * (touch.before[0] + dt) * cone.friction:
                 worst = max(worst, abs(lane.q1[cone.iq] - lane.q0[cone.iq]))

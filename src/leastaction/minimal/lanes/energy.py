@@ -19,6 +19,7 @@ from leastaction.minimal.bodywise.turning import turn_between
 from leastaction.minimal.lanes.blocks import has_inertia
 from leastaction.minimal.lanes.bounces import given, mass_of
 from leastaction.minimal.lanes.legendre import velocities
+from leastaction.minimal.lanes.pulls import work_of_pulls
 from leastaction.minimal.lanes.sweeps import late_damping, with_thrust
 from leastaction.minimal.sixes import ZEROS
 from leastaction.spatial import cross, dot3, load3, load9, load_sym, mattvec, sub3, symvec
@@ -91,7 +92,7 @@ def work_of_forces(model, lane, dt):
             pull = 0.5 * dof.stiffness * (lane.q0[node.iq] - dof.rest)
             held = (0.5 * dof.damping + late_damping(dof, dt, 1.0 / dt)) / dt + 0.25 * dof.servo
             work -= moved * (pull + held * moved)
-    return work
+    return work + work_of_pulls(lane.touch.pulls, lane.moved, dt)
 
 
 @routine

@@ -15,7 +15,7 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.linalg.dense import solve_leading, solve_within
-from leastaction.minimal.lanes.arrays import CONTACT, DRY
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LOOP, TIE
 from leastaction.minimal.lanes.islands import arrange, cone_at, find_ranges, impulses, range_of
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
@@ -49,9 +49,14 @@ def contact(W, w, lam, o, mu):
 
 
 @inline
-def stop(W, w, lam, o, bound):
-    """Impulse of a limit (bound 0) or of dry friction while all others hold."""
+def stop(cone, side, W, w, lam, dt):
+    """Impulse of a limit, of dry friction, or of a tie while all others hold."""
+    o, bound = cone.row, dt * cone.friction
+    if cone.kind == TIE:
+        return side * (W[o, o] * lam[o] - w[o]) / (1.0 + side * W[o, o])
     new = lam[o] - w[o] / W[o, o]
+    if cone.kind == LOOP:
+        return new
     if bound > 0.0:
         return min(bound, max(-bound, new))
     return max(0.0, new)
@@ -121,7 +126,7 @@ def sweep(cones, touch, n, dt, relax):
                 add_three(touch, n, o, (e0, e1, e2))
                 moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
         else:
-            new = stop(W, w, lam, o, dt * cones[c].friction)
+            new = stop(cones[c], touch.side[c], W, w, lam, dt)
             e0 = new - lam[o]
             lam[o] = new
             if e0 != 0.0:
@@ -141,7 +146,7 @@ def violation(cones, touch, dt):
             continue
         o = cones[c].row
         if cones[c].kind != CONTACT:
-            worst = max(worst, W[o, o] * abs(lam[o] - stop(W, w, lam, o, dt * cones[c].friction)))
+            worst = max(worst, W[o, o] * abs(lam[o] - stop(cones[c], touch.side[c], W, w, lam, dt)))
             continue
         push = max(0.0, lam[o] - w[o] / W[o, o])
         worst = max(worst, W[o, o] * abs(lam[o] - push))
@@ -168,8 +173,16 @@ def linear_rows(cones, touch, n, dt, hold):
             continue
         o, size = cones[c].row, impulses(cones[c])
         low, high = range_of(touch.found, o, n)
+        if cones[c].kind == TIE:
+            for j in range(low, high):
+                M[i, j] = touch.side[c] * W[index[j], o]
+            M[i, i] += 1.0
+            d[i] = -touch.side[c] * w[o] - lam[o]
+            touch.unknown[count] = i
+            i, count = i + 1, count + 1
+            continue
         if cones[c].kind != CONTACT:
-            new, free = stop(W, w, lam, o, dt * cones[c].friction), lam[o] - w[o] / W[o, o]
+            new, free = stop(cones[c], touch.side[c], W, w, lam, dt), lam[o] - w[o] / W[o, o]
             if new != free:
                 d[i] = new - lam[o]
                 i += 1
@@ -289,6 +302,9 @@ def clip(cones, touch, dt):
             continue
         o, bound = cones[c].row, dt * cones[c].friction
         new = lam[o] + d[i]
+        if cones[c].kind >= TIE:
+            i += 1
+            continue
         if cones[c].kind == DRY:
             d[i] = min(bound, max(-bound, new)) - lam[o]
             i += 1

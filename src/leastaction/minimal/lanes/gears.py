@@ -18,7 +18,12 @@ GEAR = np.dtype(
         ("node", "i8"),  # else: body that it pushes with u * wrench, -1 for none
         ("wrench", "f8", 6),  # torque about the centre of mass and force, in the body's frame
         ("held", "i8"),  # 0 for a control; a constant wrench: `HELD_BY_BODY` or `HELD_BY_WORLD`
-        ("arm", "f8", 3),  # of the latter: its point from the centre of mass, in the body's frame [m]
+        ("tendon", "i8"),  # or tendon that it pulls with gear * u, counted from one; 0 for none
+        (
+            "arm",
+            "f8",
+            3,
+        ),  # of one that does not turn with its body: its point from the centre of mass, in the body's frame [m]
     ],
     align=True,
 )
@@ -34,6 +39,7 @@ def gears(mechanism: Mechanism) -> tuple[Any, int]:
     out, given = np.zeros(mechanism.nu, GEAR), drives.compiled(mechanism, tree.frames)
     out["dof"], out["gear"], out["lower"], out["upper"] = given.dof, given.gear, -np.inf, np.inf
     out["node"], out["wrench"] = np.where(given.dof < 0, given.node, -1), given.wrench
+    out["tendon"] = given.tendon
     thrusters = np.flatnonzero(out["node"] >= 0)
     centres = np.array(tree.nodes.com)[out["node"][thrusters]]
     out["wrench"][thrusters, :3] -= np.cross(centres, out["wrench"][thrusters, 3:])

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from leastaction.errors import IntegratorError
 from leastaction.forces.tendon_records import acting
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import BodyActuator
+from leastaction.mechanism.joints import Joint
 from leastaction.mechanism.tendons import has_range
+
+
+def acts(joint: Joint) -> bool:
+    """Whether a joint that closes a loop has more to it than its equations."""
+    own = (joint.stiffness, joint.damping, joint.armature, joint.friction, joint.limit_stiffness)
+    return any(map(any, own)) or bool(np.isfinite([*joint.lower, *joint.upper]).any())
 
 
 def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = False) -> None:
@@ -14,11 +23,16 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
     constant, they can where said."""
     m = mechanism
     parts = {
-        "loops, couplings or rolling contacts": not m.is_tree,
-        "springs, cables or other forces on bodies": bool(m.springs or m.cables or m.penalties or m.forces),
+        "loops, couplings or rolling contacts": not pushes and not m.is_tree,
+        "rolling contacts": bool(m.rollings),
+        "springs, limits and dry friction of joints that close loops": any(map(acts, m.loops)),
+        "penalty contacts, drags or other forces on bodies": bool(m.penalties or m.forces),
+        "isotropic springs": any(spring.isotropic for spring in m.springs),
+        "springs or cables": not pushes and bool(m.springs or m.cables),
         "external wrenches (gravcomp too)": not pushes and bool(m.wrenches),
-        "force ranges of servos": any(has_range(a) for a in m.actuators),
-        "tendons that act": bool(acting(m)),
+        "force ranges of servos": not pushes and any(has_range(a) for a in m.actuators),
+        "tendons that act": not pushes and bool(acting(m)),
+        "rigid limits of tendons": any(t.rigid and t.is_limited for t in m.tendons),
         "actuators that push on bodies": not pushes and any(isinstance(a, BodyActuator) for a in m.actuators),
         "limits that push back": any(any(joint.limit_stiffness) for joint in m.joints),
         "joints along splines": "spline joint" in m.special_parts,

@@ -28,13 +28,14 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import tangents
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.lanes.bounces import mass_of
 from leastaction.minimal.lanes.found import gap_at
 from leastaction.minimal.lanes.friction import list_impulses, solve_rows
 from leastaction.minimal.lanes.islands import range_of
 from leastaction.minimal.lanes.legendre import factor, momenta_upon, solve
 from leastaction.minimal.lanes.meetings import kick_both
+from leastaction.minimal.lanes.pulls import kick_loop, place_start
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.sixes import ZEROS, plus
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec
@@ -187,6 +188,7 @@ def hold(model, lane, told, p, closed, dt):
     which, unknown, d, M = touch.which, touch.unknown, touch.d, touch.M
     for k in range(holds.shape[0]):
         holds[k] = 0
+    place_start(model, lane, touch.pulls)
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
             find_directions(model, lane, told, model.cones[c], c, closed, dt)
@@ -270,7 +272,13 @@ def find_directions(model, lane, told, cone, c, closed, dt):
     lam, g, before, gap, most = touch.lam, pull(model), touch.before[0], 0.0, 0.0
     if cone.kind == DRY:
         most = SLIDES * 0.5 * (before + dt) * cone.friction
-    if (abs(lam[at]) >= most) if cone.kind == DRY else (lam[at] <= 0.0):
+    if cone.kind == LOOP:
+        told.holds[at] = 1
+        for j in range(N.shape[1]):
+            N[at, j] = 0.0
+        kick_loop(model, lane, touch.pulls, cone, 1.0, N[at])
+        return
+    if cone.kind == TIE or ((abs(lam[at]) >= most) if cone.kind == DRY else (lam[at] <= 0.0)):
         return
     for k in range(at, at + (3 if cone.kind == CONTACT else 1)):
         told.holds[k] = 1

@@ -1,10 +1,13 @@
 """Runs of one robot on planes: the compiled loop of `Grounded`."""
 
 from leastaction._jit import entry, inline, routine
+from leastaction.dynamics.arrays import ClosureModel
+from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.minimal.lanes.arrays import BatchSettings, Found, GroundRecord, Lane, LaneModel, LaneShapes, Touch
 from leastaction.minimal.lanes.contacts import centre, gap
 from leastaction.minimal.lanes.island_arrays import Islands
 from leastaction.minimal.lanes.pressed import tell_end
+from leastaction.minimal.lanes.pull_arrays import Pulls
 from leastaction.minimal.lanes.scratch_arrays import Between, Told
 from leastaction.minimal.lanes.steps import apply_controls, prepare, step
 
@@ -23,6 +26,30 @@ def named_found(found):
     if found is None:
         return None
     return Found(*(found[:-2] + (Between(*found[-2]), Islands(*found[-1]))))
+
+
+@inline
+def named_pulling(forces):
+    """The plain tuple of `ForceModel` by name again, where there is one."""
+    if forces is None:
+        return None
+    return named_forces(forces)
+
+
+@inline
+def named_pulls(pulls):
+    """The plain tuple of `Pulls` by name again, where there is one."""
+    if pulls is None:
+        return None
+    return Pulls(pulls[0], named_modes(pulls[1]), pulls[2], pulls[3], pulls[4], pulls[5], pulls[6])
+
+
+@inline
+def named_closure(closure):
+    """The plain tuple of `ClosureModel` by name again, where there is one."""
+    if closure is None:
+        return None
+    return ClosureModel(closure[0], closure[1], closure[2])
 
 
 @routine
@@ -57,8 +84,8 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         record: `GroundRecord` as a plain tuple; row 0 of q and `before` is filled.
         going_on: whether the first state was reached by a step, so that half of its impulses belong to it.
     """
-    model = LaneModel(*(model[:-1] + (named_shapes(model[-1]),)))
-    touch = Touch(*(touch[:-2] + (Told(*touch[-2]), named_found(touch[-1]))))
+    model = LaneModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
+    touch = Touch(*(touch[:-3] + (Told(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
     settings, record = BatchSettings(*settings), GroundRecord(*record)
     lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]
     q0, p, memory = lane.q0, lane.p, record.memory

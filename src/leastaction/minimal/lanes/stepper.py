@@ -17,6 +17,7 @@ from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import DEEP, ROUNDED, warn_of_overlap
 from leastaction.contact.parting import Search, clear_start
 from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
@@ -42,6 +43,9 @@ from leastaction.record import Record
 
 CARRIED = ("near", "far")
 """Arrays of a lane that go from step to step beside the record."""
+
+SAME = 1e-9
+"""Compliances below this, relative to the largest, are of equations of loops that say the same."""
 
 ROOM = 32
 """Contacts that are looked for for which there is room at first."""
@@ -91,9 +95,25 @@ class GroundStepper(Stepper):
         touch: Touch = self.lane.touch
         self._rollout = Bound(rollout, *plain((self.model, self.settings, self.lane[:-1], touch)))
 
-    def clear_start(self, q: FloatArray) -> FloatArray:
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Refuse open loops."""
+        if self.mechanism.tree.closure.count:
+            check_closed(self.mechanism, q)
+        return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        if not self.mechanism.tree.closure.count or not p.any():
+            return p
+        _, A = loop_jacobian(self.mechanism, q)
+        soft = velocity_of_momentum(self.mechanism, np.tile(q, (len(A), 1)), A)
+        rates = soft @ p  # A M^-1 p
+        impulses = np.linalg.pinv(soft @ A.T, rcond=SAME, hermitian=True) @ rates
+        return fitting_momentum(p, p - impulses @ A, project)
+
+    def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
-        return clear_start(self._starts, q) if len(self.table.shapes) else q
+        return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
 
     @cached_property
     def _starts(self) -> Search:
@@ -179,8 +199,8 @@ class GroundStepper(Stepper):
         return step
 
     def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
-        """See `Stepper.fleet`."""
-        if self.lane.touch.found is not None:
+        """See `Stepper.fleet`; a start with loops has more to it."""
+        if self.lane.touch.found is not None or self.mechanism.tree.closure.count:
             return None
         names = [name for name in states if name not in ("q", "p")]
         runs = [

@@ -4,11 +4,13 @@ from leastaction._jit import routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import gains_energy
+from leastaction.minimal.lanes.flight import goes_astray
 from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
 from leastaction.minimal.lanes.pressed import tell_start
+from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
     look_at_end,
@@ -44,9 +46,11 @@ def newton(model, lane, touch, settings, dt, placed):
     """
     if not placed:
         put_end(model, lane, touch)
+        pull(model, lane, pulls_of(touch), dt)
     norm = eliminate(model, lane, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
-        relate(model, lane, touch.found)
+        relate(model, lane, touch.found, dt)
+        slacken_loops(model.cones, touch, touch.pulls)
         settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane, model.branched), norm
@@ -73,6 +77,7 @@ def begin_contacts(model, lane, touch, dt):
     if touch is None:
         return False
     put_end(model, lane, touch)
+    pull(model, lane, touch.pulls, dt)
     choose(model, lane, dt)
     return True
 
@@ -201,6 +206,8 @@ def solve(model, lane, touch, settings, dt, steady):
     spent, tried = attempt_bounces(model, lane, settings, dt, steady)
     if spent > 0 and (is_astray(model, lane, model.shapes, touch.found, dt) or gains_energy(model, lane, dt)):
         return -spent, tried
+    if spent > 0 and goes_astray(model, lane, settings, dt):
+        return -spent, tried
     return spent, tried
 
 
@@ -318,6 +325,7 @@ def drive(model, lane, limited):
     """Generalised forces of the controls in `lane.u`, within their limits; there are none where `limited` is None."""
     drives, tau, u = model.drives, lane.tau, lane.u
     push_along(drives, tau, u, limited, model.pushed)
+    pull_by_controls(model, lane, pulls_of(lane.touch))
 
 
 @routine

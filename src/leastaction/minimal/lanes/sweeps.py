@@ -15,6 +15,7 @@ from leastaction.minimal.lanes.blocks import (
     without_joint,
 )
 from leastaction.minimal.lanes.gears import HELD_BY_WORLD
+from leastaction.minimal.lanes.pulls import pull, pulls_of, with_pull, with_pulls
 from leastaction.minimal.lanes.sixes import held, hold, six
 from leastaction.minimal.sixes import ZEROS, plus, times
 from leastaction.spatial import (
@@ -244,6 +245,7 @@ def eliminate(model, lane, touch, dt, soft, driven, branched):
                 # Servos pull from the middle of the step, which is stable for any stiffness.
                 slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
+            r, slope = with_pull(pulls_of(touch), c, r, slope)
             rest = r if touch is None else r + touch.kick[c]
             if not abs(rest) <= norm:  # a NaN must win
                 norm = abs(rest)
@@ -323,6 +325,7 @@ def look_at_end(model, lane, touch, dt, soft, driven, branched):
     )
     q0, q1, p, last_p, tau = lane.q0, lane.q1, lane.p, lane.end, lane.tau
     put_end(model, lane, touch)
+    pull(model, lane, pulls_of(touch), dt)
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
     for k in range(model.branches):
@@ -359,6 +362,7 @@ def look_at_end(model, lane, touch, dt, soft, driven, branched):
                 turn = h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
                 r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + turn) * moved
                 last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn) * moved
+            r, last = with_pulls(pulls_of(touch), c, r, last)
             last_p[c] = last
             if not abs(r) <= norm:
                 norm = abs(r)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.overlaps import overlap_left
+from leastaction.dynamics.loops import loop_jacobian
 from leastaction.minimal.lanes.arrays import DRY
 from leastaction.minimal.lanes.derivatives.smooth import (
     Placed,
@@ -41,7 +42,9 @@ class Laws(NamedTuple):
         kick: what all impulses do, shape (nv,).
         motion: how far contact points move along the tangents [m], shape (m, 2).
         rate: velocities along the normals before, shape (m,).
-        values: of the equations, three for each contact and one for each stop, shape (3 m + stops,).
+        values: of the equations, three for each contact, one for each stop and those of loops, shape (3 m + stops +
+            equations,).
+        loops: gradients of the equations of loops at the start, shape (equations, nv).
     """
 
     columns: FloatArray
@@ -49,6 +52,7 @@ class Laws(NamedTuple):
     motion: FloatArray
     rate: FloatArray
     values: FloatArray
+    loops: FloatArray
 
 
 def fall_of(gravity: Any, h: float) -> float:
@@ -151,7 +155,9 @@ def laws(
             q[stop.iq] - stop.lower if solved.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (solved.q0, solved.q1)
         )
         stopped[k] = last - min(0.0, first + 0.5 * fall)
-    return Laws(columns, kick, motion, rate, np.concatenate([values.ravel(), stopped]))
+    (_, loops), (ends, _) = (loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
+    kick += solved.loops @ loops
+    return Laws(columns, kick, motion, rate, np.concatenate([values.ravel(), stopped, ends]), loops)
 
 
 class LawSlopes(NamedTuple):
@@ -161,7 +167,7 @@ class LawSlopes(NamedTuple):
         by_end: by the joints at the end, shape (e, n).
         by_start: by those at the start, shape (e, n).
         by_near: by the mean velocities before, shape (e, n).
-        by_impulses: shape (e, e): unknown impulses are those of contacts, then of stops.
+        by_impulses: shape (e, e): unknown impulses are those of contacts, then of stops, then of loops.
         by_share: by the share of restitution that acts, shape (e,).
         columns: what unit impulses do along the joints, shape (e, n).
         kick: of what impulses do by the joints at the start, shape (n, n).
@@ -187,12 +193,16 @@ def slopes(
 ) -> LawSlopes:
     """Derivatives of `laws` at a solved step; `change`: of its contacts, see `touching.changes`."""
     m, nv = len(touch.phi), len(solved.p)
-    e = 3 * m + len(solved.stops)
+    e = len(found.values)
     shapes = (e, nv), (e, nv), (e, nv), (e, e), e, (e, nv), (nv, nv)
     out = LawSlopes._make(np.zeros(shape) for shape in shapes)
     out.columns[: 3 * m] = found.columns.reshape(3 * m, nv)
     if m:
         _contact_slopes(out, solved, smooth, placed, touch, kinds, found, change)
+    if len(solved.loops):
+        own = slice(e - len(solved.loops), e)
+        out.columns[own], out.by_end[own] = found.loops, loop_jacobian(smooth.mechanism, solved.q1)[1]
+        out.kick[:] += np.einsum("k,kab->ab", solved.loops, smooth.bends(solved.q0))
     fall = fall_of(smooth.model.gravity, solved.h)
     for j, stop in enumerate(solved.stops):
         k, dof = 3 * m + j, stop.dof
@@ -225,7 +235,7 @@ def _contact_slopes(
     """Fill in the rows of contacts, and the derivatives of what impulses do by the joints at the start."""
     m, nv, lam = len(touch.phi), len(solved.p), solved.lam
     sides, turned = sides_of(smooth, touch), frame_changes(touch, change)
-    out.kick[:] = impulse_slopes(smooth, placed, touch, change, lam)
+    out.kick[:] += impulse_slopes(smooth, placed, touch, change, lam)
     # Gaps at the end, less what they must be.
     normal_start, normal_near = change.end.copy(), np.zeros((m, nv))
     by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides

@@ -99,6 +99,11 @@ class PartMap:
         scale = np.abs(compliance) + np.abs(np.diag(G_z)[n : n + e])
         at = n + np.arange(e)
         G_z[at, at] += HOLD * np.abs(compliance)
+        loops = at[e - len(self.solved.loops) :]
+        if len(loops):  # some may say what others do
+            least = HOLD * np.abs(compliance[loops - n]).max()
+            G_z[loops, loops] += least
+            scale[loops - n] += least
         # Impulses in units that move things by as much as displacements do.
         unit = np.ones(len(G_z))
         unit[at] = 1.0 / np.where(scale > 0.0, scale, 1.0)

@@ -97,6 +97,18 @@ class Smooth:
             np.array(turns.k[1, :, 6]),
         )
 
+    def bends(self, q: FloatArray) -> FloatArray:
+        """How the gradients of the equations of loops change with the joints at q, shape (equations, nv, nv)."""
+        count, n, lam = self.data.lam.shape[1], self.mechanism.nv, self.data.lam
+        out, u = np.zeros((count, n, n)), np.zeros(self.mechanism.nu)
+        if count:
+            bare = self.at(q, q, u, 1.0, True).H[0, :, 0]
+            for k in range(count):
+                lam[0, k] = 1.0
+                out[k] = self.at(q, q, u, 1.0, True).H[0, :, 0] - bare
+                lam[0, k] = 0.0
+        return out
+
     def _hold_dampers(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
         """What of dampers acts at the start of the step rather than at its end, see `sweeps.late_damping`."""
         k, d = self.single, self.dofs[self.single]

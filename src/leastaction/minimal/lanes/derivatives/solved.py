@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, Lane
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, Lane
 
 FloatArray = NDArray[np.float64]
 
@@ -34,9 +34,10 @@ class Solved:
         share: part of the restitution that acts.
         stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
+        loops: impulses of the equations of loops and couplings, shape (equations,).
         mean, pressed: see `Told`.
         holds, stops_hold: which directions of contacts and which stops hold where forces press, shapes (m, 3) and
-            (stops,).
+            (stops,); equations always do.
     """
 
     h: float
@@ -59,6 +60,7 @@ class Solved:
     push: FloatArray
     side: FloatArray
     stop_least: FloatArray
+    loops: FloatArray
     mean: float
     pressed: bool
     holds: NDArray[np.bool_]
@@ -112,6 +114,7 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
         push=lam[stopping],
         side=touch.side[stopping],
         stop_least=touch.least[stopping],
+        loops=lam[kind == LOOP],
         mean=float(touch.told.mean[0]),
         pressed=bool(touch.told.pressed[0]),
         holds=touch.told.held[at] != 0,

@@ -68,7 +68,7 @@ def held(solved: Solved, smooth: Smooth, found: Laws) -> Held:
     stops = np.zeros((int(solved.stops_hold.sum()), nv))
     for row, k in enumerate(np.flatnonzero(solved.stops_hold)):
         stops[row, solved.stops.dof[k]] = 1.0 if solved.stops.kind[k] == DRY else solved.side[k]
-    N = np.concatenate([found.columns[solved.holds], stops])
+    N = np.concatenate([found.columns[solved.holds], stops, found.loops])
     inverse = np.asarray(np.linalg.inv(M), np.float64)
     stiffness = np.asarray(np.linalg.pinv(N @ inverse @ N.T, rcond=SAME, hermitian=True), np.float64)
     b = solved.p + solved.mean * found.kick
@@ -100,6 +100,10 @@ def told_slopes(
     if m:
         turned = impulse_slopes(smooth, placed, touch, change, impulses)
         by_rates[:count] = rate_slopes(smooth, placed, touch, change, velocities_of(solved) - h.v)[solved.holds]
+    if len(solved.loops):
+        own, bends = slice(len(h.a) - len(solved.loops), len(h.a)), smooth.bends(solved.q0)
+        turned = turned + np.einsum("k,kab->ab", h.a[own], bends)
+        by_rates[own] = (velocities_of(solved) - h.v) @ bends
     heavier = momentum_slopes(smooth.mechanism, np.tile(solved.q0, (n, 1)), np.tile(h.v, (n, 1)), np.eye(n))
     back = h.N.T @ h.stiffness
     by_q = turned + back @ (by_rates - h.N @ h.inverse @ (turned - heavier))

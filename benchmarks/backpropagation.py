@@ -1,0 +1,116 @@
+"""Backpropagation through runs of `Maximal`: what a step back costs beside the step itself, case by case."""
+
+import numpy as np
+
+import leastaction as la
+from benchmarks.report import Measure, Report, Requirement, Sheet
+from benchmarks.rollouts import load_note
+from benchmarks.timing import cpu_seconds
+
+SHORT, LONG, DT = 100, 400, 0.005
+BOUND = 5.0
+STATES = ("q", "v", "controls")
+
+NOTES = f"""Gradients of random weights on all positions and velocities of a run (`derivatives.gradient`). A step back \
+is the time of {LONG} steps less that of {SHORT}, for each step between; a step the same of the compiled loop. What \
+comes once, whatever the number of steps, is beside it: models of the robot, and of it with other parameters, and \
+both ends of the run. CPU time, the least of all repeats, in turns."""
+
+
+def springs(links: int):
+    """A chain with a damped spring from each link to the one after the next."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
+    names = la.robots.pendulum(links).body_names
+    for i in range(links - 2):
+        b.spring(f"spring{i}", names[i], names[i + 2], stiffness=20.0, damping=0.5)
+    return b.build()
+
+
+def rolling_box():
+    """(robot, q, v) of a box that slides on a plane."""
+    b = la.MechanismBuilder("box on a plane")
+    b.body("box", mass=1.0, inertia=(0.004, 0.006, 0.005), shapes=la.mechanism.Box((0.2, 0.2, 0.2)))
+    b.free("box")
+    b.add_shape("world", la.mechanism.Plane(friction=0.3))
+    robot = b.build()
+    q = robot.neutral()
+    q[2] = 0.1
+    return robot, q, np.array([0.0, 0.0, 0.0, 3.0, 1.0, 0.0])
+
+
+def cases():
+    """(what, robot, q, v, integrator, names) of each."""
+    chain, tied = la.robots.pendulum(8), springs(8)
+    bent, still = np.full(8, 0.3), np.zeros(8)
+    linkage, dog = la.robots.n_four_bar(4), la.robots.unitree_a1(ground=True)
+    once = la.simulate(linkage, v=np.ones(linkage.nv), project=True, dt=1e-3, steps=1, integrator=la.Maximal())
+    moving = once.q[0], once.v[0]
+    masses = tuple(f"mass:{name}" for name in chain.body_names)
+    box, q, v = rolling_box()
+    plain, smooth, four = la.Maximal(), la.Maximal(smoothing=1e-4), la.Maximal(order=4)
+    home, rest = dog.home(), np.zeros(dog.nv)
+    yield "states and controls", chain, bent, still, plain, STATES
+    yield "order 4", chain, bent, still, four, STATES
+    yield "springs between bodies", tied, bent, still, plain, STATES
+    yield "closed loops", linkage, *moving, plain, STATES
+    yield "closed loops, order 4", linkage, *moving, four, STATES
+    yield "rigid contact, slides", box, q, v, plain, STATES
+    yield "smoothed contact, slides", box, q, v, smooth, STATES
+    yield "rigid contact, stands", dog, home, rest, plain, STATES
+    yield "smoothed contact, stands", dog, home, rest, smooth, STATES
+    yield "a mass", chain, bent, still, plain, masses[:1]
+    yield "8 masses", chain, bent, still, plain, masses
+    yield "8 masses, order 4", chain, bent, still, four, masses
+    yield "a stiffness", tied, bent, still, plain, ("stiffness:spring0",)
+    yield "a centre of mass (3 numbers)", chain, bent, still, plain, ("com:link4",)
+    yield "a mass, closed loops", linkage, *moving, plain, (f"mass:{linkage.body_names[0]}",)
+    yield "a coefficient of friction", box, q, v, smooth, ("friction:world/0",)
+    yield "a mass in contact", dog, home, rest, smooth, (f"mass:{dog.body_names[0]}",)
+
+
+def times(robot, q, v, integrator, names, repeats: int) -> tuple[float, float, float]:
+    """(step, step back, what comes once on the way back) [s]."""
+    rng, found = np.random.default_rng(0), {}
+    for steps in (SHORT, LONG):
+        u = 0.1 * rng.normal(size=(steps, robot.nu)) if not robot.actuators else np.zeros((steps, robot.nu))
+        run = la.simulate(robot, q, v, dt=DT, steps=steps, integrator=integrator, controls=u)
+        bars, stepper = rng.normal(size=(2, steps + 1, robot.nv)), integrator.prepare(robot, DT)
+        record = stepper.record(steps)
+        nodes = np.array(np.broadcast_to(u[:, None], (steps, len(stepper.control_nodes), robot.nu)))
+
+        def forward(run=run, record=record, stepper=stepper, steps=steps, nodes=nodes):
+            record["q"][0], record["p"][0] = run.q[0], run.p[0]
+            if stepper.advance(record, 0, steps, nodes) < steps:
+                raise stepper.failure(0, record)
+
+        found[steps] = forward, lambda run=run, bars=bars: la.derivatives.gradient(run, bars[0], bars[1], names)
+    for pair in found.values():
+        for function in pair:
+            function()
+    least = {(steps, i): np.inf for steps in found for i in range(2)}
+    for _ in range(repeats):
+        for steps, pair in found.items():
+            for i, function in enumerate(pair):
+                least[steps, i] = min(least[steps, i], cpu_seconds(function))
+    there, back = ((least[LONG, i] - least[SHORT, i]) / (LONG - SHORT) for i in range(2))
+    return there, back, max(least[SHORT, 1] - SHORT * back, 0.0)
+
+
+def run(progress, quick=False) -> Report:
+    """Time the way back over runs."""
+    sheet = Sheet(
+        "Backpropagation",
+        ["gradient by, or through", "robot", "step [µs]", "step back [µs]", "ratio", "once [ms]"],
+    )
+    found = []
+    every = list(cases())
+    progress.total(len(every))
+    for what, robot, q, v, integrator, names in every:
+        progress.next(what)
+        there, back, once = times(robot, q, v, integrator, names, 2 if quick else 5)
+        sheet.rows.append([what, robot.name, 1e6 * there, 1e6 * back, back / there, 1e3 * once])
+        found.append(back / there)
+        progress.done()
+    worst = Requirement("most that a step back costs, in steps", max(found), BOUND)
+    measure = Measure("step back beside a step", "ratio", found)
+    return Report("Backpropagation", f"{NOTES} {load_note()}", [sheet], [worst], measures=[measure])

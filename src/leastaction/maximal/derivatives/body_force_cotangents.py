@@ -1,0 +1,234 @@
+"""Reverse mode of forces on bodies: springs, cables, tendons, wrenches, penalties, drags, and drives that push on them.
+
+Their gradients by poses and twists of bodies are those of `forces.total`, by displacements that are world twists about
+the origin; here they become gradients by turns and shifts of the bodies (`cotangents`). Forces that depend on
+velocities act with the mean twists of a step (`step.resistance`), dampers along springs and cables, and springs that
+are stiff for the step, with the mean rate of their length (`step.dampers`). Where a robot has none of these, the
+argument that says so is None, and nothing is compiled.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.forces import drives, total
+from leastaction.maximal.derivatives.cotangents import add_to, motion_of
+from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.dampers import position, tension
+from leastaction.spatial import (
+    ZERO6,
+    add3,
+    axpy3,
+    cross,
+    dot3,
+    load3,
+    load6,
+    load9,
+    mattvec,
+    matvec,
+    scale3,
+    store6,
+    sub3,
+)
+
+
+@routine(allocates=False)
+def swap_ends(states):
+    """Exchange the poses at the start and the end of the step."""
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(3):
+            s.p[c], s.p1[c] = s.p1[c], s.p[c]
+        for c in range(9):
+            s.R[c], s.R1[c] = s.R1[c], s.R[c]
+
+
+@inline
+def twist_of(s):
+    """World twist about the origin that a body has with its velocities within the step."""
+    omega = matvec(load9(s.R), load3(s.w))
+    return (omega, add3(load3(s.vc), cross(load3(s.p), omega)))
+
+
+@routine(allocates=False)
+def clear_forces(states, data, back, E, scale):
+    """No gradients yet; virtual twists of the bodies that their impulses, times `scale`, work with."""
+    for i in range(states.shape[0]):
+        turn, shift = motion_of(E, i)
+        store6(back.cot[i].W, (scale3(scale, turn), scale3(scale, add3(shift, cross(load3(states[i].p), turn)))))
+        store6(data.external[i], ZERO6)
+        store6(back.GT[i], ZERO6)
+        store6(back.GV[i], ZERO6)
+
+
+@routine(allocates=False)
+def hand_on(states, data, back, E, scale, G):
+    """Add to G what follows from gradients by world twists, and from impulses that turn with their bodies.
+
+    Impulses are (R' (t - p x f), f) of a wrench (t, f), and work with motions E that are fixed to the bodies.
+    """
+    for i in range(states.shape[0]):
+        turn, _ = motion_of(E, i)
+        p, F, T = load3(states[i].p), load6(data.external[i]), load6(back.GT[i])
+        add_to(G, i, cross(turn, sub3(F[0], cross(p, F[1]))), cross(turn, F[1]), scale)
+        add_to(G, i, sub3(T[0], cross(p, T[1])), T[1], 1.0)
+
+
+@routine(allocates=False)
+def known_cotangents(cot, model, data, back, scale, u, E, G, bu):
+    """Of the forces of bodies at rest, at the poses of the records' start: see `impulses.add_impulses`.
+
+    Adds to G, by the poses, and to bu (nu,), of controls that push on bodies or tendons.
+
+    Args:
+        cot: that of `BackData`, None where there are none of these forces.
+    """
+    if cot is None:
+        return
+    forces, states = model.forces, data.bodies
+    clear_forces(states, data, back, E, scale)
+    total.wrenches(forces, data.modes, states, data.external)
+    drives.wrenches(forces.drives, states, u, data.external)
+    total.wrench_cotangents(forces, data.modes, states, back.cot, back.GT, back.GV, back.grads)
+    drives.cotangents(forces.drives, states, u, back.cot, back.GT)
+    total.control_cotangents(forces, data.modes, states, back.cot, bu)
+    drives.control_cotangents(forces.drives, states, back.cot, data.still, bu)
+    hand_on(states, data, back, E, scale, G)
+
+
+@routine(allocates=False)
+def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, bu):
+    """Of the forces that depend on velocities, less those of bodies at rest, at the poses of the records' start.
+
+    Args:
+        resisting: `MaximalModel.resisting`.
+        time: from these poses to the middle of the step [s].
+        by_velocity: gradient by the velocities of the bodies, to which is added, shape (bodies, 6).
+    """
+    if resisting is None:
+        return
+    states, modes = data.bodies, data.modes
+    for i in range(modes.pull.shape[0]):
+        modes.pull[i, 1] = time
+    clear_forces(states, data, back, E, -scale)
+    total.wrenches(resisting, modes, states, data.external)
+    total.wrench_cotangents(resisting, modes, states, back.cot, back.GT, back.GV, back.grads)
+    total.control_cotangents(resisting, modes, states, back.cot, bu)
+    hand_on(states, data, back, E, -scale, G)
+    clear_forces(states, data, back, E, scale)
+    for i in range(states.shape[0]):
+        store6(states[i].v, twist_of(states[i]))
+    total.wrenches(resisting, modes, states, data.external)
+    total.wrench_cotangents(resisting, modes, states, back.cot, back.GT, back.GV, back.grads)
+    total.control_cotangents(resisting, modes, states, back.cot, bu)
+    hand_on(states, data, back, E, scale, G)
+    for i in range(states.shape[0]):
+        s, V = states[i], load6(back.GV[i])
+        # The twist (R w, v + p x R w) follows the pose.
+        omega, by_spin = load6(s.v)[0], add3(V[0], cross(V[1], load3(s.p)))
+        add_to(G, i, cross(omega, by_spin), cross(omega, V[1]), 1.0)
+        local = mattvec(load9(s.R), by_spin)
+        for c in range(3):
+            by_velocity[i, c] += local[c]
+            by_velocity[i, 3 + c] += V[1][c]
+        store6(s.v, ZERO6)
+    for i in range(modes.pull.shape[0]):
+        modes.pull[i, 1] = 0.0
+
+
+# ------------------------------------------------------------------ dampers along springs and cables
+
+
+@inline
+def point_motion(point, states, when, E):
+    """World position of a point of a path, its arm from the COM, and its velocity with the motion E."""
+    x, p = position(point, states, when)
+    turn, shift = motion_of(E, point.node)
+    arm = sub3(x, p)
+    return x, arm, turn, add3(shift, cross(turn, arm))
+
+
+@routine(allocates=False)
+def path_rate(path, points, states, when, E):
+    """Length of a path at the START or END of the step, and its rate with the motion E."""
+    length, rate = 0.0, 0.0
+    x, _, _, dx = point_motion(points[path.first], states, when, E)
+    for k in range(path.first + 1, path.first + path.count):
+        y, _, _, dy = point_motion(points[k], states, when, E)
+        d = sub3(y, x)
+        r = math.sqrt(dot3(d, d))
+        length += r
+        if r > 0.0:
+            rate += dot3(d, sub3(dy, dx)) / r
+        x, dx = y, dy
+    return length, rate
+
+
+@routine(allocates=False)
+def add_path(path, points, states, when, E, G, slope, bend):
+    """Add to G `slope` times the gradient of the length of a path, and `bend` times its derivative along E."""
+    x, arm, turn, dx = point_motion(points[path.first], states, when, E)
+    for k in range(path.first + 1, path.first + path.count):
+        y, other, turn_y, dy = point_motion(points[k], states, when, E)
+        d, dd = sub3(y, x), sub3(dy, dx)
+        r = math.sqrt(dot3(d, d))
+        if r > 0.0:
+            e = scale3(1.0 / r, d)
+            f = axpy3(bend / r, axpy3(-dot3(e, dd), e, dd), scale3(slope, e))
+            be = scale3(bend, e)
+            add_to(G, points[k].node, add3(cross(other, f), cross(cross(turn_y, other), be)), f, 1.0)
+            add_to(G, points[k - 1].node, add3(cross(arm, f), cross(cross(turn, arm), be)), f, -1.0)
+        x, arm, turn, dx = y, other, turn_y, dy
+
+
+@inline
+def tension_by_length(path, length, rate, ahead):
+    """Derivative of `dampers.tension` by the length at a fixed rate: only cables that are slack somewhere have one."""
+    if path.pulls_only == 0:
+        return 0.0
+    known = path.stiffness * (length - path.rest_length)
+    spring = known + (path.held * ahead * rate if path.held > 0.0 else 0.0)
+    of_known = path.stiffness if known > 0.0 else 0.0
+    if spring <= 0.0:
+        return -of_known if path.held > 0.0 else 0.0
+    if path.damping * rate < -spring and path.clip != 0:
+        return -of_known
+    return path.stiffness - of_known
+
+
+@routine(allocates=False)
+def path_cotangents(damped, model, settings, data, dt, E0, E1, G0, G1):
+    """As `cotangents.rate_cotangents`, of the impulses of `MaximalModel.damped` springs and cables."""
+    if damped is None:
+        return
+    points, states, halves = model.forces.points, data.bodies, settings.halves
+    for i in range(damped.shape[0]):
+        path = damped[i]
+        start, along = path_rate(path, points, states, START, E0)
+        end, after = path_rate(path, points, states, END, E1)
+        rate = (end - start) / dt
+        force, slope, _ = tension(path, start, rate, 0.5 * dt)
+        by_start = -halves * slope * along
+        add_path(
+            path,
+            points,
+            states,
+            START,
+            E0,
+            G0,
+            -by_start - halves * dt * tension_by_length(path, start, rate, 0.5 * dt) * along,
+            -halves * dt * force,
+        )
+        add_path(path, points, states, END, E1, G0, by_start, 0.0)
+        force, slope, _ = tension(path, end, rate, -0.5 * dt)
+        by_end = -(1.0 - halves) * slope * after
+        add_path(path, points, states, START, E0, G0, -by_end, 0.0)
+        add_path(
+            path,
+            points,
+            states,
+            END,
+            E1,
+            G1,
+            by_end - (1.0 - halves) * dt * tension_by_length(path, end, rate, -0.5 * dt) * after,
+            -(1.0 - halves) * dt * force,
+        )

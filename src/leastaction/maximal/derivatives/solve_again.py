@@ -1,0 +1,241 @@
+"""Solving the steps of a run of `Maximal` again, each from the state that the run had, for the way back over them.
+
+A step is solved from the velocities that the run found and the impulses of the step after, which takes an iteration or
+a few. Steps of a composition are unfolded first: the run does not tell the states between them.
+"""
+
+import numpy as np
+
+from leastaction._jit import routine
+from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
+from leastaction.linalg.graph.kernels import factorize
+from leastaction.maximal.contact.bounces import is_bouncing
+from leastaction.maximal.coordinates.recover import read_coordinates
+from leastaction.maximal.derivatives.arrays import Rows
+from leastaction.maximal.derivatives.row_cotangents import project_back
+from leastaction.maximal.derivatives.weighing import keep_projection_of
+from leastaction.maximal.records import BALL
+from leastaction.maximal.step.assembly import assemble, start_rows
+from leastaction.maximal.step.body_states import load_state, store_state
+from leastaction.maximal.step.dampers import start_paths
+from leastaction.maximal.step.directions import add_cones, look_at_cones
+from leastaction.maximal.step.guess import AGAIN, FIRST
+from leastaction.maximal.step.judgement import share_of_cones
+from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.pressed import presses
+from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
+
+OTHERWISE = UNTIED - 1
+"""Why the way back stops before a step: it was divided, or has contacts whose derivatives are found otherwise."""
+
+SAME = 1e-4
+"""Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
+
+INDEPENDENT = 1e-13
+"""As `sensitivity.INDEPENDENT`: share of a loop's equations that must be left beside stiff contacts."""
+
+
+@routine(allocates=False)
+def rows_of(back):
+    """States at both ends of the steps that are solved: of the run, or of the parts of one step of a composition."""
+    if back.lengths.shape[0] > 1:
+        return Rows(back.part_poses, back.part_momenta, back.part_velocities, back.part_q)
+    return Rows(back.poses, back.momenta, back.velocities, back.q)
+
+
+@routine(allocates=False)
+def slot_of(back, k, j):
+    """Where gradients of part j of step k are kept."""
+    return (back.newest[0] - k) * back.lengths.shape[0] + j
+
+
+@routine(allocates=False)
+def stand(model, data, back, rows, row, dt):
+    """Put the bodies where they are in a row."""
+    load_state(data.bodies, rows.poses[row], rows.momenta[row])
+    for j in range(model.coordinates.shape[0]):
+        c = model.coordinates[j]
+        data.coordinates[j].value = rows.q[row, c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
+    for j in range(back.at.shape[0]):
+        back.at[j] = rows.q[row, j]
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, back.at, dt)
+    start_rows(model, data)
+    start_paths(model, data, model.damped)
+
+
+@routine(allocates=False)
+def begin_part(model, settings, data, near, contact, back, row, k, j):
+    """The start of part j of step k, which a row tells; `DONE`, or why it cannot be solved."""
+    states, rows, dt, path = data.bodies, data.rows, back.lengths[j], rows_of(back)
+    first = back.fresh and k == 0 and j == 0
+    data.clock[0] = FIRST if first else AGAIN
+    data.clock[1] = 0.0 if first else dt
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].x[c], states[i].slope[c] = path.velocities[row, i, c], 0.0
+        for c in range(3):
+            states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+    for i in range(rows.shape[0]):
+        rows[i].lam = rows[i].mu = 0.0
+    if contact is not None:
+        contact.now[0].known = 0  # the interior point method's cones have exact slopes, those of modes do not
+    stand(model, data, back, path, row, dt)
+    return start_part(model, settings, data, near, contact, back.at, back.u[k, j], dt)
+
+
+@routine(allocates=False)
+def unfold(model, settings, data, near, contact, back, k):
+    """States between the parts of step k of a composition, into the rows of `back`; `DONE`, or why not."""
+    parts, states, loose = back.lengths.shape[0], data.bodies, 1 if settings.halves < 1.0 else 0
+    if parts == 1:
+        return np.int64(DONE)
+    for i in range(states.shape[0]):
+        for c in range(7):
+            back.part_poses[0, i, c] = back.poses[k, i, c]
+        for c in range(6):
+            back.part_momenta[0, i, c] = back.momenta[k, i, c]
+            back.part_velocities[0, i, c] = back.velocities[k, i, c]
+    for c in range(back.q.shape[1]):
+        back.part_q[0, c] = back.q[k, c]
+    for j in range(parts):
+        why = begin_part(model, settings, data, near, contact, back, j, k, j)
+        if why != DONE:
+            return np.int64(why)
+        spent, _, why = solve_part(model, settings, data, near, contact, back.lengths[j], k < 0)
+        if why != DONE or spent < 0:
+            return np.int64(OTHERWISE)
+        for c in range(back.q.shape[1]):
+            back.part_q[j + 1, c] = back.part_q[j, c]
+        end_part(model, settings, data, contact, back.part_q[j + 1], back.u[k, j + loose], back.lengths[j])
+        store_state(states, back.part_poses[j + 1], back.part_momenta[j + 1], back.part_velocities[j + 1])
+    return np.int64(DONE) if is_there(states, back.poses, k + 1) else np.int64(OTHERWISE)
+
+
+@routine(allocates=False)
+def solve_again(model, settings, data, near, contact, back, k, j):
+    """Solve part j of step k again, and factorise its Newton matrix, cones eliminated; `DONE`, or why not.
+
+    Where that is the end of the step, `back.bars` are brought to the momenta before closed loops held them.
+    """
+    states, dt, path = data.bodies, back.lengths[j], rows_of(back)
+    row = j if back.lengths.shape[0] > 1 else k
+    why = begin_part(model, settings, data, near, contact, back, row, k, j)
+    if why != DONE:
+        return np.int64(why)
+    if cones_of(contact) == 0:
+        for i in range(states.shape[0]):
+            for c in range(3):
+                states[i].w[c] = path.velocities[row + 1, i, c]
+                states[i].vc[c] = path.velocities[row + 1, i, 3 + c]
+    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
+    if why != DONE:
+        return np.int64(why)
+    if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
+        return np.int64(OTHERWISE)
+    count = cones_of(contact)
+    held = hold_back(settings.loops, model, settings, data, contact, back, path, row, k, j)
+    if held < 0:
+        return np.int64(OTHERWISE)
+    if count > 0 or held > 0 or spent != 1:
+        assemble(model, settings, data, dt, k >= 0)
+        if contact is not None:
+            look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
+            add_cones(model, data, contact, 0.0)
+            for i in range(back.original.shape[0]):
+                back.original[i] = data.factors.values[i]
+        tolerance = DEPENDENT if count == 0 else (INDEPENDENT if settings.loops is not None else 0.0)
+        singular, _ = factorize(model.graph, data.factors, tolerance)
+        if singular >= 0:
+            return np.int64(OTHERWISE)
+    return np.int64(DONE)
+
+
+@routine(allocates=False)
+def hold_back(loops, model, settings, data, contact, back, path, row, k, j):
+    """Bring `back.bars` to the momenta before closed loops held them: 1, 0 where there is nothing to do, -1 on failure.
+
+    The bodies are at the start of the step again, with the velocities and impulses that it was solved with.
+    """
+    if loops is None:
+        return 0
+    if j + 1 < back.lengths.shape[0]:
+        return 0
+    last, dt, goes = 1 if settings.halves < 1.0 else 0, back.lengths[j], True
+    end_part(model, settings, data, contact, back.at, back.u[k, j + last], dt)
+    goes = project_back(model, data, back)
+    keep_projection_of(data, back.slots, back, slot_of(back, k, j))
+    stand(model, data, back, path, row, dt)
+    return 1 if goes else -1
+
+
+@routine(allocates=False)
+def cones_of(contact):
+    """Number of cones of the present step."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].count
+
+
+@routine(allocates=False)
+def is_pressed(model, settings, data, contact):
+    """Whether forces press on the contacts of the solved step, so that momenta are found otherwise (`pressed`)."""
+    if contact is None:
+        return False
+    share = share_of_cones(model.bodies, data.bodies, settings.gravity, settings.dt)
+    return presses(model, settings, data, contact, share, settings.dt)
+
+
+@routine(allocates=False)
+def is_moving(near, contact):
+    """Whether a contact's point moves over both bodies, see `features.add_moving_features`."""
+    if contact is None:
+        return False
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.source >= 0:
+            pair = near.pairs[contact.contacts[c.source].pair]
+            one, other = near.shapes[pair.a].kind, near.shapes[pair.b].kind
+            low, high = min(one, other), max(one, other)
+            if (low in (BOX, FIELD)) and (high in (BOX, CAPSULE)):
+                return True
+            if high == CYLINDER or (low > PLANE and high > CAPSULE):
+                return True
+    return False
+
+
+@routine(allocates=False)
+def keeps_share(contact):
+    """Whether contacts keep a part of their restitution, which then depends on the state."""
+    if contact is None:
+        return False
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if is_bouncing(c) and 0.0 < c.bounce < 1.0:
+            return True
+    return False
+
+
+@routine(allocates=False)
+def is_same(states, poses, row):
+    """Whether the end of the step is that of the run."""
+    apart, size = 0.0, 1.0
+    for i in range(states.shape[0]):
+        for c in range(3):
+            size = max(size, 1.0 + abs(poses[row, i, c]))
+            apart = max(apart, abs(states[i].p1[c] - poses[row, i, c]))
+        for c in range(4):
+            apart = max(apart, abs(states[i].quat1[c] - poses[row, i, 3 + c]))
+    return apart <= SAME * size
+
+
+@routine(allocates=False)
+def is_there(states, poses, row):
+    """Whether the bodies are where the run had them."""
+    apart, size = 0.0, 1.0
+    for i in range(states.shape[0]):
+        for c in range(3):
+            size = max(size, 1.0 + abs(poses[row, i, c]))
+            apart = max(apart, abs(states[i].p[c] - poses[row, i, c]))
+        for c in range(4):
+            apart = max(apart, abs(states[i].quat[c] - poses[row, i, 3 + c]))
+    return apart <= SAME * size

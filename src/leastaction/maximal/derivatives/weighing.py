@@ -1,0 +1,206 @@
+"""Gradients by parameters over many steps of the compiled way back.
+
+A parameter stands in the equations of a step, in the projection of its momenta on closed loops, and where joints are
+read off bodies. With the gradients by all of these at fixed unknowns, which the way back keeps (`Kept`), its gradient
+is that of the weighed sum of what a model with another value of it computes: one evaluation of the equations for each
+step and value, no solve.
+"""
+
+from leastaction._jit import entry, routine
+from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
+from leastaction.maximal.coordinates.recover import read_momenta
+from leastaction.maximal.derivatives.arrays import Kept, PoseInputs, SolvedStep
+from leastaction.maximal.derivatives.sensitivity_kernels import outputs, pose_outputs, read_start
+from leastaction.maximal.records import BALL
+from leastaction.maximal.step.body_states import load_state
+
+
+@routine(allocates=False)
+def keep_solved(model, data, contact, kept, rows, row, slot):
+    """Keep the state that a step was solved at, and its unknowns."""
+    if kept.y.shape[0] == 0:
+        return
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
+        for c in range(7):
+            kept.poses[slot, i, c] = rows.poses[row, i, c]
+        for c in range(6):
+            kept.momenta[slot, i, c] = rows.momenta[row, i, c]
+            kept.before[slot, i, c] = s.x[c]
+        for c in range(3):
+            kept.velocities[slot, i, c], kept.velocities[slot, i, 3 + c] = s.w[c], s.vc[c]
+    for c in range(rows.q.shape[1]):
+        kept.q[slot, c] = rows.q[row, c]
+    for k in range(data.rows.shape[0]):
+        kept.impulses[slot, k] = data.rows[k].lam
+    kept.count[slot] = 0
+    if contact is None:
+        return
+    count, most = contact.now[0].count, -1
+    kept.count[slot] = count
+    for k in range(count):
+        kept.cones[slot, k] = contact.cones[k]
+        most = max(most, contact.cones[k].source)
+    for k in range(most + 1):
+        kept.contacts[slot, k] = contact.contacts[k]
+
+
+@routine(allocates=False)
+def keep_gradients(kept, y, zeta, slot):
+    """Keep the gradients by the equations of a solved step, -y, and by what its cones push with."""
+    if kept.y.shape[0] == 0:
+        return
+    for i in range(y.shape[0]):
+        kept.y[slot, i] = y[i]
+    for i in range(zeta.shape[0]):
+        for c in range(6):
+            kept.zeta[slot, i, c] = zeta[i, c]
+
+
+@routine(allocates=False)
+def keep_read(data, kept, back, slot, k, j, ended, share):
+    """Keep what p and q at the start of step k are read off, and the gradients by momenta at its end."""
+    if kept.y.shape[0] == 0:
+        return
+    kept.step[slot] = k if j == 0 else -1
+    for i in range(data.bodies.shape[0]):
+        for c in range(6):
+            kept.read_momenta[slot, i, c] = data.bodies[i].P[c] + share * back.pushed[i, c]
+            kept.push[slot, i, c] = back.push[i, c]
+            kept.ended[slot, i, c] = ended[i, c]
+
+
+@routine(allocates=False)
+def keep_projection_of(data, kept, back, slot):
+    """Keep the solution of a projection on closed loops, and the gradients by its equations."""
+    if kept.y.shape[0] == 0:
+        return
+    for i in range(back.y.shape[0]):
+        kept.twists[slot, i], kept.by_projection[slot, i] = data.dx[i], back.y[i]
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
+        for c in range(3):
+            kept.end_poses[slot, i, c] = s.p[c]
+        for c in range(4):
+            kept.end_poses[slot, i, 3 + c] = s.quat[c]
+        for c in range(6):
+            kept.by_held[slot, i, c] = back.bars[1, i, c]
+    for c in range(back.at.shape[0]):
+        kept.end_q[slot, c] = back.at[c]
+
+
+@routine(allocates=False)
+def near_of(coordinates, q, near):
+    """Coordinates of the joints at q, zero for those that close loops, and for balls."""
+    for k in range(coordinates.shape[0]):
+        c = coordinates[k]
+        near[k] = q[c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
+
+
+@entry(nogil=True)
+def weigh_steps(model, settings, data, contact, kept, scratch, u, first, last, stride):
+    """Weighed sum of all that the steps in slots first, first + stride, ... before `last` compute with a model.
+
+    Args:
+        model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
+            `ContactData` and `Kept`; the model may be another one on the same graph.
+        scratch: (near (coordinates,), q (nq,), outputs).
+        u: controls at both ends of the step in each slot, shape (slots, 2, nu).
+    """
+    model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
+    contact, kept = ContactData(*contact), Kept(*kept)
+    near, q, out = scratch
+    n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
+    for slot in range(first, last, stride):
+        near_of(model.coordinates, kept.q[slot], near)
+        for c in range(q.shape[0]):
+            q[c] = kept.q[slot, c]
+        for i in range(n):
+            s = data.bodies[i]
+            for c in range(6):
+                s.x[c] = kept.before[slot, i, c]
+        for k in range(data.rows.shape[0]):
+            data.rows[k].lam = kept.impulses[slot, k]
+        count = kept.count[slot]
+        contact.now[0].count = count
+        for k in range(count):
+            contact.cones[k] = kept.cones[slot, k]
+        at = SolvedStep(kept.poses[slot], kept.momenta[slot], kept.velocities[slot], near, q, u[slot])
+        load_state(data.bodies, at.poses, at.momenta)
+        for i in range(n):
+            s = data.bodies[i]
+            for c in range(3):
+                s.w[c], s.vc[c] = at.velocities[i, c], at.velocities[i, 3 + c]
+        for k in range(kept.contacts.shape[1]):
+            contact.contacts[k] = kept.contacts[slot, k]
+        outputs(model, settings, data, contact, at, slot < 0, out)
+        for i in range(N):
+            total -= kept.y[slot, i] * out[i]
+        end = N + 3 * count
+        for k in range(count):
+            c = kept.cones[slot, k]
+            for r in range(3):
+                rate = 0.0
+                for i in range(6):
+                    if c.a >= 0:
+                        rate += c.da[6 * r + i] * kept.zeta[slot, c.a, i]
+                    if c.b >= 0:
+                        rate += c.db[6 * r + i] * kept.zeta[slot, c.b, i]
+                total += rate * out[N + 3 * k + r]
+        for i in range(n):
+            for c in range(6):
+                total += kept.ended[slot, i, c] * out[end + 6 * i + c]
+                total += kept.push[slot, i, c] * out[end + 6 * (n + i) + c]
+    return total
+
+
+@entry(nogil=True)
+def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
+    """The same of the projections of momenta on closed loops at the ends of the steps.
+
+    Args:
+        scratch: (near (coordinates,), q (nq,), outputs, impulses (2, rows), twists (2, bodies, 6)); of the last two the
+            second of each is zero.
+    """
+    model, data, kept = named_model(model), named_data(data), Kept(*kept)
+    near, q, out, impulses, twists = scratch
+    n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
+    total = 0.0
+    for slot in range(first, last, stride):
+        for k in range(rows.shape[0]):
+            impulses[0, k] = kept.twists[slot, start[n + rows[k].node] + rows[k].local]
+        for i in range(n):
+            for c in range(6):
+                twists[0, i, c] = kept.twists[slot, start[i] + c]
+        for turn in range(2):
+            near_of(model.coordinates, kept.end_q[slot], near)
+            for c in range(q.shape[0]):
+                q[c] = kept.end_q[slot, c]
+            load_state(data.bodies, kept.end_poses[slot], kept.momenta[slot])
+            at = PoseInputs(
+                kept.end_poses[slot], kept.momenta[slot], near, q, twists[turn], impulses[1 - turn], data.subtrees
+            )
+            pose_outputs(model, data, at, dt, out)
+            if turn == 0:  # M T and G T
+                for i in range(data.fixed.shape[0]):
+                    total -= kept.by_projection[slot, i] * out[i]
+            else:  # -G' mu
+                for i in range(n):
+                    for c in range(6):
+                        total -= kept.by_held[slot, i, c] * out[start[i] + c]
+    return total
+
+
+@entry(nogil=True)
+def read_slots(model, data, kept, near, q, p, dt, first, last, stride):
+    """q and p, into the rows of arrays (slots, nq) and (slots, nv), that are read off the bodies with a model."""
+    model, data, kept = named_model(model), named_data(data), Kept(*kept)
+    for slot in range(first, last, stride):
+        if kept.step[slot] < 0:
+            continue
+        near_of(model.coordinates, kept.q[slot], near)
+        for c in range(q.shape[1]):
+            q[slot, c] = kept.q[slot, c]
+        load_state(data.bodies, kept.poses[slot], kept.read_momenta[slot])
+        read_start(model, data, near, q[slot], dt)
+        read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p[slot])

@@ -1,0 +1,100 @@
+"""Steps in which nothing touches: is their solution the one that the motion leads to? Its energy tells.
+
+The equations of a step in which links turn far have several solutions, or one that is far from the motion; see
+`minimal.judgement`, whose law this is. So have those of springs that are stiff for the step. Steps without springs in
+which no body turns far have one solution near the motion, and are not looked at.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.judgement import MANY, NOISE, PER_BODY, PLAUSIBLE
+from leastaction.minimal.lanes.energy import work_of_thrust
+from leastaction.minimal.lanes.legendre import velocities
+from leastaction.spatial import dot3, load3, sub3
+
+FAR = 1.0 + 2.0 * math.cos(0.2)
+"""Trace of the turn of a body [0.2 rad] beyond which a step is looked at."""
+
+
+@inline
+def kinetic(model, lane, p, before):
+    """Kinetic energy [J] of momenta p with bodies placed at the start; see `legendre.velocities` for `before`."""
+    energy, v = 0.0, lane.dx
+    velocities(model, lane, p, before, v)
+    for k in range(p.shape[0]):
+        energy += 0.5 * p[k] * v[k]
+    return energy
+
+
+@routine
+def may_stray(model, lane):
+    """Whether a body turns so far in the solved step, or a spring acts, that there may be other solutions."""
+    now, far = lane.now[0], False
+    for i in range(model.nodes.shape[0]):
+        node, R0, R1, trace = model.nodes[i], lane.R[now][i], lane.R[1 - now][i], 0.0
+        # Feedback of servos is stable for any stiffness.
+        far = far or (node.nv == 1 and model.dofs[node.iv].stiffness > model.dofs[node.iv].servo)
+        for k in range(9):
+            trace += R0[k] * R1[k]
+        far = far or not trace >= FAR
+    return far
+
+
+@routine
+def travel(model, p):
+    """Kinetic energy [J] of the travel of trees on free joints, which who falls with them does not see."""
+    nodes, energy = model.nodes, 0.0
+    for i in range(nodes.shape[0]):
+        if nodes[i].parent < 0 and nodes[i].nv == 6:
+            n, mass = nodes[i].iv, nodes[i].mass
+            j = i + 1
+            while j < nodes.shape[0] and nodes[j].parent >= 0:  # depth first: what follows is of the same tree
+                mass += nodes[j].mass
+                j += 1
+            energy += 0.5 * (p[n + 3] ** 2 + p[n + 4] ** 2 + p[n + 5] ** 2) / mass
+    return energy
+
+
+@inline
+def held(driven, lane, k):
+    """Work of what controls push degree of freedom k with [J], and its impulse per second."""
+    if driven is None:  # then nobody has written `tau`
+        return 0.0, 0.0
+    return lane.tau[k] * lane.moved[k], abs(lane.tau[k])
+
+
+@routine
+def goes_astray(model, lane, settings, dt):
+    """Whether a solved step in which nothing touches has energy from nowhere, or has lost some without dampers."""
+    nodes, dofs, touch, now, g = model.nodes, model.dofs, lane.touch, lane.now[0], load3(model.gravity)
+    for k in range(lane.p.shape[0]):
+        if touch.kick[k] != 0.0:
+            return False
+    if not may_stray(model, lane):
+        return False
+    damped, work, impulses, weight = False, 0.0, 0.0, math.sqrt(dot3(g, g))
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        shift = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
+        work += node.mass * dot3(g, shift) + 2.0 * work_of_thrust(model.pushed, model, lane, i, shift, dt)
+        impulses += dt * node.mass * weight
+        for k in range(node.iv, node.iv + node.nv):
+            done, force = held(model.driven, lane, k)
+            work += done
+            impulses += abs(lane.p[k]) + abs(lane.end[k]) + dt * force
+        if node.nv == 1:
+            dof = dofs[node.iv]
+            damped = damped or dof.damping > 0.0
+            middle = 0.5 * (lane.q0[node.iq] + lane.q1[node.iq]) - dof.rest
+            work -= dof.stiffness * middle * lane.moved[node.iv]
+    before = kinetic(model, lane, lane.p, touch.before[0])
+    lane.now[0] = 1 - now
+    after = kinetic(model, lane, lane.end, dt)
+    lane.now[0] = now
+    gain, fall, fall_next = after - before - work, travel(model, lane.p), travel(model, lane.end)
+    many = float(nodes.shape[0])
+    share = min(PLAUSIBLE, PER_BODY / many * min(1.0, MANY / many))
+    allowed = share * (before - fall + after - fall_next + abs(work - (fall_next - fall)))
+    allowed += NOISE * settings.tolerance / dt * impulses
+    return not gain <= allowed or not (damped or -gain <= allowed)

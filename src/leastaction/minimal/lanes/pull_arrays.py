@@ -1,0 +1,116 @@
+"""Springs, cables and tendons in lanes: what their kernels read and write, and which of them are cones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.dynamics.arrays import ClosureModel
+from leastaction.errors import IntegratorError
+from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes, tendon_nodes
+from leastaction.forces.tendon_records import HINGE, SLIDE
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import COUPLING
+from leastaction.minimal.bodywise.arrays import BODY_AT_NODE
+
+FloatArray = NDArray[np.float64]
+
+
+class Pulls(NamedTuple):
+    """Forces between bodies of one robot over a step, and scratch for them; see `pulls`.
+
+    Attributes:
+        links: `BODY_AT_NODE` records of the bodies at the start and at the end of the step, shape (2, bodies).
+        modes: of one-sided forces, one row for each end.
+        external, tau: world wrenches on the bodies, shape (bodies, 6), and impulses along the joints, shape (nv,).
+        start, end: impulses along the joints at both ends, shape (nv,).
+        slope: how much less `start` is where the joint alone gets further, shape (nv,).
+    """
+
+    links: Any
+    modes: ForceModes
+    external: FloatArray
+    tau: FloatArray
+    start: FloatArray
+    end: FloatArray
+    slope: FloatArray
+
+
+def pulling(mechanism: Mechanism) -> ForceModel | None:
+    """The forces between bodies of a mechanism; None where there are neither these nor equations of loops.
+
+    Constant wrenches are drives, see `gears`.
+    """
+    forces = force_model(mechanism.tree)
+    if not len(forces.paths) and not len(forces.tendons) and not mechanism.tree.closure.count:
+        return None
+    return forces._replace(wrenches=forces.wrenches[:0])
+
+
+def equations(mechanism: Mechanism) -> ClosureModel:
+    """Loops and couplings, none in a tree."""
+    c = mechanism.tree.closure
+    return ClosureModel(c.rows, c.coefficients, c.count)
+
+
+def pull_arrays(forces: ForceModel | None) -> Pulls | None:
+    """Arrays for forces that `pulling` has found."""
+    if forces is None:
+        return None
+    bodies, nv = len(forces.nodes), len(forces.dofs)
+    links = np.zeros((2, bodies), BODY_AT_NODE).view(np.recarray)
+    tau, start, end, slope = np.zeros((4, nv))
+    return Pulls(links, force_modes(forces, rows=2), np.zeros((bodies, 6)), tau, start, end, slope)
+
+
+def is_along_joint(forces: ForceModel, tendon: Any) -> bool:
+    """Whether the length of a tendon is the position of one joint."""
+    return tendon.count == 1 and forces.items[tendon.first].kind in (HINGE, SLIDE)
+
+
+def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int]]:
+    """What pulls on several joints and looks at the end of the step: its number, and two bodies of the trees it ties.
+
+    Numbers are those of tendons, then of springs and cables.
+    """
+    forces = pulling(mechanism)
+    if forces is None:
+        return
+    for k, t in enumerate(forces.tendons):
+        if not is_along_joint(forces, t) and (t.held or t.brake or t.damping or t.limit_damping or t.muscle):
+            yield k, *_ends(mechanism, tendon_nodes(forces, t))
+    for k, p in enumerate(forces.paths):
+        if p.damping:
+            nodes = forces.points.node[p.first : p.first + p.count].tolist()
+            yield len(forces.tendons) + k, *_ends(mechanism, nodes)
+
+
+def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int]]:
+    """The same of the equations of loops and couplings."""
+    tree = mechanism.tree
+    for k, row in enumerate(tree.closure.rows[: tree.closure.count]):
+        nodes = [int(row.a), int(row.b)]
+        if row.kind == COUPLING:
+            nodes = [int(np.flatnonzero(tree.nodes.iv == dof)[0]) for dof in (row.follower, row.leader)]
+        yield k, *_ends(mechanism, nodes)
+
+
+def _ends(mechanism: Mechanism, nodes: list[int]) -> tuple[int, int]:
+    """One body of each of the at most two trees that some are part of, -1 for none."""
+    parents, roots = mechanism.tree.nodes.parent, {}
+    for node in nodes:
+        root = node
+        while root >= 0 and parents[root] >= 0:
+            root = int(parents[root])
+        if root >= 0:
+            roots.setdefault(root, node)
+    if len(roots) > 2:
+        raise IntegratorError(
+            f"Grounded knows no dampers and servos along paths over more than two robots, as {mechanism.name!r} has; "
+            "use Maximal"
+        )
+    one, two = [*roots.values(), -1, -1][:2]
+    return one, two

@@ -1,0 +1,53 @@
+"""Robots that overlap each other at the start, alone or held by prescribed bodies: they start apart."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism import Box, MechanismBuilder, Plane
+
+
+def two_hands(*, welded):
+    """Two boxes on rails along x, half in each other; each may be welded to a prescribed body."""
+    b = MechanismBuilder("hands")
+    for name, x in (("left", -0.05), ("right", 0.05)):
+        b.body(name, mass=1.0, inertia=0.01, shapes=Box((0.2, 0.2, 0.2)))
+        b.prismatic(f"{name} rail", "world", name, axis="x", pose=(x, 0, 0))
+        if welded:
+            b.body(f"{name} mocap", mass=1e-3, inertia=1e-6)
+            b.free(f"{name} mocap", pose=(x, 0, 0))
+            b.fixed(f"{name} weld", f"{name} mocap", name)
+            b.prescribe(f"{name} mocap")
+    return b.build()
+
+
+@pytest.mark.parametrize("welded", [False, True], ids=["alone", "welded"])
+def test_robots_that_overlap_start_apart(welded):
+    """Contacts would push them apart: energy from nowhere; or cannot, where prescribed bodies hold them."""
+    robot = two_hands(welded=welded)
+    with pytest.warns(la.LeastActionWarning, match="'left' and 'right' overlap at the start, by 0.1 m") as said:
+        run = la.simulate(robot, dt=0.01, steps=5, integrator=la.Maximal())
+    assert len(said) == 1
+    left, right = (run.q[:, robot.coordinate_index(f"{name} rail")] for name in ("left", "right"))
+    apart = right - left + 0.1 - 0.2
+    assert 0.0 <= apart.min() <= apart.max() < 1e-3
+    assert np.ptp(run.q, axis=0).max() < 1e-6  # nothing pushes, and what holds them rests where it was put
+    assert run.constraint_violation.max() < 1e-12
+
+
+def test_prescribed_bodies_stay_where_motions_have_them():
+    """They are told where to be: then nothing can be done, and the failure says so."""
+    motions = {"left mocap": [-0.05, 0, 0, 1, 0, 0, 0], "right mocap": [0.05, 0, 0, 1, 0, 0, 0]}
+    with pytest.raises(la.ConvergenceError, match=r"prescribed motions .* leave room"):
+        la.simulate(two_hands(welded=True), dt=0.01, steps=1, integrator=la.Maximal(), motions=motions)
+
+
+def test_the_ground_is_brought_to_what_flies_not_to_prescribed_bodies():
+    b = MechanismBuilder("box and hand")
+    for name in ("box", "hand"):
+        b.body(name, mass=1.0, inertia=0.01, shapes=Box((0.2, 0.2, 0.2)))
+        b.free(name, pose=(0, 0, 1))
+    b.add_shape("world", Plane())
+    b.prescribe("hand")
+    q = la.robots.on_ground(b.build())
+    np.testing.assert_allclose(q[[2, 9]], [-0.9, 0.0], atol=1e-15)

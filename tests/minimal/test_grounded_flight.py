@@ -1,0 +1,84 @@
+"""Steps of `Grounded` in which nothing touches give no energy from nowhere: they are divided."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism import Mechanism, MechanismBuilder
+
+
+def thrown() -> Mechanism:
+    """Two bodies that hang together by a link of a thousandth of their masses, in free flight."""
+    b = MechanismBuilder("thrown")
+    for i, mass in enumerate((1.0, 1e-3, 1.0)):
+        b.body(f"b{i}", mass=mass, com=(0.05, 0.03, 0.0), inertia=tuple(mass * np.array([1e-3, 4e-3, 4e-3])))
+    b.free("b0")
+    b.revolute("j1", "b0", "b1", axis="y", position=(0.2, 0.0, 0.0))
+    b.revolute("j2", "b1", "b2", axis="x", position=(0.2, 0.0, 0.1))
+    return b.build()
+
+
+def whip(stiffness: float) -> Mechanism:
+    """A pendulum with a light end on a spring."""
+    b = MechanismBuilder("whip")
+    for i, mass in enumerate((1.0, 0.1, 0.001)):
+        b.body(f"b{i}", mass=mass, com=(0.1, 0.0, 0.0), inertia=tuple(mass * np.array([1e-3, 4e-3, 4e-3])))
+        spring = {"stiffness": stiffness} if i == 2 else {}
+        parent, at = f"b{i - 1}" if i else "world", (0.2, 0.0, 0.05)
+        b.revolute(f"j{i}", parent, f"b{i}", axis="yxz"[i], position=at, **spring)
+    return b.build()
+
+
+def gain(run: la.Trajectory) -> float:
+    """The most energy above that of the start, relative to the largest kinetic energy."""
+    return float((run.energy - run.energy[0]).max() / run.kinetic_energy.max())
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3, 4])
+def test_light_links_between_heavy_ones_do_not_gain_energy(seed):
+    """Their steps were accepted with twice the energy of the start, and had no solution soon after."""
+    robot = thrown()
+    v = 60.0 * np.random.default_rng(seed).normal(size=robot.nv)
+    run = la.simulate(robot, None, v, dt=0.01, steps=100, integrator=la.Grounded())
+    assert gain(run) < 0.05
+    assert (run.stored["divided"] != 0).any()
+
+
+@pytest.mark.parametrize(("stiffness", "speed"), [(1.0, 10.0), (10.0, 10.0), (10.0, 60.0)])
+def test_springs_that_are_stiff_for_the_step_do_not_gain_energy(stiffness, speed):
+    """An oscillation of 180 to 560 rad/s in steps of 0.01 s gained several times the kinetic energy."""
+    v = speed * np.array([1.0, -1.0, 0.5])
+    run = la.simulate(whip(stiffness), [0.3, 0.5, 0.2], v, dt=0.01, steps=60, integrator=la.Grounded())
+    assert gain(run) < 0.2
+
+
+def test_momentum_is_kept_in_divided_flight():
+    """Each part is a step of the same rule, without gravity it keeps the momentum about the origin."""
+    robot = MechanismBuilder.from_mechanism(thrown())
+    robot.gravity = (0.0, 0.0, 0.0)
+    robot = robot.build()
+    v = 60.0 * np.random.default_rng(3).normal(size=robot.nv)
+    run = la.simulate(robot, None, v, dt=0.01, steps=40, integrator=la.Grounded())
+    assert (run.stored["divided"] != 0).any()
+    assert np.abs(run.momentum - run.momentum[0]).max() <= 1e-8 * np.abs(run.momentum).max()
+
+
+def test_derivatives_of_divided_flight_match_differences():
+    """Steps that energy from nowhere divides are differentiated by the same parts."""
+    robot, dt = whip(10.0), 0.01
+    q, v = np.array([0.3, 0.5, 0.2]), np.array([10.0, -10.0, 5.0])
+    p = la.dynamics.mass_matrix(robot, q) @ v
+    run = la.simulate(robot, q, p=p, dt=dt, steps=1, integrator=la.Grounded())
+    assert run.stored["divided"][1] > 1
+    A, _ = la.linearize(robot, la.Grounded(), q, p, dt=dt)
+    n, eps = robot.nv, 1e-6
+    scale = np.concatenate([np.ones(n), np.abs(p).max() * np.ones(n)])
+
+    def end(x):
+        step = la.simulate(robot, x[:n], p=x[n:], dt=dt, steps=1, integrator=la.Grounded(tolerance=1e-13))
+        return np.concatenate([step.q[1], step.p[1]])
+
+    start = np.concatenate([q, p])
+    moves = np.diag(eps * scale)
+    D = np.column_stack([end(start + d) - end(start - d) for d in moves]) / (2.0 * eps * scale)
+    assert np.abs((A - D) * scale / scale[:, None]).max() <= 1e-5 * np.abs(D * scale / scale[:, None]).max()

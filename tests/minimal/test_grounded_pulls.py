@@ -1,0 +1,162 @@
+"""`Grounded` with springs, cables, tendons and servos with force ranges: closed forms, `Maximal`, derivatives."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.mechanism.shapes import Plane, Sphere
+
+DT = 0.01
+
+
+def rails(**spring):
+    """Two masses on one rail along x, tied by a spring."""
+    builder = la.MechanismBuilder("rails")
+    for name, mass in (("one", 2.0), ("two", 3.0)):
+        builder.body(name, mass=mass, inertia=0.01)
+        builder.prismatic(f"along {name}", "world", name, axis="x")
+    builder.spring("spring", "one", "two", **spring)
+    return builder.build()
+
+
+def arm(kind):
+    """Two links with a ball at the end over a floor."""
+    builder = la.MechanismBuilder("arm")
+    builder.body("a", mass=1.0, inertia=0.05, com=(0.0, 0.0, -0.25))
+    builder.body("b", mass=0.5, inertia=0.02, com=(0.0, 0.0, -0.2), shapes=Sphere(0.05, pose=(0.0, 0.0, -0.4)))
+    builder.revolute("shoulder", "world", "a", axis="y")
+    builder.revolute("elbow", "a", "b", axis="y", pose=(0.0, 0.0, -0.5))
+    builder.add_shape("world", Plane(pose=(0.0, 0.0, -0.8)))
+    hook, hand, joints = ("world", (0.3, 0.0, -0.2)), ("b", (0.0, 0.0, -0.3)), [("shoulder", 1.0), ("elbow", -0.7)]
+    if kind == "spring":
+        builder.spring("spring", hook, hand, stiffness=40.0, rest_length=0.2, damping=30.0)
+    elif kind == "ranges":
+        builder.position_servo("s1", "shoulder", kp=50.0, kv=2.0, force_limits=(-4.0, 4.0))
+        builder.position_servo("s2", "elbow", kp=20.0, kv=1.0, force_limits=(-1.0, 1.0))
+    elif kind == "fixed tendon":
+        builder.tendon("tendon", joints=joints, stiffness=10.0, rest=0.3, damping=3.0)
+    elif kind == "driven tendon":
+        builder.tendon("tendon", joints=joints)
+        builder.position_servo("servo", "tendon", kp=80.0, kv=2.0, force_limits=(-6.0, 6.0))
+    else:
+        via = [hook, ("a", (0.05, 0.0, -0.4)), ("b", (0.05, 0.0, -0.2))]
+        builder.tendon("tendon", via=via, stiffness=40.0, rest=0.2, damping=4.0)
+    return builder.build()
+
+
+KINDS = ("spring", "ranges", "fixed tendon", "driven tendon", "spatial tendon")
+
+
+def swing(kind, dt, integrator):
+    """0.5 s from above the floor, which the hand hits; controls are held."""
+    robot = arm(kind)
+    u = np.array([0.9, -0.5])[: robot.nu] if robot.actuators else np.zeros(robot.nu)
+    steps = round(0.5 / dt)
+    return la.simulate(robot, [1.0, 0.6], dt=dt, controls=np.tile(u, (steps, 1)), steps=steps, integrator=integrator)
+
+
+def test_masses_on_a_spring_swing_with_the_frequency_of_the_trapezoidal_rule():
+    """With omega^2 = k (1/m + 1/M) the rule swings with cos(Omega dt) = 1 - (omega dt)^2 / 2; the momentum is kept."""
+    robot = rails(stiffness=400.0, rest_length=0.5)
+    run = la.simulate(robot, [0.0, 0.8], dt=DT, steps=100, integrator=la.Grounded())
+    omega = np.sqrt(400.0 * (1.0 / 2.0 + 1.0 / 3.0))
+    angle = np.arccos(1.0 - 0.5 * (omega * DT) ** 2)
+    np.testing.assert_allclose(run.q[:, 1] - run.q[:, 0], 0.5 + 0.3 * np.cos(angle * np.arange(101)), atol=1e-9)
+    np.testing.assert_allclose(run.p.sum(axis=1), 0.0, atol=1e-9)
+    assert np.ptp(run.energy) < 0.5 * (omega * DT) ** 2 * 0.5 * 400.0 * 0.3**2
+
+
+@pytest.mark.parametrize("damping", [5.0, 2000.0])
+def test_a_damper_between_masses_slows_them_as_the_rule_says(damping):
+    """Momenta half way through the steps shrink by (1 - x) / (1 + x) with x = c dt / (2 mu), however strong it is."""
+    robot = rails(damping=damping, rest_length=0.5)
+    run = la.simulate(robot, [0.0, 5.0], [0.0, -1.0], dt=DT, steps=20, integrator=la.Grounded())
+    x = 0.5 * damping * DT * (1.0 / 2.0 + 1.0 / 3.0)
+    rate = -1.0 / (1.0 + x) * ((1.0 - x) / (1.0 + x)) ** np.arange(20)
+    np.testing.assert_allclose(np.diff(run.q[:, 1] - run.q[:, 0]) / DT, rate, atol=1e-8)
+    np.testing.assert_allclose(2.0 * run.q[:, 0] + 3.0 * run.q[:, 1], 15.0 - 3.0 * run.t, atol=1e-9)
+
+
+def test_a_servo_beyond_its_range_pushes_with_its_limit():
+    builder = la.MechanismBuilder("slider")
+    builder.body("mass", mass=2.0, inertia=0.01)
+    builder.prismatic("rail", "world", "mass", axis="x")
+    builder.position_servo("servo", "rail", kp=1e6, kv=0.0, force_limits=(-3.0, 3.0))
+    run = la.simulate(builder.build(), dt=DT, steps=50, controls=np.full((50, 1), 5.0), integrator=la.Grounded())
+    np.testing.assert_allclose(run.q[:, 0], 0.5 * 3.0 / 2.0 * run.t**2, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_agrees_with_maximal_to_second_order(kind):
+    """Both are of order 2 with the same laws of contact: half the step, a quarter of the difference."""
+    off = []
+    for dt in (0.005, 0.0025):
+        one, two = swing(kind, dt, la.Grounded()), swing(kind, dt, la.Maximal(2))
+        off.append(np.abs(one.q - two.q).max())
+        assert one.stored["contacts"][:, 9].min(initial=0.0) > -1e-7
+    assert off[1] < 0.4 * off[0] < 0.4 * 2e-3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_runs_go_on_to_the_last_bit(kind):
+    robot, u = arm(kind), np.full(2, 0.3)
+    sim = la.Simulator(robot, la.Grounded(), 0.005)
+    sim.reset([1.0, 0.6])
+    for _ in range(20):
+        sim.step(u[: robot.nu])
+    state, ends = sim.state(), []
+    for _ in range(2):
+        sim.set_state(state)
+        for _ in range(20):
+            sim.step(u[: robot.nu])
+        ends.append(np.concatenate([sim.q, sim.v]))
+    np.testing.assert_array_equal(*ends)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("row", [2, 60])
+def test_steps_have_the_derivatives_of_central_differences(kind, row):
+    """In flight, and where the hand touches the floor."""
+    run = swing(kind, 0.005, la.Grounded())
+    robot, q, p = run.mechanism, run.q[row], run.p[row]
+    u = run.stored["u"][row].mean(axis=0)
+    A, B = la.Grounded().prepare(robot, 0.005).linearize(q, p, u)
+
+    def end(x):
+        at = {"p": x[2:4], "controls": x[None, 4:], "integrator": la.Grounded()}
+        last = la.simulate(robot, x[:2], dt=0.005, steps=1, **at)
+        return np.concatenate([last.q[1], last.p[1]])
+
+    x, d = np.concatenate([q, p, u]), 1e-6
+    J = np.stack([(end(x + d * e) - end(x - d * e)) / (2.0 * d) for e in np.eye(len(x))], axis=1)
+    np.testing.assert_allclose(np.hstack([A, B]), J, atol=1e-5 * np.abs(J).max())
+
+
+def test_gradients_by_springs_and_servos():
+    """Of where the hand is at the end, by gains, stiffness and damping, against central differences."""
+    cases = {"spring": ("stiffness:spring", "damping:spring"), "ranges": ("kp:s2", "kv:s2")}
+
+    def objective(run):
+        by_q = np.zeros((run.steps + 1, 2))
+        by_q[-1] = 1.0, 2.0
+        return float(run.q[-1] @ (1.0, 2.0)), by_q, None
+
+    for kind, names in cases.items():
+        robot = arm(kind)
+        options = {"q": [0.9, 0.04], "dt": 0.005, "steps": 50}
+        _, gradient = la.adjoint(robot, la.Grounded(), objective, names, **options)
+        for name in names:
+            field, part = name.split(":")
+            where = "springs" if kind == "spring" else "actuators"
+            ends = []
+            for sign in (1.0, -1.0):
+                parts = tuple(
+                    replace(x, **{field: getattr(x, field) * (1.0 + 1e-5 * sign)}) if x.name == part else x
+                    for x in getattr(robot, where)
+                )
+                run = la.simulate(robot.replace(**{where: parts}), integrator=la.Grounded(), **options)
+                ends.append((objective(run)[0], getattr(next(x for x in parts if x.name == part), field)))
+            (one, x), (two, y) = ends
+            assert float(np.ravel(gradient[name])[0]) == pytest.approx((one - two) / (x - y), rel=1e-4)
