@@ -60,7 +60,7 @@ def measure(path, points, pointstates, states, when):
 
 
 @inline
-def _damping(path, length, rate, pull):
+def tension(path, length, rate, pull):
     """(tension of the damper beside that of the spring at `length` [N], its slopes by the rate and by `pull`).
 
     pull is the tension of a spring that is stiff for the step, in its middle. A cable is slack rather than pushing.
@@ -97,7 +97,7 @@ def implicit_paths(model, settings, data, dt, fresh, damped):
         if path.held > 0.0:
             _, pull = middle_length(path, points, pointstates, states, END)
             pull_at_start(path, s, points, pointstates, states, pull, share)
-        force, slope, by_pull = _damping(path, s.length, (length - s.length) / dt, pull)
+        force, slope, by_pull = tension(path, s.length, (length - s.length) / dt, pull)
         for k in range(path.count):
             push(states, points[path.first + k].node, pointstates[path.first + k].w, -share * force)
         if fresh:
@@ -145,7 +145,7 @@ def end_paths(model, settings, data, dt, damped):
         if path.held > 0.0:
             _, pull = middle_length(path, points, pointstates, states, START)
             pull_at_end(path, s, points, pointstates, states, pull, share)
-        force, _, _ = _damping(path, length, rate, pull)
+        force, _, _ = tension(path, length, rate, pull)
         for k in range(path.first, path.first + path.count):
             body = points[k].node
             if body >= 0:
