@@ -208,8 +208,8 @@ FORCES = [
 INTEGRATORS = {
     "Galerkin(2)": la.Galerkin(order=2),
     "Galerkin(4)": la.Galerkin(order=4),
-    "Galerkin(2, bodies)": la.Galerkin(order=2, interpolation="bodies"),
-    "Galerkin(4, bodies)": la.Galerkin(order=4, interpolation="bodies"),
+    "Galerkin(2, joints)": la.Galerkin(order=2, interpolation="joints"),
+    "Galerkin(4, joints)": la.Galerkin(order=4, interpolation="joints"),
     "Midpoint": la.Midpoint(),
     "Maximal(1)": la.Maximal(order=1),
     "Maximal(2)": la.Maximal(order=2),
