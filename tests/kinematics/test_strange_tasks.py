@@ -81,6 +81,18 @@ def test_size_and_weights_make_no_difference():
         assert solve_ik(robot, reach_pose("hook", goal, weight=1e3), np.full(8, 0.1)).success
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e-8, 1e30])
+def test_only_the_ratio_of_weights_counts(size):
+    robot = arm(2, 7)
+    goal = frame_pose(robot, np.full(7, 0.4), "tool")
+    one, other = (
+        solve_ik(robot, [reach_position("tool", goal[:3, 3], w), reach_orientation("tool", goal[:3, :3], 2.0 * w)])
+        for w in (1.0, size)
+    )
+    assert other.success
+    assert np.allclose(one.q, other.q, atol=1e-8)
+
+
 def test_loops_stay_closed_where_the_goal_is_out_of_reach():
     robot = la.robots.four_bar()
     name = robot.body_names[1]

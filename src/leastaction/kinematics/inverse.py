@@ -141,6 +141,9 @@ class _State:
 class _Problem:
     def __init__(self, m: Mechanism, tasks: list[Task], limits: bool, tolerance: float) -> None:
         self.m, self.tasks, self.tolerance = m, tasks, tolerance
+        # Weights decide between tasks; their common size means nothing.
+        largest = max(task.weight for task in tasks)
+        self.weights = [task.weight / largest for task in tasks]
         self.lower, self.upper = np.full(m.nv, -np.inf), np.full(m.nv, np.inf)
         single = [group for group in m.coordinate_groups if group.nv == 1]
         self.iq, self.iv = (np.array([getattr(g, i) for g in single], np.int64) for i in ("iq", "iv"))
@@ -172,12 +175,12 @@ class _Problem:
         """Errors at q; not `whole`: postures do not count."""
         place = Placement(self.m, q)
         errors, e, J, worst = [], [], [], float(np.abs(place.gaps).max(initial=0.0))
-        for task in self.tasks:
+        for task, weight in zip(self.tasks, self.weights, strict=True):
             own, slope = task.error(place, q)
             errors.append(own)
             if whole or task.required:
-                e.append(task.weight * own)
-                J.append(task.weight * slope)
+                e.append(weight * own)
+                J.append(weight * slope)
             if task.required:
                 worst = max(worst, float(np.abs(own).max(initial=0.0)))
         e, J = np.concatenate([np.zeros(0), *e]), np.concatenate([np.zeros((0, self.m.nv)), *J])
