@@ -1,4 +1,4 @@
-"""Ten arms for inverse kinematics: dimensions and limits about those of well-known machines, links of made-up inertia."""
+"""Ten arms for inverse kinematics: about the dimensions and limits of well-known machines, with made-up inertias."""
 
 import math
 
