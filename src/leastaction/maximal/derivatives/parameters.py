@@ -31,6 +31,17 @@ READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
 """Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
 
 
+TABLES = ("bodies", "rows", "sizes", "coordinates", "coefficients", "augment", "goals")
+"""Of a `Model`: what variants have as many of."""
+
+FORCES = ("paths", "points", "penalties", "tendons", "items")
+"""The same of a `ForceModel`; wrenches have no scratch."""
+
+LIMITS = ("lower", "upper")
+
+COEFFICIENTS = {"friction": "friction", "restitution": "restitution", "spin": "spinning", "roll": "rolling"}
+"""Of `PAIR` records, by the names of parameters. Contacts without one have no equation for it, or another one."""
+
 _MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
 """Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
 
@@ -68,7 +79,7 @@ class Variant:
         for name in ("damped", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
-        return same and (own.damped is None or len(own.damped) == len(other.damped))
+        return same and (own.damped is None or len(own.damped) == len(other.damped)) and not self._fresh
 
     @cached_property
     def inertial(self) -> bool:
@@ -106,10 +117,18 @@ class Variant:
     @cached_property
     def pairs(self) -> Any:
         """`PAIR` records of all shapes that may touch."""
-        pairs = self.table.ground
-        if len(self.table.movers) > 1:
-            pairs = np.concatenate([pairs, self.table.body_pairs()]).view(np.recarray)
-        return pairs
+        return pairs_of(self.table)
+
+    @cached_property
+    def _fresh(self) -> dict[str, Any]:
+        """By coefficient, numbers of the pairs of shapes that have none of it but for the change."""
+        if not self._touches:
+            return {}
+        own, other = pairs_of(self.stepper.table), self.pairs
+        _, a, b = np.intersect1d(own.key, other.key, assume_unique=True, return_indices=True)
+        own, other = own[a], other[b]
+        found = {name: own.key[(own[name] == 0.0) & (other[name] > 0.0)] >> 32 for name in COEFFICIENTS}
+        return {name: keys for name, keys in found.items() if len(keys)}
 
     def arrays(self, graph: Any) -> Any:
         """Plain tuple of what kernels read, with a graph."""
@@ -125,7 +144,18 @@ class Variant:
 
     def contacts(self, solved: Solved) -> Any:
         """The contacts of a solved step."""
-        return self._renewed(solved) if self._touches and len(solved.contacts) else solved.contacts
+        if not self._touches or not len(solved.contacts):
+            return solved.contacts
+        for name, keys in self._fresh.items():
+            touching = np.isin(solved.contacts.key >> 32, keys)
+            if name == "restitution":
+                touching &= solved.hits
+            if touching.any():
+                raise IntegratorError(
+                    f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
+                    "slight one"
+                )
+        return self._renewed(solved)
 
     def pressed(self, pressed: PressedMap) -> FloatArray:
         """Joint momenta where forces press on contacts."""
@@ -159,6 +189,13 @@ class Variant:
         raise IntegratorError(
             "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
         )
+
+
+def pairs_of(table: Any) -> Any:
+    """`PAIR` records of all shapes of a table that may touch."""
+    if len(table.movers) < 2:
+        return table.ground
+    return np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
 
 
 def _same(pair: tuple[Any, Any]) -> bool:
@@ -285,9 +322,24 @@ def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArra
 
 
 def alike(model: Model, other: Model) -> Model:
-    """Give a model the edges of another one's graph; refuses one with other bodies or joints."""
-    if len(model.bodies) != len(other.bodies) or len(model.rows) != len(other.rows):
+    """Give a model the edges of another one's graph; refuses one with other bodies, joints or forces.
+
+    Scratch arrays are those of the robot as it is, so nothing may be more numerous than there.
+    """
+    if [len(getattr(model, name)) for name in TABLES] != [len(getattr(other, name)) for name in TABLES]:
         raise IntegratorError("Maximal: a change of this parameter makes another mechanism, with other joints")
+    if [len(getattr(model.forces, name)) for name in FORCES] != [len(getattr(other.forces, name)) for name in FORCES]:
+        raise IntegratorError(
+            "Maximal: a tendon with neither spring nor damper has no derivative by these; give it a slight one"
+        )
+    fresh = (other.coordinates.friction == 0.0) & (model.coordinates.friction > 0.0)
+    if fresh.any():
+        names = sorted({other.mechanism.velocity_names[iv] for iv in other.coordinates.iv[fresh] if iv >= 0})
+        raise IntegratorError(
+            f"Maximal: there is no dry friction ({', '.join(names)}), so no derivative by it; give it a slight one"
+        )
+    if any((np.isfinite(model.coordinates[name]) != np.isfinite(other.coordinates[name])).any() for name in LIMITS):
+        raise IntegratorError("Maximal: a rigid limit has no derivative by its stiffness; give it one above zero")
     model.coordinates.edge = other.coordinates.edge
     for name in ("ea", "eb", "ea2", "eb2", "eab"):
         model.rows[name] = other.rows[name]

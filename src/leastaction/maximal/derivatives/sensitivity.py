@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
-from leastaction.maximal.contact.detection import BOUNCING
+from leastaction.maximal.contact.detection import BOUNCE, BOUNCING
 from leastaction.maximal.contact.features import add_moving_features
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
@@ -113,6 +113,17 @@ class Solved:
     def count(self) -> int:
         """Number of cones."""
         return len(self.cones)
+
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        """Whether each contact closes so fast that restitution would act, see `detection.contact_cone`."""
+        out, cones = np.zeros(len(self.contacts), bool), self.cones[self.cones.source >= 0]
+        bodies, wrenches = pairs_of(cones)
+        V = np.where(bodies[:, :, None] >= 0, self.start.V[bodies], 0.0)
+        closing = -np.einsum("psi,psi->p", wrenches[:, :, 0], V)
+        settings = self.stepper.settings
+        out[cones.source[closing > BOUNCE * settings.gravity * settings.dt]] = True
+        return out
 
     @cached_property
     def _own(self) -> tuple[Any, ...]:
