@@ -13,7 +13,7 @@ import numpy as np
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.arrays import plain
+from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
@@ -73,13 +73,19 @@ class Variant:
     @cached_property
     def quick(self) -> bool:
         """Whether contacts are the same but for their coefficients, and the same kinds of forces act."""
-        own, other = self.stepper.model, self.model
-        same = self.table.shapes.tobytes() == self.stepper.table.shapes.tobytes()
-        same = same and np.array_equal(self.table.data, self.stepper.table.data)
+        own, other, same = self.stepper.model, self.model, self._same_places
         for name in ("damped", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
         return same and (own.damped is None or len(own.damped) == len(other.damped)) and not self._fresh
+
+    @cached_property
+    def _same_places(self) -> bool:
+        """Whether shapes are as they are on the robot: contacts found again elsewhere would be others."""
+        given = np.asarray(self.table.shapes).copy()
+        given["given"] = self.stepper.table.shapes.given
+        same = given.tobytes() == self.stepper.table.shapes.tobytes()
+        return same and np.array_equal(self.table.data, self.stepper.table.data)
 
     @cached_property
     def inertial(self) -> bool:
@@ -140,7 +146,13 @@ class Variant:
         """All that a solved step computes at its unknowns."""
         solved = step.solved
         model = self.arrays(solved.model.graph)
-        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, self.contacts(solved))[0].out
+        contacts, data = self.contacts(solved), self.scratch(solved.data)
+        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, contacts, data)[0].out
+
+    def scratch(self, data: MaximalData) -> Any:
+        """Plain tuple of the robot's data with this variant's own items of tendons, which forces read there."""
+        items = self.model.forces.items.copy()
+        return plain(data._replace(modes=data.modes._replace(items=items)) if len(items) else data)
 
     def contacts(self, solved: Solved) -> Any:
         """The contacts of a solved step."""
@@ -155,11 +167,24 @@ class Variant:
                     f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
                     "slight one"
                 )
-        return self._renewed(solved)
+        return self.rubbing(solved.contacts) if self._same_places else self._renewed(solved)
 
-    def pressed(self, pressed: PressedMap) -> FloatArray:
-        """Joint momenta where forces press on contacts."""
-        return pressed.value(model=self.arrays(pressed.solved.model.graph), contacts=self.contacts(pressed.solved))
+    def rubbing(self, contacts: Any) -> Any:
+        """Contacts of any shape with these coefficients in place of their own."""
+        pairs, out = self.pairs, contacts.copy()
+        order = np.argsort(pairs.key)
+        at = np.searchsorted(pairs.key[order] >> 32, contacts.key >> 32)
+        own = pairs[order[np.minimum(at, len(pairs) - 1)]]
+        for name in COEFFICIENTS:
+            out[name] = own[name]
+        return out
+
+    def pressed(self, pressed: PressedMap, placed: bool) -> FloatArray:
+        """Joint momenta where forces press on contacts; `placed`: at its joint positions rather than at its poses."""
+        solved, Z = pressed.solved, None
+        if placed:
+            Z, _, _ = place(self.model, solved.start.q, np.zeros(self.stepper.mechanism.nv))
+        return pressed.value(Z, model=self.arrays(solved.model.graph), contacts=self.contacts(solved))
 
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Joint positions and momenta of the bodies at a pose."""
@@ -255,8 +280,11 @@ class Derivative:
         return dq, sum_of(weight * p for weight, _, p in found)
 
     def pressed(self, pressed: PressedMap) -> FloatArray:
-        """Of joint momenta where forces press on contacts, at fixed poses, momenta and velocities of bodies."""
-        return sum_of(weight * variant.pressed(pressed) for weight, variant in self)
+        """Of joint momenta where forces press on contacts, at fixed joint positions, momenta and velocities of bodies.
+
+        `PressedMap` knows how they follow joint positions: poses at which joints would be open have no say.
+        """
+        return sum_of(weight * variant.pressed(pressed, self.moved) for weight, variant in self)
 
     def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Of M T - G' mu and G T, and of G' mu (bodies, 6), at fixed T and mu; see `PoseMap.project`."""

@@ -63,6 +63,8 @@ class BodyState:
         fresh: whether a run starts here.
         goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
         before: length of the step, or part of one, before it [s]; 0 where a run starts.
+        mu: impulses of the joints' rows that held the momenta on closed loops there; None is zero. No step depends on
+            them, but what of its contacts' impulses belongs to p does (`pressed.presses`).
     """
 
     Z: FloatArray
@@ -73,6 +75,7 @@ class BodyState:
     fresh: bool = False
     goals: FloatArray | None = None
     before: float = 0.0
+    mu: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +148,18 @@ class Solved:
             drive_forces(model, data, at, time, out)
         return clipped(tendons, forces)
 
-    def outputs(self, colours: Colours, J: FloatArray, model: Any, contacts: Any) -> tuple[StepOutputs, Any]:
+    def outputs(
+        self, colours: Colours, J: FloatArray, model: Any, contacts: Any, other: Any = None
+    ) -> tuple[StepOutputs, Any]:
         """Run `differentiate_step` with the arrays of a model on the same graph; what it gives, and the cones.
 
         Args:
             model: `self.model`, or the plain tuple of another one.
+            other: that of its data, which shares all that is set here.
         """
         n, nu = len(self.V), self.u.shape[1]
         own, settings, data, contact = self._own
+        data = data if other is None else other
         model = own if model is self.model else model
         if self._clipped is not None:
             model = frozen(model, self._clipped)
