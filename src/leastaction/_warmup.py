@@ -93,7 +93,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("Maximal, gradients by parameters", _parameters))
     parts.append(("Maximal, boxes", _boxes))
     parts.append(("Maximal, forces that press", _pressed))
-    parts.append(("Maximal, servos with force ranges", lambda: _maximal(_ranged(robot))))
+    parts.append(("Maximal, servos with force ranges", lambda: _ranges(_ranged(robot))))
     parts.append(("muscles", lambda: _muscles(robot)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
     parts.append(("hybrid dynamics", lambda: _hybrid(robot)))
@@ -254,6 +254,15 @@ def _parameters() -> None:
 
     run = la.simulate(la.robots.four_bar(), steps=2, integrator=la.Maximal())
     la.derivatives.gradient(run, run.v, run.v, ["com:coupler"])
+
+
+def _ranges(robot: Any) -> None:
+    """The Jacobian by a parameter takes differences of steps, in which a servo that is clipped stays so."""
+    import leastaction as la
+
+    _maximal(robot)
+    options = (robot.neutral(), [0.0] * robot.nv, [0.0] * robot.nu, 0.01)
+    la.derivatives.parameter_jacobian(robot, la.Maximal(), *options, parameters=["gravity"])
 
 
 def _ranged(robot: Any) -> Any:

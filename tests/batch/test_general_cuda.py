@@ -130,11 +130,16 @@ def test_integrators_on_the_simulator():
 @needs_cuda
 @pytest.mark.slow
 @pytest.mark.cuda
-@pytest.mark.parametrize("integrator", [la.BDF(), la.Maximal(), la.Midpoint()], ids=["redmax", "maximal", "jointwise"])
-def test_a_kernel_compiles_to_ptx(integrator):
+@pytest.mark.parametrize(
+    ("integrator", "number"),
+    [(la.BDF(), np.float64), (la.Maximal(), np.float32), (la.Midpoint(), np.float64)],
+    ids=["redmax", "maximal", "jointwise"],
+)
+def test_a_kernel_compiles_to_ptx(integrator, number):
     """All steps of a robot in one thread, from the functions of the CPU; no GPU is needed for that."""
     import numba
 
+    from leastaction.batch import kernels
     from leastaction.batch.general.card import arrays_of, written
     from leastaction.batch.general.compiling import in_parts
     from leastaction.batch.general.problems import problem_of
@@ -142,14 +147,15 @@ def test_a_kernel_compiles_to_ptx(integrator):
 
     robot = la.robots.pendulum(2)
     states, given = (np.zeros((2, 2)), np.zeros((2, 2))), (np.zeros((1, 2, 1)), None, np.zeros((1, 1)))
-    plan = Plan(robot, (), integrator, *states, *given, 0.01, 3, 1, np.dtype(float), None)
+    plan = Plan(robot, (), integrator, *states, *given, 0.01, 3, 1, np.dtype(number), None)
     problem = problem_of(plan)
-    writer, kernel, _ = written(problem.job, problem.reads, problem.writes)
+    writer, kernel, _ = written(problem.job, problem.reads, problem.writes, plan.dtype)
     arguments = (*writer.numbers(), tuple(writer.shared), tuple(arrays_of(plan, problem)))
-    with in_parts():
+    with in_parts(), kernels.literals_as(numba.from_dtype(plan.dtype)):
         ptx = cuda_ptx(kernel, tuple(map(numba.typeof, arguments)))
     assert ".visible .entry" in ptx
-    assert "fma.rn.f64" in ptx
+    assert f"fma.rn.f{8 * plan.dtype.itemsize}" in ptx
+    assert 5 * ptx.count(".f64") < ptx.count(".f32") or number is np.float64
     assert "div.approx" not in ptx
     assert len(ptx) < 25_000_000  # more would take minutes to compile
 

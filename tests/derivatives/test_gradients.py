@@ -95,8 +95,10 @@ def assert_gradients(robot, integrator, q, v, names, tolerance, h, **options):
         assert size > 0.0, name
         np.testing.assert_allclose(d @ found[name].ravel(), expected, atol=tolerance * size, rtol=0, err_msg=name)
     cut = adjoint(robot, integrator, objective, names, checkpoints=2, **start)[1]
+    # Runs of Maximal are gone back by solving their steps again, to its tolerance.
+    same = 1e-9 if isinstance(integrator, la.Maximal) else 0.0
     for name in names:
-        assert np.array_equal(cut[name], found[name]), name
+        np.testing.assert_allclose(cut[name], found[name], rtol=0, atol=same * np.abs(found[name]).max(), err_msg=name)
 
 
 SPRINGY = ["stiffness:pivot", "damping:rail", "stiffness:rope", "rest:rope", "armature:pivot"]

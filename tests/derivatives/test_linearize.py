@@ -41,10 +41,11 @@ def actuated(robot):
 
 
 def start_of(robot, q, v, seed=1):
-    """(q, p, u): a random motion about (q, v)."""
+    """(q, p, u): a random motion about (q, v), with controls within their limits."""
     rng = np.random.default_rng(seed)
     v = v + 0.3 * rng.normal(size=robot.nv)
-    return q, la.dynamics.mass_matrix(robot, q) @ v, rng.normal(size=robot.nu)
+    most = np.array([0.9 * min(a.upper, -a.lower) for a in robot.actuators] or np.inf)
+    return q, la.dynamics.mass_matrix(robot, q) @ v, np.clip(rng.normal(size=robot.nu), -most, most)
 
 
 def assert_columns(actual, expected, tolerance=1e-6):

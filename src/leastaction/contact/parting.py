@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from leastaction.contact.by_design import TOUCHING, AtHome, contacts_at, flying_robots, pairs_of, roots
+from leastaction.contact.by_design import TOUCHING, AtHome, bounded, contacts_at, flying_robots, pairs_of, roots
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import DEEP, REMEDY, ROUNDED
 from leastaction.contact.shapes import ContactTable
@@ -160,7 +160,7 @@ class Search:
         self.model, self.table, m = model, table, model.mechanism
         self.limited = limits
         ground, root, flying = pairs_of(table.ground), roots(m), flying_robots(m)
-        tied = [(a, b) for a, b in ground if not flying & {root[table.names[k][0]] for k in (a, b)}]
+        tied = bounded(model, table, ground)
         self.root, self.flying = root, flying
         self.own = _Pairs(table, [*self._links(), *tied], self._strangers())
         self.others = _Pairs(table, sorted(set(ground) - set(tied)))

@@ -148,7 +148,8 @@ def com_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
 
 def _near(mechanism: Mechanism, q: Any) -> FloatArray:
     """Positions q, shape (nq,), from the origin of a world in which the dynamics of the tree are the same."""
-    return brought_near(free_trees(mechanism.tree), configuration(mechanism, q))
+    given = configuration(mechanism, q)  # which says what is wrong with the mechanism, too
+    return brought_near(free_trees(mechanism.tree), given)
 
 
 def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:

@@ -28,42 +28,47 @@ class Placement:
     def __init__(self, mechanism: Mechanism, q: Any) -> None:
         tree = robot(mechanism).tree
         self.mechanism, self.tree = mechanism, tree
-        self.links: Any = np.zeros(len(tree.nodes), LINK).view(np.recarray)
-        self.screws: Any = np.zeros(tree.nv, JOINT_SCREW).view(np.recarray)
+        links, screws = np.zeros(len(tree.nodes), LINK), np.zeros(tree.nv, JOINT_SCREW)
+        # Fields of plain arrays: attributes of records take microseconds each.
+        self._R, self._p, self._S = links["R"].reshape(-1, 3, 3), links["p"], screws["S"].T
         c = tree.closure
         self.gaps, self.gap_jacobian = np.zeros(c.count), np.zeros((c.count, mechanism.nv))
-        records = c.rows, c.coefficients, c.count, self.links, self.screws
+        records = c.rows, c.coefficients, c.count, links.view(np.recarray), screws.view(np.recarray)
         loop_equations(tree.nodes, *records, configuration(mechanism, q), self.gaps, self.gap_jacobian)
 
     def pose(self, name: str) -> FloatArray:
         """World from the frame, or body, of that name, shape (4, 4)."""
-        frame = self.mechanism.frame(name)
-        node, X = self.tree.frames[frame.body]
+        node, X, _ = self.tree.place(name)
         out = np.eye(4)
         if node >= 0:
-            out[:3, :3], out[:3, 3] = self.links[node].R.reshape(3, 3), self.links[node].p
-        return out @ (X * frame.pose).matrix
+            out[:3, :3], out[:3, 3] = self._R[node], self._p[node]
+        return out @ X
 
     def jacobian(self, name: str, frame: str = "world") -> FloatArray:
         """Jacobian of the twist of the frame, or body, of that name, shape (6, nv); see `frame_jacobian`."""
-        node, _ = self.tree.frames[self.mechanism.frame(name).body]
-        J = self._screws_above(node)
+        J, k = np.zeros((6, self.tree.nv)), self.tree.place(name)[2]
+        J[:, k] = self._S[:, k]
         if frame == "origin":
             return J
         X = self.pose(name)
-        J[3:] += np.cross(J[:3].T, X[:3, 3]).T
+        J[3:] += _crossed(J[:3], X[:3, 3])
         return J if frame == "world" else np.concatenate([X[:3, :3].T @ J[:3], X[:3, :3].T @ J[3:]])
 
     def center_of_mass(self) -> tuple[FloatArray, FloatArray]:
         """Centre of mass in the world [m], shape (3,), and its Jacobian, shape (3, nv)."""
-        x, J, total = np.zeros(3), np.zeros((3, self.tree.nv)), 0.0
-        for i, node in enumerate(self.tree.nodes):
-            if node.mass > 0.0:
-                link = self.links[i]
-                c = link.R.reshape(3, 3) @ node.com + link.p
-                S = self._screws_above(i)
-                x, total = x + node.mass * c, total + node.mass
-                J += node.mass * (S[3:] + np.cross(S[:3].T, c).T)
+        nodes = self.tree.nodes
+        iv, nv, parents, mass, com = (nodes[name] for name in ("iv", "nv", "parent", "mass", "com"))
+        # Mass of each node with all that it carries, and that times where it is.
+        masses, moments = mass.copy(), mass[:, None] * (np.einsum("nij,nj->ni", self._R, com) + self._p)
+        for i in range(len(nodes) - 1, -1, -1):
+            if parents[i] >= 0:
+                masses[parents[i]] += masses[i]
+                moments[parents[i]] += moments[i]
+        order = np.argsort(iv)
+        moved = np.repeat(order, nv[order])  # by each degree of freedom
+        J = masses[moved] * self._S[3:] + np.cross(self._S[:3], moments[moved], axisa=0, axisc=0)
+        roots = parents < 0
+        x, total = moments[roots].sum(axis=0), float(masses[roots].sum())
         for body in self.mechanism.bodies:  # of bodies that are welded to the world
             node, X = self.tree.frames[body.name]
             if node < 0:
@@ -72,14 +77,11 @@ class Placement:
             raise MechanismError(f"mechanism {self.mechanism.name!r} has no mass, so no centre of mass")
         return x / total, J / total
 
-    def _screws_above(self, node: int) -> FloatArray:
-        J = np.zeros((6, self.tree.nv))
-        while node >= 0:
-            record = self.tree.nodes[node]
-            k = slice(int(record.iv), int(record.iv + record.nv))
-            J[:, k] = self.screws.S[k].T
-            node = int(record.parent)
-        return J
+
+def _crossed(w: FloatArray, x: FloatArray) -> FloatArray:
+    """w x x of the columns of w, shape (3, n)."""
+    a, b, c = x.tolist()
+    return np.array([[0.0, c, -b], [-c, 0.0, a], [b, -a, 0.0]]) @ w
 
 
 def frame_pose(mechanism: Mechanism, q: Any, name: str) -> FloatArray:

@@ -14,9 +14,13 @@ from leastaction.kinematics.frames import Placement
 from leastaction.kinematics.tasks import Task
 from leastaction.mechanism import Mechanism, _check
 from leastaction.mechanism.arguments import FloatArray, configuration, robot
+from leastaction.mechanism.motions import Motion
 
 LONGEST = 0.6
-"""Longest change of a coordinate in one iteration [rad or m]."""
+"""Longest change of a coordinate in one iteration [rad or m]; what slides may go as far as the largest error."""
+
+DAMPED = 1e-14
+"""Least damping, relative to the largest entry of the normal equations: of the size of their rounding errors."""
 
 STALLED = 12
 """Iterations without a gain of a hundredth after which a start is given up."""
@@ -89,9 +93,9 @@ def solve_ik(
     own = [task.checked(m) for task in several]
     tolerance = _check.positive(tolerance, "tolerance")
     most = _check.count(max_iterations, "max_iterations")
-    more = 0 if isinstance(restarts, int) and restarts == 0 else _check.count(restarts, "restarts")
+    more = 0 if type(restarts) is int and restarts == 0 else _check.count(restarts, "restarts")
     problem = _Problem(m, own, _check.flag(limits, "limits"), tolerance)
-    rng = np.random.default_rng(seed)
+    must_succeed, rng = _check.flag(must_succeed, "must_succeed"), _generator(seed)
     best, iterations, starts = None, 0, 0
     for k in range(more + 1):
         first = m.random_configuration(rng) if k else (m.home() if q is None else configuration(m, q))
@@ -109,6 +113,15 @@ def solve_ik(
             residuals=[best.residual],
         )
     return IKResult(best.q, success, best.residual, tuple(best.errors), iterations, starts)
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise MechanismError(
+            f"seed: expected a whole number of at least 0, or a random generator, got {_check.shown(seed)}"
+        ) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +142,28 @@ class _Problem:
     def __init__(self, m: Mechanism, tasks: list[Task], limits: bool, tolerance: float) -> None:
         self.m, self.tasks, self.tolerance = m, tasks, tolerance
         self.lower, self.upper = np.full(m.nv, -np.inf), np.full(m.nv, np.inf)
-        self.axes = [(group.iq, group.iv) for group in m.coordinate_groups if group.nv == 1]
+        single = [group for group in m.coordinate_groups if group.nv == 1]
+        self.iq, self.iv = (np.array([getattr(g, i) for g in single], np.int64) for i in ("iq", "iv"))
+        self.flat = len(single) == m.nv == m.nq
         if limits:
-            low, high = ([x for joint in m.joints for x in getattr(joint, end)] for end in ("lower", "upper"))
-            for _, k in self.axes:
-                self.lower[k], self.upper[k] = low[k], high[k]
+            for bound, end in ((self.lower, "lower"), (self.upper, "upper")):
+                bound[self.iv] = np.array([x for joint in m.joints for x in getattr(joint, end)])[self.iv]
+        self.slides = np.zeros(m.nv, bool)
+        for group in m.coordinate_groups:
+            if group.kind == Motion.PRISMATIC:
+                self.slides[group.iv] = True
+            elif group.kind == Motion.FREE:
+                self.slides[group.iv + 3 : group.iv + 6] = True
 
     def within(self, q: FloatArray) -> FloatArray:
         """q with its coordinates within the limits."""
         q = q.copy()
-        for i, k in self.axes:
-            q[i] = min(max(q[i], self.lower[k]), self.upper[k])
+        q[self.iq] = np.clip(q[self.iq], self.lower[self.iv], self.upper[self.iv])
         return q
+
+    def moved(self, q: FloatArray, d: FloatArray) -> FloatArray:
+        """q moved by d, within the limits."""
+        return self.within(q + d if self.flat else self.m.integrate(q, d))
 
     def rank(self, state: _State) -> tuple[float, float]:
         return max(state.residual, self.tolerance), state.cost
@@ -164,10 +187,12 @@ class _Problem:
     def step(self, state: _State, damping: float) -> FloatArray:
         """Change of q: least squares of all tasks, with closed loops, within limits and `LONGEST`."""
         nv = self.m.nv
-        low, high = np.full(nv, -LONGEST), np.full(nv, LONGEST)
-        for i, k in self.axes:
-            low[k] = max(low[k], min(self.lower[k] - state.q[i], 0.0))
-            high[k] = min(high[k], max(self.upper[k] - state.q[i], 0.0))
+        high = np.where(self.slides, max(LONGEST, state.residual), LONGEST)
+        low = -high
+        x = state.q[self.iq]
+        low[self.iv] = np.maximum(low[self.iv], np.minimum(self.lower[self.iv] - x, 0.0))
+        high[self.iv] = np.minimum(high[self.iv], np.maximum(self.upper[self.iv] - x, 0.0))
+        damping += DAMPED * max(1.0, float(np.einsum("ij,ij->j", state.J, state.J).max(initial=0.0)))
         A = np.concatenate([state.J, np.sqrt(damping) * np.eye(nv)])
         b = np.concatenate([-state.e, np.zeros(nv)])
         return bounded_least_squares(A, b, low, high, state.gap_jacobian, -state.gaps)
@@ -185,8 +210,8 @@ class _Problem:
         state, damping, stalled, spent = self.at(q, whole), 1e-3, 0, 0
         while spent < most:
             spent += 1
-            d = self.step(state, damping * min(state.cost, 1.0) + 1e-14)
-            trial = self.at(self.within(self.m.integrate(state.q, d)), whole)
+            d = self.step(state, damping * min(state.cost, 1.0))
+            trial = self.at(self.moved(state.q, d), whole)
             if trial.cost < state.cost or (len(state.gaps) and trial.residual < 0.5 * state.residual):
                 stalled = 0 if trial.cost < 0.99 * state.cost else stalled + 1
                 state, damping = trial, max(0.1 * damping, 1e-9)

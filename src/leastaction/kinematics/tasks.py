@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from leastaction.errors import MechanismError
 from leastaction.kinematics.frames import Placement
 from leastaction.mechanism import Mechanism, Pose, _check
 from leastaction.mechanism.arguments import FloatArray, configuration
+from leastaction.mechanism.pose import quaternion_of_matrix, rotation_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +58,9 @@ def _inverse_left_jacobian(phi: FloatArray) -> FloatArray:
 
 def rotation_vector(R: FloatArray) -> FloatArray:
     """Logarithm of a rotation matrix, shape (3,), exact near half turns too."""
-    w, x, y, z = Pose.from_matrix(np.block([[R, np.zeros((3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])).quaternion
-    v = np.array([x, y, z]) * (1.0 if w >= 0.0 else -1.0)
-    sine = float(np.linalg.norm(v))
-    return v * (2.0 if sine < 1e-12 else 2.0 * np.arctan2(sine, abs(w)) / sine)
+    w, x, y, z = quaternion_of_matrix(R)  # w >= 0
+    sine = math.sqrt(x * x + y * y + z * z)
+    return np.array([x, y, z]) * (2.0 if sine < 1e-12 else 2.0 * math.atan2(sine, w) / sine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +93,8 @@ class FrameTask(Task):
                 raise MechanismError(
                     f"{self.name}: expected a rotation matrix (3, 3), got {_check.shown(self.rotation)}"
                 )
-            object.__setattr__(self, "rotation", R)
+            # What is a rotation but for rounding becomes one, or an error of zero would be out of reach.
+            object.__setattr__(self, "rotation", rotation_matrix(quaternion_of_matrix(R)))
 
     def checked(self, mechanism: Mechanism) -> Task:
         """See `Task`."""
@@ -161,6 +163,8 @@ class ComTask(Task):
         x = _check.real_array(self.position)
         if x is None or x.shape != (3,) or np.isinf(x).any():
             raise MechanismError(f"centre of mass: expected 3 numbers [m], got {_check.shown(self.position)}")
+        if np.isnan(x).all():
+            raise MechanismError("centre of mass: all entries are NaN, so nothing is asked for")
         object.__setattr__(self, "position", x)
 
     def error(self, at: Placement, q: FloatArray) -> tuple[FloatArray, FloatArray]:

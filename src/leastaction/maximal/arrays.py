@@ -127,8 +127,9 @@ class MaximalData(NamedTuple):
         clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
             last with a contact, limit or dry friction; and of kinetic energies, twice [J]: what came from nowhere in
             all steps, the largest, and what comes in the present step; 1 once a step was divided, -1 once there was
-            a contact, limit or dry friction, 0 before (see `coarseness`); above 0 where steps follow stiff springs, and
-            for how many parts of steps they have just begun to.
+            a contact, limit or dry friction, 0 before (see `coarseness`); above 0 where steps follow stiff springs,
+            for how many parts of steps they have just begun to, how often those parts were halved, and how often steps
+            began to since energy came from nowhere.
         start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
             that is divided may stop halfway and then begins again.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
@@ -308,8 +309,8 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
         paths=records(len(model.forces.paths), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
-        clock=np.zeros(9),
-        start_clock=np.zeros(9),
+        clock=np.zeros(11),
+        start_clock=np.zeros(11),
         start_guess=np.zeros((n, 12)),
         minus=np.zeros((n, 6)),
         subtrees=np.zeros((n, 6)),

@@ -180,11 +180,22 @@ COORDINATE_STATE = np.dtype(
 TIE = np.dtype([*((name, PATH[name]) for name in PATH.names or ()), ("held", "f8")], align=True)
 """A spring or cable with a damper, or that is stiff for the step: a `PATH`, and its stiffness if so, else 0 [N/m]."""
 
-PATH_STATE = np.dtype([(name, "f8") for name in ("length", "rate", "now", "kick", "left")], align=True)
-"""What a step knows of a `TIE`: its length at the start [m]; the rest as in `COORDINATE_STATE`."""
+PATH_STATE = np.dtype([("length", "f8"), ("energy", "f8"), ("before", "f8")], align=True)
+"""What a step knows of a `TIE`: its length at the start [m]; if it is stiff for the step, its energy in the middle of
+this one and of the one before [J]."""
 
-POINT_STATE = np.dtype([("f", "f8", 3), ("w", "f8", 6), ("e", "f8", 6)], align=True)
-"""Gradient of the length by a point: in the world, on its body at the start, and as a row at the end of the step."""
+POINT_STATE = np.dtype(
+    [
+        ("f", "f8", 3),  # gradient of the length by the point, in the world ...
+        ("w", "f8", 6),  # ... on its body at the start, and as a row at the end of the step
+        ("e", "f8", 6),
+        ("d", "f8", 3),  # from the point before at the start of the step
+        ("m", "f8", 6),  # as w and e, of the length in the middle of the step
+        ("g", "f8", 6),
+    ],
+    align=True,
+)
+"""What a step knows of a point of a `TIE`."""
 
 CONTACT_STATE = np.dtype(
     [

@@ -6,17 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.mobility import STIFF, path_mobilities
+from leastaction.dynamics.mobility import path_mobilities
 from leastaction.maximal.records import TIE, records
 from leastaction.mechanism import Mechanism
+
+STIFF = 0.1
+"""(Frequency x step)^2 from which on springs and cables pull from the middle of the step: their lines turn, and only
+what they hold in the middle tells whether energy comes from nowhere. Less than that of joints, which have no such
+lines."""
 
 
 def spring_ties(mechanism: Mechanism, paths: Any, dt: float) -> tuple[Any, float]:
     """(`TIE` records, largest (frequency x step)^2 of the stiff ones) of `PATH` records, for steps of dt [s]."""
-    out, plain, swings = records(len(paths), TIE), paths.isotropic == 0, np.zeros(len(paths))
+    out, swings = records(len(paths), TIE), np.zeros(len(paths))
     for name in paths.dtype.names:
         out[name] = paths[name]
-    if (plain & (paths.stiffness > 0.0)).any():
-        swings = np.where(plain, paths.stiffness * path_mobilities(mechanism) * dt**2, 0.0)
+    out.damping[paths.isotropic != 0] = 0.0  # across the line, too: among the forces of `resistance`
+    if (paths.stiffness > 0.0).any():
+        swings = paths.stiffness * path_mobilities(mechanism) * dt**2
         out.held = np.where(swings > STIFF, paths.stiffness, 0.0)
-    return out[plain & ((out.damping > 0.0) | (out.held > 0.0))], float(swings[swings > STIFF].max(initial=0.0))
+    return out[(out.damping > 0.0) | (out.held > 0.0)], float(swings[swings > STIFF].max(initial=0.0))

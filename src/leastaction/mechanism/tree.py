@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -131,6 +132,23 @@ class Tree:
         of primitives that change are left to the caller.
         """
         return _Compiler(mechanism, split_free, expand).run()
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[int, NDArray[np.float64], NDArray[np.int64]]]:
+        return {}
+
+    def place(self, name: str) -> tuple[int, NDArray[np.float64], NDArray[np.int64]]:
+        """Node of a frame or body (-1: the world), its pose there, (4, 4), and the degrees of freedom that move it."""
+        if name not in self._places:
+            frame = self.mechanism.frame(name)
+            node, X = self.frames[frame.body]
+            moving, i = [], node
+            while i >= 0:
+                record = self.nodes[i]
+                moving += range(int(record.iv), int(record.iv + record.nv))
+                i = int(record.parent)
+            self._places[name] = node, (X * frame.pose).matrix, np.array(moving, np.int64)
+        return self._places[name]
 
 
 def _records(count: int, dtype: np.dtype) -> Any:

@@ -13,7 +13,8 @@ from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
 from leastaction.maximal.derivatives.cotangents import add_to, motion_of
 from leastaction.maximal.step.bodies import END, START
-from leastaction.maximal.step.dampers import position, tension
+from leastaction.maximal.step.dampers import tension
+from leastaction.maximal.step.middle_springs import position
 from leastaction.spatial import (
     ZERO6,
     add3,
@@ -206,7 +207,7 @@ def path_cotangents(damped, model, settings, data, dt, E0, E1, G0, G1):
         start, along = path_rate(path, points, states, START, E0)
         end, after = path_rate(path, points, states, END, E1)
         rate = (end - start) / dt
-        force, slope, _ = tension(path, start, rate, 0.5 * dt)
+        force, slope, _ = tension(path, start, rate, 0.0)
         by_start = -halves * slope * along
         add_path(
             path,
@@ -219,7 +220,7 @@ def path_cotangents(damped, model, settings, data, dt, E0, E1, G0, G1):
             -halves * dt * force,
         )
         add_path(path, points, states, END, E1, G0, by_start, 0.0)
-        force, slope, _ = tension(path, end, rate, -0.5 * dt)
+        force, slope, _ = tension(path, end, rate, 0.0)
         by_end = -(1.0 - halves) * slope * after
         add_path(path, points, states, START, E0, G0, -by_end, 0.0)
         add_path(

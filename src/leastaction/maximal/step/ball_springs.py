@@ -95,7 +95,8 @@ def _rate_slopes(c, states, dt, j):
         Rb, _ = start_pose(states, c.b)
         Ra, _ = start_pose(states, c.a)
         ea = scale3(-0.5, mattvec(Ra, matvec(Rb, matvec(joint, of_a))))
-    return (ea[0], ea[1], ea[2], 0.0, 0.0, 0.0), (eb[0], eb[1], eb[2], 0.0, 0.0, 0.0)
+    zero = 0.0 * dt  # a number as the others are: tuples of two kinds of numbers have no elements by index
+    return (ea[0], ea[1], ea[2], zero, zero, zero), (eb[0], eb[1], eb[2], zero, zero, zero)
 
 
 @inline

@@ -12,11 +12,12 @@ of one length give that back when the motion is calm again; shorter ones in betw
 
 import math
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.goals import goal_work, split_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
 from leastaction.maximal.step.joint_rows import is_coupling
+from leastaction.maximal.step.middle_springs import middle_work
 from leastaction.spatial import dot3, load3, load9, matvec
 
 COARSE = 0.25
@@ -31,22 +32,30 @@ times, as a motion may begin with them."""
 GAIN = 0.05
 """Largest kinetic energy from nowhere, relative to those before and now and that of what forces add."""
 
-ACCOUNT, FAIR = 0.05, 0.003
+ACCOUNT, FAIR, STRICT = 0.05, 0.003, 3.0
 """Largest kinetic energy from nowhere in all steps together, relative to the largest that there was; where there is
-more, a step may gain this share only. Dividing steps as the motion goes is not symmetric in time, so what single steps
-gain and lose need not cancel."""
+more, a step may gain this share only, and where it follows springs less the more there is, by this power. Dividing
+steps as the motion goes is not symmetric in time, so what single steps gain and lose need not cancel."""
 
 LOST = 0.6
 """Once a step was divided, and where nothing takes energy, the share of `ACCOUNT` by which energy may be low; where it
 is lower, a step may gain `FAIR` only, beside the step before as well as beside its own start. Not after a contact:
 it takes energy that has no account."""
 
+FLIP = 1.0
+"""Most that any body may turn in a step beside where the velocity before, and the last two, lead it [rad]: light ones
+may whip, but near half a turn equations have solutions that no motion leads to."""
+
 DAMPED = 0.25
 """A kinetic energy that falls below this share of that before is no gain; strong dampers do so in every step."""
 
-STILL, UNLIKE = 0.05, 2.0
-"""Turn [rad], or way relative to its radius, by which springs may swing a body in a step and count as still; and how
-many parts of steps that follow springs are not judged beside those before, which did not."""
+STILL, WIDE, UNLIKE = 0.05, 0.1, 2.0
+"""Turn [rad], or way relative to its radius, by which springs may swing a body in a step and count as still; turn from
+which on they are followed, since the middle of a step conserves the energy of straight ways alone; and how many parts
+of steps that follow springs are not judged beside those before, which did not."""
+
+DEEPEST, MORE = 3.0, 0.5
+"""How often these parts are halved at most; and how much more of `ACCOUNT` there may be each time."""
 
 
 @routine(allocates=False)
@@ -67,7 +76,7 @@ def is_coarse(model, data, settings, dt, smooth):
     # forwards and backwards, and between them energies err by more than at its end.
     own = 3.0 - 2.0 * settings.halves if settings.account < math.inf else 1.0
     other = 2.0 - own
-    off = now = before = push = change = early = late = 0.0
+    off = now = before = push = change = early = late = flip = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
         if m > 0.0:
@@ -78,6 +87,7 @@ def is_coarse(model, data, settings, dt, smooth):
             before += dot3(x, matvec(J, x))
             off += dot3(d, matvec(J, d))
             change += dot3(turn, matvec(J, turn))
+            flip = max(flip, min(dot3(d, d), dot3(turn, turn)))
             for c in range(3):
                 v, spin, fall = s.vc[c] - s.x[3 + c], s.I[c], s.I[3 + c]
                 spun, fell = held * (s.P[c] - data.minus[i, c]), held * (s.P[3 + c] - data.minus[i, 3 + c])
@@ -99,15 +109,18 @@ def is_coarse(model, data, settings, dt, smooth):
             rate = c.left / (0.5 * (1.0 - settings.halves) * clock[1] * clock[1] * model.coordinates[k].servo)
         early += (other * c.kick + held * c.left) * rate
         late += (c.kick + other * held * c.left) * c.now
-    work, later = path_work(data, model.damped, other, held)
-    early, late = early + work, late + later
+    start, end = settings.halves * dt, held * (1.0 - settings.halves) * clock[1]
+    work, more = middle_work(model, data, model.damped, other * start + own * end, own * start + other * end)
+    early, late = early + work, late + more
     gain, moving, largest = now - before - early - late, now + before + push, max(clock[4], now)
     if settings.fine > 1:
         # Stiff springs push with far more than they hold, and all that moves may be in them for a moment.
         moving = largest
     clock[5] = gain
-    most = settings.account * largest
-    if gain > GAIN * moving or (gain > FAIR * moving and clock[3] + gain > most):
+    most, total = settings.account * largest * (1.0 + MORE * clock[9]), clock[3] + gain
+    if flip * dt * dt > FLIP * FLIP or gain > GAIN * moving:
+        return True
+    if total > most and gain > FAIR * moving * ((most / total) ** STRICT if clock[7] > 0.0 else 1.0):
         return True
     if clock[6] > 0.0:
         # At the start of the step velocities lie between those before and within it, in the time of the middles.
@@ -179,39 +192,37 @@ def has_dampers(damped):
 
 
 @routine(allocates=False)
-def path_work(data, damped, other, held):
-    """What stiff springs and cables give beside their forces at the ends of steps, with the velocities before and now.
-
-    damped: those of the model; where they are None nothing is compiled for them.
-    """
-    early = late = 0.0
-    if damped is None:
-        return early, late
-    for i in range(damped.shape[0]):
-        s = data.paths[i]
-        early += (other * s.kick + held * s.left) * s.rate
-        late += (s.kick + other * held * s.left) * s.now
-    return early, late
-
-
-@routine(allocates=False)
 def is_wrong(model, data, settings, dt, divisible, smooth):
     """Whether a step without contacts is to be divided; what the finest parts gain has its place in the account, too.
 
     Springs that are stiff for the step pull from its middle, and as long as they are still nobody sees what they do.
     Where they swing, a step that does not follow them tells nothing of the velocities of the next; and parts of several
     lengths, each as long as the motion allows, would pump energy into them, as a child on a swing does. So once energy
-    comes from nowhere, steps are divided into equal parts that follow all springs, until these are still again.
+    comes from nowhere, or they swing widely, steps are divided into equal parts that follow all springs, until these
+    are still again. Where energy comes from nowhere even so all parts from there on are halved, not just one of them.
     """
     clock = data.clock
+    plain = settings.fine > 1 and clock[7] == 0.0 and clock[0] != AGAIN
+    if plain and divisible and is_wide(model.bodies, data.bodies, dt):
+        clock[7], clock[8] = 1.0, UNLIKE
+        return True
     coarse = is_coarse(model, data, settings, dt, smooth and (settings.fine == 1 or clock[7] > 0.0))
     if settings.fine > 1 and (clock[8] > 0.0 or clock[0] == FIRST):
         # The middle of a step that does not follow a spring has less energy than its ends: nothing to compare with.
         clock[5], clock[8] = 0.0, max(clock[8] - 1.0, 0.0)
         return False
-    if coarse and divisible and settings.fine > 1 and clock[7] == 0.0:
-        clock[7], clock[8] = 1.0, UNLIKE
+    if coarse and divisible and settings.fine > 1:
+        if clock[7] == 0.0:
+            clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+        elif clock[9] < DEEPEST:
+            clock[9] += 1.0
     return coarse and divisible
+
+
+@inline
+def parts_of_swings(settings, clock):
+    """How many parts steps have that follow stiff springs."""
+    return settings.fine << int(clock[9])
 
 
 @routine(allocates=False)
@@ -230,9 +241,25 @@ def follow_swings(bodies, data, dt):
 
 
 @routine(allocates=False)
+def is_wide(bodies, states, dt):
+    """Whether the velocity of a body with mass has changed so much that it turns by more than `WIDE` in dt for it."""
+    most = 0.0
+    for i in range(states.shape[0]):
+        s, turn = states[i], 0.0
+        if bodies[i].mass > 0.0:
+            for c in range(3):
+                turn += (s.w[c] - s.x[c]) ** 2
+        most = max(most, turn)
+    return most * dt * dt > WIDE * WIDE
+
+
+@routine(allocates=False)
 def calm_down(clock):
-    """After a step: springs that hardly move bodies any more need not be followed."""
-    if clock[7] > 1.0 + STILL:
+    """After a step: springs that hardly move bodies any more need not be followed.
+
+    Where energy has come from nowhere that is less each time: most of it is in these swings, small as they are.
+    """
+    if clock[7] > 1.0 + STILL * 0.25 ** clock[10]:
         clock[7] = 1.0
     elif clock[7] > 0.0:
-        clock[7], clock[8] = 0.0, 1.0
+        clock[7], clock[8], clock[9] = 0.0, 1.0, 0.0

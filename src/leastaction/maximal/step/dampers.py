@@ -6,24 +6,24 @@ the same for the step taken backwards, so a symmetric step stays one. Springs an
 bodies; `tied` of the model holds the edge of each pair of points of a path. All kernels take the damped paths once
 more, as an argument: where it is None they do nothing, and nothing of them is compiled.
 
-Springs that are stiff for the step pull from its middle, as those of joints do: the action has V of the mean length
-there, which is stable however long the step is. Their tension at the ends stands among the known forces, so this is the
-difference to it.
+Springs that are stiff for the step pull from its middle (`middle_springs`).
 """
 
 import math
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.step.block_parts import add_outer, end_row, push, store_wrench
-from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
-from leastaction.spatial import add3, cross, dot3, load3, matvec, sub3
-
-
-@inline
-def position(point, states, when):
-    """World position of a point, and the COM of its body."""
-    R, p = end_pose(states, point.node) if when == END else start_pose(states, point.node)
-    return add3(p, matvec(R, load3(point.p))), p
+from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.middle_springs import (
+    add_across,
+    keep_vectors,
+    middle_gradients,
+    middle_length,
+    position,
+    pull_at_end,
+    pull_at_start,
+)
+from leastaction.spatial import cross, dot3, load3, sub3
 
 
 @routine(allocates=False)
@@ -60,28 +60,19 @@ def measure(path, points, pointstates, states, when):
 
 
 @inline
-def tension(path, length, rate, ahead):
-    """(tension beside that at `length` [N], its slope by the rate, what of it the spring gives).
+def tension(path, length, rate, pull):
+    """(tension of the damper beside that of the spring at `length` [N], its slopes by the rate and by `pull`).
 
-    A cable is slack rather than pushing.
-
-    Args:
-        length: at one end of the step [m].
-        ahead: time from there to the middle of the step [s].
+    pull is the tension of a spring that is stiff for the step, in its middle. A cable is slack rather than pushing.
     """
-    known = path.stiffness * (length - path.rest_length)
-    spring, gain = known, 0.0
-    if path.held > 0.0:
-        spring, gain = known + path.held * ahead * rate, path.held * ahead
     force, slope = path.damping * rate, path.damping
     if path.pulls_only != 0:
-        known = max(known, 0.0)
+        spring = pull if path.held > 0.0 else path.stiffness * (length - path.rest_length)
         if spring <= 0.0:
-            spring = force = slope = gain = 0.0
-            known = known if path.held > 0.0 else 0.0
-        elif force < -spring and path.clip != 0:
-            force, slope = -spring, -gain
-    return force + (spring - known), slope + gain, spring - known
+            return 0.0, 0.0, 0.0
+        if force < -spring and path.clip != 0:
+            return -spring, 0.0, -1.0 if path.held > 0.0 else 0.0
+    return force, slope, 0.0
 
 
 @routine(allocates=False)
@@ -91,51 +82,72 @@ def start_paths(model, data, damped):
         return
     for i in range(damped.shape[0]):
         data.paths[i].length = measure(damped[i], model.forces.points, data.points, data.bodies, START)
+        keep_vectors(damped[i], data.paths[i], model.forces.points, data.points, data.bodies)
 
 
 @routine(allocates=False)
 def implicit_paths(model, settings, data, dt, fresh, damped):
-    """Take the dampers' impulses from the residuals; with `fresh` add their blocks."""
+    """Take the impulses of dampers and stiff springs from the residuals; with `fresh` add their blocks."""
     if damped is None:
         return
-    points, pointstates, states = model.forces.points, data.points, data.bodies
-    diagonal, offsets, values = model.graph.diagonal, model.graph.offsets, data.factors.values
+    points, pointstates, states, share = model.forces.points, data.points, data.bodies, settings.halves * dt
     for i in range(damped.shape[0]):
         path, s = damped[i], data.paths[i]
-        length = measure(path, points, pointstates, states, END)
-        s.now = (length - s.length) / dt
-        force, slope, own = tension(path, s.length, s.now, 0.5 * dt)
-        s.kick = -settings.halves * dt * own
+        length, pull = measure(path, points, pointstates, states, END), 0.0
+        if path.held > 0.0:
+            _, pull = middle_length(path, points, pointstates, states, END)
+            pull_at_start(path, s, points, pointstates, states, pull, share)
+        force, slope, by_pull = tension(path, s.length, (length - s.length) / dt, pull)
         for k in range(path.count):
-            push(states, points[path.first + k].node, pointstates[path.first + k].w, -settings.halves * dt * force)
-        if not fresh or slope == 0.0:
-            continue
-        for k in range(path.count):
-            a = points[path.first + k].node
-            for j in range(path.count):
-                b = points[path.first + j].node
-                if a < 0 or b < 0:
-                    continue
-                edge = model.tied[model.tied_first[i] + k * path.count + j]
-                at = diagonal[a] if a == b else offsets[edge, 0 if a < b else 1]
-                w, e = pointstates[path.first + k].w, pointstates[path.first + j].e
-                add_outer(values, at, w, e, settings.halves * dt * slope)
+            push(states, points[path.first + k].node, pointstates[path.first + k].w, -share * force)
+        if fresh:
+            _blocks(model, data, i, path, share * slope, 0.5 * dt * share, by_pull, pull)
+
+
+@routine(allocates=False)
+def _blocks(model, data, i, path, slope, gain, by_pull, pull):
+    """Blocks of path i: `slope` of a damper, and of a stiff spring in the middle, `gain` times its own."""
+    points, pointstates, states = model.forces.points, data.points, data.bodies
+    diagonal, offsets, values = model.graph.diagonal, model.graph.offsets, data.factors.values
+    acts = path.held > 0.0 and (path.pulls_only == 0 or pull > 0.0)
+    if acts:
+        middle_gradients(path, points, pointstates, states)
+        add_across(model, data, path, model.tied_first[i], pull, gain)
+    elif slope == 0.0:
+        return
+    for k in range(path.count):
+        a = points[path.first + k].node
+        for j in range(path.count):
+            b = points[path.first + j].node
+            if a < 0 or b < 0:
+                continue
+            edge = model.tied[model.tied_first[i] + k * path.count + j]
+            at = diagonal[a] if a == b else offsets[edge, 0 if a < b else 1]
+            one, other = pointstates[path.first + k], pointstates[path.first + j]
+            if slope != 0.0:
+                add_outer(values, at, one.w, other.e, slope)
+            if acts:
+                add_outer(values, at, one.m, other.g, gain * path.held)
+                if by_pull != 0.0:
+                    add_outer(values, at, one.w, other.g, by_pull * gain * path.held)
 
 
 @routine(allocates=False)
 def end_paths(model, settings, data, dt, damped):
-    """Momentum that the dampers leave at the end of the step, which has become the start of the next."""
+    """Momentum that dampers and stiff springs leave at the end of the step, the start of the next by now."""
     if damped is None:
         return
-    points, pointstates, states = model.forces.points, data.points, data.bodies
+    points, pointstates, states, share = model.forces.points, data.points, data.bodies, (1.0 - settings.halves) * dt
     for i in range(damped.shape[0]):
         path, s = damped[i], data.paths[i]
-        length = measure(path, points, pointstates, states, START)
-        s.rate = (length - s.length) / dt
-        force, _, own = tension(path, length, s.rate, -0.5 * dt)
-        s.length, s.left = length, -(1.0 - settings.halves) * dt * own
+        length, pull = measure(path, points, pointstates, states, START), 0.0
+        rate, s.length = (length - s.length) / dt, length
+        if path.held > 0.0:
+            _, pull = middle_length(path, points, pointstates, states, START)
+            pull_at_end(path, s, points, pointstates, states, pull, share)
+        force, _, _ = tension(path, length, rate, pull)
         for k in range(path.first, path.first + path.count):
             body = points[k].node
             if body >= 0:
                 for c in range(6):
-                    states[body].P[c] -= (1.0 - settings.halves) * dt * force * pointstates[k].w[c]
+                    states[body].P[c] -= share * force * pointstates[k].w[c]

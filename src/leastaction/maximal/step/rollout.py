@@ -19,7 +19,7 @@ from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
-from leastaction.maximal.step.coarseness import calm_down, follow_swings, is_wrong
+from leastaction.maximal.step.coarseness import calm_down, follow_swings, is_wrong, parts_of_swings
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
@@ -85,7 +85,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.divided[k + 1, j] = 0
         j, parts, part, h = 0, 1, 0, substeps[0] * settings.dt
         while j < substeps.shape[0]:
-            if data.clock[7] > 0.0 and parts < settings.fine:
+            if data.clock[7] > 0.0 and parts < parts_of_swings(settings, data.clock):
                 record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
                 parts, part = 2 * parts, 2 * part
                 continue
