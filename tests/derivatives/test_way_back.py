@@ -207,6 +207,24 @@ def test_what_has_no_compiled_way_back():
         assert not reversal.has_way_back(la.Maximal().prepare(robot, 0.01))
 
 
+def test_prescribed_motions_say_how_fast_they_start():
+    """So a run does not depend on the velocity that it is given there; by the other one as differences say."""
+    driven = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+    driven.prescribe("joint1")
+    robot, q, v = driven.build(), np.array([0.3, 0.5]), np.array([0.2, 0.7])
+    options = {"dt": 0.01, "steps": 4, "integrator": la.Maximal(), "motions": {"joint1": lambda t: 0.3 + 0.2 * t}}
+    bars = np.random.default_rng(0).normal(size=(2, 5, 2))
+    found = gradient(la.simulate(robot, q, v, **options), *bars, ("q", "v"))
+    for name, at in (("q", 0), ("v", 1)):
+
+        def value(s, at=at):
+            other = la.simulate(robot, q + s * (at == 0) * np.eye(2)[1], v + s * at * np.eye(2)[1], **options)
+            return float((bars[0] * other.q).sum() + (bars[1] * other.v).sum())
+
+        assert found[name][0] == 0.0
+        assert abs(central(value, 1e-6) - found[name][1]) < 1e-6 * abs(found[name][1])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_slopes_of_momenta(seed):
     """Of w' M(q) v by q, for every kind of joint."""

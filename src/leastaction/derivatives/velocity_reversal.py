@@ -8,6 +8,7 @@ from typing import Any
 from leastaction.actuation import Actuation
 from leastaction.derivatives.legendre import ClosedStart, LegendreTransform
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray, Stepper
 
@@ -67,6 +68,8 @@ class VelocityReversal:
         start = self._start(found, q, second)
         for part in (start, self.legendre.gradients()):
             found |= {name: found[name] + values for name, values in part.items()}
+        for name in found.keys() & {"q", "v"}:  # prescribed things start where and as fast as their motions say
+            found[name][prescribed_freedoms(self.stepper.mechanism)] = 0.0
         return {name: found[name] for name in self.names}
 
     def _start(self, found: dict[str, FloatArray], q: FloatArray, second: FloatArray) -> dict[str, FloatArray]:

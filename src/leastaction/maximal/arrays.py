@@ -122,7 +122,8 @@ class MaximalData(NamedTuple):
 
     Attributes:
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
-        paths, points: `PATH_STATE` and `POINT_STATE` records of `damped` springs and cables.
+        paths, points: `PATH_STATE` and `POINT_STATE` records of `damped` springs and cables; there is room for all of
+            them, so that variants of the robot with more dampers fit (`derivatives.parameters`).
         clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
             last with a contact, limit or dry friction; and of kinetic energies, twice [J]: what came from nowhere in
             all steps, the largest, and what comes in the present step; 1 once a step was divided, -1 once there was
@@ -306,7 +307,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         bodies=records(n, BODY_STATE),
         rows=records(len(model.rows), ROW_STATE),
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
-        paths=records(0 if model.damped is None else len(model.damped), PATH_STATE),
+        paths=records(len(model.forces.paths), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
         clock=np.zeros(11),
         start_clock=np.zeros(11),

@@ -139,7 +139,7 @@ class KeptSteps:
         """Weighed sum of what all equations of the kept steps are with a variant of the model."""
         total, parts, s = 0.0, len(self.lengths), self.stepper
         if key not in self.bound:
-            model, data = variant.arrays(s.arrays.graph), plain(s.data)
+            model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)
             settings = s.settings._replace(loops=None)
             touching = tuple(self.contact)
             self.bound[key] = (
@@ -157,13 +157,7 @@ class KeptSteps:
         """The kept steps with the coefficients of friction and restitution of a variant."""
         if not variant.rubs:
             return self.kept
-        pairs, contacts = variant.pairs, self.kept.contacts.copy()
-        order = np.argsort(pairs.key)
-        at = np.searchsorted(pairs.key[order] >> 32, contacts.key >> 32)
-        own = pairs[order[np.minimum(at, len(pairs) - 1)]]
-        for name in ("friction", "restitution", "spin", "roll"):
-            contacts[name] = own[name]
-        return self.kept._replace(contacts=contacts)
+        return self.kept._replace(contacts=variant.rubbing(self.kept.contacts))
 
     def _reads(self, derivative: Derivative, slots: int, bq: FloatArray, bp: FloatArray) -> float:
         """What follows for q and p at the starts of the kept steps, with gradients bq and bp, newest first."""

@@ -40,7 +40,7 @@ class OneStep:
         end = last.carried
         self.last = self.carried = parts.poses(end, last)
         P = self.carried.hold(end.P, parts.stepper.loops)
-        self.after = parts.ahead(replace(end, P=P), u)
+        self.after = parts.ahead(replace(end, P=P, mu=self.carried.mu), u)
         self.share = 0.0 if self.after is None else share_of(parts.stepper, self.after)
         if self.after is not None:
             self.last = parts.poses(end, last)
@@ -74,7 +74,7 @@ class OneStep:
             _, _, within, push = self.after.forward(dz, dP, dV, du, *own)
             dP = dP + self.share * push
         if self.pressed is not None:
-            dp = self.pressed.forward(dq, dP, dV, within)
+            dp = self.pressed.forward(dq if direct is None else dq + direct.dq, dP, dV, within)
         else:
             dP = dP if self.after is None else self.last.project(dz, dP)
             dp = self.last.momenta(dz) + self.last.gather(dP)

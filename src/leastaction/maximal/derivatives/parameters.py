@@ -13,7 +13,7 @@ import numpy as np
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.arrays import plain
+from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
@@ -30,6 +30,17 @@ from leastaction.parameter_stencils import CENTRAL
 READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
 """Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
 
+
+TABLES = ("bodies", "rows", "sizes", "coordinates", "coefficients", "augment", "goals")
+"""Of a `Model`: what variants have as many of."""
+
+FORCES = ("paths", "points", "penalties", "tendons", "items")
+"""The same of a `ForceModel`; wrenches have no scratch."""
+
+LIMITS = ("lower", "upper")
+
+COEFFICIENTS = {"friction": "friction", "restitution": "restitution", "spin": "spinning", "roll": "rolling"}
+"""Of `PAIR` records, by the names of parameters. Contacts without one have no equation for it, or another one."""
 
 _MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
 """Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
@@ -62,13 +73,19 @@ class Variant:
     @cached_property
     def quick(self) -> bool:
         """Whether contacts are the same but for their coefficients, and the same kinds of forces act."""
-        own, other = self.stepper.model, self.model
-        same = self.table.shapes.tobytes() == self.stepper.table.shapes.tobytes()
-        same = same and np.array_equal(self.table.data, self.stepper.table.data)
+        own, other, same = self.stepper.model, self.model, self._same_places
         for name in ("damped", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
-        return same and (own.damped is None or len(own.damped) == len(other.damped))
+        return same and (own.damped is None or len(own.damped) == len(other.damped)) and not self._fresh
+
+    @cached_property
+    def _same_places(self) -> bool:
+        """Whether shapes are as they are on the robot: contacts found again elsewhere would be others."""
+        given = np.asarray(self.table.shapes).copy()
+        given["given"] = self.stepper.table.shapes.given
+        same = given.tobytes() == self.stepper.table.shapes.tobytes()
+        return same and np.array_equal(self.table.data, self.stepper.table.data)
 
     @cached_property
     def inertial(self) -> bool:
@@ -106,10 +123,18 @@ class Variant:
     @cached_property
     def pairs(self) -> Any:
         """`PAIR` records of all shapes that may touch."""
-        pairs = self.table.ground
-        if len(self.table.movers) > 1:
-            pairs = np.concatenate([pairs, self.table.body_pairs()]).view(np.recarray)
-        return pairs
+        return pairs_of(self.table)
+
+    @cached_property
+    def _fresh(self) -> dict[str, Any]:
+        """By coefficient, numbers of the pairs of shapes that have none of it but for the change."""
+        if not self._touches:
+            return {}
+        own, other = pairs_of(self.stepper.table), self.pairs
+        _, a, b = np.intersect1d(own.key, other.key, assume_unique=True, return_indices=True)
+        own, other = own[a], other[b]
+        found = {name: own.key[(own[name] == 0.0) & (other[name] > 0.0)] >> 32 for name in COEFFICIENTS}
+        return {name: keys for name, keys in found.items() if len(keys)}
 
     def arrays(self, graph: Any) -> Any:
         """Plain tuple of what kernels read, with a graph."""
@@ -121,15 +146,45 @@ class Variant:
         """All that a solved step computes at its unknowns."""
         solved = step.solved
         model = self.arrays(solved.model.graph)
-        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, self.contacts(solved))[0].out
+        contacts, data = self.contacts(solved), self.scratch(solved.data)
+        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, contacts, data)[0].out
+
+    def scratch(self, data: MaximalData) -> Any:
+        """Plain tuple of the robot's data with this variant's own items of tendons, which forces read there."""
+        items = self.model.forces.items.copy()
+        return plain(data._replace(modes=data.modes._replace(items=items)) if len(items) else data)
 
     def contacts(self, solved: Solved) -> Any:
         """The contacts of a solved step."""
-        return self._renewed(solved) if self._touches and len(solved.contacts) else solved.contacts
+        if not self._touches or not len(solved.contacts):
+            return solved.contacts
+        for name, keys in self._fresh.items():
+            touching = np.isin(solved.contacts.key >> 32, keys)
+            if name == "restitution":
+                touching &= solved.hits
+            if touching.any():
+                raise IntegratorError(
+                    f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
+                    "slight one"
+                )
+        return self.rubbing(solved.contacts) if self._same_places else self._renewed(solved)
 
-    def pressed(self, pressed: PressedMap) -> FloatArray:
-        """Joint momenta where forces press on contacts."""
-        return pressed.value(model=self.arrays(pressed.solved.model.graph), contacts=self.contacts(pressed.solved))
+    def rubbing(self, contacts: Any) -> Any:
+        """Contacts of any shape with these coefficients in place of their own."""
+        pairs, out = self.pairs, contacts.copy()
+        order = np.argsort(pairs.key)
+        at = np.searchsorted(pairs.key[order] >> 32, contacts.key >> 32)
+        own = pairs[order[np.minimum(at, len(pairs) - 1)]]
+        for name in COEFFICIENTS:
+            out[name] = own[name]
+        return out
+
+    def pressed(self, pressed: PressedMap, placed: bool) -> FloatArray:
+        """Joint momenta where forces press on contacts; `placed`: at its joint positions rather than at its poses."""
+        solved, Z = pressed.solved, None
+        if placed:
+            Z, _, _ = place(self.model, solved.start.q, np.zeros(self.stepper.mechanism.nv))
+        return pressed.value(Z, model=self.arrays(solved.model.graph), contacts=self.contacts(solved))
 
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Joint positions and momenta of the bodies at a pose."""
@@ -159,6 +214,13 @@ class Variant:
         raise IntegratorError(
             "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
         )
+
+
+def pairs_of(table: Any) -> Any:
+    """`PAIR` records of all shapes of a table that may touch."""
+    if len(table.movers) < 2:
+        return table.ground
+    return np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
 
 
 def _same(pair: tuple[Any, Any]) -> bool:
@@ -218,8 +280,11 @@ class Derivative:
         return dq, sum_of(weight * p for weight, _, p in found)
 
     def pressed(self, pressed: PressedMap) -> FloatArray:
-        """Of joint momenta where forces press on contacts, at fixed poses, momenta and velocities of bodies."""
-        return sum_of(weight * variant.pressed(pressed) for weight, variant in self)
+        """Of joint momenta where forces press on contacts, at fixed joint positions, momenta and velocities of bodies.
+
+        `PressedMap` knows how they follow joint positions: poses at which joints would be open have no say.
+        """
+        return sum_of(weight * variant.pressed(pressed, self.moved) for weight, variant in self)
 
     def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Of M T - G' mu and G T, and of G' mu (bodies, 6), at fixed T and mu; see `PoseMap.project`."""
@@ -285,9 +350,24 @@ def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArra
 
 
 def alike(model: Model, other: Model) -> Model:
-    """Give a model the edges of another one's graph; refuses one with other bodies or joints."""
-    if len(model.bodies) != len(other.bodies) or len(model.rows) != len(other.rows):
+    """Give a model the edges of another one's graph; refuses one with other bodies, joints or forces.
+
+    Scratch arrays are those of the robot as it is, so nothing may be more numerous than there.
+    """
+    if [len(getattr(model, name)) for name in TABLES] != [len(getattr(other, name)) for name in TABLES]:
         raise IntegratorError("Maximal: a change of this parameter makes another mechanism, with other joints")
+    if [len(getattr(model.forces, name)) for name in FORCES] != [len(getattr(other.forces, name)) for name in FORCES]:
+        raise IntegratorError(
+            "Maximal: a tendon with neither spring nor damper has no derivative by these; give it a slight one"
+        )
+    fresh = (other.coordinates.friction == 0.0) & (model.coordinates.friction > 0.0)
+    if fresh.any():
+        names = sorted({other.mechanism.velocity_names[iv] for iv in other.coordinates.iv[fresh] if iv >= 0})
+        raise IntegratorError(
+            f"Maximal: there is no dry friction ({', '.join(names)}), so no derivative by it; give it a slight one"
+        )
+    if any((np.isfinite(model.coordinates[name]) != np.isfinite(other.coordinates[name])).any() for name in LIMITS):
+        raise IntegratorError("Maximal: a rigid limit has no derivative by its stiffness; give it one above zero")
     model.coordinates.edge = other.coordinates.edge
     for name in ("ea", "eb", "ea2", "eb2", "eab"):
         model.rows[name] = other.rows[name]

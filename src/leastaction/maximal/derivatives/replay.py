@@ -32,6 +32,9 @@ from leastaction.maximal.step.guess import AGAIN, FIRST
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
 
+TOLD = 1e-6
+"""Largest difference of joint momenta to those of the run, relative to one and the largest."""
+
 MOST = 1000
 """Most patterns of contacts whose neighbourhoods are kept."""
 
@@ -154,7 +157,7 @@ class Parts:
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
         bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
         data.clock[1], data.clock[7:] = at.before, 0.0
-        data.rows.lam, data.rows.mu = 0.0, 0.0
+        data.rows.lam, data.rows.mu = 0.0, 0.0 if at.mu is None else at.mu
         if s.contact is not None:
             s.contact.now.known = 0  # no warm start
         if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
@@ -272,6 +275,10 @@ class Replay:
         goals = self.record.get("goals")
         self.parts.goals = None if goals is None else goals[end]
         maps = self.parts.run(at, self.u[k], self.divided[end])
+        if self._told_otherwise(maps[0].solved, end - 1):
+            solved = maps[0].solved
+            mu = self.record["multipliers"][end - 1] * solved.stepper.dt - solved.impulses
+            maps = self.parts.run(replace(at, mu=mu), self.u[k], self.divided[end])
         found, stored = maps[-1].carried.Z, self.record["rigid_poses"][end]
         if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
             raise IntegratorError(
@@ -279,6 +286,17 @@ class Replay:
                 "solutions, so no derivative; take a smaller dt"
             )
         return maps
+
+    def _told_otherwise(self, solved: Solved, row: int) -> bool:
+        """Whether the run has another p at the start of a step: what held its momenta on closed loops counts there.
+
+        The run tells these impulses together with those of the step (`guess.remember`).
+        """
+        s = self.parts.stepper
+        if row == 0 or not s.loops or not solved.count or s.halves == 1.0 or "multipliers" not in self.record:
+            return False
+        p = self.record["p"][row]
+        return bool(np.abs(solved.p - p).max(initial=0.0) > TOLD * (1.0 + np.abs(p).max(initial=0.0)))
 
     def start(self, row: int) -> BodyState:
         """State of a row, with the velocities of the step, or part of one, before it."""

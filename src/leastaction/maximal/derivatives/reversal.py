@@ -77,9 +77,10 @@ class Sweep:
     def read_pressed(self, pressed: PressedMap, bq: FloatArray, bp: FloatArray) -> tuple[Bars, FloatArray]:
         """Gradients by the state and by the velocities of the step after, from those by q and p where forces press."""
         pose = pressed.pose
-        for k, derivative in enumerate(self.derivatives):
-            self.by_parameters[k] += bq @ derivative.read(pose)[0] + bp @ derivative.pressed(pressed)
         by_positions, bP, before, within = pressed.backward(bp)
+        for k, derivative in enumerate(self.derivatives):
+            dq = derivative.read(pose)[0]
+            self.by_parameters[k] += (bq + by_positions) @ dq + bp @ derivative.pressed(pressed)
         return Bars(pose.positions_transposed(bq + by_positions), bP, before), within
 
     def read_start(self, pose: PoseMap, P: FloatArray, bq: Any, bp: Any, after: Any) -> tuple[Bars, Any, Any]:
@@ -218,7 +219,7 @@ class MaximalReversal(Reversal):
         end, pose = last.carried, None
         if self.stepper.loops:
             pose = self.parts.poses(end, last)
-            end = replace(end, P=pose.hold(end.P, True))
+            end = replace(end, P=pose.hold(end.P, True), mu=pose.mu)
         if self.bars is None:
             self.parts.goals = self.ahead
             self.bars, held = self.sweep.end(end, last, u, bq, bp)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
-from leastaction.maximal.contact.detection import BOUNCING
+from leastaction.maximal.contact.detection import BOUNCE, BOUNCING
 from leastaction.maximal.contact.features import add_moving_features
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
@@ -63,6 +63,8 @@ class BodyState:
         fresh: whether a run starts here.
         goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
         before: length of the step, or part of one, before it [s]; 0 where a run starts.
+        mu: impulses of the joints' rows that held the momenta on closed loops there; None is zero. No step depends on
+            them, but what of its contacts' impulses belongs to p does (`pressed.presses`).
     """
 
     Z: FloatArray
@@ -73,6 +75,7 @@ class BodyState:
     fresh: bool = False
     goals: FloatArray | None = None
     before: float = 0.0
+    mu: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +117,17 @@ class Solved:
         """Number of cones."""
         return len(self.cones)
 
+    @property
+    def hits(self) -> NDArray[np.bool_]:
+        """Whether each contact closes so fast that restitution would act, see `detection.contact_cone`."""
+        out, cones = np.zeros(len(self.contacts), bool), self.cones[self.cones.source >= 0]
+        bodies, wrenches = pairs_of(cones)
+        V = np.where(bodies[:, :, None] >= 0, self.start.V[bodies], 0.0)
+        closing = -np.einsum("psi,psi->p", wrenches[:, :, 0], V)
+        settings = self.stepper.settings
+        out[cones.source[closing > BOUNCE * settings.gravity * settings.dt]] = True
+        return out
+
     @cached_property
     def _own(self) -> tuple[Any, ...]:
         """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
@@ -134,14 +148,18 @@ class Solved:
             drive_forces(model, data, at, time, out)
         return clipped(tendons, forces)
 
-    def outputs(self, colours: Colours, J: FloatArray, model: Any, contacts: Any) -> tuple[StepOutputs, Any]:
+    def outputs(
+        self, colours: Colours, J: FloatArray, model: Any, contacts: Any, other: Any = None
+    ) -> tuple[StepOutputs, Any]:
         """Run `differentiate_step` with the arrays of a model on the same graph; what it gives, and the cones.
 
         Args:
             model: `self.model`, or the plain tuple of another one.
+            other: that of its data, which shares all that is set here.
         """
         n, nu = len(self.V), self.u.shape[1]
         own, settings, data, contact = self._own
+        data = data if other is None else other
         model = own if model is self.model else model
         if self._clipped is not None:
             model = frozen(model, self._clipped)

@@ -1,0 +1,83 @@
+"""Gradients of runs of `Maximal` by what moves joints and tendons, and by coefficients of contacts that hold."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.derivatives import gradient, parameter, with_parameters
+from leastaction.maximal.derivatives.linearize import Parts
+from leastaction.maximal.derivatives.parameters import Variant
+from leastaction.mechanism import Box, Plane
+from tests.derivatives.test_way_back import moving, resisted
+
+DT, STEPS = 0.01, 4
+
+
+def standing(locked):
+    """A box that rests on the ground with an arm; with `locked` beside a heavy arm whose joint its limits lock."""
+    b = la.MechanismBuilder("standing")
+    b.body("box", mass=1.0, inertia=(0.004, 0.006, 0.005), shapes=Box((0.2, 0.24, 0.2), friction=0.5))
+    b.free("box")
+    b.body("arm", mass=0.3, com=(0.05, 0.02, 0.1), inertia=(0.002, 0.002, 0.001))
+    b.revolute("hinge", "box", "arm", axis="x", position=(0.0, 0.03, 0.1), damping=0.5)
+    if locked:
+        b.body("heavy", mass=5.0, com=(0.3, 0.0, 0.0), inertia=(0.01, 0.01, 0.01))
+        b.revolute("lock", "world", "heavy", axis="y", position=(5.0, 0.0, 5.0), lower=0.1, upper=0.1)
+    b.add_shape("world", Plane(friction=0.8))
+    robot = b.build()
+    q = robot.home()
+    q[2] = 0.1
+    q[-1] = 0.1 if locked else 0.0
+    run = la.simulate(robot, q, dt=DT, steps=10, integrator=la.Maximal())
+    return robot, run.q[-1], np.zeros(robot.nv)
+
+
+def assert_by_differences(robot, integrator, q, v, names, tolerance, h=1e-6):
+    """Gradient of a random linear function of all states, along one direction of each parameter."""
+    rng = np.random.default_rng(3)
+    u = 0.5 * rng.normal(size=(STEPS, robot.nu))
+    options = {"dt": DT, "steps": STEPS, "integrator": integrator}
+    run = la.simulate(robot, q, v, controls=u, **options)
+    bars = rng.normal(size=(2, STEPS + 1, robot.nv))
+    found = gradient(run, *bars, names)
+    for name in names:
+        d = rng.normal(size=found[name].shape)
+
+        def value(s, name=name, d=d):
+            other = robot if name == "controls" else with_parameters(robot, {name: parameter(robot, name) + s * d})
+            end = la.simulate(other, q, v, controls=u + s * d if name == "controls" else u, **options)
+            moved = [robot.difference(a, b) for a, b in zip(run.q, end.q, strict=True)]
+            return float((bars[0] * moved).sum() + (bars[1] * (end.v - run.v)).sum())
+
+        expected = (value(h) - value(-h)) / (2.0 * h)
+        assert abs((found[name] * d).sum() - expected) < tolerance * np.abs(found[name] * d).sum(), name
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_forces_that_press_on_contacts(locked):
+    """Where joints and centres of mass are counts in momenta that contacts hold, and so does what holds loops."""
+    robot, q, v = standing(locked)
+    names = ["controls", "com:arm", "position:hinge", "mass:arm"]
+    assert_by_differences(robot, la.Maximal(tolerance=1e-12), q, v, names, 3e-3, 1e-5)
+
+
+def test_tendons_along_points():
+    """Their points move in their bodies as the centre of mass does."""
+    b = la.MechanismBuilder.from_mechanism(resisted())
+    b.tendon("path", via=[("world", (0.4, 0.0, 0.2)), ("link3", (0.1, 0.1, 0.0))], stiffness=50.0)
+    robot, q, v = moving(b.build())
+    assert_by_differences(robot, la.Maximal(), q, v, ["com:link3", "position:joint3"], 1e-6)
+
+
+def test_coefficients_of_contacts():
+    """Contacts stay where the step had them when a coefficient changes, wherever others would be found."""
+    robot, q, v = standing(False)
+    stepper = la.Maximal().prepare(robot, DT)
+    parts = Parts(stepper)
+    solved, _ = parts.solve(DT, parts.start(q, v), np.zeros((2, robot.nu)), (0, 1), 1)
+    solved.contacts.w[:, 0] += 0.01
+    variant = Variant(stepper, with_parameters(robot, {"friction:world/0": 0.9}))
+    found = variant.contacts(solved)
+    assert len(found) > 0
+    assert (found.friction == 0.9).all()
+    assert (found.w == solved.contacts.w).all()
