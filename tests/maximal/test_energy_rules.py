@@ -54,6 +54,17 @@ def test_compositions_keep_no_account(seed):
     assert np.ptp(run.energy) < 0.02 * run.kinetic_energy.max()
 
 
+@pytest.mark.parametrize("seed", [1026, 1109])
+def test_springs_are_not_followed_now_and_then(seed):
+    """Going to and fro between steps that follow stiff springs and steps that do not pumps energy into them.
+
+    Unless the way back to long steps becomes harder each time, these gain half of the largest kinetic energy and more.
+    """
+    found = measured(scene("swings", seed))
+    assert found["divided"] > 0
+    assert found["gain"] < 0.2
+
+
 def test_an_impact_in_the_first_step():
     """Boxes that meet at once, turning by 0.3 rad in a step: the first step is judged as all others are."""
     assert measured(scene("tumbling", 1011))["gain"] < 1e-9

@@ -204,7 +204,7 @@ def is_wrong(model, data, settings, dt, divisible, smooth):
     clock = data.clock
     plain = settings.fine > 1 and clock[7] == 0.0 and clock[0] != AGAIN
     if plain and divisible and is_wide(model.bodies, data.bodies, dt):
-        clock[7], clock[8] = 1.0, UNLIKE
+        clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
         return True
     coarse = is_coarse(model, data, settings, dt, smooth and (settings.fine == 1 or clock[7] > 0.0))
     if settings.fine > 1 and (clock[8] > 0.0 or clock[0] == FIRST):
