@@ -6,7 +6,7 @@ a few. Steps of a composition are unfolded first: the run does not tell the stat
 
 import numpy as np
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.bounces import is_bouncing
@@ -29,7 +29,7 @@ OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it was divided, or has contacts whose derivatives are found otherwise."""
 
 SAME = 1e-4
-"""Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
+"""Largest difference of poses to those of the run [m and quaternions, relative to one and to the coordinate]."""
 
 INDEPENDENT = 1e-13
 """As `sensitivity.INDEPENDENT`: share of a loop's equations that must be left beside stiff contacts."""
@@ -215,27 +215,30 @@ def keeps_share(contact):
     return False
 
 
+@inline
+def _is_at(place, quat, pose):
+    """Whether a body is at a pose of the run, (position, quaternion)."""
+    near = True
+    for c in range(3):
+        near = near and abs(place[c] - pose[c]) <= SAME * (1.0 + abs(pose[c]))
+    for c in range(4):
+        near = near and abs(quat[c] - pose[3 + c]) <= SAME
+    return near
+
+
 @routine(allocates=False)
 def is_same(states, poses, row):
     """Whether the end of the step is that of the run."""
-    apart, size = 0.0, 1.0
+    near = True
     for i in range(states.shape[0]):
-        for c in range(3):
-            size = max(size, 1.0 + abs(poses[row, i, c]))
-            apart = max(apart, abs(states[i].p1[c] - poses[row, i, c]))
-        for c in range(4):
-            apart = max(apart, abs(states[i].quat1[c] - poses[row, i, 3 + c]))
-    return apart <= SAME * size
+        near = near and _is_at(states[i].p1, states[i].quat1, poses[row, i])
+    return near
 
 
 @routine(allocates=False)
 def is_there(states, poses, row):
     """Whether the bodies are where the run had them."""
-    apart, size = 0.0, 1.0
+    near = True
     for i in range(states.shape[0]):
-        for c in range(3):
-            size = max(size, 1.0 + abs(poses[row, i, c]))
-            apart = max(apart, abs(states[i].p[c] - poses[row, i, c]))
-        for c in range(4):
-            apart = max(apart, abs(states[i].quat[c] - poses[row, i, 3 + c]))
-    return apart <= SAME * size
+        near = near and _is_at(states[i].p, states[i].quat, poses[row, i])
+    return near
