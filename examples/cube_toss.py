@@ -128,10 +128,10 @@ def scored(tosses: list[Toss], values: np.ndarray, dt: float, edge: float, mass:
 
 # ---------------------------------------------------------------------- identification
 
-FIRST = np.array([0.3, 0.0, 0.1048])
+FIRST = np.array([0.3, 0.02, 0.1048])
 """Friction, restitution and edge [m] to start with: an acrylic box out of a table of materials."""
 STRIDE = np.array([0.03, 0.06, 0.0008])
-BOUNDS = np.array([(0.02, 1.0), (0.0, 0.8), (0.098, 0.1055)])
+BOUNDS = np.array([(0.02, 1.0), (0.001, 0.8), (0.098, 0.1055)])
 NAMES = ("friction:cube/skin", "restitution:cube/skin", "size:cube/skin")
 HORIZON = 40
 """Pictures from the first touch that gradients look at: later ones say more about chance."""
