@@ -4,19 +4,14 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism.shapes import Plane, Sphere
+from tests.minimal.test_grounded_pulls import over_a_floor
 
 DT = 0.005
 
 
 def coupled():
     """Two links with a ball at the end over a floor, of which the second turns with the first."""
-    builder = la.MechanismBuilder("coupled")
-    builder.body("a", mass=1.0, inertia=0.05, com=(0.0, 0.0, -0.25))
-    builder.body("b", mass=0.5, inertia=0.02, com=(0.0, 0.0, -0.2), shapes=Sphere(0.05, pose=(0.0, 0.0, -0.4)))
-    builder.revolute("shoulder", "world", "a", axis="y")
-    builder.revolute("elbow", "a", "b", axis="y", pose=(0.0, 0.0, -0.5))
-    builder.add_shape("world", Plane(pose=(0.0, 0.0, -0.8)))
+    builder = over_a_floor("coupled")
     builder.coupling("gear", "elbow", "shoulder", ratio=0.7, offset=0.1)
     return builder.build(), np.array([1.0, 0.8])
 

@@ -21,14 +21,20 @@ def rails(**spring):
     return builder.build()
 
 
-def arm(kind):
-    """Two links with a ball at the end over a floor."""
-    builder = la.MechanismBuilder("arm")
+def over_a_floor(name):
+    """Builder of two links with a ball at the end over a floor."""
+    builder = la.MechanismBuilder(name)
     builder.body("a", mass=1.0, inertia=0.05, com=(0.0, 0.0, -0.25))
     builder.body("b", mass=0.5, inertia=0.02, com=(0.0, 0.0, -0.2), shapes=Sphere(0.05, pose=(0.0, 0.0, -0.4)))
     builder.revolute("shoulder", "world", "a", axis="y")
     builder.revolute("elbow", "a", "b", axis="y", pose=(0.0, 0.0, -0.5))
     builder.add_shape("world", Plane(pose=(0.0, 0.0, -0.8)))
+    return builder
+
+
+def arm(kind):
+    """Two links over a floor with something that pulls."""
+    builder = over_a_floor("arm")
     hook, hand, joints = ("world", (0.3, 0.0, -0.2)), ("b", (0.0, 0.0, -0.3)), [("shoulder", 1.0), ("elbow", -0.7)]
     if kind == "spring":
         builder.spring("spring", hook, hand, stiffness=40.0, rest_length=0.2, damping=30.0)
