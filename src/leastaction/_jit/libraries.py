@@ -1,4 +1,4 @@
-"""The code of functions, in LLVM's hands: of those that kernels call, and of kernels, which link them."""
+"""The code of functions, in LLVM's hands: of those that kernels call, and of kernels, which are made of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
@@ -12,6 +12,7 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
 from .background import in_background
+from .machine_code import load, machine_code, make_internal
 from .parts import Kept, read, write
 
 __all__ = ["Part", "Whole", "keep", "known"]
@@ -37,6 +38,7 @@ class Part(JITCodeLibrary):
     key = ""
     _alone: Any = None
     _ready: Any = None
+    _code: Any = None
 
     def __init__(self, codegen: Any, name: str) -> None:
         CodeLibrary.__init__(self, codegen, name)  # without an empty module
@@ -73,6 +75,10 @@ class Part(JITCodeLibrary):
         """The same as bytes."""
         code = self._ready.result()
         return code if isinstance(code, bytes) else code.as_bitcode()
+
+    def code(self) -> bytes:
+        """Machine code of a function that is `kept` and stays one."""
+        return self._code.result()
 
     @property
     def frequent(self) -> bool:
@@ -159,10 +165,11 @@ def _link(module: Any, libraries: Iterable[Any]) -> None:
 
 
 class Whole(JITCodeLibrary):
-    """The code of one function and of all that it calls."""
+    """The code of one function that Python calls; machine code of what it calls stands beside it, made once for all."""
 
     borrows = False
     argtypes: Any = ()
+    parts: tuple[Part, ...] = ()  # whose machine code it calls
 
     def finalize(self) -> None:
         self._raise_if_finalized()
@@ -171,17 +178,31 @@ class Whole(JITCodeLibrary):
         for library in reached:
             self._reload_init.update(library._reload_init)
         _link(self._final_module, _inlined_by(self))
-        self._make_internal()  # what is inlined everywhere goes
+        make_internal(self._final_module)  # what is inlined everywhere goes
         self._optimize_final_module()
-        _link(self._final_module, filter(_stays, reached))
-        self._make_internal()
+        called = [library for library in reached if _stays(library)]
+        self.parts = tuple(part for part in called if part.kept is not None)
+        _link(self._final_module, (part for part in called if part.kept is None))
+        make_internal(self._final_module)
         self._final_module.verify()
+        for part in self.parts:
+            load(self._codegen, part.kept.name, part.code())  # pyright: ignore[reportOptionalMemberAccess]
         self._finalize_final_module()
 
-    def _make_internal(self) -> None:
-        for function in self._final_module.functions:
-            if function.linkage == llvm.Linkage.weak_odr:
-                function.linkage = "internal"
+    def serialize_using_object_code(self) -> Any:
+        """What `store` keeps: machine code, and what inlines it elsewhere, of the function and of all that it calls."""
+        own = self.name, self._get_compiled_object(), super()._get_module_for_linking().as_bitcode()
+        others = [(part.kept.name, part.code(), part.bitcode()) for part in self.parts if part.kept is not None]
+        return self.name, "object", (own, *others)
+
+    def _get_module_for_linking(self) -> Any:
+        """What code that is not compiled by us gets: everything that the function needs."""
+        own = super()._get_module_for_linking()
+        if not self.parts:
+            return own
+        whole = own.clone()
+        _link(whole, self.parts)
+        return make_internal(whole)
 
     def _finalize_specific(self) -> None:
         super()._finalize_specific()
@@ -232,9 +253,10 @@ def known(key: str, codegen: Any) -> Part | None:
     if kept is None or called is None or None in called:
         return None
     library = Part(codegen, kept.name)
-    library.key, library.kept, library._linking_libraries = key, kept._replace(bitcode=b""), called
+    library.key, library.kept, library._linking_libraries = key, kept._replace(bitcode=b"", code=b""), called
     library.inlined, library.small, library.fails = kept.inlined, kept.small, kept.fails
     library._ready = in_background(llvm.parse_bitcode if library.frequent else bytes, kept.bitcode)
+    library._code = in_background(bytes, kept.code)
     # Numba's modules look for it by its name.
     library.environment = Environment.from_fndesc(
         SimpleNamespace(env_name=kept.environment, lookup_globals=lambda: vars(import_module(kept.module)))
@@ -253,16 +275,21 @@ def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
     names = fndesc.mangled_name, fndesc.modname, fndesc.env_name
     flags = library.inlined, library.small, library.fails
     calls = tuple(dict.fromkeys(other.key for other in needed))
-    library.kept = Kept(*names, fndesc.restype, *flags, b"", calls)
+    library.kept = Kept(*names, fndesc.restype, *flags, b"", b"", calls)
     library.key, library.environment = key, environment
     _PARTS[key] = library
+    library._code = in_background(_machine_code, library)
     in_background(_write, library)
+
+
+def _machine_code(library: Part) -> bytes:
+    return b"" if library.inlined else machine_code(library._codegen, library.bitcode(), library.kept.name)  # pyright: ignore
 
 
 def _write(library: Part) -> None:
     bitcode = library.bitcode()
     if library.kept is not None and not any(name in bitcode for name in _ADDRESSES):
-        write(library.key, library.kept._replace(bitcode=bitcode))
+        write(library.key, library.kept._replace(bitcode=bitcode, code=library.code()))
 
 
 _ADDRESSES = (b"numba.dynamic.globals", b".numba.unresolved$")

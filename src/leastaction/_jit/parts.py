@@ -2,8 +2,9 @@
 
 A kernel's own file holds machine code of everything that it calls. Kernels of one family call mostly the same
 functions, though, and a process that compiles another kernel than those before it takes from here what these were made
-of. A function is found by a hash of all that decides about its code, as kernels are (`store`), and its name holds this
-hash: whatever has one name is one and the same code.
+of: what Numba knows of a function, LLVM's code for callers that inline it, and machine code. A function is found by a
+hash of all that decides about its code, as kernels are (`store`), and its name holds this hash: whatever has one name
+is one and the same code.
 """
 
 import contextlib
@@ -34,6 +35,7 @@ class Kept(NamedTuple):
     small: bool
     fails: bool
     bitcode: bytes
+    code: bytes  # for the machine; empty where it is inlined
     calls: tuple[str, ...]  # keys of the functions that must be there with it
 
 

@@ -2,7 +2,7 @@
 
 Left alone, Numba optimises every function together with all that it calls, and makes machine code of it, before its
 caller does the same with both again. Functions that only kernels call (`Part`) are optimised once, with those that they
-inline and in a second thread; the entry point (`Whole`) links all of them and makes machine code once. Parts are kept
+inline and in a second thread, which makes machine code of each; the entry point (`Whole`) calls it. Parts are kept
 on disk, for the entry points of other processes (`parts`).
 """
 

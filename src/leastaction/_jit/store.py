@@ -25,6 +25,7 @@ from numba.core.serialize import dumps
 from leastaction._output import writing
 
 from .fingerprint import describe_types, fingerprint
+from .machine_code import load, make_internal
 from .messages import tell
 from .shipped import FOLDER, shipped_target
 from .turns import Turn
@@ -62,8 +63,8 @@ def toolchain() -> str:
     """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
-    names = ("decorators.py", "haste.py", "libraries.py", "lowering.py", "parts.py", "pipeline.py", "vectors.py")
-    ours = [Path(__file__).with_name(name).read_bytes() for name in names]
+    names = ("decorators", "haste", "libraries", "lowering", "machine_code", "parts", "pipeline", "vectors")
+    ours = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in names]
     ways = hashlib.sha256(b"".join(ours)).hexdigest()
     return f"{versions} {np.__version__} {settings} {ways}"
 
@@ -202,11 +203,14 @@ class Loaded(JITCodeLibrary):
     That is two thirds of the time to load one, and only functions of users that call a kernel ask for it.
     """
 
-    bitcode = b""
+    bitcodes: tuple[bytes, ...] = ()
 
     def _get_module_for_linking(self) -> Any:
         if self._shared_module is None:
-            self._shared_module = llvm.parse_bitcode(self.bitcode)
+            self._shared_module, *others = map(llvm.parse_bitcode, self.bitcodes)
+            for other in others:
+                self._shared_module.link_in(other)
+            make_internal(self._shared_module)
         return self._shared_module
 
 
@@ -215,11 +219,13 @@ def _lazy(codegen: Any, function: Any) -> Iterator[None]:
     """Within, a kernel that Numba makes anew from what was kept of it is `Loaded`; `function`: its descriptor."""
 
     def unserialize(kept: Any) -> Any:
-        name, _, (object_code, bitcode) = kept
+        name, _, (own, *others) = kept
         library: Any = Loaded(codegen, name)
-        library.bitcode = bitcode
+        library.bitcodes = tuple(bitcode for _, _, bitcode in (own, *others))
+        for part, code, _ in others:
+            load(codegen, part, code)
         library.enable_object_caching()
-        library._set_compiled_object(object_code)
+        library._set_compiled_object(own[1])
         library._finalize_final_module()
         # Numba would take the names of all that is in it from the bitcode.
         codegen._engine._defined_symbols |= {function.llvm_func_name, function.llvm_cpython_wrapper_name}
