@@ -134,3 +134,16 @@ def test_parts_go_thirty_days_after_their_last_use(family):
         os.utime(file, (time.time() - 29 * 24 * 3600,) * 2)
     told("big.second(3.0)", family)
     assert any(time.time() - file.stat().st_mtime < 3600 for file in folder.iterdir())
+
+
+def test_machine_code_is_made_once(family):
+    """A second kernel of the same functions makes machine code of itself alone, and its file serves without theirs."""
+    count = """
+import demo._jit.libraries as libraries
+made, true = [], libraries.machine_code
+libraries.machine_code = lambda codegen, bitcode, name: made.append(name) or true(codegen, bitcode, name)
+"""
+    told(count + "big.first(3.0)\nassert len(made) >= 2", family)
+    told(count + "big.second(3.0)\nassert not made", family)
+    (family / "cache" / "parts").rename(family / "away")
+    assert told("print(big.second(3.0), big.first(3.0))", family)[0] == f"{24.0 + 6.0**0.5!r} {16.0 + 3.0**0.5!r}"
