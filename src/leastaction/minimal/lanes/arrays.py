@@ -292,6 +292,7 @@ LANE_CONE = np.dtype(
         ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
         ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
         ("tie", "i8"),  # which of `pull_arrays.ties`, or of the equations of loops
+        ("axis", "i8"),  # of a tie: along which of its axes
     ],
     align=True,
 )

@@ -174,8 +174,8 @@ def _centres(table: ContactTable, shape: Any) -> Any:
 def _ties(mechanism: Mechanism) -> Any:
     """What of springs, cables and tendons looks at the end of a step, and equations of loops."""
     for kind, found in ((TIE, ties), (LOOP, loops)):
-        for tie, node, other in found(mechanism):
-            yield {"kind": kind, "tie": tie, "node": node, "other": other}
+        for tie, axis, node, other in found(mechanism):
+            yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
 def _stops(mechanism: Mechanism) -> Any:
