@@ -88,7 +88,7 @@ def motion_slopes(
     J = bodies_by_joints(smooth, placed, 0), bodies_by_joints(smooth, placed, 1)
     out = np.zeros(found.columns.shape), np.zeros(found.columns.shape)
     for t, k in enumerate(found.which):
-        for i, sign in ((touch.node[k], 1.0), (touch.other[k], -1.0)):
+        for i, sign in ((int(touch.node[k]), 1.0), (int(touch.other[k]), -1.0)):
             if i >= 0:
                 for end, slope in enumerate(turn_slopes(placed, i)):
                     out[end][t] += sign * frames[t] @ slope @ J[end][i, :3]
