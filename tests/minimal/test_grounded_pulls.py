@@ -7,6 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism.shapes import Plane, Sphere
+from tests.derivatives.checks import assert_linearized
 
 DT = 0.01
 
@@ -21,38 +22,43 @@ def rails(**spring):
     return builder.build()
 
 
-def over_a_floor(name):
+def over_a_floor(name, **elbow):
     """Builder of two links with a ball at the end over a floor."""
     builder = la.MechanismBuilder(name)
     builder.body("a", mass=1.0, inertia=0.05, com=(0.0, 0.0, -0.25))
     builder.body("b", mass=0.5, inertia=0.02, com=(0.0, 0.0, -0.2), shapes=Sphere(0.05, pose=(0.0, 0.0, -0.4)))
     builder.revolute("shoulder", "world", "a", axis="y")
-    builder.revolute("elbow", "a", "b", axis="y", pose=(0.0, 0.0, -0.5))
+    builder.revolute("elbow", "a", "b", axis="y", pose=(0.0, 0.0, -0.5), **elbow)
     builder.add_shape("world", Plane(pose=(0.0, 0.0, -0.8)))
     return builder
 
 
 def arm(kind):
     """Two links over a floor with something that pulls."""
-    builder = over_a_floor("arm")
+    soft = {"limits": (-0.5, 0.55), "limit_stiffness": 30.0, "limit_damping": 2.0} if kind == "soft limits" else {}
+    builder = over_a_floor("arm", **soft)
     hook, hand, joints = ("world", (0.3, 0.0, -0.2)), ("b", (0.0, 0.0, -0.3)), [("shoulder", 1.0), ("elbow", -0.7)]
     if kind == "spring":
         builder.spring("spring", hook, hand, stiffness=40.0, rest_length=0.2, damping=30.0)
     elif kind == "ranges":
         builder.position_servo("s1", "shoulder", kp=50.0, kv=2.0, force_limits=(-4.0, 4.0))
         builder.position_servo("s2", "elbow", kp=20.0, kv=1.0, force_limits=(-1.0, 1.0))
+    elif kind == "isotropic":
+        builder.spring("spring", hook, hand, stiffness=40.0, damping=30.0, isotropic=True)
+    elif kind == "drag":
+        builder.drag("water", "b", point=hand[1], linear=2.0, quadratic=8.0)
     elif kind == "fixed tendon":
         builder.tendon("tendon", joints=joints, stiffness=10.0, rest=0.3, damping=3.0)
     elif kind == "driven tendon":
         builder.tendon("tendon", joints=joints)
         builder.position_servo("servo", "tendon", kp=80.0, kv=2.0, force_limits=(-6.0, 6.0))
-    else:
+    elif kind == "spatial tendon":
         via = [hook, ("a", (0.05, 0.0, -0.4)), ("b", (0.05, 0.0, -0.2))]
         builder.tendon("tendon", via=via, stiffness=40.0, rest=0.2, damping=4.0)
     return builder.build()
 
 
-KINDS = ("spring", "ranges", "fixed tendon", "driven tendon", "spatial tendon")
+KINDS = ("spring", "isotropic", "drag", "soft limits", "ranges", "fixed tendon", "driven tendon", "spatial tendon")
 
 
 def swing(kind, dt, integrator):
@@ -166,3 +172,35 @@ def test_gradients_by_springs_and_servos():
                 ends.append((objective(run)[0], getattr(next(x for x in parts if x.name == part), field)))
             (one, x), (two, y) = ends
             assert float(np.ravel(gradient[name])[0]) == pytest.approx((one - two) / (x - y), rel=1e-4)
+
+
+def ball_arm(floor=-0.9):
+    """A body on a free joint with a spring and a damper, and a link on a ball joint with springs and dampers."""
+    builder = la.MechanismBuilder("ball arm")
+    builder.body("a", mass=1.0, inertia=(0.05, 0.04, 0.03), com=(0.0, 0.01, -0.2))
+    builder.body("b", mass=0.5, inertia=0.02, com=(0.02, 0.0, -0.2), shapes=Sphere(0.05, pose=(0.0, 0.0, -0.4)))
+    builder.free("a", stiffness=[2.0, 3.0, 4.0, 30.0, 40.0, 50.0], damping=[0.1, 0.2, 0.3, 1.0, 1.0, 1.0])
+    builder.spherical("neck", "a", "b", pose=(0.0, 0.0, -0.4), stiffness=[1.0, 2.0, 3.0], damping=[0.05, 0.1, 0.02])
+    builder.add_shape("world", Plane(pose=(0.0, 0.0, floor)))
+    robot = builder.build()
+    v = np.array([0.5, -0.7, 0.3, 0.4, -0.2, 0.5, 1.0, -2.0, 0.8])
+    q = robot.integrate(robot.neutral(), np.array([0.2, 0.3, -0.1, 0.05, 0.02, 0.1, 0.3, -0.2, 0.4]))
+    return robot, q, v
+
+
+@pytest.mark.filterwarnings("ignore:contacts do not act")
+def test_springs_of_ball_joints_are_those_of_the_rule_it_builds_on():
+    """In flight `Grounded` is the body-wise rule of order 2."""
+    robot, q, v = ball_arm(floor=-9.0)
+    one, two = (la.simulate(robot, q, v, dt=DT, steps=40, integrator=i) for i in (la.Grounded(), la.Galerkin(order=2)))
+    np.testing.assert_allclose(one.q, two.q, atol=1e-8)
+    np.testing.assert_allclose(one.p, two.p, atol=1e-7)
+
+
+def test_springs_of_ball_joints_have_derivatives_in_contact():
+    robot, q, v = ball_arm()
+    run = la.simulate(robot, q, v, dt=DT, steps=40, integrator=la.Grounded())
+    log = run.stored["contacts"]
+    assert log[:, 9].min() > -1e-8
+    at = int(log[len(log) // 2, 0])
+    assert_linearized(robot, la.Grounded(tolerance=1e-13), run.q[at], run.p[at], np.zeros(robot.nu), 1e-5, 1e-6)

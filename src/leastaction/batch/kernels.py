@@ -171,6 +171,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(m, number),
                 cuda.local.array(m, int64),
                 cuda.local.array(1, number),
+                None,
                 Told(
                     cuda.local.array(1, int64),
                     cuda.local.array(1, number),

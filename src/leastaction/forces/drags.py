@@ -49,6 +49,32 @@ def _slope(drag, speed, k, v, d):
     return axpy3(-drag.quadratic * dot3(v, d) / speed, v, df) if speed > 0.0 else df
 
 
+@inline
+def way_along(drag, links, axis):
+    """A unit vector of three: along the velocity of the point, and two across it."""
+    _, v = point_state(drag.node, load3(drag.at), links)
+    speed = math.sqrt(dot3(v, v))
+    n = scale3(1.0 / speed, v) if speed > 0.0 else (0.0, 0.0, 1.0)
+    s = (-n[1], n[0], 0.0) if abs(n[2]) < 0.9 else (0.0, -n[2], n[1])
+    s = scale3(1.0 / math.sqrt(dot3(s, s)), s)
+    return n if axis == 0 else (s if axis == 1 else cross(n, s))
+
+
+@inline
+def slope_along(drag, links, axis):
+    """How much the force falls with the velocity along such a vector [N s/m]."""
+    _, v = point_state(drag.node, load3(drag.at), links)
+    speed, k = _resistance(drag, v)
+    return k + drag.quadratic * speed if axis == 0 else k
+
+
+@routine
+def push_along(drag, links, f, external):
+    """Add to `external` what a force f on the point does."""
+    x, _ = point_state(drag.node, load3(drag.at), links)
+    pull(external, drag.node, x, f)
+
+
 @routine
 def wrenches(drags, links, external):
     """Add the world wrenches to `external`, shape (nodes, 6)."""

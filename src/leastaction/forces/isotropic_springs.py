@@ -26,6 +26,15 @@ def wrenches(paths, points, links, external):
 
 
 @routine
+def push_along(path, points, links, axis, external):
+    """Add to `external` what a unit force along an axis of the world does that takes the two points apart."""
+    a, b = points[path.first], points[path.first + 1]
+    f = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
+    pull(external, a.node, path_point(a, links)[0], neg3(f))
+    pull(external, b.node, path_point(b, links)[0], f)
+
+
+@routine
 def energy(paths, points, links):
     """Elastic energy [J]."""
     total = 0.0

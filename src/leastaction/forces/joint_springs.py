@@ -67,6 +67,30 @@ def _ball_torque(q, rest, i, k):
     return neg3(mattvec(right_jacobian_inv(phi), kp)), 0.5 * dot3(kp, phi)
 
 
+@inline
+def turning_springs(node, dofs, rest, q, tau):
+    """Add the generalised forces of the springs of a ball or free joint to tau; gives back their energy [J]."""
+    energy, n, j = 0.0, node.iv, node.iq
+    if node.kind == FREE:
+        # Displacement is in the joint's frame, the force in the child's.
+        R = quat_to_rotation((q[j + 3], q[j + 4], q[j + 5], q[j + 6]))
+        d = (q[j] - rest[j], q[j + 1] - rest[j + 1], q[j + 2] - rest[j + 2])
+        kd = (dofs[n + 3].stiffness * d[0], dofs[n + 4].stiffness * d[1], dofs[n + 5].stiffness * d[2])
+        f = mattvec(R, kd)
+        tau[n + 3] -= f[0]
+        tau[n + 4] -= f[1]
+        tau[n + 5] -= f[2]
+        energy += 0.5 * dot3(kd, d)
+        j += 3
+    if (node.kind == FREE or node.kind == SPHERICAL) and has_ball_spring(dofs, n):
+        t, e = _ball_torque(q, rest, j, _stiffness(dofs, n))
+        tau[n] += t[0]
+        tau[n + 1] += t[1]
+        tau[n + 2] += t[2]
+        energy += e
+    return energy
+
+
 @routine
 def joint_forces(nodes, dofs, rest, q, v, tau):
     """Add the generalised forces to tau; gives back the springs' energy [J]."""
@@ -81,22 +105,5 @@ def joint_forces(nodes, dofs, rest, q, v, tau):
             tau[n] -= dofs[n].stiffness * d
             energy += 0.5 * dofs[n].stiffness * d * d
             continue
-        j = node.iq
-        if node.kind == FREE:
-            # Displacement is in the joint's frame, the force in the child's.
-            R = quat_to_rotation((q[j + 3], q[j + 4], q[j + 5], q[j + 6]))
-            d = (q[j] - rest[j], q[j + 1] - rest[j + 1], q[j + 2] - rest[j + 2])
-            kd = (dofs[n + 3].stiffness * d[0], dofs[n + 4].stiffness * d[1], dofs[n + 5].stiffness * d[2])
-            f = mattvec(R, kd)
-            tau[n + 3] -= f[0]
-            tau[n + 4] -= f[1]
-            tau[n + 5] -= f[2]
-            energy += 0.5 * dot3(kd, d)
-            j += 3
-        if (node.kind == FREE or node.kind == SPHERICAL) and has_ball_spring(dofs, n):
-            t, e = _ball_torque(q, rest, j, _stiffness(dofs, n))
-            tau[n] += t[0]
-            tau[n + 1] += t[1]
-            tau[n + 2] += t[2]
-            energy += e
+        energy += turning_springs(node, dofs, rest, q, tau)
     return energy

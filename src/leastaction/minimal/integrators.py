@@ -16,7 +16,7 @@ from leastaction.minimal.lanes.stepper import GroundStepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
-SOFT = frozenset({"penalty contact", "limit spring of joint", "isotropic spring"})
+SOFT = frozenset({"penalty contact"})
 """Forces that `Grounded` does not know."""
 
 INTERPOLATIONS = ("auto", "bodies", "joints")
@@ -129,9 +129,9 @@ class Grounded(Integrator):
     so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
     `Maximal`; balls over planes (contact points, spheres, capsules, corners of boxes and hulls) are quickest. The
     impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. Springs and cables
-    between points, tendons, loops and couplings act; there is no friction against spinning and rolling. Derivatives are
-    those of the contacts as they are, open, sticking or sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver:
-    Jourdan, Alart and Jean 1998.)
+    between points, tendons, drag, limits that push back, loops and couplings act. Derivatives are those of the contacts
+    as they are, open, sticking or sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver: Jourdan, Alart and Jean
+    1998.)
 
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.

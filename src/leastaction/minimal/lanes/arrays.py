@@ -98,7 +98,7 @@ class Found(NamedTuple):
         listed: indices of the pairs that a step looks at, shape (pairs,); places: poses of the bodies when they were
             chosen, shape (bodies, 12).
         way: how far points of each body get in the first guess of a step [m], shape (bodies,).
-        keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3).
+        keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3 or 6).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
         between: bodies somewhere within the step.
         islands: which cones move each other.
@@ -139,6 +139,7 @@ class Touch(NamedTuple):
             of which `unknown`, (m,), lists those that are solved for.
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
+        rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
         told: `Told`, or None where momenta are told with half of the impulses at their time whatever presses.
         found: `Found`, or None where bodies touch planes alone.
         pulls: `Pulls`, or None where there are no springs, cables and tendons.
@@ -164,6 +165,7 @@ class Touch(NamedTuple):
     d: FloatArray
     unknown: NDArray[np.int64]
     share: FloatArray
+    rolls: bool | None = None
     told: Any = None
     found: Any = None
     pulls: Any = None
@@ -267,7 +269,8 @@ NEVER = 1e30
 LANE_CONE = np.dtype(
     [
         ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY`, `TIE` or `LOOP`
-        ("row", "i8"),  # of its first impulse; a contact has three, others one
+        ("row", "i8"),  # of its first impulse
+        ("width", "i8"),  # how many it has: a contact `PLAIN` or `TURNING`, others one
         ("node", "i8"),
         ("other", "i8"),  # node of the body that the normal points away from, -1 for the world
         ("found", "i8"),  # which of the contacts that were looked for; -1 for a ball over a plane
@@ -280,6 +283,8 @@ LANE_CONE = np.dtype(
         ("radius", "f8"),
         ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
         ("restitution", "f8"),
+        ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
+        ("roll", "f8"),
         ("offset", "f8"),  # of the plane along its normal, with the radius [m]
         ("normal", "f8", 3),
         ("first", "f8", 3),  # tangents
@@ -287,6 +292,7 @@ LANE_CONE = np.dtype(
         ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
         ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
         ("tie", "i8"),  # which of `pull_arrays.ties`, or of the equations of loops
+        ("axis", "i8"),  # of a tie: along which of its axes
     ],
     align=True,
 )
@@ -295,6 +301,9 @@ that are looked for in each step. And what ties joints in Newton's equations, se
 whose impulses may have either sign."""
 
 CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
+
+PLAIN, TURNING = 3, 6
+"""Impulses of a contact: along normal and tangents; and about them where it resists spinning or rolling."""
 
 FOUND = np.dtype(
     [
@@ -373,6 +382,12 @@ def pruned(model: LaneModel, driven: bool) -> LaneModel:
     return model._replace(**{name: True if has else None for name, has in there.items()})
 
 
+def width_of(shapes: LaneShapes | None) -> int:
+    """Impulses that there is room for of each contact that is looked for."""
+    turns = shapes is not None and ((shapes.pairs.spin > 0.0) | (shapes.pairs.roll > 0.0)).any()
+    return TURNING if turns else PLAIN
+
+
 def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     """Shapes of the arrays of one robot, as a `Lane`, with room for so many contacts that are looked for."""
     n, nv = len(model.nodes), len(model.dofs)
@@ -382,7 +397,7 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     shapes |= {"now": (1,), "origin": (3,)}
     if model.cones is not None:
         count = len(model.cones) + room
-        m = 2 * int((model.cones.kind == CONTACT).sum()) + count + 2 * room
+        m = int(model.cones.width.sum()) + width_of(model.shapes) * room
         own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
         own |= dict.fromkeys(("lam", "w", "total", "which", "d", "unknown"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
@@ -411,18 +426,20 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("told", "found", "pulls")
+            if name not in ("rolls", "told", "found", "pulls")
         }
+        rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
         found = None if model.shapes is None else _found(model, nq, room)
         told = told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"]))
-        own["touch"] = Touch(**arrays, told=told, found=found, pulls=pull_arrays(model.forces))
+        own["touch"] = Touch(**arrays, rolls=rolls or None, told=told, found=found, pulls=pull_arrays(model.forces))
     return Lane(**own)
 
 
 def _found(model: LaneModel, nq: int, room: int) -> Found:
     """Arrays for the contacts that are looked for, none of them known."""
     pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
-    m = 2 * int((model.cones.kind == CONTACT).sum()) + own + 3 * room
+    width = width_of(model.shapes)
+    m = int(model.cones.width.sum()) + width * room
     now, cones = records(1, FOUND), records(own + room, LANE_CONE)
     cones[:own] = model.cones
     now.listed = -1
@@ -434,7 +451,7 @@ def _found(model: LaneModel, nq: int, room: int) -> Found:
         places=np.zeros((bodies, 12)),
         way=np.zeros(bodies),
         keys=np.zeros(room, np.int64),
-        impulses=np.zeros((room, 3)),
+        impulses=np.zeros((room, width)),
         log=np.zeros((LOGGED * room, 10)),
         between=between_arrays(bodies, nq, len(model.dofs)),
         islands=island_arrays(model.nodes, own + room, m),

@@ -16,7 +16,7 @@ from leastaction.dynamics import body_poses, body_twists
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TIE, LaneShapes
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING, LaneShapes
 from leastaction.minimal.lanes.pull_arrays import loops, ties
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
@@ -43,8 +43,6 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
     table = leave_out(_at_home(mechanism, frames), collect(mechanism, frames, bodies=bodies))
     plain = np.array([_is_plain(table, pair) for pair in table.ground], bool)
     pairs = np.concatenate([table.ground[~plain], table.body_pairs()]).view(np.recarray)
-    _refuse(table, table.ground)
-    _refuse(table, pairs)
     shapes = None
     if len(pairs):
         bound = table.shapes.bound[table.movers]
@@ -109,12 +107,13 @@ def _records(mechanism: Mechanism, table: ContactTable) -> Any:
     found = [*_contacts(table), *_stops(mechanism), *_ties(mechanism)]
     out = np.zeros(len(found), LANE_CONE).view(np.recarray)
     out.other = out.found = -1
+    out.width = 1
     row = 0
     for record, values in zip(out, found, strict=True):
         record.row = row
         for name, value in values.items():
             record[name] = value
-        row += 3 if record.kind == CONTACT else 1
+        row += record.width
     return out
 
 
@@ -123,7 +122,8 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
     for pair in pairs[(pairs.spin > 0.0) | (pairs.roll > 0.0)][:1]:
         body, name = table.names[pair.b]
         raise IntegratorError(
-            f"Grounded knows no friction against spinning and rolling, which {name!r} of {body!r} has; use Maximal"
+            f"device='cuda' knows no friction against spinning and rolling, which {name!r} of {body!r} has; use "
+            "device='cpu'"
         )
 
 
@@ -143,11 +143,14 @@ def _contacts(table: ContactTable) -> Any:
         for centre in _centres(table, shape):
             yield {
                 "kind": CONTACT,
+                "width": TURNING if pair.spin > 0.0 or pair.roll > 0.0 else PLAIN,
                 "node": shape.body,
                 "arm": centre,
                 "radius": shape.radius,
                 "friction": pair.friction,
                 "restitution": pair.restitution,
+                "spin": pair.spin,
+                "roll": pair.roll,
                 "first": frame[:, 0],
                 "second": frame[:, 1],
                 "normal": frame[:, 2],
@@ -171,8 +174,8 @@ def _centres(table: ContactTable, shape: Any) -> Any:
 def _ties(mechanism: Mechanism) -> Any:
     """What of springs, cables and tendons looks at the end of a step, and equations of loops."""
     for kind, found in ((TIE, ties), (LOOP, loops)):
-        for tie, node, other in found(mechanism):
-            yield {"kind": kind, "tie": tie, "node": node, "other": other}
+        for tie, axis, node, other in found(mechanism):
+            yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
 def _stops(mechanism: Mechanism) -> Any:

@@ -24,11 +24,12 @@ from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import list_impulses
-from leastaction.minimal.lanes.islands import relate_islands
+from leastaction.minimal.lanes.islands import impulses, relate_islands
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.paths import pull_up, push_up
 from leastaction.minimal.lanes.pulls import kick_loop, miss_loop, relate_tie
 from leastaction.minimal.lanes.sixes import six, wrench
+from leastaction.minimal.lanes.turns import miss_turn, relate_turn, with_torque
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
@@ -128,7 +129,7 @@ def choose(model, lane, dt):
             touch.lam[cone.row] = 0.0
         touch.active[c] = near
         if not near:
-            for k in range(cone.row, cone.row + (3 if cone.kind == CONTACT else 1)):
+            for k in range(cone.row, cone.row + impulses(cone)):
                 touch.lam[k] = 0.0
     find(model, lane, model.shapes, touch.found, dt, fall)
 
@@ -153,6 +154,7 @@ def relate_contact(model, lane, cone, least):
     pull_up(model, lane, i, (m[0], m[1], m[2], t[0], t[1], t[2]), touch.rows[at + 1])
     m = add3(cross(x1, s), mattvec(turn, cross(r, s)))
     pull_up(model, lane, i, (m[0], m[1], m[2], s[0], s[1], s[2]), touch.rows[at + 2])
+    relate_turn(model, lane, touch.rolls, cone)
 
 
 @routine
@@ -192,7 +194,7 @@ def relate(model, lane, found, dt):
     for a in range(cones.shape[0]):
         if not touch.active[a]:
             continue
-        for j in range(cones[a].row, cones[a].row + (3 if cones[a].kind == CONTACT else 1)):
+        for j in range(cones[a].row, cones[a].row + impulses(cones[a])):
             i = cones[a].node
             if cones[a].kind >= TIE:
                 for c in range(W_.shape[0]):
@@ -204,7 +206,7 @@ def relate(model, lane, found, dt):
                 i = model.nodes[i].parent
             for b in range(cones.shape[0]):
                 if touch.active[b]:
-                    for k in range(cones[b].row, cones[b].row + (3 if cones[b].kind == CONTACT else 1)):
+                    for k in range(cones[b].row, cones[b].row + impulses(cones[b])):
                         touch.W[k, j] = meet(model, cones[a], touch.rows[j], touch.columns[k])
 
 
@@ -222,12 +224,12 @@ def push(model, lane):
             continue
         last = at + 1
         if cone.kind == CONTACT:
-            last = at + 3
+            last = at + impulses(cone)
             t, s = tangents(cone)
             n = load3(cone.normal)
             f = axpy3(lam[at + 2], s, axpy3(lam[at + 1], t, scale3(lam[at], n)))
             r = axpy3(-cone.radius, n, matvec(load9(lane.R[lane.now[0]][i]), load3(cone.arm)))
-            whole = wrench(f, add3(load3(lane.x[lane.now[0]][i]), r))
+            whole = with_torque(touch.rolls, cone, lam, wrench(f, add3(load3(lane.x[lane.now[0]][i]), r)))
             while i >= 0:
                 for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                     touch.kick[k] += times(six(lane.S[lane.now[0]][k]), whole)
@@ -281,6 +283,7 @@ def miss(model, lane, dt):
                     t, s = tangents(cone)
                     soft = touch.soft[c]
                     worst = max(worst, abs(dot3(t, moved) + soft * f1), abs(dot3(s, moved) + soft * f2))
+                worst = max(worst, miss_turn(lane, touch.rolls, cone))
         elif d < 0.0:
             worst = max(worst, -d)
             touch.active[c] = True

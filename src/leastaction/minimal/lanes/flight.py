@@ -2,13 +2,17 @@
 
 The equations of a step in which links turn far have several solutions, or one that is far from the motion; see
 `minimal.judgement`, whose law this is. So have those of springs that are stiff for the step. Steps without springs in
-which no body turns far have one solution near the motion, and are not looked at, nor are robots with forces between
-bodies.
+which no body turns far have one solution near the motion, and are not looked at.
 """
 
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.forces import total
+from leastaction.forces.arrays import modes_at
+from leastaction.forces.joint_limits import limit_force
+from leastaction.forces.joint_springs import turning_springs
+from leastaction.forces.touch import BY_DEPTH
 from leastaction.minimal.judgement import MANY, NOISE, PER_BODY, PLAUSIBLE
 from leastaction.minimal.lanes.energy import work_of_thrust
 from leastaction.minimal.lanes.legendre import velocities
@@ -65,24 +69,62 @@ def held(driven, lane, k):
     return lane.tau[k] * lane.moved[k], abs(lane.tau[k])
 
 
+@routine
+def stored(model, pulls, q, end):
+    """Energy [J] that the forces of `pulls` hold at one end of the step, where the joints are at q."""
+    forces, energy = model.forces, 0.0
+    energy += total.energy(forces, modes_at(pulls.modes, end), pulls.links[end], q)
+    for i in range(model.nodes.shape[0]):
+        node = model.nodes[i]
+        if node.nv == 1:
+            energy += limit_force(model.dofs[node.iv], BY_DEPTH, q[node.iq], 0.0)[1]
+        elif node.nv > 1:
+            energy += turning_springs(node, model.dofs, forces.rest, q, pulls.tau)
+    return energy
+
+
 @inline
-def is_pulled(pulls):
-    """Whether forces act between bodies, whose work is not known here."""
-    return pulls is not None
+def work_along(pulls, model, lane, dt):
+    """Work [J] of the forces of `pulls` in the step, and the size of their impulses.
+
+    That is what they held before and hold no more; dampers are left out. Of drives of tendons the mean of both ends
+    tells.
+    """
+    work, size, driven = 0.0, 0.0, False
+    if pulls is None:
+        return work, size
+    for k in range(model.forces.tendons.shape[0]):
+        driven = driven or model.forces.tendons[k].driven != 0
+    for k in range(lane.p.shape[0]):
+        work += (pulls.start[k] + pulls.end[k]) * lane.moved[k] / dt
+        size += abs(pulls.start[k]) + abs(pulls.end[k])
+    if not driven:
+        work = stored(model, pulls, lane.q0, 0) - stored(model, pulls, lane.q1, 1)
+    return work, size
+
+
+@inline
+def may_slow_down(pulls, forces):
+    """Whether one of these forces takes energy."""
+    if pulls is None:
+        return False
+    damped = total.resists(forces)
+    for k in range(forces.dofs.shape[0]):
+        damped = damped or forces.dofs[k].damping > 0.0 or forces.dofs[k].limit_damping > 0.0
+    return damped
 
 
 @routine
 def goes_astray(model, lane, settings, dt):
     """Whether a solved step in which nothing touches has energy from nowhere, or has lost some without dampers."""
     nodes, dofs, touch, now, g = model.nodes, model.dofs, lane.touch, lane.now[0], load3(model.gravity)
-    if is_pulled(touch.pulls):
-        return False
     for k in range(lane.p.shape[0]):
         if touch.kick[k] != 0.0:
             return False
-    if not may_stray(model, lane):
+    if touch.pulls is None and not may_stray(model, lane):
         return False
-    damped, work, impulses, weight = False, 0.0, 0.0, math.sqrt(dot3(g, g))
+    work, impulses = work_along(touch.pulls, model, lane, dt)
+    damped, weight = may_slow_down(touch.pulls, model.forces), math.sqrt(dot3(g, g))
     for i in range(nodes.shape[0]):
         node = nodes[i]
         shift = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))

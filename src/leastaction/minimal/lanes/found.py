@@ -17,7 +17,7 @@ from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.overlaps import overlap_left
 from leastaction.contact.records import BOX, CAPSULE, FIELD
-from leastaction.minimal.lanes.arrays import CONTACT
+from leastaction.minimal.lanes.arrays import CONTACT, PLAIN, TURNING
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.lanes.sixes import wrench
@@ -72,11 +72,13 @@ def take(model, lane, found, j, dt, fall):
     """Make contact j a cone; it takes part where it pushed before, or the first guess brings its features near."""
     touch, contact, c = lane.touch, found.contacts[j], model.cones.shape[0] + j
     cone, start = found.cones[c], j * 0
-    at = touch.lam.shape[0] - 3 * (found.contacts.shape[0] - j)
+    width = found.impulses.shape[1]
+    at = touch.lam.shape[0] - width * (found.contacts.shape[0] - j)
     phi, n, x = gap_at(lane, contact, start)
     t, s = tangents(n)
     cone.kind, cone.row, cone.found, cone.node, cone.other = CONTACT, at, j, contact.b, contact.a
     cone.friction, cone.restitution = contact.friction, contact.restitution
+    take_turn(model.shapes.pairs[contact.pair], cone, touch.rolls)
     store3(cone.arm, x)
     store3(cone.normal, n)
     store3(cone.first, t)
@@ -84,7 +86,7 @@ def take(model, lane, found, j, dt, fall):
     move_surfaces(model.shapes, lane, contact, cone, dt)
     touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_left(phi, fall), dt, fall)
     touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
-    for i in range(3):
+    for i in range(width):
         touch.lam[at + i] = 0.0
         for k in range(touch.columns.shape[1]):
             touch.columns[at + i, k] = touch.rows[at + i, k] = 0.0
@@ -92,9 +94,20 @@ def take(model, lane, found, j, dt, fall):
         if found.keys[k] == contact.key:
             if found.impulses[k, 0] > 0.0:
                 touch.active[c] = 1
-            for i in range(3):
+            for i in range(width):
                 touch.lam[at + i] = found.impulses[k, i] if touch.active[c] else 0.0
             break
+
+
+@routine
+def take_turn(pair, cone, rolls):
+    """What a contact of a pair resists beside sliding."""
+    cone.width = PLAIN
+    if rolls is None:
+        return
+    cone.spin, cone.roll = pair.spin, pair.roll
+    if pair.spin > 0.0 or pair.roll > 0.0:
+        cone.width = TURNING
 
 
 @routine
@@ -188,7 +201,7 @@ def keep_found(model, lane, found):
         cone = found.cones[model.cones.shape[0] + j]
         at = cone.row
         found.keys[j] = found.contacts[j].key
-        for i in range(3):
+        for i in range(found.impulses.shape[1]):
             found.impulses[j, i] = touch.lam[at + i]
         if touch.lam[at] <= 0.0:
             continue

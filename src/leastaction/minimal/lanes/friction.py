@@ -11,12 +11,12 @@ Where that is slow, Newton's method on all of them (Alart and Curnier, A mixed f
 problems prone to Newton like solution methods, CMAME 92, 1991), held back as by Levenberg and Marquardt.
 """
 
-from math import sqrt
-
 from leastaction._jit import inline, routine
 from leastaction.linalg.dense import solve_leading, solve_within
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LOOP, TIE
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LOOP, PLAIN, TIE
+from leastaction.minimal.lanes.compliance import GIVING, add, add_three, disc_rows, stiffness, within
 from leastaction.minimal.lanes.islands import arrange, cone_at, find_ranges, impulses, range_of
+from leastaction.minimal.lanes.turns import clip_turn, sweep_turn, turn_rows, violation_of_turn
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20
 """Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
@@ -29,22 +29,14 @@ HOLD = 1e-6
 
 
 @inline
-def stiffness(W, o):
-    """Largest compliance of a contact along its plane, or a little of that along its normal where that is larger."""
-    a, b, c = W[o + 1, o + 1], W[o + 2, o + 2], 0.5 * (W[o + 1, o + 2] + W[o + 2, o + 1])
-    return max(0.5 * (a + b + sqrt((a - b) * (a - b) + 4.0 * c * c)), 1e-6 * W[o, o])
-
-
-@inline
 def contact(W, w, lam, o, mu):
     """Impulses of a contact while all others hold: of the normal, then of friction, projected on its disc."""
     push = max(0.0, lam[o] - w[o] / W[o, o])
     change = push - lam[o]
-    k, most = stiffness(W, o), mu * push
+    k, most = stiffness(W, o, o + 1), mu * push
     f1 = lam[o + 1] - (w[o + 1] + W[o, o + 1] * change) / k
     f2 = lam[o + 2] - (w[o + 2] + W[o, o + 2] * change) / k
-    size = sqrt(f1 * f1 + f2 * f2)
-    share = most / size if size > most else 1.0
+    share = within(f1, f2, most)
     return push, share * f1, share * f2
 
 
@@ -60,26 +52,6 @@ def stop(cone, side, W, w, lam, dt):
     if bound > 0.0:
         return min(bound, max(-bound, new))
     return max(0.0, new)
-
-
-@routine
-def add(touch, n, k, change):
-    """An impulse changes: so do motions of the n impulses that take part."""
-    w, which, row = touch.w, touch.which, touch.W[k]
-    low, high = range_of(touch.found, k, n)
-    for m in range(low, high):
-        w[which[m]] += row[which[m]] * change
-
-
-@routine
-def add_three(touch, n, k, changes):
-    """`add` of the three impulses of a contact, from k on: those move the same ones."""
-    w, which, W = touch.w, touch.which, touch.W
-    e0, e1, e2 = changes
-    low, high = range_of(touch.found, k, n)
-    for m in range(low, high):
-        j = which[m]
-        w[j] += W[k, j] * e0 + W[k + 1, j] * e1 + W[k + 2, j] * e2
 
 
 @routine
@@ -125,6 +97,7 @@ def sweep(cones, touch, n, dt, relax):
             if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
                 add_three(touch, n, o, (e0, e1, e2))
                 moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
+            moved += sweep_turn(cones[c], touch, touch.rolls, n, relax)
         else:
             new = stop(cones[c], touch.side[c], W, w, lam, dt)
             e0 = new - lam[o]
@@ -150,12 +123,22 @@ def violation(cones, touch, dt):
             continue
         push = max(0.0, lam[o] - w[o] / W[o, o])
         worst = max(worst, W[o, o] * abs(lam[o] - push))
-        k, most = stiffness(W, o), cones[c].friction * lam[o]
+        k, most = stiffness(W, o, o + 1), cones[c].friction * lam[o]
         x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
-        size = sqrt(x1 * x1 + x2 * x2)
-        share = 1.0 if size <= most else most / size
+        share = within(x1, x2, most)
+        worst = max(worst, violation_of_turn(cones[c], touch, touch.rolls))
         worst = max(worst, k * (abs(lam[o + 1] - share * x1) + abs(lam[o + 2] - share * x2)))
     return worst
+
+
+@inline
+def give_of(W, o, r):
+    """What impulse r of a contact with its first one o moves by."""
+    if r == 0:
+        return W[o, o]
+    if r < PLAIN:
+        return stiffness(W, o, o + 1)
+    return max(W[o + r, o + r], GIVING * W[o, o])
 
 
 @routine
@@ -188,36 +171,21 @@ def linear_rows(cones, touch, n, dt, hold):
                 i += 1
                 continue
         elif lam[o] - w[o] / W[o, o] <= 0.0:
-            for r in range(3):
+            for r in range(size):
                 d[i + r] = -lam[o + r]
-            i += 3
+            i += size
             continue
         # First as if all stick: w + W d = 0.
         for r in range(size):
             for j in range(low, high):
                 M[i + r, j] = W[index[j], o + r]
-            M[i + r, i + r] += hold * (W[o, o] if r == 0 else stiffness(W, o))
+            M[i + r, i + r] += hold * give_of(W, o, r)
             d[i + r] = -w[o + r]
             touch.unknown[count] = i + r
             count += 1
-        if size == 3:
-            k, mu = stiffness(W, o), cones[c].friction
-            x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
-            length, most = sqrt(x1 * x1 + x2 * x2), mu * max(lam[o], 0.0)
-            if length > most:
-                x1, x2, share = x1 / length, x2 / length, most / length
-                # d_t - mu x d_n - share (1 - x x^T)(d_t - W d / k) = mu lam_n x - lam_t
-                p11, p12, p22 = share * x2 * x2, -share * x1 * x2, share * x1 * x1
-                for j in range(low, high):
-                    a1, a2 = M[i + 1, j] / k, M[i + 2, j] / k
-                    M[i + 1, j], M[i + 2, j] = p11 * a1 + p12 * a2, p12 * a1 + p22 * a2
-                M[i + 1, i + 1] += 1.0 - p11
-                M[i + 1, i + 2] -= p12
-                M[i + 2, i + 1] -= p12
-                M[i + 2, i + 2] += 1.0 - p22
-                M[i + 1, i] -= mu * x1
-                M[i + 2, i] -= mu * x2
-                d[i + 1], d[i + 2] = most * x1 - lam[o + 1], most * x2 - lam[o + 2]
+        if size >= PLAIN:
+            disc_rows(touch, o, 1, cones[c].friction, i, low, high)
+            turn_rows(cones[c], touch, touch.rolls, i, low, high)
         i += size
     return count
 
@@ -313,11 +281,10 @@ def clip(cones, touch, dt):
         d[i] = new - lam[o]
         i += 1
         if cones[c].kind == CONTACT:
-            f1, f2, most = lam[o + 1] + d[i], lam[o + 2] + d[i + 1], cones[c].friction * new
-            size = sqrt(f1 * f1 + f2 * f2)
-            share = most / size if size > most else 1.0
+            f1, f2 = lam[o + 1] + d[i], lam[o + 2] + d[i + 1]
+            share = within(f1, f2, cones[c].friction * new)
             d[i], d[i + 1] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
-            i += 2
+            i = clip_turn(cones[c], touch, touch.rolls, new, i + 2)
 
 
 @routine

@@ -6,13 +6,12 @@ of the trees: the equations of all impulses then have entries near the diagonal 
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.lanes.arrays import CONTACT
 
 
 @inline
 def impulses(cone):
     """Number of a cone's impulses."""
-    return 3 if cone.kind == CONTACT else 1
+    return cone.width
 
 
 @inline

@@ -7,33 +7,13 @@ one, the two ways meet at the joints that carry both, and go on as one.
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.found import gap_at
-from leastaction.minimal.lanes.paths import pull_through, pull_up, push_through, push_up
+from leastaction.minimal.lanes.islands import impulses
+from leastaction.minimal.lanes.paths import against, pull_both, push_both
 from leastaction.minimal.lanes.sixes import six, wrench
-from leastaction.minimal.sixes import ZEROS, plus, times
+from leastaction.minimal.lanes.turns import miss_turn, relate_turn, with_torque
+from leastaction.minimal.sixes import ZEROS, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
-
-
-@routine
-def push_both(model, lane, i, h, j, g, column):
-    """L^-1 S0^T of wrenches h on body i and g on body j, along the joints that carry them."""
-    while i != j:
-        if i < j:
-            i, h, j, g = j, g, i, h
-        h = push_through(model, lane, i, h, column)
-        i = model.nodes[i].parent
-    push_up(model, lane, i, plus(1.0, g, h), column)
-
-
-@routine
-def pull_both(model, lane, i, h, j, g, row):
-    """h U^-1 + g U^-1 of rows on the motions of bodies i and j, with the pivots divided out."""
-    while i != j:
-        if i < j:
-            i, h, j, g = j, g, i, h
-        h = pull_through(model, lane, i, h, row)
-        i = model.nodes[i].parent
-    pull_up(model, lane, i, plus(1.0, g, h), row)
 
 
 @inline
@@ -55,12 +35,6 @@ def row_along(lane, i, t, y, r):
     e, _ = inverse_jacobian_terms(dot3(y, y))
     m = add3(cross(load3(lane.x[1 - lane.now[0]][i]), t), mattvec(polynomial(y, -0.5, e), cross(r, t)))
     return (m[0], m[1], m[2], t[0], t[1], t[2])
-
-
-@inline
-def against(h):
-    """The opposite of six numbers."""
-    return (-h[0], -h[1], -h[2], -h[3], -h[4], -h[5])
 
 
 @routine
@@ -89,6 +63,7 @@ def relate_both(model, lane, cone, found, least):
         if k > 0:
             row, other = row_along(lane, i, f, y, r), against(row_along(lane, j, f, z, s))
             pull_both(model, lane, i, row, j, other, touch.rows[at + k])
+    relate_turn(model, lane, touch.rolls, cone)
 
 
 @routine
@@ -127,8 +102,9 @@ def push_found(model, lane, found):
             continue
         along = axpy3(lam[at + 1], load3(cone.first), scale3(lam[at], load3(cone.normal)))
         f = add3(along, scale3(lam[at + 2], load3(cone.second)))
-        kick_both(model, lane, cone.node, wrench(f, load3(cone.arm)), cone.other, touch.kick)
-        for i in range(at, at + 3):
+        whole = with_torque(touch.rolls, cone, lam, wrench(f, load3(cone.arm)))
+        kick_both(model, lane, cone.node, whole, cone.other, touch.kick)
+        for i in range(at, at + impulses(cone)):
             for k in range(W_.shape[0]):
                 W_[k, 7] += lam[i] * touch.columns[i, k]
 
@@ -151,6 +127,7 @@ def miss_found(model, lane, found, worst):
                 one, two = slip(cone, lane)
                 soft = touch.soft[c]
                 worst = max(worst, abs(one + soft * f1), abs(two + soft * f2))
+            worst = max(worst, miss_turn(lane, touch.rolls, cone))
         elif d < 0.0:
             worst = max(worst, -d)
             touch.active[c] = 1

@@ -1,4 +1,7 @@
-"""From a body towards the root: columns and rows of what acts on it, through the factors of Newton's matrix."""
+"""From bodies towards the root: columns and rows of what acts on them, through the factors of Newton's matrix.
+
+The ways of two bodies meet at the joints that carry both, and go on as one.
+"""
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.lanes.sixes import six
@@ -41,3 +44,31 @@ def pull_up(model, lane, node, k, row):
     while node >= 0:
         k = pull_through(model, lane, node, k, row)
         node = model.nodes[node].parent
+
+
+@routine
+def push_both(model, lane, i, h, j, g, column):
+    """L^-1 S0^T of wrenches h on body i and g on body j, along the joints that carry them."""
+    while i != j:
+        if i < j:
+            i, h, j, g = j, g, i, h
+        h = push_through(model, lane, i, h, column)
+        i = model.nodes[i].parent
+    push_up(model, lane, i, plus(1.0, g, h), column)
+
+
+@routine
+def pull_both(model, lane, i, h, j, g, row):
+    """h U^-1 + g U^-1 of rows on the motions of bodies i and j, with the pivots divided out."""
+    while i != j:
+        if i < j:
+            i, h, j, g = j, g, i, h
+        h = pull_through(model, lane, i, h, row)
+        i = model.nodes[i].parent
+    pull_up(model, lane, i, plus(1.0, g, h), row)
+
+
+@inline
+def against(h):
+    """The opposite of six numbers."""
+    return (-h[0], -h[1], -h[2], -h[3], -h[4], -h[5])

@@ -28,15 +28,16 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import tangents
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TIE
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.lanes.bounces import mass_of
 from leastaction.minimal.lanes.found import gap_at
 from leastaction.minimal.lanes.friction import list_impulses, solve_rows
-from leastaction.minimal.lanes.islands import range_of
+from leastaction.minimal.lanes.islands import impulses, range_of
 from leastaction.minimal.lanes.legendre import factor, momenta_upon, solve
 from leastaction.minimal.lanes.meetings import kick_both
 from leastaction.minimal.lanes.pulls import kick_loop, place_start
 from leastaction.minimal.lanes.sixes import six, wrench
+from leastaction.minimal.lanes.turns import torque
 from leastaction.minimal.sixes import ZEROS, plus
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec
 
@@ -266,6 +267,24 @@ def place_of_ball(cone, lane):
 
 
 @routine
+def hold_turn(model, lane, told, rolls, cone, frame):
+    """`find_directions` of friction against spinning and rolling, about normal and tangents."""
+    if rolls is None:
+        return
+    if cone.width == PLAIN:
+        return
+    lam, at = lane.touch.lam, cone.row
+    n, t, s = frame
+    kick_both(model, lane, cone.node, torque(n), cone.other, told.N[at + 3])
+    kick_both(model, lane, cone.node, torque(t), cone.other, told.N[at + 4])
+    kick_both(model, lane, cone.node, torque(s), cone.other, told.N[at + 5])
+    if abs(lam[at + 3]) >= SLIDES * cone.spin * lam[at]:
+        told.holds[at + 3] = 0
+    if lam[at + 4] ** 2 + lam[at + 5] ** 2 >= (SLIDES * cone.roll * lam[at]) ** 2:
+        told.holds[at + 4] = told.holds[at + 5] = 0
+
+
+@routine
 def find_directions(model, lane, told, cone, c, closed, dt):
     """Which directions of a cone hold, and what unit impulses along them do along the joints."""
     touch, N, at = lane.touch, told.N, cone.row
@@ -280,7 +299,7 @@ def find_directions(model, lane, told, cone, c, closed, dt):
         return
     if cone.kind == TIE or ((abs(lam[at]) >= most) if cone.kind == DRY else (lam[at] <= 0.0)):
         return
-    for k in range(at, at + (3 if cone.kind == CONTACT else 1)):
+    for k in range(at, at + impulses(cone)):
         told.holds[k] = 1
         for j in range(N.shape[1]):
             N[k, j] = 0.0
@@ -293,6 +312,7 @@ def find_directions(model, lane, told, cone, c, closed, dt):
         f1, f2, most = lam[at + 1], lam[at + 2], SLIDES * cone.friction * lam[at]
         if f1 * f1 + f2 * f2 >= most * most:
             told.holds[at + 1] = told.holds[at + 2] = 0
+        hold_turn(model, lane, told, touch.rolls, cone, (n, t, s))
     elif cone.kind == LIMIT:
         q = lane.q0[cone.iq]
         gap = q - cone.lower if touch.side[c] > 0.0 else cone.upper - q
@@ -305,5 +325,5 @@ def find_directions(model, lane, told, cone, c, closed, dt):
         for k in range(N.shape[1]):
             rate += N[at, k] * told.v[k]
         if gap >= slight or gap - before * rate >= IMPACT * g * before * before + slight:
-            for k in range(at, at + (3 if cone.kind == CONTACT else 1)):
+            for k in range(at, at + impulses(cone)):
                 told.holds[k] = 0

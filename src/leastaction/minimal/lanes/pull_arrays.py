@@ -39,13 +39,21 @@ class Pulls(NamedTuple):
     slope: FloatArray
 
 
+def in_joints(mechanism: Mechanism) -> bool:
+    """Whether limits push back, or ball and free joints have springs or dampers."""
+    dofs, nodes = mechanism.tree.dofs, mechanism.tree.nodes
+    own = [dofs[node.iv : node.iv + node.nv] for node in nodes if node.nv > 1]
+    return bool(dofs.limit_stiffness.any() or any(x.stiffness.any() or x.damping.any() for x in own))
+
+
 def pulling(mechanism: Mechanism) -> ForceModel | None:
     """The forces between bodies of a mechanism; None where there are neither these nor equations of loops.
 
     Constant wrenches are drives, see `gears`.
     """
     forces = force_model(mechanism.tree)
-    if not len(forces.paths) and not len(forces.tendons) and not mechanism.tree.closure.count:
+    pulls = len(forces.paths) + len(forces.tendons) + len(forces.drags) + mechanism.tree.closure.count
+    if not pulls and not in_joints(mechanism):
         return None
     return forces._replace(wrenches=forces.wrenches[:0])
 
@@ -71,31 +79,37 @@ def is_along_joint(forces: ForceModel, tendon: Any) -> bool:
     return tendon.count == 1 and forces.items[tendon.first].kind in (HINGE, SLIDE)
 
 
-def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int]]:
-    """What pulls on several joints and looks at the end of the step: its number, and two bodies of the trees it ties.
+def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
+    """What pulls on several joints and looks at the end of the step: its number, along which of three axes it is, and
+    two bodies of the trees it ties.
 
-    Numbers are those of tendons, then of springs and cables.
+    Numbers are those of tendons, then of springs and cables, then of drags. Isotropic dampers and drags have three
+    axes.
     """
     forces = pulling(mechanism)
     if forces is None:
         return
     for k, t in enumerate(forces.tendons):
         if not is_along_joint(forces, t) and (t.held or t.brake or t.damping or t.limit_damping or t.muscle):
-            yield k, *_ends(mechanism, tendon_nodes(forces, t))
+            yield k, 0, *_ends(mechanism, tendon_nodes(forces, t))
     for k, p in enumerate(forces.paths):
         if p.damping:
             nodes = forces.points.node[p.first : p.first + p.count].tolist()
-            yield len(forces.tendons) + k, *_ends(mechanism, nodes)
+            for axis in range(3 if p.isotropic else 1):
+                yield len(forces.tendons) + k, axis, *_ends(mechanism, nodes)
+    for k, drag in enumerate(forces.drags):
+        for axis in range(3):
+            yield len(forces.tendons) + len(forces.paths) + k, axis, *_ends(mechanism, [int(drag.node)])
 
 
-def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int]]:
+def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
     """The same of the equations of loops and couplings."""
     tree = mechanism.tree
     for k, row in enumerate(tree.closure.rows[: tree.closure.count]):
         nodes = [int(row.a), int(row.b)]
         if row.kind == COUPLING:
             nodes = [int(np.flatnonzero(tree.nodes.iv == dof)[0]) for dof in (row.follower, row.leader)]
-        yield k, *_ends(mechanism, nodes)
+        yield k, 0, *_ends(mechanism, nodes)
 
 
 def _ends(mechanism: Mechanism, nodes: list[int]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ they hold at its end, as those of contacts do.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces import paths, tendons, total
+from leastaction.forces import drags, isotropic_springs, paths, tendons, total
 from leastaction.forces.arrays import modes_at
 from leastaction.forces.tendon_lengths import length_and_rate
 from leastaction.forces.tendon_records import HINGE, SLIDE
@@ -20,6 +20,7 @@ from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, pu
 from leastaction.kinematics.loop_equations import coordinate_of
 from leastaction.minimal.bodywise.turning import turn_between
 from leastaction.minimal.lanes.arrays import LOOP, TIE
+from leastaction.minimal.lanes.joint_pulls import pull_in_joints
 from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
@@ -81,10 +82,11 @@ def pull(model, lane, pulls, dt):
     pull_along(model, lane.S[1 - lane.now[0]], pulls, 1, dt, pulls.end)
     for c in range(pulls.slope.shape[0]):
         pulls.slope[c] = 0.0
+    pull_in_joints(model, lane, pulls, dt)
     for k in range(forces.tendons.shape[0]):
         item = modes.items[forces.tendons[k].first]
         if forces.tendons[k].count == 1 and (item.kind == HINGE or item.kind == SLIDE):
-            pulls.slope[item.iv] += item.weight * item.weight * slope_of_tie(model, pulls, k, dt)
+            pulls.slope[item.iv] += item.weight * item.weight * slope_of_tie(model, pulls, k, 0, dt)
 
 
 @routine
@@ -111,11 +113,15 @@ def clear(external):
 
 
 @routine
-def slope_of_tie(model, pulls, k, dt):
-    """By how much the impulse at the start falls where the length at the end grows [N s/m]; k: see `ties`."""
+def slope_of_tie(model, pulls, k, axis, dt):
+    """By how much the impulse at the start falls where the length at the end grows [N s/m]; k, axis: see `ties`."""
     forces, modes, links = model.forces, modes_at(pulls.modes, 0), pulls.links[0]
+    if k >= forces.tendons.shape[0] + forces.paths.shape[0]:
+        return 0.5 * drags.slope_along(forces.drags[k - forces.tendons.shape[0] - forces.paths.shape[0]], links, axis)
     if k >= forces.tendons.shape[0]:
         j = k - forces.tendons.shape[0]
+        if forces.paths[j].isotropic != 0:
+            return 0.5 * forces.paths[j].damping
         length, rate = paths.length_and_rate(forces.paths[j], forces.points, links)
         return 0.5 * paths.tension_slopes(forces.paths[j], modes.paths[j], length, rate)[1]
     tendon = forces.tendons[k]
@@ -134,8 +140,15 @@ def stretch(model, pulls, cone, q, end):
         pulls.tau[c] = 0.0
     if cone.kind == LOOP:
         return open_loop(model, pulls, model.closure.rows[k], q, links)
-    if k >= forces.tendons.shape[0]:
-        paths.push(forces.paths[k - forces.tendons.shape[0]], forces.points, links, -1.0, pulls.external)
+    if k >= forces.tendons.shape[0] + forces.paths.shape[0]:
+        drag = forces.drags[k - forces.tendons.shape[0] - forces.paths.shape[0]]
+        drags.push_along(drag, links, drags.way_along(drag, pulls.links[0], cone.axis), pulls.external)
+    elif k >= forces.tendons.shape[0]:
+        path = forces.paths[k - forces.tendons.shape[0]]
+        if path.isotropic != 0:
+            isotropic_springs.push_along(path, forces.points, links, cone.axis, pulls.external)
+        else:
+            paths.push(path, forces.points, links, -1.0, pulls.external)
     else:
         tendons.push(forces.tendons[k], pulls.modes.items, links, 1.0, pulls.external)
     return 0.0
@@ -197,7 +210,7 @@ def relate_tie(model, lane, pulls, cone, c, dt):
         return
     touch, at = lane.touch, cone.row
     if cone.kind == TIE:
-        touch.lam[at], touch.side[c] = 0.0, slope_of_tie(model, pulls, cone.tie, dt)
+        touch.lam[at], touch.side[c] = 0.0, slope_of_tie(model, pulls, cone.tie, cone.axis, dt)
     stretch(model, pulls, cone, lane.q0, 0)
     push_all(model, lane, pulls.external, pulls.tau, touch.columns[at])
     touch.w[at] = stretch(model, pulls, cone, lane.q1, 1)

@@ -81,7 +81,7 @@ class GroundStepper(Stepper):
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
-        self.own = 2 * len(contacts) + len(self.cones)  # impulses of cones that are always there
+        self.own = int(self.cones.width.sum())  # impulses of cones that are always there
         self.steady = np.zeros(1, np.int64)
         self.reached = (0, np.zeros(mechanism.nu))
         self.log: list[Noted] = []
@@ -341,7 +341,8 @@ class GroundStepper(Stepper):
     def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
         kept = [near, near, impulses, np.zeros_like(near), np.full(1, self.dt)]
-        found = None if self.lane.touch.found is None else (np.zeros(0, np.int64), np.zeros((0, 3)))
+        own: Found | None = self.lane.touch.found
+        found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
 
     @cached_property

@@ -45,6 +45,9 @@ class Variant:
         cones[own] = self.cones[self._index(s.cones[own])]
         for name in ("friction", "restitution"):
             cones[name][~own] = contacts[name]
+        if self.shapes is not None:
+            pairs = self.shapes.pairs[contacts.pair]
+            cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
         stops = self.cones[self._index(s.stops)]
         return part.equations(self.smooth, cones, stops, contacts, placed)
 

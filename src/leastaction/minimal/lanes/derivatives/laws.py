@@ -27,6 +27,14 @@ from leastaction.minimal.lanes.derivatives.smooth import (
 )
 from leastaction.minimal.lanes.derivatives.solved import Solved
 from leastaction.minimal.lanes.derivatives.touching import Changes, Touching
+from leastaction.minimal.lanes.derivatives.turning import (
+    Turning,
+    fill_slopes,
+    motion_slopes,
+    torque_slopes,
+    turn_slopes,
+    turning,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -42,9 +50,10 @@ class Laws(NamedTuple):
         kick: what all impulses do, shape (nv,).
         motion: how far contact points move along the tangents [m], shape (m, 2).
         rate: velocities along the normals before, shape (m,).
-        values: of the equations, three for each contact, one for each stop and those of loops, shape (3 m + stops +
-            equations,).
+        values: of the equations, three for each contact and for each that resists turning, one for each stop and those
+            of loops, shape (3 m + 3 t + stops + equations,).
         loops: gradients of the equations of loops at the start, shape (equations, nv).
+        turning: contacts that resist spinning and rolling.
     """
 
     columns: FloatArray
@@ -53,6 +62,7 @@ class Laws(NamedTuple):
     rate: FloatArray
     values: FloatArray
     loops: FloatArray
+    turning: Turning
 
 
 def fall_of(gravity: Any, h: float) -> float:
@@ -142,6 +152,8 @@ def laws(
     values[slide, 1] = ((along * lam[:, 1:]).sum(axis=1) - cones.friction * lam[:, 0])[slide]
     smooth_ones = cones.friction == 0.0
     values[smooth_ones, 1:] = lam[smooth_ones, 1:]
+    turns = turning(solved, placed, touch, sides, cones)
+    kick += np.einsum("ti,tin->n", solved.torques[turns.which], turns.columns)
     stopped = np.zeros(len(stops))
     for k, stop in enumerate(stops):
         kick[stop.dof] += solved.push[k] * (1.0 if stop.kind == DRY else solved.side[k])
@@ -157,7 +169,8 @@ def laws(
         stopped[k] = last - min(0.0, first + 0.5 * fall)
     (_, loops), (ends, _) = (loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
     kick += solved.loops @ loops
-    return Laws(columns, kick, motion, rate, np.concatenate([values.ravel(), stopped, ends]), loops)
+    found = np.concatenate([values.ravel(), turns.values.ravel(), stopped, ends])
+    return Laws(columns, kick, motion, rate, found, loops, turns)
 
 
 class LawSlopes(NamedTuple):
@@ -197,15 +210,22 @@ def slopes(
     shapes = (e, nv), (e, nv), (e, nv), (e, e), e, (e, nv), (nv, nv)
     out = LawSlopes._make(np.zeros(shape) for shape in shapes)
     out.columns[: 3 * m] = found.columns.reshape(3 * m, nv)
+    turns = found.turning
+    last = 3 * m + 3 * len(turns.which)
     if m:
         _contact_slopes(out, solved, smooth, placed, touch, kinds, found, change)
+    if len(turns.which):
+        turned, sides = frame_changes(touch, change), sides_of(smooth, touch)
+        out.columns[3 * m : last] = turns.columns.reshape(-1, nv)
+        fill_slopes(out, 3 * m, solved, turns, motion_slopes(smooth, placed, touch, turns, turned), solved.cones)
+        out.kick[:] += torque_slopes(smooth, placed, touch, sides, turned, solved.torques)
     if len(solved.loops):
         own = slice(e - len(solved.loops), e)
         out.columns[own], out.by_end[own] = found.loops, loop_jacobian(smooth.mechanism, solved.q1)[1]
         out.kick[:] += np.einsum("k,kab->ab", solved.loops, smooth.bends(solved.q0))
     fall = fall_of(smooth.model.gravity, solved.h)
     for j, stop in enumerate(solved.stops):
-        k, dof = 3 * m + j, stop.dof
+        k, dof = last + j, stop.dof
         sign = 1.0 if stop.kind == DRY else solved.side[j]
         out.columns[k, dof] = sign
         if stop.kind == DRY:
@@ -321,10 +341,8 @@ def _motions(
     for side, (body, sign) in enumerate(((touch.node, 1.0), (touch.other, -1.0))):
         for k in np.flatnonzero(body >= 0):
             i = body[k]
-            y, e, r = placed.y[i], placed.e[i], touch.x[k] - placed.x[0, i]
-            hat = np.array([[0.0, -y[2], y[1]], [y[2], 0.0, -y[0]], [-y[1], y[0], 0.0]])
-            square = e * hat @ hat
-            by_end, by_start = np.eye(3) - 0.5 * hat + square, -(np.eye(3) + 0.5 * hat + square)
+            y, r = placed.y[i], touch.x[k] - placed.x[0, i]
+            by_start, by_end = turn_slopes(placed, i)
             last[k] += sign * (J1[i, 3:] + np.cross(by_end @ J1[i, :3], r[:, None], axis=0))
             arm = change.x[k] - J0[i, 3:]
             turned = np.cross(by_start @ J0[i, :3], r[:, None], axis=0) + np.cross(y[:, None], arm, axis=0)

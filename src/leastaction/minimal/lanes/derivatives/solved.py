@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, Lane
+from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TURNING, Lane
+from leastaction.minimal.lanes.compliance import GIVING
+from leastaction.minimal.lanes.turns import SPIN
 
 FloatArray = NDArray[np.float64]
 
@@ -30,14 +32,16 @@ class Solved:
             were looked for.
         lam: their impulses along normal and tangents [N s], shape (m, 3).
         slides: which of them slide, shape (m,).
+        turning: which of them resist spinning or rolling, shape (m,); torques: their impulses about normal and tangents
+            [N m s], shape (m, 3); spins, rolls: which of them spin and roll, shape (m,).
         soft, least: see `Touch`, shape (m,).
         share: part of the restitution that acts.
         stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
         loops: impulses of the equations of loops and couplings, shape (equations,).
         mean, pressed: see `Told`.
-        holds, stops_hold: which directions of contacts and which stops hold where forces press, shapes (m, 3) and
-            (stops,); equations always do.
+        holds, turns_hold, stops_hold: which directions of contacts, along and about normal and tangents, and which
+            stops hold where forces press, shapes (m, 3), (m, 3) and (stops,); equations always do.
     """
 
     h: float
@@ -53,6 +57,10 @@ class Solved:
     contacts: Any
     lam: FloatArray
     slides: NDArray[np.bool_]
+    turning: NDArray[np.bool_]
+    torques: FloatArray
+    spins: NDArray[np.bool_]
+    rolls: NDArray[np.bool_]
     soft: FloatArray
     least: FloatArray
     share: float
@@ -64,6 +72,7 @@ class Solved:
     mean: float
     pressed: bool
     holds: NDArray[np.bool_]
+    turns_hold: NDArray[np.bool_]
     stops_hold: NDArray[np.bool_]
 
     @property
@@ -98,6 +107,12 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
     # Which of them slide is told as the solver does, by lam - w / k.
     k = np.maximum(touch.W[at[:, 1], at[:, 1]], touch.W[at[:, 2], at[:, 2]])[:, None]
     beyond = np.linalg.norm(impulses[:, 1:] - touch.w[at[:, 1:]] / k, axis=1)
+    turning = hits.width == TURNING
+    about = np.where(turning[:, None], at + SPIN, at)  # others have no torques
+    torques, turns = np.where(turning[:, None], touch.lam[about], 0.0), touch.w[about]
+    give = np.maximum(touch.W[about, about], GIVING * touch.W[at[:, :1], at[:, :1]])
+    spun = np.abs(torques[:, 0] - turns[:, 0] / give[:, 0])
+    rolled = np.linalg.norm(torques[:, 1:] - turns[:, 1:] / give[:, 1:].max(axis=1, keepdims=True), axis=1)
     return Solved(
         **start,
         q1=end,
@@ -107,6 +122,10 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
         contacts=contacts,
         lam=impulses,
         slides=beyond > (1.0 + 1e-9) * hits.friction * impulses[:, 0],
+        turning=turning,
+        torques=torques,
+        spins=turning & (spun > (1.0 + 1e-9) * hits.spin * impulses[:, 0]),
+        rolls=turning & (rolled > (1.0 + 1e-9) * hits.roll * impulses[:, 0]),
         soft=touch.soft[pushing],
         least=touch.least[pushing],
         share=float(touch.share[0]),
@@ -118,5 +137,6 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
         mean=float(touch.told.mean[0]),
         pressed=bool(touch.told.pressed[0]),
         holds=touch.told.held[at] != 0,
+        turns_hold=turning[:, None] & (touch.told.held[about] != 0),
         stops_hold=touch.told.held[row[stopping]] != 0,
     )

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.minimal.lanes.arrays import DRY
-from leastaction.minimal.lanes.derivatives.laws import Laws, impulse_slopes, rate_slopes
+from leastaction.minimal.lanes.derivatives.laws import Laws, frame_changes, impulse_slopes, rate_slopes, sides_of
 from leastaction.minimal.lanes.derivatives.smooth import Placed, Smooth
 from leastaction.minimal.lanes.derivatives.solved import Solved
 from leastaction.minimal.lanes.derivatives.touching import Changes, Touching
+from leastaction.minimal.lanes.derivatives.turning import torque_slopes, turn_rates
 
 FloatArray = NDArray[np.float64]
 
@@ -68,7 +69,8 @@ def held(solved: Solved, smooth: Smooth, found: Laws) -> Held:
     stops = np.zeros((int(solved.stops_hold.sum()), nv))
     for row, k in enumerate(np.flatnonzero(solved.stops_hold)):
         stops[row, solved.stops.dof[k]] = 1.0 if solved.stops.kind[k] == DRY else solved.side[k]
-    N = np.concatenate([found.columns[solved.holds], stops, found.loops])
+    about = found.turning.columns[solved.turns_hold[found.turning.which]]
+    N = np.concatenate([found.columns[solved.holds], about, stops, found.loops])
     inverse = np.asarray(np.linalg.inv(M), np.float64)
     stiffness = np.asarray(np.linalg.pinv(N @ inverse @ N.T, rcond=SAME, hermitian=True), np.float64)
     b = solved.p + solved.mean * found.kick
@@ -93,13 +95,18 @@ def told_slopes(
     if not solved.pressed:
         return ToldSlopes(np.zeros((n, n)), np.eye(n), np.zeros((n, n)))
     h = held(solved, smooth, found)
-    impulses, by_rates = np.zeros((m, 3)), np.zeros((len(h.a), n))
-    count = int(solved.holds.sum())
-    impulses[solved.holds] = h.a[:count]
+    (impulses, torques), by_rates = np.zeros((2, m, 3)), np.zeros((len(h.a), n))
+    count, turns = int(solved.holds.sum()), int(solved.turns_hold.sum())
+    impulses[solved.holds], torques[solved.turns_hold] = h.a[:count], h.a[count : count + turns]
     turned = np.zeros((n, n))
     if m:
         turned = impulse_slopes(smooth, placed, touch, change, impulses)
         by_rates[:count] = rate_slopes(smooth, placed, touch, change, velocities_of(solved) - h.v)[solved.holds]
+    if turns:
+        sides, frames, rest = sides_of(smooth, touch), frame_changes(touch, change), velocities_of(solved) - h.v
+        turned = turned + torque_slopes(smooth, placed, touch, sides, frames, torques)
+        rates = turn_rates(smooth, placed, touch, sides, frames, rest)
+        by_rates[count : count + turns] = rates[solved.turns_hold]
     if len(solved.loops):
         own, bends = slice(len(h.a) - len(solved.loops), len(h.a)), smooth.bends(solved.q0)
         turned = turned + np.einsum("k,kab->ab", h.a[own], bends)
