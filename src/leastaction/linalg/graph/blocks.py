@@ -49,6 +49,24 @@ def swap_rows(X, x, m, i, j):
 
 
 @in_order
+def swap_to_pivots(pivots, row, n, X, x, m):
+    """Swap the rows of the n x m block at x of the array X as those of a factored block were."""
+    for k in range(n):
+        pivot = np.int64(pivots[U(row + k), 0])
+        if pivot != k:
+            swap_rows(X, x, m, k, pivot)
+
+
+@in_order
+def swap_back(pivots, row, n, X, x, m):
+    """Swap the rows of a solution back, as the columns of a factored block were."""
+    for k in range(n - 1, -1, -1):
+        pivot = np.int64(pivots[U(row + k), 1])
+        if pivot != k:
+            swap_rows(X, x, m, k, pivot)
+
+
+@in_order
 def eliminate_column(values, d, n, k):
     """Eliminate what is below the pivot (k, k) of the n x n block at d."""
     inverse = 1.0 / values[U(d + k * n + k)]
@@ -145,10 +163,15 @@ def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
 @borrowing
 def solve_block(values, d, n, pivots, row, ranked, X, x, m):
     """X <- D^-1 X for the factored n x n block D at d and the n x m block at x of the array X."""
-    for k in range(n):
-        pivot = np.int64(pivots[U(row + k), 0])
-        if pivot != k:
-            swap_rows(X, x, m, k, pivot)
+    swap_to_pivots(pivots, row, n, X, x, m)
+    solve_rows(values, d, n, X, x, m)
+    if ranked:
+        swap_back(pivots, row, n, X, x, m)
+
+
+@borrowing
+def solve_rows(values, d, n, X, x, m):
+    """X <- (L U)^-1 X for the factored n x n block at d and the n x m block at x of the array X, swaps aside."""
     if n == 6 and m <= FEW:
         for c in range(m):
             solve_column6(values, d, X, x + c, m)
@@ -169,20 +192,12 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
             inverse = values[U(d + k * n + k)]
             for c in range(m):
                 X[U(x + k * m + c)] *= inverse
-    if ranked:
-        for k in range(n - 1, -1, -1):
-            pivot = np.int64(pivots[U(row + k), 1])
-            if pivot != k:
-                swap_rows(X, x, m, k, pivot)
 
 
-@borrowing
+@in_order
 def solve_column(values, d, n, pivots, row, ranked, X, x):
     """`solve_block` for a single column."""
-    for k in range(n):
-        pivot = np.int64(pivots[U(row + k), 0])
-        if pivot != k:
-            swap_rows(X, x, ONE, k, pivot)
+    swap_to_pivots(pivots, row, n, X, x, ONE)
     if n == 6:
         solve_column6(values, d, X, x, ONE)
     elif n == 5:
@@ -198,10 +213,7 @@ def solve_column(values, d, n, pivots, row, ranked, X, x):
             row1(values, d + k * n + k + 1, n - 1 - k, X, x + k + 1, ONE, X, x + k)
             X[U(x + k)] *= values[U(d + k * n + k)]
     if ranked:
-        for k in range(n - 1, -1, -1):
-            pivot = np.int64(pivots[U(row + k), 1])
-            if pivot != k:
-                swap_rows(X, x, ONE, k, pivot)
+        swap_back(pivots, row, n, X, x, ONE)
 
 
 @borrowing

@@ -17,11 +17,13 @@ from leastaction.linalg.graph.blocks import (
     solve_block,
     solve_block_transposed,
     solve_column,
-    subtract_column,
     subtract_product,
     subtract_transposed_product,
+    swap_back,
+    swap_to_pivots,
 )
 from leastaction.linalg.graph.rows import U, borrowing
+from leastaction.linalg.graph.straight import straight_column, straight_product, straight_solve
 
 
 @borrowing
@@ -57,7 +59,10 @@ def factorize(plan, factors, tolerance):
                 live[U(q)] = is_nonzero(values, upper, n * width) or is_nonzero(values, lower, n * width)
                 if not live[U(q)]:
                     continue
-            solve_block(values, d, n, pivots, row, nodes[k].ranked, values, upper, width)
+            swap_to_pivots(pivots, row, n, values, upper, width)
+            straight_solve(values, d, n, upper, width)
+            if nodes[k].ranked:
+                swap_back(pivots, row, n, values, upper, width)
         for p in range(first, first + count):
             if not live[U(p)]:
                 target += count
@@ -69,7 +74,7 @@ def factorize(plan, factors, tolerance):
                 if not live[U(q)]:
                     continue
                 width = np.int64(links[q].width)
-                subtract_product(values, lower, values, np.int64(links[q].upper), values, c, m, n, width)
+                straight_product(values, lower, np.int64(links[q].upper), c, m, n, width)
                 if p == q and links[p].ranked:
                     gauge_block(values, c, m, scale, np.int64(links[p].row))
     return -1, skipped
@@ -87,7 +92,7 @@ def solve(plan, factors, rhs):
             if not live[U(p)]:
                 continue
             lower, width, c = np.int64(links[p].lower), np.int64(links[p].width), np.int64(links[p].row)
-            subtract_column(values, lower, rhs, row, rhs, c, width, n)
+            straight_column(values, lower, rhs, row, c, width, n)
     for k in range(nodes.shape[0] - 1, -1, -1):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)
@@ -95,7 +100,7 @@ def solve(plan, factors, rhs):
             if not live[U(p)]:
                 continue
             upper, width, c = np.int64(links[p].upper), np.int64(links[p].width), np.int64(links[p].row)
-            subtract_column(values, upper, rhs, c, rhs, row, n, width)
+            straight_column(values, upper, rhs, c, row, n, width)
 
 
 @borrowing

@@ -13,7 +13,8 @@ from leastaction._jit import routine
 U = np.uint64
 """For indices: an unsigned one is not tested for a negative value, which would cost more than the arithmetic."""
 
-ONE, THREE, FOUR, FIVE, SIX = np.int64(1), np.int64(3), np.int64(4), np.int64(5), np.int64(6)
+ZERO, ONE, TWO, THREE = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+FOUR, FIVE, SIX = np.int64(4), np.int64(5), np.int64(6)
 """NumPy's integers, since kernels are compiled anew for each literal; inlined, they are constants all the same."""
 
 FEW = 16
@@ -98,6 +99,68 @@ def row1(A, a, k, B, b, stride, C, c):
     for l in range(k):
         c0 -= A[U(a + l)] * B[U(b + l * stride)]
     C[U(c)] = c0
+
+
+@in_order
+def back6(V, d, k, b, c):
+    """Six columns: C <- (C - sum of V[d + 1 + l] B_l) V[d] over l < k, the last first, for the rows at b and that at c.
+
+    One row of a substitution backwards: what is known last is taken off last.
+    """
+    c0, c1, c2, c3, c4, c5 = V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)], V[U(c + 4)], V[U(c + 5)]
+    for l in range(k):
+        t, i = V[U(d + k - l)], b + (k - 1 - l) * 6
+        c0 -= t * V[U(i)]
+        c1 -= t * V[U(i + 1)]
+        c2 -= t * V[U(i + 2)]
+        c3 -= t * V[U(i + 3)]
+        c4 -= t * V[U(i + 4)]
+        c5 -= t * V[U(i + 5)]
+    t = V[U(d)]
+    c0, c1, c2, c3, c4, c5 = t * c0, t * c1, t * c2, t * c3, t * c4, t * c5
+    V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)], V[U(c + 4)], V[U(c + 5)] = c0, c1, c2, c3, c4, c5
+
+
+@in_order
+def back5(V, d, k, b, c):
+    """`back6` for five columns."""
+    c0, c1, c2, c3, c4 = V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)], V[U(c + 4)]
+    for l in range(k):
+        t, i = V[U(d + k - l)], b + (k - 1 - l) * 5
+        c0 -= t * V[U(i)]
+        c1 -= t * V[U(i + 1)]
+        c2 -= t * V[U(i + 2)]
+        c3 -= t * V[U(i + 3)]
+        c4 -= t * V[U(i + 4)]
+    t = V[U(d)]
+    V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)], V[U(c + 4)] = t * c0, t * c1, t * c2, t * c3, t * c4
+
+
+@in_order
+def back4(V, d, k, b, c):
+    """`back6` for four columns."""
+    c0, c1, c2, c3 = V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)]
+    for l in range(k):
+        t, i = V[U(d + k - l)], b + (k - 1 - l) * 4
+        c0 -= t * V[U(i)]
+        c1 -= t * V[U(i + 1)]
+        c2 -= t * V[U(i + 2)]
+        c3 -= t * V[U(i + 3)]
+    t = V[U(d)]
+    V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)] = t * c0, t * c1, t * c2, t * c3
+
+
+@in_order
+def back3(V, d, k, b, c):
+    """`back6` for three columns."""
+    c0, c1, c2 = V[U(c)], V[U(c + 1)], V[U(c + 2)]
+    for l in range(k):
+        t, i = V[U(d + k - l)], b + (k - 1 - l) * 3
+        c0 -= t * V[U(i)]
+        c1 -= t * V[U(i + 1)]
+        c2 -= t * V[U(i + 2)]
+    t = V[U(d)]
+    V[U(c)], V[U(c + 1)], V[U(c + 2)] = t * c0, t * c1, t * c2
 
 
 @borrowing

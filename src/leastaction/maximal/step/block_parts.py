@@ -38,17 +38,28 @@ def work(states, w, body):
 def push(states, body, w, k):
     """Take the impulse k w from the residual of a body."""
     if body >= 0:
-        for c in range(6):
-            states[body].r[c] -= k * w[c]
+        add_six(states[body].r, 0, w, -k)
+
+
+@inline
+def add_six(X, at, w, k):
+    """Add k w to six values from `at` on. All are read before any is written: the compiler then takes them together."""
+    a, b, c = X[at] + k * w[0], X[at + 1] + k * w[1], X[at + 2] + k * w[2]
+    d, e, f = X[at + 3] + k * w[3], X[at + 4] + k * w[4], X[at + 5] + k * w[5]
+    X[at], X[at + 1], X[at + 2], X[at + 3], X[at + 4], X[at + 5] = a, b, c, d, e, f
 
 
 @inline
 def add_outer(values, at, u, w, k):
     """Add k u w' to the 6 x 6 block at `at`."""
-    for i in range(6):
-        ku = k * u[i]
-        for j in range(6):
-            values[at + 6 * i + j] += ku * w[j]
+    u = k * u[0], k * u[1], k * u[2], k * u[3], k * u[4], k * u[5]
+    w = w[0], w[1], w[2], w[3], w[4], w[5]
+    add_six(values, at, w, u[0])
+    add_six(values, at + 6, w, u[1])
+    add_six(values, at + 12, w, u[2])
+    add_six(values, at + 18, w, u[3])
+    add_six(values, at + 24, w, u[4])
+    add_six(values, at + 30, w, u[5])
 
 
 @inline
@@ -98,4 +109,4 @@ def place_row(values, offsets, edge, m, local, w, e):
         column, row = offsets[edge, 0] + local, offsets[edge, 1] + 6 * local
         for c in range(6):
             values[column + m * c] -= w[c]
-            values[row + c] += e[c]
+        add_six(values, row, e, 1.0)
