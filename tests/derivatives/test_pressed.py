@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.derivatives import gradient, parameter, with_parameters
 from leastaction.maximal.derivatives.linearize import Parts
 from leastaction.maximal.derivatives.parameters import Variant
-from leastaction.mechanism import Box, Plane
+from leastaction.mechanism import Box, Capsule, Plane
 from tests.derivatives.test_way_back import moving, resisted
 
 DT, STEPS = 0.01, 4
@@ -81,3 +81,29 @@ def test_coefficients_of_contacts():
     assert len(found) > 0
     assert (found.friction == 0.9).all()
     assert (found.w == solved.contacts.w).all()
+
+
+@pytest.mark.parametrize("spin", [4.2, 4.3])
+def test_momenta_before_an_impact(spin):
+    """What contacts hold of a spring's force there does not depend on how stiff they are in the step that solves it.
+
+    A capsule slides and rolls on one end, and its other end hits the ground, while a spring presses elsewhere.
+    """
+    b = la.MechanismBuilder("falling", gravity=(0.2, -0.3, -9.81))
+    b.body("arm", mass=1.0, com=(0.1, 0.0, 0.0), inertia=(0.01, 0.01, 0.01))
+    b.revolute("hinge", "world", "arm", axis="y", position=(5.0, 0.0, 5.0), stiffness=30.0)
+    b.body("capsule", mass=1.0, inertia=(0.005, 0.006, 0.007), shapes=Capsule(0.08, 0.2, friction=0.3, restitution=0.5))
+    b.free("capsule")
+    b.add_shape("world", Plane(friction=0.4))
+    robot, row, h = b.build(), 4, 1e-4
+    q = np.array([0.2, 0.0, 0.0, 0.106324, 0.794397, 0.491632, 0.355918, -0.023544])
+    options = {"dt": DT, "steps": row + 1, "integrator": la.Maximal(tolerance=1e-12)}
+    run = la.simulate(robot, q, [0.0, spin, 3.4, 0.1, 0.4, -0.55, 0.445], **options)
+    assert run.contacts["force"][run.contacts["step"] == row].max() > 100.0
+    bars, n = np.zeros((row + 2, robot.nv)), robot.nv
+    moves = h * np.vstack([np.eye(n), -np.eye(n)])
+    ends = np.array([la.simulate(robot, run.q[0], run.v[0] + d, **options).v[row] for d in moves])
+    expected = (ends[:n] - ends[n:]).T / (2.0 * h)
+    for i in range(n):
+        bars[row] = np.eye(n)[i]
+        assert np.abs(gradient(run, None, bars, ["v"])["v"] - expected[i]).max() < 1e-4

@@ -81,3 +81,22 @@ def test_nothing_turns_without_the_coefficients():
     """A ball without such friction spins on for ever."""
     run = la.simulate(ball(friction=0.5), START, [0, 0, 4.0, 0, 0, 0], dt=DT, duration=0.1, integrator=la.Maximal())
     np.testing.assert_allclose(run.v[:, 2], 4.0, rtol=1e-9)
+
+
+def test_a_ball_that_hardly_spins_any_more():
+    """While it spins at all, friction is mu m g dt in each step: a change of the spin turns the ball by it in all five.
+
+    In the last of them the interior point method stops half-way to sticking; derivatives are those of the law.
+    """
+    mu, steps, slow = 0.02, 5, 0.001
+    b = MechanismBuilder("ball")
+    b.body("ball", mass=1.0, inertia=(0.005, 0.006, 0.007), shapes=Sphere(RADIUS))
+    b.free("ball")
+    b.add_shape("world", Plane(friction=0.5, spinning=mu, rolling=0.01))
+    robot, dt = b.build(), 0.01
+    speed = 4.5 * mu * G * dt / 0.007 + slow
+    run = la.simulate(robot, START, [0, 0.4, speed, -0.04, 0, 0], dt=dt, steps=steps, integrator=la.Maximal(2))
+    bars = np.zeros((steps + 1, robot.nv))
+    bars[-1, 2] = 1.0
+    found = la.derivatives.gradient(run, bars, None, ["v"])["v"][2]
+    assert found == pytest.approx(steps * dt, rel=1e-3)

@@ -44,7 +44,9 @@ def adjoint(
             gives an `ObjectiveValue`, as those of `reach` do; these can be added and scaled.
         parameters: what to differentiate by:
             "q", "v": the initial state, shape (nv,), or "q", "p" for runs that start from a momentum; "controls":
-            shape (steps, nu), held over each step;
+            shape (steps, nu), held over each step. Where a start was moved, because things overlapped, limits were
+            exceeded or loops were open there, "q" is by `run.q[0]`, where the run starts, not by the q that was asked
+            for: how the start moves with that has no part in the gradient;
             "gravity": shape (3,);
             "mass:BODY", "com:BODY" (3,), "inertia:BODY" (6: xx, xy, xz, yy, yz, zz about the COM);
             "position:JOINT" (3,): origin of a joint in its parent's frame, so the length of the link before it;
@@ -99,7 +101,7 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
         run: of an integrator with an adjoint, see `adjoint`.
         dq: gradient by the positions along the tangent, shape (steps + 1, nv); None is zero.
         dv: gradient by the velocities, shape (steps + 1, nv); None is zero.
-        parameters: names, as for `adjoint`.
+        parameters: names, as for `adjoint`; "q" and "v" are `run.q[0]` and `run.v[0]`, also where the start was moved.
     """
     names = parameter_names(parameters)
     for name in names:

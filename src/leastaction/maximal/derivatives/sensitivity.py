@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.cones import DRY
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
 from leastaction.maximal.contact.detection import BOUNCE, BOUNCING
 from leastaction.maximal.contact.features import add_moving_features
@@ -219,7 +220,8 @@ class StepMap:
         self.bouncing, self.approach, self.kept = self._approach(cones, solved, n)
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[self.end : self.end + 6 * n].reshape(n, 6))
-        self.push = out[self.end + 6 * n :].reshape(n, 6)
+        # As it was solved: derivatives are those of cones at the end of the central path (`sharp_cones`).
+        self.push = self.cones.on_bodies(impulses_of(solved.cones))
         self.start_drives = Pushes(n, result.start_bodies, result.start_columns[:, :, None])
         self.end_drives = Pushes(n, result.end_bodies, result.end_columns[:, :, None])
         self.spun, self.turned = spun, rotations(solved.end.Z).transpose(0, 2, 1) @ rotations(solved.start.Z)
@@ -375,6 +377,13 @@ class StepMap:
             bV = self.approach.on_bodies(W[N : self.end].reshape(-1, 3)[self.bouncing])
         by_start = self.start_drives.of_bodies(by_momenta)[:, 0]
         return Bars(bz, by_momenta, bV), by_start, self.end_drives.of_bodies(bars.momenta)[:, 0], W
+
+
+def impulses_of(cones: Any) -> FloatArray:
+    """Impulses (cones, 3) along the directions of `pairs_of`; TURN has that of its contact, which pushes."""
+    cones = np.asarray(cones)
+    normal = np.where(cones["kind"] >= DRY, 0.0, cones["gam"])
+    return np.concatenate([normal[:, None], cones["beta"]], axis=1)
 
 
 def pairs_of(cones: Any) -> tuple[NDArray[np.int64], FloatArray]:

@@ -24,6 +24,7 @@ from leastaction.maximal.contact.detection import (
 from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
+from leastaction.maximal.derivatives.sharp_cones import sharpen
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.ball_springs import ball_axis
@@ -290,6 +291,7 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     contact, at, colours, result = ContactData(*contact), SolvedStep(*at), Colours(*colours), StepOutputs(*result)
     members, begins, pointer, index = colours.members, colours.begins, colours.pointer, colours.outputs
     bodies, states, dt = model.bodies, data.bodies, settings.dt
+    sharpen(bodies, settings, contact)
     end = data.fixed.shape[0] + 3 * contact.now[0].count
     last = end + 6 * bodies.shape[0]
     for colour in range(begins.shape[0] - 1):

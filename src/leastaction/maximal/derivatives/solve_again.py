@@ -13,6 +13,7 @@ from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.row_cotangents import project_back
+from leastaction.maximal.derivatives.sharp_cones import sharpen
 from leastaction.maximal.derivatives.weighing import keep_projection_of
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
@@ -133,6 +134,8 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     count = cones_of(contact)
+    if contact is not None:
+        sharpen(model.bodies, settings, contact)
     held = hold_back(settings.loops, model, settings, data, contact, back, k, j)
     if held < 0:
         return np.int64(OTHERWISE)

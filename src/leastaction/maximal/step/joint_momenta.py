@@ -7,7 +7,7 @@ from leastaction.maximal.step.body_states import swap_momenta
 from leastaction.maximal.step.pressed import (
     add_cones_impulses,
     hold_pressed,
-    limit_stiffness,
+    make_stiff,
     presses,
     presses_at_end,
     renew_wrenches,
@@ -64,7 +64,7 @@ def read_contact_momenta(model, settings, data, contact, p, share, dt):
             other[i, c] = states[i].P[c]
     add_cones_impulses(contact, other, share)
     if pressed:
-        limit_stiffness(model.bodies, settings, data, contact, share == 0.0, dt)
+        make_stiff(model.bodies, settings, data, contact, share == 0.0, dt)
         hold_pressed(model, settings, data, contact, share)
     swap_momenta(data.bodies, data.T)
     if share > 0.0 and not pressed and are_pushed(data.bodies, data.T):
@@ -96,7 +96,7 @@ def read_end_momenta(model, settings, data, contact, p, steady, dt):
             for c in range(6):
                 data.T[i, c] = data.bodies[i].P[c]
         renew_wrenches(data, contact)
-        limit_stiffness(model.bodies, settings, data, contact, dt < 0.0, dt)  # False, but no literal
+        make_stiff(model.bodies, settings, data, contact, dt < 0.0, dt)  # False, but no literal
         hold_pressed(model, settings, data, contact, 0.0)
         swap_momenta(data.bodies, data.T)
         read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)

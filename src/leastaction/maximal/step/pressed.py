@@ -23,10 +23,10 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.gap import gap
 from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.contact.behaviour import across, is_open, lightness, slides
 from leastaction.maximal.contact.detection import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.active import inertia_of
 from leastaction.maximal.step.block_parts import add_pair
 from leastaction.maximal.step.bodies import momenta, start_pose
 from leastaction.maximal.step.goals import goal_rate, split_work
@@ -44,11 +44,8 @@ walk, whose steps then go back in compiled code."""
 CLOSED = 1e-3
 """Gap of what counts as closed at the start of a step, relative to how far gravity moves things in it."""
 
-SLIDES = 0.999
-"""Share of the most friction from which on a contact slides."""
-
 STIFF = 1e7
-"""Most impulse that a cone gives per velocity, relative to the mass that it moves: what is left of velocities in
+"""Impulse that a cone gives per velocity, relative to the mass that it moves: what is left of velocities in
 directions that do not move is one part in this, and round-off is as small."""
 
 
@@ -135,28 +132,27 @@ def add_cone_impulses(c, out, share):
 
 
 @routine(allocates=False)
-def limit_stiffness(bodies, settings, data, contact, closed, dt):
-    """Bound W of the cones of a solved step by `STIFF`; with `closed` it is nothing of those that were not before.
+def make_stiff(bodies, settings, data, contact, closed, dt):
+    """Give the cones of a solved step W = `STIFF` in the directions in which they hold; with `closed` those that were
+    closed before alone.
 
     What slides holds along its normal alone: the direction of its friction turns with the motion, and derivatives of it
-    would need more than the step tells.
+    would need more than the step tells. W as the step left it would not do: how stiff the interior point method makes
+    what opens in the step, or slides slowly, has nothing to do with the motion.
     """
     contact.now[0].kept = 0.0  # W and the factors no longer belong to the step
+    load = contact.now[0].load
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if c.kind == ip.DRY:
-            lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
-        else:
-            lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
-        largest = max(c.W[0], c.W[4], c.W[8])
-        most = STIFF * contact.now[0].load / lightness if lightness > 0.0 else largest
-        share = min(1.0, most / largest) if largest > 0.0 else 1.0
-        if closed and not was_closed(settings, data, contact, c, dt):
-            share = 0.0
-        slides = (c.beta[0] ** 2 + c.beta[1] ** 2) >= (SLIDES * c.mu * c.gam) ** 2
-        only_normal = c.kind != ip.LIMIT and c.kind < ip.DRY and slides
+        light, turn = lightness(bodies, c, 0), across(bodies, c)
+        holds = not is_open(bodies, c) and not (closed and not was_closed(settings, data, contact, c, dt))
+        sticks = holds and not slides(bodies, c)
         for i in range(9):
-            c.W[i] = 0.0 if only_normal and i > 0 else share * c.W[i]
+            c.W[i] = 0.0
+        if holds and c.kind < ip.DRY and light > 0.0:
+            c.W[0] = STIFF * load / light
+        if sticks and turn > 0.0:
+            c.W[4] = c.W[8] = STIFF * load / turn
 
 
 @routine(allocates=False)
@@ -211,7 +207,7 @@ def hold_pressed(model, settings, data, contact, mean):
     """Bring the momenta in data.T to the velocities that the cones, and joints, allow; see the top of the file.
 
     Args:
-        contact: with W as `limit_stiffness` leaves it.
+        contact: with W as `make_stiff` leaves it.
         mean: 0.5 for the mean of the velocities before and within the step, 0 for those before.
     """
     states, first, dx, fixed, held = data.bodies, model.graph.first, data.dx, data.fixed, data.T
