@@ -38,7 +38,7 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
         "joints along splines": "spline joint" in m.special_parts,
         "springs, dampers or armatures of ball and free joints": any(
             any(values)
-            for joint in m.joints
+            for joint in m.driven_joints
             for name in ("stiffness", "damping", "armature")
             for primitive, values in joint.by_primitive(getattr(joint, name))
             if primitive.nv > 1
