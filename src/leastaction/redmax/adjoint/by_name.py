@@ -161,7 +161,9 @@ def _servo(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArr
     own, offset = g.parameters.coordinates[dof], span.offset + dof - span.iv
     if span.primitive.motion == Motion.SPHERICAL:
         if kind == "kp":
-            raise MechanismError(f"{kind}:{name}: the stiffness about one axis of a ball joint is no parameter of its own")
+            raise MechanismError(
+                f"{kind}:{name}: the stiffness about one axis of a ball joint is no parameter of its own"
+            )
         own = np.array([0.0, 0.0, _ball_row(g, span.iv)[3 + dof - span.iv]])
     if kind == "kv":
         return np.array(servo.gear**2 * own[2] + (by_push if servo.kp == 0.0 else 0.0))
@@ -257,7 +259,9 @@ def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray)
         return [row[:3] if kind == "stiffness" else row[3:6], shifts]
     if kind == "rest":
         if feedback(g.reduced.tree.mechanism).turning[iv]:
-            raise MechanismError(f"{kind}:{joint.name}: servos of a ball joint pull to zero, and its own spring with them")
+            raise MechanismError(
+                f"{kind}:{joint.name}: servos of a ball joint pull to zero, and its own spring with them"
+            )
         # A turn by d in its own frame changes the quaternion by rest * (0, d / 2), and |rest| = 1.
         w, x, y, z = rest
         a, b, c = 2.0 * row[6:9]
