@@ -300,7 +300,7 @@ class Elements:
             return False
         if not self._bias(k)[1]:
             return True
-        for i in np.flatnonzero(m.actuator_trnid[:, 0] == m.actuator_trnid[k, 0]):
+        for i in np.flatnonzero(m.actuator_trnid[:, 0] == m.actuator_trnid[k, 0]).tolist():
             if self._of_ball(i) and isinstance(self._target(i), str) and not self._special(i, False):
                 bias, kp, kv = self._bias(i)
                 if kp >= 0.0 and kv >= 0.0 and not bias and not m.actuator_forcelimited[i]:

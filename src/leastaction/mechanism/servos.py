@@ -184,7 +184,7 @@ def feedback_springs(mechanism: Mechanism) -> FeedbackSprings:
     table = np.array(found, float).reshape(-1, 5).T
     turning = feedback(mechanism).turning
     balls = tuple((iq, float(turning[iv])) for iv, iq in _balls(mechanism).items() if turning[iv])
-    return FeedbackSprings(table[0].astype(np.int64), *table[1:], balls)
+    return FeedbackSprings(table[0].astype(np.int64), table[1], table[2], table[3], table[4], balls)
 
 
 def feedback_energy(mechanism: Mechanism, Q: FloatArray) -> FloatArray | float:
