@@ -8,6 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.errors import IntegratorError, MechanismError, ProblemError
 from leastaction.mechanism import Activation, JointActuator, Plane, Servo
+from leastaction.mechanism.configuration import rotation_vectors
 from leastaction.mechanism.inertia import Inertia
 
 INTEGRATORS = {
@@ -101,6 +102,70 @@ def test_a_walker_with_stiff_servos_lands_softly(integrator):
     assert abs(run.v[17:, 6:]).max() < 100.0  # [rad/s], 60 ms after it has landed
     assert abs(run.v[-5:, 6:]).max() < 1.0
     assert abs(run.q[-1, 2] - home[2]) < 5e-3
+
+
+def head(kp, kv, com=(0.0, 0.0, 0.0)):
+    """A ball of 0.2 kg m^2 on a ball joint, with a servo about each axis."""
+    b = la.MechanismBuilder("head")
+    b.body("head", inertia=Inertia(1.0, com, moments=(0.2, 0, 0, 0.2, 0, 0.2)))
+    b.joint("neck", "spherical", "world", "head")
+    for axis in "xyz":
+        b.position_servo(axis, f"neck.w{axis}", kp=kp, kv=kv)
+    return b.build()
+
+
+AIM = np.array([0.3, -0.4, 0.5])
+
+
+@pytest.mark.parametrize("name", [name for name in INTEGRATORS if name != "grounded"])
+def test_servos_of_a_ball_turn_it_to_the_rotation_vector_of_their_targets(name):
+    """About the one axis of the target, as a damped oscillator does; stiff gains hold it against gravity."""
+    integrator, order = INTEGRATORS[name]
+    errors = []
+    for dt in (0.02, 0.01):
+        run = la.simulate(head(10.0, 0.8), dt=dt, duration=1.0, integrator=integrator, controls=AIM)
+        exact = step_response(run.t, 10.0, 0.8, 0.2, 1.0)[:, None] * AIM
+        errors.append(np.abs(rotation_vectors(run.q) - exact).max())
+    assert errors[1] < 1.2 * 2.0**-order * errors[0] + 1e-9
+    assert errors[1] < (2e-8 if order == 4 else 2e-3)
+    robot = head(1e5, 200.0, com=(0.0, 0.0, 0.1))
+    run = la.simulate(robot, dt=0.01, steps=60, integrator=integrator, controls=AIM)
+    # The frequency times dt is 7. Gravity turns it by its torque / 1e5.
+    assert np.allclose(rotation_vectors(run.q[-1]), AIM, atol=2e-4)
+
+
+def test_the_feedback_of_a_ball_is_a_spring_that_the_energy_leaves_out():
+    robot = head(10.0, 0.0, com=(0.0, 0.02, 0.05))
+    run = la.simulate(robot, v=[3.0, 2.0, 1.0], dt=0.005, steps=200, integrator=la.Galerkin(order=4))
+    stored = 5.0 * (rotation_vectors(run.q) ** 2).sum(axis=1)
+    assert np.ptp(stored) > 1.0
+    assert np.ptp(run.energy + stored) < 1e-7
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=4), la.Maximal(), la.BDF(order=2)], ids=repr)
+def test_gradients_by_targets_and_gains_of_a_ball_are_those_of_differences(integrator):
+    robot, steps, rng = head(10.0, 0.8, com=(0.0, 0.02, 0.05)), 6, np.random.default_rng(4)
+    u, weights = rng.normal(size=(steps, 3)), rng.normal(size=3)
+    options = {"q": robot.integrate(robot.neutral(), [0.4, 0.3, -0.6]), "dt": 0.02, "steps": steps}
+
+    def objective(run):
+        dv = np.zeros((len(run), 3))
+        dv[-1] = weights
+        return float(weights @ run.v[-1]), None, dv
+
+    _value, gradient = la.adjoint(robot, integrator, objective, ["controls", "kv:y"], controls=u, **options)
+
+    def at(controls, changed=robot):
+        return weights @ la.simulate(changed, integrator=integrator, controls=controls, **options).v[-1]
+
+    for k, i in ((0, 0), (3, 1), (4, 2)):
+        more = np.zeros_like(u)
+        more[k, i] = 1e-4
+        assert np.isclose(gradient["controls"][k, i], (at(u + more) - at(u - more)) / 2e-4, rtol=1e-5, atol=1e-8)
+    both = [at(u, la.derivatives.with_parameters(robot, {"kv:y": 0.8 + s})) for s in (1e-4, -1e-4)]
+    assert np.isclose(gradient["kv:y"], (both[0] - both[1]) / 2e-4, rtol=1e-5, atol=1e-8)
+    with pytest.raises(MechanismError, match="kp:y"):
+        la.adjoint(robot, integrator, objective, ["kp:y"], controls=u, **options)
 
 
 def test_the_table_of_stiff_springs_is_gauss_quadrature():
@@ -279,8 +344,19 @@ def test_what_servos_cannot_drive_is_refused_by_name():
     b.body("bob", inertia=Inertia(1.0, moments=(0.1, 0, 0, 0.1, 0, 0.1)))
     b.joint("socket", "spherical", "world", "bob")
     b.position_servo("turner", "socket.wx", kp=1.0)
-    with pytest.raises(MechanismError, match=r"servo 'turner': 'socket\.wx' is part of a ball"):
+    with pytest.raises(MechanismError, match=r"'socket': servos of a ball joint need the same gear\^2 kp .* 1, 0, 0"):
         b.build()
+    bob = la.robots.cube()
+    with pytest.raises(MechanismError, match=r"servo 's': '.*' is part of a ball or free joint"):
+        bob.replace(actuators=(Servo("s", bob.velocity_names[0], kp=1.0),))
+    turned = head(1.0, 0.0)
+    with pytest.raises(MechanismError, match="servo 'z' of a ball joint: neither a rest position nor force limits"):
+        turned.replace(actuators=(*turned.actuators[:2], replace(turned.actuators[2], force_limits=(-1.0, 1.0))))
+    neck = replace(turned.joints[0], stiffness=(1.0,) * 3, rest=(0.8, 0.6, 0.0, 0.0))
+    with pytest.raises(MechanismError, match="joint 'neck': servos pull to zero"):
+        turned.replace(joints=(neck,))
+    with pytest.raises(IntegratorError, match="of ball and free joints"):
+        la.simulate(turned, steps=1, integrator=la.Grounded())
     with pytest.raises(MechanismError, match="servo 's': kp: must not be negative"):
         Servo("s", "j", kp=-1.0)
     with pytest.raises(MechanismError, match="servo 's': a rest position needs"):

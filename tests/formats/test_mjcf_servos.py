@@ -69,3 +69,33 @@ def test_a_run_is_the_limit_of_its_implicit_steps(arm, integrator):
     run = la.simulate(robot, dt=0.002, duration=0.5, integrator=integrator, controls=U)
     assert np.abs(run.q[-1] - limit[:5]).max() < 1e-4
     assert np.abs(run.stored["activation"][-1, 2:4] - limit[5:]).max() < 1e-8
+
+
+def test_servos_of_ball_joints(tmp_path, recwarn):
+    """Accelerations of two balls, the servos of one of which are together a spring; others are named."""
+    text = mjcf(
+        '<body name="a" pos="0 0 1"><joint name="j1" type="ball" damping="0.01"/>'
+        '<geom type="capsule" size="0.1" fromto="0 0 0 0.1 0.2 -0.5" mass="1"/>'
+        '<body name="b" pos="0.1 0.2 -0.5"><joint name="j2" type="ball" stiffness="3"/>'
+        '<geom type="box" size="0.1 0.2 0.1" pos="0 0.1 -0.1" mass="1"/></body></body>',
+        '<actuator><position name="x" joint="j1" kp="20" kv="1" gear="1 0 0"/>'
+        '<position name="y" joint="j1" kp="5" kv="0.2" gear="0 2 0"/>'
+        '<general name="z" joint="j1" gainprm="15" biastype="affine" biasprm="0 -20 -0.5" gear="0 0 1" '
+        'dyntype="filterexact" dynprm="0.05"/><velocity name="v" joint="j2" kv="0.5" gear="0 0 1.5"/></actuator>',
+        before='<option><flag contact="disable"/></option>',
+    )
+    path = write(tmp_path, text, "balls.xml")
+    robot, model = la.load(path), mujoco.MjModel.from_xml_path(str(path))
+    assert not len(recwarn)
+    data, rng = mujoco.MjData(model), np.random.default_rng(2)
+    for _ in range(4):
+        q, v, u = robot.integrate(robot.neutral(), rng.normal(size=6)), rng.normal(size=6), rng.normal(size=4)
+        data.qpos[:], data.qvel[:], data.ctrl[:], data.act[:] = q, v, u, u[2]
+        mujoco.mj_forward(model, data)
+        tau = robot.generalized_forces(u, q) + la.dynamics.passive_forces(robot, q, v)
+        assert np.allclose(la.dynamics.forward_dynamics(robot, q, v, tau), data.qacc, rtol=1e-9, atol=1e-9)
+    la.formats.save_mjcf(robot, tmp_path / "again.xml")
+    assert la.load(tmp_path / "again.xml").actuators == robot.actuators
+    path = write(tmp_path, text.replace('kp="20"', 'kp="21"'), "uneven.xml")
+    with pytest.warns(match=r"servos of balls with .* gains about another axis: x, y, z"):
+        assert [a.name for a in la.load(path).actuators] == ["v"]

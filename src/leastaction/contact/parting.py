@@ -26,7 +26,7 @@ from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import DEEP, REMEDY, ROUNDED
 from leastaction.contact.shapes import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
-from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
+from leastaction.dynamics.loops import RANK_TOLERANCE, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
@@ -48,6 +48,9 @@ FURTHEST, PACES, RANDOM = 1.6, 16, 4
 
 DRAWN, HALVINGS = 12, 30
 """Most times that a start is drawn back along what touches, and by halving a way."""
+
+CLOSED, CLOSING = 1e-12, 20
+"""Violation of loops that counts as closed [m or rad], and most iterations for it: what takes more cannot be closed."""
 
 LEAST = 1e-9
 """Inertia that every freedom has at least, in terms of the largest: massless links have none of their own."""
@@ -287,6 +290,7 @@ class _Ways:
     def __init__(self, search: Search, q: FloatArray, first: _Found) -> None:
         self.search, self.m, self.start, self.first = search, search.model.mechanism, q, first
         self.M = search.metric(q)
+        self.held = np.setdiff1d(prescribed_freedoms(self.m), search.free).tolist()
         self.sunk = float(search.rest(q).gaps.min(initial=0.0))
         self.deep = {pair for pair, deep in zip(first.pairs, first.is_deep, strict=True) if deep}
         self.allowed: dict[tuple[int, int], float] = {}  # gaps of what touches at the start, if by a hair too much
@@ -313,7 +317,8 @@ class _Ways:
         """Where a motion leads from q, with loops closed; None where they cannot be."""
         q = self.m.integrate(q, step)
         try:
-            return q if self.m.is_tree else close_loops(self.m, q)
+            # Prescribed bodies that may be moved may be moved by closing, too: an arm of five joints cannot follow one.
+            return q if self.m.is_tree else closed_but_for(self.m, q, self.held, CLOSED, CLOSING)
         except ConvergenceError:
             return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,13 +208,19 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
     """
     q = configuration(mechanism, q)
     tolerance, max_iterations = positive(tolerance, "tolerance"), count(max_iterations, "max_iterations")
-    given = prescribed_freedoms(mechanism)
+    return closed_but_for(mechanism, q, prescribed_freedoms(mechanism), tolerance, max_iterations)
+
+
+def closed_but_for(
+    mechanism: Mechanism, q: FloatArray, given: Sequence[int], tolerance: float, max_iterations: int
+) -> FloatArray:
+    """`close_loops` with the degrees of freedom `given` where they are."""
     h, A = loop_jacobian(mechanism, q)
     history = [float(np.abs(h).max(initial=0.0))]
     for _ in range(max_iterations):
         if history[-1] <= tolerance:
             return q
-        A[:, given] = 0.0
+        A[:, list(given)] = 0.0
         step = -np.linalg.lstsq(A, h, rcond=RANK_TOLERANCE)[0]
         size = 1.0
         while True:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.servos import feedback
 
 FloatArray = NDArray[np.float64]
 
@@ -63,8 +64,9 @@ def _chain_mobility(mechanism: Mechanism, q: FloatArray, M: FloatArray, via: Any
 
 
 def own_springs(mechanism: Mechanism) -> FloatArray:
-    """Stiffness of the joints' own springs [N m/rad or N/m], shape (nv,)."""
-    return np.concatenate([np.zeros(0), *(joint.stiffness for joint in mechanism.joints)])
+    """Stiffness of the joints' own springs, and of the servos of balls [N m/rad or N/m], shape (nv,)."""
+    own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in mechanism.joints)])
+    return own + feedback(mechanism).turning
 
 
 def stiff_springs(own: FloatArray, mobility: FloatArray, dt: float) -> FloatArray:

@@ -222,9 +222,7 @@ class Elements:
             else:
                 self._muscle(k, name, target, low, high, activation)
             return
-        bias, kp, kv = (0.0, 0.0, 0.0)
-        if m.actuator_biastype[k] == Bias.AFFINE:
-            bias, kp, kv = float(m.actuator_biasprm[k, 0]), *(0.0 - m.actuator_biasprm[k, 1:3]).tolist()
+        bias, kp, kv = self._bias(k)
         if not (bias or kp or kv):
             low, high, clipped = self._within_force(k, gain, low, high, activation)
             if isinstance(target, str):
@@ -238,8 +236,11 @@ class Elements:
                 body, wrench = target
                 self.builder.add(BodyActuator(name, body, tuple((gain * wrench).tolist()), low, high, activation))
             return
-        if not isinstance(target, str) or self._of_ball(k):
-            self.notes.add("servos of bodies and of ball joints", given)
+        if not isinstance(target, str):
+            self.notes.add("servos of bodies", given)
+            return
+        if self._of_ball(k) and not self._is_spring(k):
+            self.notes.add("servos of balls with a bias, a force range or other gains about another axis", given)
             return
         if kp < 0.0 or kv < 0.0 or (bias and not kp):
             self.notes.add("actuators with feedback that drives away, or with a constant force", given)
@@ -284,6 +285,27 @@ class Elements:
         """Whether an actuator of a joint drives a ball."""
         on_joint = self.m.actuator_trntype[k] in (Transmission.JOINT, Transmission.JOINT_IN_PARENT)
         return bool(on_joint and self.m.jnt_type[int(self.m.actuator_trnid[k, 0])] == BALL)
+
+    def _bias(self, k: int) -> tuple[float, float, float]:
+        """Constant force of an actuator, and its feedback of position and velocity."""
+        if self.m.actuator_biastype[k] != Bias.AFFINE:
+            return 0.0, 0.0, 0.0
+        bias, position, velocity = self.m.actuator_biasprm[k, :3].tolist()
+        return bias, 0.0 - position, 0.0 - velocity
+
+    def _is_spring(self, k: int) -> bool:
+        """Whether a servo of a ball is part of a spring that has an energy, see `mechanism.servos`."""
+        m, stiffness = self.m, np.zeros(3)
+        if m.actuator_forcelimited[k] or self._bias(k)[0]:
+            return False
+        if not self._bias(k)[1]:
+            return True
+        for i in np.flatnonzero(m.actuator_trnid[:, 0] == m.actuator_trnid[k, 0]).tolist():
+            if self._of_ball(i) and isinstance(self._target(i), str) and not self._special(i, False):
+                bias, kp, kv = self._bias(i)
+                if kp >= 0.0 and kv >= 0.0 and not bias and not m.actuator_forcelimited[i]:
+                    stiffness += m.actuator_gear[i, :3] ** 2 * kp
+        return bool(np.allclose(stiffness, stiffness[0], rtol=1e-9, atol=0.0))
 
     def _activation(self, k: int) -> Activation | None:
         """What lies between the control and the force."""

@@ -107,7 +107,9 @@ class Servo(JointActuator):
     feedback is no part of the potential energy; the classical dynamics have it among `passive_forces`.
 
     Attributes:
-        name, coordinate, lower, upper, activation: see `JointActuator`; joints with one axis, and tendons, alone.
+        name, coordinate, lower, upper, activation: see `JointActuator`; of joints with one axis, tendons and ball
+            joints. Of these x is gear times a component of the rotation vector, as in MuJoCo, and the force turns about
+            that axis of the child; gear^2 kp must be the same about all three axes, and there are no rest and limits.
         gear: how often the motor turns for one turn of the joint; multiplies its force.
         kp: feedback of the position, force of the motor per x [N m/rad or N/m].
         kv: feedback of the velocity [N m s/rad or N s/m].

@@ -31,7 +31,7 @@ def _exponential(w: FloatArray) -> FloatArray:
     return np.concatenate([np.cos(0.5 * angle), 0.5 * np.sinc(angle / (2.0 * np.pi)) * w], axis=-1)
 
 
-def _logarithm(q: FloatArray) -> FloatArray:
+def rotation_vectors(q: FloatArray) -> FloatArray:
     """Rotation vectors of unit quaternions, at most pi long, shape (..., 4) -> (..., 3)."""
     q = np.where(q[..., :1] < 0.0, -q, q)
     s = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
@@ -137,7 +137,7 @@ def difference(mechanism: Mechanism, q0: Any, q1: Any) -> FloatArray:
             continue
         j = i + 3 if node.kind == Motion.FREE else i
         back = _conjugate(q0[..., j : j + 4])
-        w = _logarithm(_multiply(back, q1[..., j : j + 4]))
+        w = rotation_vectors(_multiply(back, q1[..., j : j + 4]))
         out[..., k : k + 3] = w
         if node.kind == Motion.FREE:
             d = _rotate(back, q1[..., i : i + 3] - q0[..., i : i + 3])

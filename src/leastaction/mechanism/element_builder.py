@@ -158,7 +158,7 @@ class ElementBuilder:
 
         Args:
             name: unique; the order in which actuators are added is that of u.
-            coordinate: the joint with one axis, one of `Mechanism.velocity_names`, or a tendon.
+            coordinate: the joint with one axis or the axis of a ball, one of `Mechanism.velocity_names`, or a tendon.
             kp: feedback of the position [N m/rad or N/m]; as stiff as you like, see `Servo`.
             kv: feedback of the velocity [N m s/rad or N s/m].
             gear: how often the motor turns for one turn of the joint.

@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction.mechanism import JointActuator, Mechanism, Sensor
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.configuration import rotation_vectors
 from leastaction.mechanism.pose import quaternion_of_matrix
 from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.shapes import Box, Capsule, Plane, Shape, Sphere
@@ -110,8 +111,14 @@ def _joint_force(motion: Motion, sensor: Sensor) -> Any:
     if not m.actuators:
         return motion.u[k]
     back = feedback(m)
-    x = motion.q[m.coordinate_index(sensor.target)] if back.stiffness[k] else 0.0
-    force = back.pull[k] - back.stiffness[k] * x - back.damping[k] * motion.v[k] + motion.along_tendons()[k]
+    x = 0.0
+    if back.stiffness[k]:
+        x = motion.q[m.coordinate_index(sensor.target)]
+    elif back.turning[k]:
+        ball = next(group for group in m.coordinate_groups if group.iv <= k < group.iv + group.nv)
+        x = rotation_vectors(motion.q[ball.iq : ball.iq + 4])[k - ball.iv]
+    force = back.pull[k] - (back.stiffness[k] + back.turning[k]) * x - back.damping[k] * motion.v[k]
+    force += motion.along_tendons()[k]
     for u, actuator in zip(motion.u, m.actuators, strict=True):
         if isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target and not has_range(actuator):
             force += actuator.push * u

@@ -10,6 +10,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import BodyActuator
 from leastaction.mechanism.elements import Drag
 from leastaction.mechanism.joints import Joint
+from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.tendons import has_range
 
 
@@ -28,6 +29,13 @@ def turns(mechanism: Mechanism, *names: str) -> bool:
         for primitive, values in joint.by_primitive(getattr(joint, name))
         if primitive.nv > 1
     )
+
+
+def servos_turn(mechanism: Mechanism) -> bool:
+    """Whether ball joints have servos."""
+    given = feedback(mechanism)
+    wide = np.array([group.nv > 1 for group in mechanism.coordinate_groups for _ in range(group.nv)], bool)
+    return bool(given.turning.any() or given.damping[wide].any())
 
 
 def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = False) -> None:
@@ -50,6 +58,7 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
         "joints along splines": "spline joint" in m.special_parts,
         "springs and dampers of ball and free joints": not pushes and turns(m, "stiffness", "damping"),
         "armatures of ball and free joints": turns(m, "armature"),
+        "servos of ball joints": servos_turn(m),
     }
     for what, there in parts.items():
         if there:

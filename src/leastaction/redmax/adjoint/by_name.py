@@ -12,6 +12,7 @@ from leastaction.forces.tendon_records import acting
 from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.tendons import drives_tendon, has_range
 from leastaction.mechanism.tree import Span
 from leastaction.parameters import parameter
@@ -158,6 +159,12 @@ def _servo(g: Gradients, mechanism: Mechanism, kind: str, name: str) -> FloatArr
     dof = mechanism.velocity_index(servo.coordinate)
     span = next(s for s in g.reduced.tree.spans if s.iv <= dof < s.iv + s.primitive.nv)
     own, offset = g.parameters.coordinates[dof], span.offset + dof - span.iv
+    if span.primitive.motion == Motion.SPHERICAL:
+        if kind == "kp":
+            raise MechanismError(
+                f"{kind}:{name}: the stiffness about one axis of a ball joint is no parameter of its own"
+            )
+        own = np.array([0.0, 0.0, _ball_row(g, span.iv)[3 + dof - span.iv]])
     if kind == "kv":
         return np.array(servo.gear**2 * own[2] + (by_push if servo.kp == 0.0 else 0.0))
     stiffness = span.joint.stiffness[offset]
@@ -236,12 +243,25 @@ def _shared(g: Gradients, kind: str, joint: Joint, span: Span, own: FloatArray) 
     return out
 
 
+def _ball(g: Gradients, iv: int) -> int:
+    """Number of the ball whose first degree of freedom is iv."""
+    return int(np.flatnonzero(g.reduced.coordinates.model.balls.iv == iv)[0])
+
+
+def _ball_row(g: Gradients, iv: int) -> FloatArray:
+    """Gradients by the numbers of that ball; see `ForceGradients`."""
+    return np.asarray(g.parameters.forces.balls[_ball(g, iv)], float)
+
+
 def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray) -> list[FloatArray]:
-    k = int(np.flatnonzero(g.reduced.coordinates.model.balls.iv == iv)[0])
-    row, rest = g.parameters.forces.balls[k], g.reduced.model.forces.balls[k].rest
+    row, rest = _ball_row(g, iv), g.reduced.model.forces.balls[_ball(g, iv)].rest
     if kind in ("stiffness", "damping"):
         return [row[:3] if kind == "stiffness" else row[3:6], shifts]
     if kind == "rest":
+        if feedback(g.reduced.tree.mechanism).turning[iv]:
+            raise MechanismError(
+                f"{kind}:{joint.name}: servos of a ball joint pull to zero, and its own spring with them"
+            )
         # A turn by d in its own frame changes the quaternion by rest * (0, d / 2), and |rest| = 1.
         w, x, y, z = rest
         a, b, c = 2.0 * row[6:9]
