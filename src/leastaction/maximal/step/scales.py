@@ -48,16 +48,22 @@ def speed_scale(settings, push, mass, dt):
     return max(settings.gravity * dt, LESS * push / mass) if mass > 0.0 else settings.gravity * dt
 
 
+@inline
+def heavier(bodies, a, b):
+    """Larger mass of two bodies, the world apart [kg]; where none has any, of what moves with them."""
+    mass = behind = 0.0
+    for body in (a, b):
+        if body >= 0:
+            mass, behind = max(mass, bodies[body].mass), max(behind, bodies[body].behind)
+    return mass if mass > 0.0 else behind
+
+
 @routine(allocates=False)
 def heaviest(bodies, contact):
-    """Largest mass of a body in contact [kg]."""
+    """Largest mass of a body in contact [kg]; where none has any, of what moves with them."""
     m = 0.0
     for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.a >= 0:
-            m = max(m, bodies[c.a].mass)
-        if c.b >= 0:
-            m = max(m, bodies[c.b].mass)
+        m = max(m, heavier(bodies, contact.cones[k].a, contact.cones[k].b))
     return m
 
 
