@@ -11,6 +11,9 @@ SHARPEST = 1e-8
 largest impulse, relative to their typical speed: beyond it the Newton matrix loses the bodies' inertia beside the
 contacts' stiffness."""
 
+BLURRED = 1e-15
+"""What round-off leaves of a gap [m or rad]: slacks of short parts of a step are no less than that over their time."""
+
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
@@ -75,6 +78,12 @@ def strongest(contact):
         if contact.cones[k].kind != ip.DRY:
             gam = max(gam, contact.cones[k].gam)
     return gam
+
+
+@inline
+def least_product(typical, contact, dt):
+    """Least central-path parameter that slacks of cones can tell [J], with the typical speed of contacts [m/s]."""
+    return max(SHARPEST * typical, BLURRED / dt) * strongest(contact)
 
 
 @routine(allocates=False)
