@@ -285,7 +285,7 @@ def test_lengths_that_its_tolerances_are_not_made_for_are_named():
     """Two boxes of 1000 km that fall on each other: where it fails, it says why; `Maximal` runs them."""
     size, b = 1e6, la.MechanismBuilder("moons")
     for k in range(2):
-        b.body(f"box{k}", mass=1.0, inertia=(size * size / 6,) * 3, shapes=Box((size,) * 3, friction=0.5))
+        b.body(f"box{k}", mass=1.0, inertia=(size * size / 6,) * 3, shapes=Box((size, size, size), friction=0.5))
         b.free(f"box{k}")
     b.add_shape("world", Plane())
     robot, v = b.build(), np.zeros(12)
