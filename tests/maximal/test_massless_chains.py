@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.maximal.compiler import compile_model
-from leastaction.mechanism import Box, Inertia, MechanismBuilder, Plane, joints
+from leastaction.mechanism import Box, Inertia, MechanismBuilder, Plane, Sphere, joints
 
 SHAPES = {"box": Box((0.2, 0.2, 0.2), friction=0.5)}
 PLANAR = ("prismatic", "x"), ("prismatic", "z"), ("revolute", "y")
@@ -82,3 +82,33 @@ def test_a_tiny_mass_that_slides_is_kept():
     b.prismatic("fall", "world", "dust")
     model = compile_model(b.build(), 0.01)
     assert (model.bodies.mass == [1.0, 1e-9]).all()
+
+
+@pytest.mark.parametrize("touching", ["limit", "ground"])
+def test_what_only_massless_bodies_touch_is_as_heavy_as_what_they_carry(touching):
+    """A limit between two massless links, or the ground under one, when no other cone tells how large impulses are.
+
+    With no mass at all the matrix of a step was singular, or every step near the ground was divided.
+    """
+    b = MechanismBuilder("arm")
+    b.body("upper", mass=1.0, com=(0.1, 0, 0), inertia=(1e-3, 4e-3, 4e-3))
+    b.body("cross")
+    b.body("knee", shapes=[Sphere(0.05)] if touching == "ground" else ())
+    b.body("lower", mass=0.5, com=(0.1, 0, 0), inertia=(1e-3, 2e-3, 2e-3))
+    b.revolute("shoulder", "world", "upper", axis="y", position=(0, 0, 0.22))
+    b.revolute("tilt", "upper", "cross", axis="x", position=(0.2, 0, 0))
+    b.revolute("turn", "cross", "knee", axis="z", **({"limits": (-0.2, 0.2)} if touching == "limit" else {}))
+    b.revolute("bend", "knee", "lower", axis="y")
+    if touching == "ground":
+        b.add_shape("world", Plane())
+    run = la.simulate(
+        b.build(), [0.1, 0.05, 0.1, 0.1], [0.3, -0.2, 3.0, 0.5], dt=0.01, steps=30, integrator=la.Maximal()
+    )
+    assert not run.stored["divided"].any()
+    assert run.constraint_violation.max() < 1e-9
+    assert (run.energy - run.energy[0]).max() < 1e-4 * run.kinetic_energy.max()
+    if touching == "limit":
+        assert 0.2 - 1e-6 < np.abs(run.q[:, 2]).max() < 0.2 + 1e-9
+    else:
+        assert run.stored["contacts"][:, 8].max() > 1.0
+        assert run.stored["contacts"][:, 9].min() > -1e-9

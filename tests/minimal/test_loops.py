@@ -204,6 +204,22 @@ def test_a_velocity_that_opens_a_loop_is_refused_or_taken_off():
     assert_close(run.v[0], allowed * (allowed @ M @ v) / (allowed @ M @ allowed), 1e-12)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e6])
+def test_loops_of_any_size_are_closed_to_round_off(size):
+    """A rhombus pulled apart by a tenth of its size; of lengths of 1e6 m round-off leaves 1e-10 m."""
+    b = la.MechanismBuilder("rhombus")
+    for k, parent in enumerate(("world", "l0", "l1", "l2")):
+        b.body(f"l{k}", mass=1.0 + k, com=(0.5 * size, 0, 0), inertia=0.1 * size * size)
+        b.revolute(f"j{k}", parent, f"l{k}", axis="y", position=(size if k else 0.0, 0, 0))
+    b.revolute("close", "l3", "l0", axis="y", position=(size, 0, 0), loop=True)
+    robot = b.build()
+    q = la.dynamics.close_loops(robot, np.array([0.0, 0.5, 0.5, 0.5]) * np.pi + [0.0, 0.1, 0.0, 0.0])
+    h, _ = la.dynamics.loop_jacobian(robot, q)
+    assert np.abs(h).max() < 1e-15 * max(size, 1e3)
+    run = la.simulate(robot, q, dt=0.01 * np.sqrt(size), steps=20, integrator=la.Maximal())
+    assert run.constraint_violation.max() < 1e-9 * size
+
+
 def test_loops_that_cannot_be_closed():
     """A rod of 1 m cannot reach a pivot 3 m away."""
     b = la.MechanismBuilder("short")

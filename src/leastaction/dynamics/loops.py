@@ -25,6 +25,9 @@ from leastaction.mechanism.arguments import FloatArray, configuration
 RANK_TOLERANCE = 1e-9
 """Relative size of a singular value below which loop equations count as dependent."""
 
+ROUND_OFF = 4e-15
+"""What round-off leaves of a violation, relative to the largest entry of the Jacobian: the longest lever [m]."""
+
 SWEEPS, ORTHOGONAL = 30, 1e-15
 """Most sweeps of rotations, and the cosine between two columns that count as orthogonal."""
 
@@ -203,7 +206,7 @@ def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_i
     Args:
         mechanism: the robot.
         q: joint positions [rad or m], shape (nq,).
-        tolerance: largest violation that counts as closed [m or rad].
+        tolerance: largest violation that counts as closed [m or rad]; no less than round-off of lengths leaves.
         max_iterations: of Gauss-Newton with halved steps.
     """
     q = configuration(mechanism, q)
@@ -218,7 +221,7 @@ def closed_but_for(
     h, A = loop_jacobian(mechanism, q)
     history = [float(np.abs(h).max(initial=0.0))]
     for _ in range(max_iterations):
-        if history[-1] <= tolerance:
+        if history[-1] <= max(tolerance, ROUND_OFF * np.abs(A).max(initial=0.0)):
             return q
         A[:, list(given)] = 0.0
         step = -np.linalg.lstsq(A, h, rcond=RANK_TOLERANCE)[0]
@@ -231,7 +234,7 @@ def closed_but_for(
             size *= 0.5
         q = trial
         history.append(float(np.abs(h).max()))
-    if history[-1] <= tolerance:
+    if history[-1] <= max(tolerance, ROUND_OFF * np.abs(A).max(initial=0.0)):
         return q
     raise ConvergenceError(
         f"the loops of {mechanism.name!r} cannot be closed from this configuration "
@@ -269,9 +272,9 @@ def _names(mechanism: Mechanism) -> list[str]:
 
 def check_closed(mechanism: Mechanism, q: FloatArray, tolerance: float = 1e-8) -> None:
     """Refuse a configuration whose loops are open, naming the loop."""
-    h, _ = loop_jacobian(mechanism, q)
+    h, A = loop_jacobian(mechanism, q)
     worst = int(np.argmax(np.abs(h))) if len(h) else 0
-    if len(h) and abs(h[worst]) > tolerance:
+    if len(h) and abs(h[worst]) > max(tolerance, ROUND_OFF * np.abs(A).max(initial=0.0)):
         name = _names(mechanism)[worst]
         raise MechanismError(
             f"q: the loop {name!r} is open by {abs(h[worst]):.3g}; pass project=True to close it, or start from "

@@ -17,6 +17,10 @@ WEAK = 0.01
 """Share of their inertia that joints have left in a direction in which links without mass move, or hardly any others,
 beside what each has alone."""
 
+OTHER = 0.5
+"""Share of the velocity in such a direction by which the rates of q differ from it where it is none. A light body that
+spins fast turns by up to a radian and more in a step, and there the two differ, too: like x and sin x."""
+
 
 def velocities_of_run(
     mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: FloatArray, late: FloatArray | None = None
@@ -26,7 +30,7 @@ def velocities_of_run(
     Where the axes of joints with massless links between come close to one line, hardly anything resists motions of
     these links alone, and M^-1 makes large velocities of what little of the forces' impulses p has in such directions:
     half of the forces of that time are in p, but what holds against them at an impact is not. There the rates of q
-    tell better: both are the velocity to second order in the time step.
+    tell better: both are the velocity to second order in the time step. Energies are those of p wherever it tells one.
 
     Args:
         t: times [s], shape (rows,).
@@ -45,7 +49,8 @@ def velocities_of_run(
         size = np.sqrt(np.maximum(np.diag(M), 1e-300))
         shares, directions = np.linalg.eigh(0.5 * (M + M.T) / np.outer(size, size))
         weak = directions[:, shares < WEAK]
-        V[k] -= (weak @ (weak.T @ (size * (V[k] - rate)))) / size
+        own, off = weak.T @ (size * V[k]), weak.T @ (size * (V[k] - rate))
+        V[k] -= (weak @ np.where(np.abs(off) > OTHER * np.abs(own), off, 0.0)) / size
     return V
 
 

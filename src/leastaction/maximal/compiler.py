@@ -373,7 +373,7 @@ class _Compiler:
         light = (bodies.mass <= 0.0) | self.rotors | (least < SINGULAR * mass * bodies.radius**2)
         own = np.where((bodies.mass > 0.0) & ~self.rotors, bodies.mass, mass)
         carries = np.isin(np.arange(len(bodies)), bodies.parent)
-        bodies.least = np.where(light & carries, LEAST * own, 0.0)
+        bodies.behind, bodies.least = own, np.where(light & carries, LEAST * own, 0.0)
         for node, piece in enumerate(self.pieces):
             for side, body in enumerate((piece.a, piece.b)):
                 if not piece.loop and body >= 0 and light[body]:

@@ -42,6 +42,7 @@ BODY = np.dtype(
         ("mass", "f8"),
         ("J", "f8", 9),  # rotational inertia about the COM, in the body's directions, row major
         ("radius", "f8"),  # of gyration [m]: what angular velocities are scaled with
+        ("behind", "f8"),  # what contacts and limits of it move [kg]: its mass, or a typical one where it has none
         ("least", "f8"),  # what Newton takes for the least mass of one without inertia [kg], 0 for others
     ],
     align=True,

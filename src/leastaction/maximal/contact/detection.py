@@ -17,7 +17,7 @@ from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.guess import FIRST
-from leastaction.maximal.step.scales import largest_push, speed_scale, strongest
+from leastaction.maximal.step.scales import heavier, largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
@@ -275,11 +275,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
             cone.rest, cone.side = rest, BOUNCING
     y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b) + cone.drift[0]
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b) + cone.drift[1]
-    mass, least = 0.0, lightest(bodies, contact.a, contact.b)
-    if contact.a >= 0:
-        mass = max(mass, bodies[contact.a].mass)
-    if contact.b >= 0:
-        mass = max(mass, bodies[contact.b].mass)
+    mass, least = heavier(bodies, contact.a, contact.b), lightest(bodies, contact.a, contact.b)
     speed = speed_scale(settings, push, mass, dt) + abs(min(vn, 0.0))
     cone.own = least * speed * speed
     cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`

@@ -6,7 +6,7 @@ from leastaction.contact.overlaps import overlap_left
 from leastaction.maximal.contact.margins import REACH
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import work
-from leastaction.maximal.step.scales import speed_scale
+from leastaction.maximal.step.scales import heavier, speed_scale
 
 
 @routine(allocates=False)
@@ -77,10 +77,7 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
     typical = typical_rate(bodies, settings, c, s, dt)
     bound = c.lower if side > 0.0 else c.upper
     room = side * (s.value - bound)
-    mass = 0.0
-    for body in (c.a, c.b):
-        if body >= 0:
-            mass = max(mass, bodies[body].mass)
+    mass = heavier(bodies, c.a, c.b)
     base_cone(cone, c, k, ip.LIMIT)
     cone.side, cone.bound, cone.key = side, bound, limit_key(k, side)
     cone.leave = typical * dt

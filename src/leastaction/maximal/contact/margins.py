@@ -37,12 +37,14 @@ def reach_of(shape):
 
 @inline
 def lightest(bodies, a, b):
-    """Smaller mass of two bodies [kg], the world and bodies without mass left out; 1 where nothing is left."""
-    least = math.inf
+    """Smaller mass of two bodies [kg], the world left out, and bodies without mass where the other has one."""
+    least = behind = math.inf
     for body in (a, b):
-        if body >= 0 and bodies[body].mass > 0.0:
-            least = min(least, bodies[body].mass)
-    return least if least < math.inf else 1.0
+        if body >= 0:
+            behind = min(behind, bodies[body].behind)
+            if bodies[body].mass > 0.0:
+                least = min(least, bodies[body].mass)
+    return least if least < math.inf else (behind if behind < math.inf else 1.0)
 
 
 @routine(allocates=False)

@@ -25,7 +25,7 @@ from leastaction.maximal.step.directions import add_block, measure, push_cones, 
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
-from leastaction.maximal.step.scales import SHARPEST, largest_residual, scales, strongest
+from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
 
 OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
@@ -395,7 +395,7 @@ def active_step(model, settings, data, contact, dt):
     least = max(settings.kappa, SHARPEST * now.energy)
     matrices, last, before, fast = 0, math.inf, math.inf, OLD
     for iteration in range(ITERATIONS):
-        goal = max(least, SHARPEST * typical * strongest(contact))
+        goal = max(least, least_product(typical, contact, dt))
         joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
         if iteration == 1:
             now.quick = 1 if changed == 0 and worst <= QUICK * last else 0

@@ -4,11 +4,12 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 
-FINEST = 1024
+FINEST, LAST = 1024, 32768
 """Most parts that a step is divided into where Newton fails: fast motions of long chains, loops that pass a singular
 configuration while they touch, or bodies that jam between others, for a moment. It is halved, and a half that fails is
 halved again. Coulomb's law need not have a solution; where there is none in one of the finest parts, all contacts slip
-in it and none bounces, as without friction there always is one."""
+in it and none bounces, as without friction there always is one. What fails even then, as where light links between
+heavy ones snap taut within microseconds, is halved on, up to the LAST."""
 
 JAMMED = 16
 """From so many parts on, contacts that Newton cannot solve, as those of links that wedge each other, slip in a part

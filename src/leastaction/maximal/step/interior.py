@@ -23,7 +23,7 @@ from leastaction.maximal.step.directions import (
 )
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
-from leastaction.maximal.step.scales import SHARPEST, largest_residual, scales, strongest
+from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
 
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
@@ -152,7 +152,7 @@ def interior_step(model, settings, data, contact, dt):
         worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
         push_cones(states, contact)
         if not smooth:
-            goal = max(least, SHARPEST * typical * strongest(contact))
+            goal = max(least, least_product(typical, contact, dt))
         kappa = even_out(contact, goal)
         tired = iteration >= TIRED and not smooth
         if stuck == PATIENCE or (iteration >= EXHAUSTED and not smooth):

@@ -21,7 +21,7 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, is_wrong, parts_of_swings
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, SOLVED, forget_failure, is_jammed, with_bit
+from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
@@ -108,7 +108,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
-                if parts >= FINEST and (contact is None or slip):
+                if parts >= LAST and (contact is None or slip):
                     return k, FAILED
                 slip = not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
                 if slip:

@@ -11,6 +11,9 @@ SHARPEST = 1e-8
 largest impulse, relative to their typical speed: beyond it the Newton matrix loses the bodies' inertia beside the
 contacts' stiffness."""
 
+BLURRED = 1e-15
+"""What round-off leaves of a gap [m or rad]: slacks of short parts of a step are no less than that over their time."""
+
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
@@ -48,16 +51,22 @@ def speed_scale(settings, push, mass, dt):
     return max(settings.gravity * dt, LESS * push / mass) if mass > 0.0 else settings.gravity * dt
 
 
+@inline
+def heavier(bodies, a, b):
+    """Larger mass of two bodies, the world apart [kg]; where none has any, of what moves with them."""
+    mass = behind = 0.0
+    for body in (a, b):
+        if body >= 0:
+            mass, behind = max(mass, bodies[body].mass), max(behind, bodies[body].behind)
+    return mass if mass > 0.0 else behind
+
+
 @routine(allocates=False)
 def heaviest(bodies, contact):
-    """Largest mass of a body in contact [kg]."""
+    """Largest mass of a body in contact [kg]; where none has any, of what moves with them."""
     m = 0.0
     for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.a >= 0:
-            m = max(m, bodies[c.a].mass)
-        if c.b >= 0:
-            m = max(m, bodies[c.b].mass)
+        m = max(m, heavier(bodies, contact.cones[k].a, contact.cones[k].b))
     return m
 
 
@@ -69,6 +78,12 @@ def strongest(contact):
         if contact.cones[k].kind != ip.DRY:
             gam = max(gam, contact.cones[k].gam)
     return gam
+
+
+@inline
+def least_product(typical, contact, dt):
+    """Least central-path parameter that slacks of cones can tell [J], with the typical speed of contacts [m/s]."""
+    return max(SHARPEST * typical, BLURRED / dt) * strongest(contact)
 
 
 @routine(allocates=False)

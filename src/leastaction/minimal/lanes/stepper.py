@@ -47,6 +47,9 @@ CARRIED = ("near", "far")
 SAME = 1e-9
 """Compliances below this, relative to the largest, are of equations of loops that say the same."""
 
+LONG = 1e3
+"""Lengths [m] from which on contacts may not settle to the tolerances."""
+
 ROOM = 32
 """Contacts that are looked for for which there is room at first."""
 
@@ -377,4 +380,17 @@ class GroundStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        return ConvergenceError(f"Grounded: no step of dt / {FINEST} converged", step=step, residuals=[])
+        why = f"Grounded: no step of dt / {FINEST} converged"
+        if (size := longest(self.mechanism)) > LONG:
+            why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
+        return ConvergenceError(why, step=step, residuals=[])
+
+
+def longest(mechanism: Mechanism) -> float:
+    """Largest distance between joints, or from a joint to a centre of mass, or radius of gyration [m]."""
+    sizes = [float(np.linalg.norm(joint.pose.position)) for joint in mechanism.joints]
+    for body in mechanism.bodies:
+        sizes.append(float(np.linalg.norm(body.inertia.com)))
+        if body.inertia.mass > 0.0:
+            sizes.append(float(np.sqrt(np.trace(body.inertia.matrix) / body.inertia.mass)))
+    return max(sizes, default=0.0)
