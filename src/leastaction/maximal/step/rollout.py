@@ -29,6 +29,7 @@ from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import SOLVED_BY_MODES, solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
+from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.projection import keep_projection, project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
@@ -95,6 +96,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
                 start_paths(model, data, model.damped)
+                start_lengths(model, data, q[k + 1], model.sprung)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
             if why != DONE:
@@ -262,6 +264,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, q)
     total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)
