@@ -84,7 +84,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
         for j in range(substeps.shape[0]):
             record.divided[k + 1, j] = 0
-        j, parts, part, h = 0, 1, 0, substeps[0] * settings.dt
+        j, parts, part, alike, h = 0, 1, 0, 0, substeps[0] * settings.dt
         while j < substeps.shape[0]:
             if data.clock[7] > 0.0 and parts < parts_of_swings(settings, data.clock):
                 record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
@@ -138,12 +138,15 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
             if parts > 1:
                 record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
+                alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
             slip = False
             part += 1
             while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
                 part, parts = part // 2, parts // 2
             if part == parts:
-                j, part = j + 1, 0
+                if record.divided[k + 1, j] < 0 < alike:
+                    record.divided[k + 1, j] = -alike
+                j, part, alike = j + 1, 0, 0
         calm_down(data.clock)
         worst = 0.0
         for r in range(data.rows.shape[0]):
