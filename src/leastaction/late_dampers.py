@@ -99,7 +99,7 @@ class LateDampers:
             divided: how, as runs store it; -1 stands for so many parts that nobody knows.
             bits: whether it tells all parts, see `step_parts.LONGEST`; else it is their number.
         """
-        if divided < 0:
+        if divided == -1:
             return np.zeros(self.mechanism.nv)
         part = lengths_of(divided)[-1] if bits else 1.0 / divided
         return self.after(self.last * self.dt * part)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 LONGEST = 1 << 61
 """How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that was halved and 0 for one
-that was solved, in order of time; 0 for a step that was not halved, -1 where the number would be larger than this."""
+that was solved, in order of time; 0 for a step that was not halved. Where the number would be larger than this, -n for
+n equal parts and -1 for others."""
 
 
 def lengths_of(divided: int) -> list[float]:
     """Lengths of the parts of a step, relative to it, that a number as in `LONGEST` tells; it must not be -1."""
+    if divided < -1:
+        return [-1.0 / divided] * -divided
     ahead, lengths = [1.0], []
     for bit in f"{divided:b}"[1:]:
         length = ahead.pop()

@@ -111,6 +111,7 @@ def test_lengths_of_parts():
         assert lengths_of(int("1" + "".join(bits), 2)) == lengths
         assert sum(lengths) == 1.0
     assert lengths_of(0) == [1.0]
+    assert lengths_of(-64) == [1 / 64] * 64
     with pytest.raises(la.IntegratorError, match="so finely"):
         lengths_of(-1)
 

@@ -1,4 +1,5 @@
-"""Springs that are stiff for the step: of hinges, of ball joints and between points, at rest, swinging and thrown.
+"""Springs that are stiff for the step: of hinges, of ball and free joints, of tendons and between points, at rest,
+swinging and thrown.
 
 They pull from the middle of the step, which conserves the energy of a linear one however long the step is (the midpoint
 rule). Where they swing, steps follow them in equal parts: others would pump energy into them.
@@ -8,7 +9,11 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.derivatives.replay import lengths_of
 from leastaction.mechanism import MechanismBuilder
+from leastaction.mechanism.tendons import Wrap
+from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters, assert_relative
 
 
 def slider(stiffness):
@@ -58,6 +63,81 @@ def hung(isotropic):
     return b.build()
 
 
+def floating(turning, along):
+    """A body with springs that hold it where it is, off its centre of mass."""
+    b = MechanismBuilder("floating", gravity=(0, 0, 0))
+    b.body("a", mass=1.0, com=(0.1, 0.02, -0.05), inertia=(0.004, 0.01, 0.012))
+    b.free("a", stiffness=(*(turning * np.array([1.0, 0.7, 0.4])), *(along * np.array([1.0, 0.6, 0.8]))))
+    return b.build()
+
+
+def reach(kind, stiffness):
+    """An arm of two hinges and a slide with a tendon: along joints, through points, around a thing, or with limits."""
+    b = MechanismBuilder(kind)
+    b.body("a", mass=0.5, com=(0.1, 0, 0), inertia=(0.001, 0.004, 0.004))
+    b.body("b", mass=0.3, com=(0.1, 0.02, 0), inertia=(0.001, 0.003, 0.003))
+    b.body("c", mass=0.2, com=(0.05, 0, 0), inertia=(0.0005, 0.001, 0.001))
+    soft = {"limits": (-0.1, 0.12), "limit_stiffness": stiffness} if kind == "limits" else {}
+    b.revolute("ja", "world", "a", axis="y", **soft)
+    b.revolute("jb", "a", "b", axis=(0, 0.6, 0.8), position=(0.2, 0, 0))
+    b.prismatic("jc", "b", "c", axis="x", position=(0.2, 0, 0), **soft)
+    points = [("world", (0, 0.05, 0.3)), ("a", (0.1, 0.03, 0)), ("c", (0.05, 0, 0.1))]
+    if kind == "joints":
+        b.tendon("t", joints={"ja": 0.7, "jb": -0.4, "jc": 2.0}, stiffness=stiffness)
+    elif kind == "points":
+        b.tendon("t", via=points, stiffness=10.0 * stiffness, rest=(0.2, 0.35))
+    elif kind == "around":
+        b.tendon("t", via=[points[0], Wrap("a", radius=0.05), points[2]], stiffness=10.0 * stiffness, rest=(0.3, 0.3))
+    elif kind == "ends":
+        b.tendon("t", via=points, limits=(0.1, 0.4), limit_stiffness=10.0 * stiffness)
+    return b.build()
+
+
+REACHES = ["joints", "points", "around", "ends", "limits"]
+
+
+@pytest.mark.parametrize("kind", REACHES)
+def test_tendons_and_soft_limits_gain_no_energy(kind):
+    """Thrown, with a frequency times step of up to 20: beyond 2 their forces at the ends of steps explode."""
+    for seed in range(4):
+        rng, robot = np.random.default_rng(seed), reach(kind, 2e3)
+        q, v = 0.3 * rng.normal(size=3), 3.0 * rng.normal(size=3)
+        run = la.simulate(robot, q, v, dt=0.02, steps=100, integrator=la.Maximal())
+        assert gain(run) < 0.1
+
+
+@pytest.mark.parametrize("kind", REACHES)
+def test_runs_with_stiff_lengths_go_on_as_they_were(kind):
+    robot = reach(kind, 2e3)
+    run = la.simulate(robot, [0.2, -0.1, 0.15], [1.0, -2.0, 0.5], dt=0.01, steps=12, integrator=la.Maximal())
+    sim = la.Simulator(robot, la.Maximal(), dt=0.01)
+    sim.reset(run.q[0], p=run.p[0])
+    for k in range(12):
+        if k == 5:
+            kept = sim.state()
+        sim.step()
+    np.testing.assert_allclose(sim.q, run.q[-1], atol=1e-12)
+    last = sim.q
+    sim.set_state(kept)
+    for _ in range(7):
+        sim.step()
+    assert np.array_equal(sim.q, last)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", REACHES)
+def test_derivatives_of_stiff_lengths(kind, order):
+    """Of a step in which the tendon acts or the limit is met, against differences of the step itself."""
+    robot, integrator, u = reach(kind, 2e3), la.Maximal(order=order, tolerance=1e-12), np.array([0.1, 0.2, -0.3])
+    assert compile_model(robot, DT).sprung is not None
+    for v in (0.5, 8.0):  # deep within the spring or limit, and so that it is met halfway
+        q = np.array([0.115 if v > 1.0 else 0.2, 0.3, 0.1])
+        p = la.dynamics.mass_matrix(robot, q) @ [v, 0.4, -0.3]
+        assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-5, assert_relative)
+        names = {"limits": ["limit_stiffness:ja", "upper:ja"], "ends": []}.get(kind, ["stiffness:t"])
+        assert_parameters(robot, integrator, q, p, u, ["mass:c", "com:b", *names], 1e-5)
+
+
 def gain(run):
     """Largest energy above that of the start, relative to the largest kinetic energy."""
     return (run.energy - run.energy[0]).max() / run.kinetic_energy.max()
@@ -77,12 +157,14 @@ def test_linear_spring_conserves_energy(swing):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("swing", [2.2, 8.0])
-@pytest.mark.parametrize("robot", ["ball", "revolute", "spherical", "tied"])
+@pytest.mark.parametrize("robot", ["ball", "revolute", "spherical", "tied", "floating"])
 def test_swinging_springs_gain_no_energy(robot, swing, seed):
     """Thrown with springs drawn back, so far that bodies turn by tenths of a radian in a step."""
     rng, dt = np.random.default_rng([seed, len(robot)]), 0.01
     stiffness = 0.003 * (swing / dt) ** 2
-    make = {"ball": ball, "tied": lambda k: tied(k / 0.02)}.get(robot, lambda k: pair(robot, k))
+    make = {"ball": ball, "tied": lambda k: tied(k / 0.02), "floating": lambda k: floating(k, 10.0 * k)}.get(
+        robot, lambda k: pair(robot, k)
+    )
     mechanism = make(stiffness)
     q = mechanism.integrate(mechanism.neutral(), 0.4 * rng.normal(size=mechanism.nv))
     if robot == "tied":
@@ -130,10 +212,22 @@ def test_a_falling_pair_does_not_flip(seed):
     assert (run.energy - run.energy[0]).max() < 2.0 * turning  # 700 to 14 000 times that without the check
 
 
+@pytest.mark.parametrize(("stiffness", "parts"), [(2e3, 8), (6e4, 64)])
+def test_derivatives_of_steps_that_follow_swings(stiffness, parts):
+    """Steps in equal parts: those of the chain of these, however many there are."""
+    robot, integrator, q = reach("joints", stiffness), la.Maximal(tolerance=1e-12), np.array([0.2, 0.3, 0.1])
+    p, u = la.dynamics.mass_matrix(robot, q) @ [15.0, 0.4, -0.3], np.array([0.1, 0.2, -0.3])
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=2, integrator=integrator)
+    assert [len(lengths_of(int(told))) for told in run.stored["divided"][1:, 0]] == [parts, parts]
+    assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-6, assert_relative)
+    assert_parameters(robot, integrator, q, p, u, ["stiffness:t"], 1e-5)
+    assert_gradient(robot, integrator, q, p, np.outer([1.0, -0.5], u), 1e-5, 1e-6)
+
+
 @pytest.mark.parametrize(
     "robot",
-    [ball(300.0), tied(2e4), pair("spherical", 300.0), tied(2e4, 0.0), tied(2e4, 0.0, True)],
-    ids=["ball", "tied", "pair", "no rest length", "isotropic"],
+    [ball(300.0), tied(2e4), pair("spherical", 300.0), tied(2e4, 0.0), tied(2e4, 0.0, True), floating(300.0, 2e4)],
+    ids=["ball", "tied", "pair", "no rest length", "isotropic", "floating"],
 )
 def test_linearization_of_stiff_springs(robot):
     """A and B of a step are those of differences of the step itself."""

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.api import body_jacobian, mass_matrix
+from leastaction.forces.tendon_records import Acting, acting
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.servos import feedback
+from leastaction.mechanism.tendons import pieces
 
 FloatArray = NDArray[np.float64]
 
@@ -60,6 +63,28 @@ def _chain_mobility(mechanism: Mechanism, q: FloatArray, M: FloatArray, via: Any
     for J, K in itertools.pairwise(slopes):
         D = K - J
         speed += float(np.sqrt(max(np.linalg.eigvalsh(D @ np.linalg.solve(M, D.T))[-1], 0.0)))
+    return speed**2
+
+
+def tendon_mobilities(mechanism: Mechanism) -> FloatArray:
+    """How much the lengths of what `tendon_records.acting` lists answer to impulses of their own at home at most.
+
+    Shape (tendons,); of paths as if all pieces of them answered at once, in any direction.
+    """
+    q = mechanism.home()
+    M = mass_matrix(mechanism, q)
+    M[np.diag_indices_from(M)] += LEAST * M.diagonal().max(initial=0.0)
+    return np.array([_tendon_mobility(mechanism, q, M, part) for part in acting(mechanism)])
+
+
+def _tendon_mobility(mechanism: Mechanism, q: FloatArray, M: FloatArray, part: Acting) -> float:
+    row = np.zeros(len(M))
+    for name, weight in part.joints:
+        row[mechanism.velocity_index(name)] += weight
+    speed = math.sqrt(max(float(row @ np.linalg.solve(M, row)), 0.0)) if row.any() else 0.0
+    for divisor, start, around, end in pieces(part.stretches):
+        middle = [] if around is None else [Attachment(around.body, around.pose.position)]
+        speed += math.sqrt(_chain_mobility(mechanism, q, M, [start, *middle, end])) / divisor
     return speed**2
 
 

@@ -29,6 +29,46 @@ def _stretch(tendon, length):
     return min(length - tendon.shortest, 0.0)
 
 
+@inline
+def elastic(tendon, length):
+    """(tension [N], energy [J]) of the spring and the limits at rest."""
+    d = _stretch(tendon, length)
+    force, energy = tendon.stiffness * d, 0.5 * tendon.stiffness * d * d
+    if tendon.limit_stiffness > 0.0:
+        side, gap = limit_gap(tendon, length)
+        if gap < 0.0:
+            force += side * tendon.limit_stiffness * gap
+            energy += 0.5 * tendon.limit_stiffness * gap * gap
+    return force, energy
+
+
+@inline
+def _mean_depth(a, b):
+    """Mean of max(x, 0) from x = a to b, and its derivatives by these."""
+    if a >= 0.0 and b >= 0.0:
+        return 0.5 * (a + b), 0.5, 0.5
+    if a <= 0.0 and b <= 0.0:
+        return 0.0, 0.0, 0.0
+    share = b / (b - a) if b > a else a / (a - b)
+    near, far = share - 0.5 * share * share, 0.5 * share * share
+    return (0.5 * b * share, far, near) if b > a else (0.5 * a * share, near, far)
+
+
+@inline
+def mean_tension(tendon, a, b):
+    """Mean of the tension of `elastic` over the lengths from a to b, and its derivatives by these.
+
+    Times b - a that is the difference of the energies (Gonzalez 1996, discrete gradients).
+    """
+    long, long_a, long_b = _mean_depth(a - tendon.longest, b - tendon.longest)
+    short, short_a, short_b = _mean_depth(tendon.shortest - a, tendon.shortest - b)
+    high, high_a, high_b = _mean_depth(a - tendon.upper, b - tendon.upper)
+    low, low_a, low_b = _mean_depth(tendon.lower - a, tendon.lower - b)
+    k, m = tendon.stiffness, tendon.limit_stiffness
+    by_a, by_b = k * (long_a + short_a) + m * (high_a + low_a), k * (long_b + short_b) + m * (high_b + low_b)
+    return k * (long - short) + m * (high - low), by_a, by_b
+
+
 @routine
 def drive_law(tendon, pull, length, rate):
     """Force of the drives, whatever its limits, less its sign a tension; slopes by length, rate and pull."""
@@ -132,13 +172,8 @@ def energy(tendons, items, links):
     """Elastic energy [J]; that of drives is not counted."""
     total = 0.0
     for i in range(tendons.shape[0]):
-        tendon = tendons[i]
-        length, _ = length_and_rate(tendon, items, links)
-        d = _stretch(tendon, length)
-        total += 0.5 * tendon.stiffness * d * d
-        if tendon.limit_stiffness > 0.0:
-            gap = min(limit_gap(tendon, length)[1], 0.0)
-            total += 0.5 * tendon.limit_stiffness * gap * gap
+        length, _ = length_and_rate(tendons[i], items, links)
+        total += elastic(tendons[i], length)[1]
     return total
 
 

@@ -52,6 +52,11 @@ class MaximalModel(NamedTuple):
             points are those of `forces`. None where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each damped path, one for each pair of its points.
         tied_first: first of these of each damped path.
+        sprung: `SPRUNG` records of the lengths that are stiff for the step, see `middle_lengths`; None where there are
+            none.
+        sprung_bodies: the bodies that move, of each such length.
+        sprung_edges: edges of the graph between these, one for each pair of a length.
+        strings: `ITEM` records of these lengths.
         resisting_edges: edges of the graph between the n bodies that `resisting` acts on, -1 where there is none, shape
             (n, n). Further rows are sets of bodies no two of which act on the same one: which of the set acts on each.
         resisting: those forces that depend on velocities, see `resistance`; None where there are none.
@@ -70,6 +75,10 @@ class MaximalModel(NamedTuple):
     damped: Any
     tied: Integers
     tied_first: Integers
+    sprung: Any
+    sprung_bodies: Integers
+    sprung_edges: Integers
+    strings: Any
     resisting_edges: Integers
     resisting: ForceModel | None
     forces: ForceModel
@@ -124,6 +133,9 @@ class MaximalData(NamedTuple):
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
         paths, points: `PATH_STATE` and `POINT_STATE` records of `damped` springs and cables; there is room for all of
             them, so that variants of the robot with more dampers fit (`derivatives.parameters`).
+        lengths: of stiff lengths, shape (lengths, 7), and stretches: of their items, shape (items, 7): see
+            `middle_lengths`; there is room for all that variants of the robot may have.
+        strings: their items, with the turns that angles have made.
         clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
             last with a contact, limit or dry friction; and of kinetic energies, twice [J]: what came from nowhere in
             all steps, the largest, and what comes in the present step; 1 once a step was divided, -1 once there was
@@ -153,6 +165,9 @@ class MaximalData(NamedTuple):
     coordinates: Any
     paths: Any
     points: Any
+    lengths: Floats
+    stretches: Floats
+    strings: Any
     clock: Floats
     start_clock: Floats
     start_guess: Floats
@@ -309,6 +324,9 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
         paths=records(len(model.forces.paths), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
+        lengths=np.zeros((nv + len(model.forces.tendons), 7)),
+        stretches=np.zeros((nv + len(model.forces.items), 7)),
+        strings=model.strings.copy(),
         clock=np.zeros(11),
         start_clock=np.zeros(11),
         start_guess=np.zeros((n, 12)),

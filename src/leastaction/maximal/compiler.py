@@ -22,6 +22,7 @@ from leastaction.forces.points import zeroed
 from leastaction.forces.wrenches import WRENCH
 from leastaction.maximal.arrays import SIZES
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
+from leastaction.maximal.lengths import lay_lengths, sprung_lengths
 from leastaction.maximal.model import Model
 from leastaction.maximal.prescribed import COLUMNS
 from leastaction.maximal.records import (
@@ -42,6 +43,7 @@ from leastaction.maximal.records import (
 )
 from leastaction.maximal.ropes import ropes
 from leastaction.maximal.rotors import NO_MASS, rotors
+from leastaction.maximal.swings import swing_of
 from leastaction.maximal.ties import spring_ties
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
@@ -82,6 +84,7 @@ class _Compiler:
         self.weightless: list[Piece] = []  # free joints with drive inertia along x, y, z
         self.goals: list[dict[str, Any]] = []
         self.locked, self.swings = False, 0.0
+        self.axes: tendon_records.Axes = {}
         self.rotors: NDArray[np.bool_] = np.zeros(0, bool)
 
     def run(self) -> Model:
@@ -218,11 +221,9 @@ class _Compiler:
         for c in out:
             single = c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE)
             c["servo"] = held[c["iv"]] if single else 0.0
-            dofs = slice(c["iv"], c["iv"] + (3 if c["kind"] == BALL else 1))
-            if c["kind"] == BALL and c["iv"] >= 0 and stiff[dofs].any():
-                c["servo"] = own_springs(self.m)[dofs].max()
-            if c["servo"] > 0.0 and stiff[dofs].any():
-                self.swings = max(self.swings, float(stiff[dofs].max() * self._mobility[dofs].max()) * self.dt**2)
+            if c["iv"] >= 0:
+                c["servo"], swings = swing_of(c, self._own_springs, stiff, self._mobility, self.dt)
+                self.swings = max(self.swings, swings)
             c["holds"] = HOLDS / self._mobility[c["iv"]] if single and damps else np.inf
         return out, first
 
@@ -233,8 +234,13 @@ class _Compiler:
 
     def _stiff_springs(self) -> FloatArray:
         """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
-        own = own_springs(self.m)
+        own = self._own_springs
         return stiff_springs(own, self._mobility, self.dt) if own.any() else own
+
+    @cached_property
+    def _own_springs(self) -> FloatArray:
+        """Stiffness of the joints' own springs, shape (nv,)."""
+        return own_springs(self.m)
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []
@@ -342,7 +348,8 @@ class _Compiler:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         paths, points = model.forces.paths, model.forces.points
         damped, swings = spring_ties(self.m, paths, self.dt)
-        model.fine = parts_for(max(self.swings, swings))
+        lengths = sprung_lengths(self.m, model.forces, self.axes, lambda: self._mobility, self.dt)
+        model.fine = parts_for(max(self.swings, swings, lay_lengths(model, lengths, edge)))
         model.damped = damped if len(damped) else None
         tied, first = [], []
         for path in damped:
@@ -384,8 +391,8 @@ class _Compiler:
 
     def _forces(self, coordinates: list[dict[str, Any]]) -> ForceModel:
         """What forces read, with indices of `bodies` in place of the tree's nodes."""
-        axes = _axes(self.m, coordinates)
-        forces = force_model(self.m.tree)._replace(**force_records(self.m, self.frames, axes))
+        self.axes = _axes(self.m, coordinates)
+        forces = force_model(self.m.tree)._replace(**force_records(self.m, self.frames, self.axes))
         if not self.weightless:
             return forces
         held = zeroed(len(self.weightless), WRENCH)  # drive inertia has no weight: what it would weigh is held up

@@ -40,6 +40,7 @@ class Model:
         augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
         damped, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
+        sprung, sprung_bodies, sprung_edges, strings: likewise.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
         locked: whether limits leave a joint no room, so that it is held by an equation.
         fine: see `MaximalSettings`.
@@ -60,6 +61,10 @@ class Model:
     damped: Any = None
     tied: Any = None
     tied_first: Any = None
+    sprung: Any = None
+    sprung_bodies: Any = None
+    sprung_edges: Any = None
+    strings: Any = None
     resisting: ForceModel | None = None
     resisting_edges: Any = None
     goals: Any = None
@@ -80,6 +85,10 @@ class Model:
             damped=self.damped,
             tied=self.tied,
             tied_first=self.tied_first,
+            sprung=self.sprung,
+            sprung_bodies=self.sprung_bodies,
+            sprung_edges=self.sprung_edges,
+            strings=self.strings,
             resisting_edges=self.resisting_edges,
             resisting=self.resisting,
             forces=self.forces,

@@ -25,6 +25,7 @@ __all__ = [
     "ROPE",
     "ROW_STATE",
     "SLIDE",
+    "SPRUNG",
     "TIE",
     "VALUE",
     "filled",
@@ -197,6 +198,25 @@ POINT_STATE = np.dtype(
     align=True,
 )
 """What a step knows of a point of a `TIE`."""
+
+SPRUNG = np.dtype(
+    [
+        ("first", "i8"),  # of its items
+        ("count", "i8"),
+        ("begin", "i8"),  # of its bodies
+        ("bodies", "i8"),
+        ("edges", "i8"),  # of its edges, one for each pair of these
+        ("offset", "f8"),  # the law of its tension, as in `TENDON`
+        ("stiffness", "f8"),
+        ("shortest", "f8"),
+        ("longest", "f8"),
+        ("lower", "f8"),
+        ("upper", "f8"),
+        ("limit_stiffness", "f8"),
+    ],
+    align=True,
+)
+"""A length that is stiff for the step: of a tendon with a spring or soft limits, or of a joint with such limits."""
 
 CONTACT_STATE = np.dtype(
     [

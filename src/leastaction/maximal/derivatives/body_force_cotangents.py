@@ -12,7 +12,7 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
 from leastaction.maximal.derivatives.cotangents import add_to, motion_of
-from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.bodies import END, START, exchange_ends
 from leastaction.maximal.step.dampers import tension
 from leastaction.maximal.step.middle_springs import position
 from leastaction.spatial import (
@@ -36,11 +36,7 @@ from leastaction.spatial import (
 def swap_ends(states):
     """Exchange the poses at the start and the end of the step."""
     for i in range(states.shape[0]):
-        s = states[i]
-        for c in range(3):
-            s.p[c], s.p1[c] = s.p1[c], s.p[c]
-        for c in range(9):
-            s.R[c], s.R1[c] = s.R1[c], s.R[c]
+        exchange_ends(states[i])
 
 
 @inline

@@ -74,7 +74,7 @@ class Variant:
     def quick(self) -> bool:
         """Whether contacts are the same but for their coefficients, and the same kinds of forces act."""
         own, other, same = self.stepper.model, self.model, self._same_places
-        for name in ("damped", "resisting"):
+        for name in ("damped", "sprung", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
         return same and (own.damped is None or len(own.damped) == len(other.damped)) and not self._fresh
@@ -105,7 +105,7 @@ class Variant:
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
         own, other = self.stepper.model, self.model
-        pairs = [(getattr(own, name), getattr(other, name)) for name in ("coefficients", "augment", "damped")]
+        pairs = [(getattr(own, name), getattr(other, name)) for name in ("coefficients", "augment", "damped", "sprung")]
         for name, free in (("bodies", of_bodies), ("rows", of_joints), ("coordinates", of_joints)):
             changed = getattr(other, name).copy()
             for field in free:
@@ -152,6 +152,7 @@ class Variant:
     def scratch(self, data: MaximalData) -> Any:
         """Plain tuple of the robot's data with this variant's own items of tendons, which forces read there."""
         items = self.model.forces.items.copy()
+        data = data._replace(strings=self.model.strings.copy())
         return plain(data._replace(modes=data.modes._replace(items=items)) if len(items) else data)
 
     def contacts(self, solved: Solved) -> Any:

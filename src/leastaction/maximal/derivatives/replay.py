@@ -44,7 +44,7 @@ PATIENT = 5
 
 def lengths_of(divided: int) -> list[float]:
     """Lengths of the parts of a step, relative to it, that a number as in `division.LONGEST` tells."""
-    if divided < 0:
+    if divided == -1:
         raise IntegratorError("Maximal: a step was divided so finely that it has no derivative; take a smaller dt")
     return step_parts.lengths_of(divided)
 
@@ -308,7 +308,7 @@ class Replay:
         V = record.get("velocities")
         V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
         goals, divided = record.get("goals"), int(self.divided[row, -1])
-        before = parts.lengths[-1] * (lengths_of(divided)[-1] if divided > 0 else 1.0)
+        before = parts.lengths[-1] * (lengths_of(divided)[-1] if divided not in (0, -1) else 1.0)
         return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row], before=before)
 
 

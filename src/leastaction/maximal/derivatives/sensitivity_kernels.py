@@ -34,6 +34,7 @@ from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
+from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.projection import projection_matrix
 from leastaction.maximal.step.resistance import end_resistance, shares
 from leastaction.spatial import (
@@ -160,6 +161,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     rows, first, count, dt = model.rows, model.graph.first, contact.now[0].count, settings.dt
     read_start(model, data, at.near, at.q, dt)
     start_paths(model, data, model.damped)
+    start_lengths(model, data, at.q, model.sprung)
     n = model.bodies.shape[0]
     for i in range(n):
         for c in range(6):
@@ -197,6 +199,7 @@ def end_outputs(model, settings, data, at, end, out):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, at.q)
     total.set_pulls(model.forces, data.modes, at.u[1])
     end_resistance(model.resisting, settings, data, dt)
@@ -312,6 +315,7 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
                 else:
                     read_start(model, data, at.near, at.q, dt)
                     start_paths(model, data, model.damped)
+                    start_lengths(model, data, at.q, model.sprung)
                     end_outputs(model, settings, data, at, end, result.out)
                 for m in range(begins[colour], begins[colour + 1]):
                     i = members[m]

@@ -32,15 +32,15 @@ def has_way_back(stepper: Any) -> bool:
 
     It takes trees of joints and closed loops, with springs, dampers and drive inertias of hinges and slides, forces on
     bodies, controls, and all that touches; others are differentiated step by step (`replay`): belts, prescribed
-    motions, limits of tendons, springs and dampers of balls, soft limits with dampers, springs and cables that are
-    stiff for the step, rigid contacts of closed loops at order 2.
+    motions, limits of tendons, springs and dampers of balls, soft limits with dampers, springs, cables, tendons
+    and soft limits that are stiff for the step, rigid contacts of closed loops at order 2.
     """
     model, forces = stepper.arrays, stepper.arrays.forces
     if stepper.loops and stepper.contact is not None and stepper.settings.smoothing == 0.0 and stepper.halves < 1.0:
         return False  # whether forces press on contacts is only known with what holds momenta on the loops
     if stepper.table.shapes.belt.any() or stepper.table.shapes.given.any() or len(model.goals):
         return False
-    if model.damped is not None and (model.damped.held > 0.0).any():
+    if (model.damped is not None and (model.damped.held > 0.0).any()) or model.sprung is not None:
         return False
     dofs, coordinates = forces.dofs, model.coordinates
     if (coordinates.kind == ROPE).any() or (dofs.limit_damping != 0.0).any():

@@ -26,6 +26,7 @@ from leastaction.maximal.step.block_parts import (
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
 from leastaction.maximal.step.dampers import implicit_paths
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
+from leastaction.maximal.step.middle_lengths import implicit_lengths
 from leastaction.maximal.step.resistance import implicit_resistance
 from leastaction.spatial import load3, load9, scale3
 
@@ -101,6 +102,7 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 7 * (3 + r)] = b.mass + b.least
     implicit_coordinates(model, settings, data, dt, fresh)
     implicit_paths(model, settings, data, dt, fresh, model.damped)
+    implicit_lengths(model, settings, data, dt, fresh, model.sprung)
     implicit_resistance(model.resisting, model, settings, data, dt, fresh)
     worst = 0.0
     for k in range(rows.shape[0]):

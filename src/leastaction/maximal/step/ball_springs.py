@@ -1,27 +1,35 @@
-"""Springs of ball joints that are stiff for the step: they pull from its middle, as those of hinges do (`assembly`).
+"""Springs of ball and free joints that are stiff for the step: they pull from its middle, as those of hinges do
+(`assembly`).
 
 The turn of the child beside the other body within a step is a unit quaternion of both: D = A* B, with A and B as in
 `bodies`, in the directions of the child. Its logarithm over dt is the mean rate r, and the torque of the spring in the
-middle is that at an end and half a step of its stiffness times r more.
+middle is that at an end and half a step of its stiffness times r more. The springs of a free joint along the axes of
+its frame are those of three slides.
 """
 
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.step.block_parts import add_pair, push
-from leastaction.maximal.step.bodies import END, START, start_pose
+from leastaction.maximal.records import FREE
+from leastaction.maximal.step.block_parts import add_pair, end_row, push
+from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
+from leastaction.maximal.step.joint_rows import along
 from leastaction.spatial import (
+    EYE,
+    ZERO3,
     add3,
     axpy3,
     cross,
     dot3,
     load3,
     load9,
+    matmul,
     mattvec,
     matvec,
     neg3,
     quat_log,
     quat_mul,
+    quat_to_rotation,
     scale3,
 )
 
@@ -100,28 +108,116 @@ def _rate_slopes(c, states, dt, j):
 
 
 @inline
-def spring_rate(c, dofs, rate):
-    """One number for the rate of a BALL: that of its stiffest axis which holds as much energy."""
-    total = 0.0
-    for j in range(3):
-        total += dofs[c.iv + j].stiffness / c.servo * (rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])) ** 2
-    return math.sqrt(total)
+def _wrench(states, body, t, f, sign):
+    """Wrench (t about the COM, sign f) in the directions that a body has at the start of the step."""
+    if body >= 0:
+        t = mattvec(load9(states[body].R), t)
+    return t[0], t[1], t[2], sign * f[0], sign * f[1], sign * f[2]
+
+
+@inline
+def shift_axis(c, j, states):
+    """Way of a FREE along axis j of its frame at the start of the step, and the wrenches (a, b) of a unit force."""
+    e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+    Ra, xa = start_pose(states, c.a)
+    Rb, xb = start_pose(states, c.b)
+    value, tb, ta, f = along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), Ra, xa, Rb, xb)
+    return value, _wrench(states, c.a, ta, f, -1.0), _wrench(states, c.b, tb, f, 1.0)
+
+
+@inline
+def shift_row(c, j, states):
+    """The same way at the end of the step, and its rows by (w, v) of both bodies."""
+    e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+    Ra, xa = end_pose(states, c.a)
+    Rb, xb = end_pose(states, c.b)
+    value, tb, ta, f = along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), Ra, xa, Rb, xb)
+    return value, end_row(states, c.a, ta, f, -1.0), end_row(states, c.b, tb, f, 1.0)
+
+
+@inline
+def _earlier(states, i, dt):
+    """(R, p) a step of dt before the start poses, with the velocities of that step."""
+    if i < 0:
+        return EYE, ZERO3
+    s = states[i]
+    u = scale3(-0.5 * dt, load3(s.w))
+    back = quat_to_rotation((_scalar(u), u[0], u[1], u[2]))
+    return matmul(load9(s.R), back), axpy3(-dt, load3(s.vc), load3(s.p))
+
+
+@inline
+def shift_since(c, j, states, dt):
+    """Way along axis j since a step of dt before the start poses."""
+    e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+    n, pa, pb = matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb)
+    Ra, xa = start_pose(states, c.a)
+    Rb, xb = start_pose(states, c.b)
+    Sa, ya = _earlier(states, c.a, dt)
+    Sb, yb = _earlier(states, c.b, dt)
+    return along(n, pa, pb, Ra, xa, Rb, xb)[0] - along(n, pa, pb, Sa, ya, Sb, yb)[0]
 
 
 @routine(allocates=False)
 def pull_from_middle(c, s, dofs, states, graph, values, halves, dt, fresh):
-    """Take the impulse of a stiff ball joint's spring, beside that at the start of the step, from the residuals."""
+    """Take the impulse of a stiff joint's spring, beside that at the start of the step, from the residuals.
+
+    One number stands for its rates (s.now): that of an axis with the stiffness `servo` which holds as much energy.
+    """
     if c.servo == 0.0:
         return
-    rate = ball_rate(c, states, dt, START)
-    s.now = spring_rate(c, dofs, rate)
-    s.kick = -0.5 * halves * dt * dt * c.servo * s.now
+    rate, total = ball_rate(c, states, dt, START), 0.0
     for j in range(3):
+        stiffness = dofs[c.iv + j].stiffness
         wa, wb = ball_axis(c, j, states)
-        gain = 0.5 * halves * dt * dt * dofs[c.iv + j].stiffness
-        along = rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])
-        push(states, c.a, wa, -gain * along)
-        push(states, c.b, wb, -gain * along)
+        gain = 0.5 * halves * dt * dt * stiffness
+        own = rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])
+        total += stiffness * own * own
+        push(states, c.a, wa, -gain * own)
+        push(states, c.b, wb, -gain * own)
         if fresh:
             ea, eb = _rate_slopes(c, states, dt, j)
             add_pair(graph, values, c, wa, wb, ea, eb, gain)
+    for j in range(3 if c.kind == FREE else 0):
+        stiffness = dofs[c.iv + 3 + j].stiffness
+        start, wa, wb = shift_axis(c, j, states)
+        end, ea, eb = shift_row(c, j, states)
+        gain, own = 0.5 * halves * dt * dt * stiffness, (end - start) / dt
+        total += stiffness * own * own
+        push(states, c.a, wa, -gain * own)
+        push(states, c.b, wb, -gain * own)
+        if fresh:
+            add_pair(graph, values, c, wa, wb, ea, eb, gain)
+    s.now = math.sqrt(total / c.servo)
+    s.kick = -0.5 * halves * dt * dt * c.servo * s.now
+
+
+@routine(allocates=False)
+def leave_spring(c, s, dofs, states, halves, dt):
+    """Momentum that such a spring leaves at the end of the step, which has become the start of the next."""
+    rate, total = ball_rate(c, states, dt, END), 0.0
+    gain = 0.5 * (1.0 - halves) * dt * dt
+    for j in range(3):
+        stiffness = dofs[c.iv + j].stiffness
+        wa, wb = ball_axis(c, j, states)
+        own = rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])
+        total += stiffness * own * own
+        add_momentum(states, c.a, wa, gain * stiffness * own)
+        add_momentum(states, c.b, wb, gain * stiffness * own)
+    for j in range(3 if c.kind == FREE else 0):
+        stiffness = dofs[c.iv + 3 + j].stiffness
+        own = shift_since(c, j, states, dt) / dt
+        _, wa, wb = shift_axis(c, j, states)
+        total += stiffness * own * own
+        add_momentum(states, c.a, wa, gain * stiffness * own)
+        add_momentum(states, c.b, wb, gain * stiffness * own)
+    s.rate = math.sqrt(total / c.servo)
+    s.left = gain * c.servo * s.rate
+
+
+@inline
+def add_momentum(states, body, w, k):
+    """Add k w to the momentum of a body."""
+    if body >= 0:
+        for i in range(6):
+            states[body].P[i] += k * w[i]

@@ -57,6 +57,15 @@ def end_pose(states, i):
 
 
 @inline
+def exchange_ends(s):
+    """Exchange the poses of a body at the start and the end of the step."""
+    for c in range(3):
+        s.p[c], s.p1[c] = s.p1[c], s.p[c]
+    for c in range(9):
+        s.R[c], s.R1[c] = s.R1[c], s.R[c]
+
+
+@inline
 def momenta(J, w, dt):
     """Angular momenta at start and end, in the body's directions of that time: D1 and D2 of the action (Eq. 16)."""
     h = 0.5 * dt

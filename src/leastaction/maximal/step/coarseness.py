@@ -17,6 +17,7 @@ from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.goals import goal_work, split_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
 from leastaction.maximal.step.joint_rows import is_coupling
+from leastaction.maximal.step.middle_lengths import length_work
 from leastaction.maximal.step.middle_springs import middle_work
 from leastaction.spatial import dot3, load3, load9, matvec
 
@@ -111,6 +112,8 @@ def is_coarse(model, data, settings, dt, smooth):
         late += (c.kick + other * held * c.left) * c.now
     start, end = settings.halves * dt, held * (1.0 - settings.halves) * clock[1]
     work, more = middle_work(model, data, model.damped, other * start + own * end, own * start + other * end)
+    early, late = early + work, late + more
+    work, more = length_work(model, data, model.sprung, own, start, end)
     early, late = early + work, late + more
     gain, moving, largest = now - before - early - late, now + before + push, max(clock[4], now)
     if settings.fine > 1:

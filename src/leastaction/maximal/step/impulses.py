@@ -8,7 +8,7 @@ from leastaction._jit import routine
 from leastaction.forces import total
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import axis_damping, late_damping
-from leastaction.maximal.step.ball_springs import ball_axis, ball_rate, spring_rate
+from leastaction.maximal.step.ball_springs import ball_axis, leave_spring
 from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
@@ -92,17 +92,3 @@ def add_rates(model, settings, data, dt):
         if gain != 0.0:
             give(states, c.a, s.wa, gain * s.rate, END)
             give(states, c.b, s.wb, gain * s.rate, END)
-
-
-@routine(allocates=False)
-def leave_spring(c, s, dofs, states, halves, dt):
-    """What the spring of a ball joint that pulls from the middle of the step leaves at its end, see `ball_springs`."""
-    rate = ball_rate(c, states, dt, END)
-    s.rate = spring_rate(c, dofs, rate)
-    s.left = 0.5 * (1.0 - halves) * dt * dt * c.servo * s.rate
-    for j in range(3):
-        wa, wb = ball_axis(c, j, states)
-        along = rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])
-        gain = 0.5 * (1.0 - halves) * dt * dt * dofs[c.iv + j].stiffness * along
-        give(states, c.a, wa, gain, END)
-        give(states, c.b, wb, gain, END)

@@ -39,13 +39,13 @@ def _density(path, pull, r):
 
 
 @inline
-def _unit(m, r):
+def unit(m, r):
     """m / r, or any direction where there is none."""
     return scale3(1.0 / r, m) if r > 0.0 else (1.0, 0.0, 0.0)
 
 
 @inline
-def _across(n):
+def across(n):
     """Two unit vectors across the unit vector n and each other."""
     x, y = abs(n[0]), abs(n[1])
     axis = (1.0, 0.0, 0.0) if x <= y and x <= abs(n[2]) else ((0.0, 1.0, 0.0) if y <= abs(n[2]) else (0.0, 0.0, 1.0))
@@ -193,7 +193,7 @@ def middle_gradients(path, points, pointstates, states):
                 x, _ = position(points[j - 1], states, END)
                 y, _ = position(points[j], states, END)
                 m = scale3(0.5, add3(load3(pointstates[j].d), sub3(y, x)))
-                n = _unit(m, math.sqrt(dot3(m, m)))
+                n = unit(m, math.sqrt(dot3(m, m)))
                 f = add3(f, n) if j == k else sub3(f, n)
         w, e = _gradient(points, states, k, f)
         for c in range(6):
@@ -213,7 +213,7 @@ def add_across(model, data, path, first, pull, gain):
         density = gain * _density(path, pull, r)
         if density == 0.0:
             continue
-        one, other = _across(_unit(m, r))
+        one, other = across(unit(m, r))
         for which in range(2):
             f = one if which == 0 else other
             for i in (k - 1, k):

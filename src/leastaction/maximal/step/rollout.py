@@ -29,6 +29,7 @@ from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import SOLVED_BY_MODES, solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
+from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.projection import keep_projection, project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
@@ -83,7 +84,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
         for j in range(substeps.shape[0]):
             record.divided[k + 1, j] = 0
-        j, parts, part, h = 0, 1, 0, substeps[0] * settings.dt
+        j, parts, part, alike, h = 0, 1, 0, 0, substeps[0] * settings.dt
         while j < substeps.shape[0]:
             if data.clock[7] > 0.0 and parts < parts_of_swings(settings, data.clock):
                 record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
@@ -95,6 +96,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
                 start_paths(model, data, model.damped)
+                start_lengths(model, data, q[k + 1], model.sprung)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
             if why != DONE:
@@ -136,12 +138,15 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
             if parts > 1:
                 record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
+                alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
             slip = False
             part += 1
             while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
                 part, parts = part // 2, parts // 2
             if part == parts:
-                j, part = j + 1, 0
+                if record.divided[k + 1, j] < 0 < alike:
+                    record.divided[k + 1, j] = -alike
+                j, part, alike = j + 1, 0, 0
         calm_down(data.clock)
         worst = 0.0
         for r in range(data.rows.shape[0]):
@@ -262,6 +267,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.damped)
+    end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, q)
     total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)

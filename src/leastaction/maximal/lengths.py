@@ -1,0 +1,79 @@
+"""Lengths that the Newton matrix knows: tendons and soft limits of joints that are stiff for the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.mobility import tendon_mobilities
+from leastaction.forces import tendon_records
+from leastaction.forces.arrays import ForceModel
+from leastaction.forces.points import zeroed
+from leastaction.maximal.model import Model
+from leastaction.maximal.records import SPRUNG, filled
+from leastaction.maximal.ties import STIFF
+from leastaction.mechanism import Mechanism
+
+LAW = ("offset", "stiffness", "shortest", "longest", "lower", "upper", "limit_stiffness")
+"""What lengths have of `TENDON` records."""
+
+ITEM_NAMES = tendon_records.ITEM.names or ()
+
+LIMITING = 0.5
+"""(Frequency x step)^2 from which on soft limits of joints push from the middle of the step."""
+
+
+def sprung_lengths(
+    mechanism: Mechanism, forces: ForceModel, axes: tendon_records.Axes, mobility: Callable[[], Any], dt: float
+) -> tuple[Any, Any, float]:
+    """(`SPRUNG` records, `ITEM` records, largest (frequency x step)^2 of them) for steps of dt [s].
+
+    Args:
+        mechanism, forces: the robot, and what acts on its bodies.
+        axes: how tendons measure joints with one axis.
+        mobility: gives how much each degree of freedom answers to its own impulse at home, shape (nv,).
+    """
+    laws: list[dict[str, Any]] = []
+    items: list[Any] = []
+    swings = 0.0
+    stiffest = np.maximum(forces.tendons.stiffness, forces.tendons.limit_stiffness)
+    squares = stiffest * tendon_mobilities(mechanism) * dt**2 if stiffest.any() else stiffest
+    for tendon in forces.tendons[squares > STIFF]:
+        laws.append({name: tendon[name] for name in LAW} | {"first": len(items), "count": int(tendon.count)})
+        items += list(forces.items[tendon.first : tendon.first + tendon.count])
+    swings = float(squares[squares > STIFF].max(initial=0.0))
+    soft = np.concatenate([np.zeros(0), *(joint.limit_stiffness for joint in mechanism.joints)])
+    squares = soft * mobility() * dt**2 if soft.any() else soft
+    ends = [(low, high) for joint in mechanism.joints for low, high in zip(joint.lower, joint.upper, strict=True)]
+    for iv in np.flatnonzero(squares > LIMITING).tolist():
+        law = {"lower": ends[iv][0], "upper": ends[iv][1], "limit_stiffness": soft[iv]}
+        laws.append(law | {"first": len(items), "count": 1})
+        items.append({"third": tendon_records.NOBODY, "weight": 1.0, **axes[iv]})
+    swings = max(swings, float(squares[squares > LIMITING].max(initial=0.0)))
+    own = zeroed(len(items), tendon_records.ITEM)
+    for record, item in zip(own, items, strict=True):
+        for name in item if isinstance(item, dict) else ITEM_NAMES:
+            record[name] = item[name]
+    return filled(laws, SPRUNG), own, swings
+
+
+def lay_lengths(model: Model, lengths: tuple[Any, Any, float], edge: Any) -> float:
+    """Give a model the lengths of `sprung_lengths`; largest (frequency x step)^2 of them.
+
+    Args:
+        edge: gives the number of the edge of the graph between two bodies.
+    """
+    sprung, model.strings, swings = lengths
+    bodies: list[int] = []
+    edges: list[int] = []
+    for law in sprung:
+        items = model.strings[law.first : law.first + law.count]
+        own = [int(i) for i in np.unique([items.node, items.other]) if i >= 0]
+        law.begin, law.bodies, law.edges = len(bodies), len(own), len(edges)
+        bodies += own
+        edges += [edge(i, j) for i in own for j in own]
+    model.sprung_bodies, model.sprung_edges = np.array(bodies, np.int64), np.array(edges, np.int64)
+    model.sprung = sprung if len(sprung) else None
+    return swings
