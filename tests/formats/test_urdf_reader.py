@@ -36,8 +36,9 @@ def test_joint_types(tmp_path, kind, ours, nq, nv):
     assert (hinge.kind, hinge.nq, hinge.nv, hinge.parent, hinge.child) == (ours, nq, nv, "base", "tip")
 
 
-def test_blank_lines_before_the_declaration_and_zeros_at_the_end_do_no_harm(tmp_path):
-    text = "\n\n<?xml version='1.0'?>\n" + arm(kind="revolute") + "\n\0"
+@pytest.mark.parametrize("before", ["\n\n", "<!--\n - Licence -->\n<!---->\n"])
+def test_blank_lines_and_comments_before_the_declaration_and_zeros_at_the_end_do_no_harm(tmp_path, before):
+    text = before + "<?xml version='1.0'?>\n" + arm(kind="revolute") + "\n\0"
     assert read(tmp_path, text).joint("hinge").kind == "revolute"
     broken = text.replace('type="revolute"', 'type="rolling"')
     with pytest.raises(la.FormatError, match="unknown joint type") as caught:
@@ -405,3 +406,20 @@ def test_gimbals_that_can_lock_get_inertia(tmp_path, upper, locks):
         robot = load_urdf(path, floating_base=True)
     assert [body.inertia.mass > 0.0 for body in robot.bodies] == [True, locks, locks, True]
     assert ["in one line" in str(w.message) for w in said] == [True] * locks
+
+
+def test_a_density_fills_what_collides(tmp_path):
+    """Mass and inertia of a box and a ball of it; what is only seen weighs nothing."""
+    shapes = [
+        ("visual", '<box size="1 1 1"/>', "0 0 0"),
+        ("collision", '<box size="0.1 0.2 0.3"/>', "0.5 0 0"),
+        ("collision", '<sphere radius="0.1"/>', "0 0 0"),
+    ]
+    inside = "".join(f'<{t}><origin xyz="{xyz}"/><geometry>{g}</geometry></{t}>' for t, g, xyz in shapes)
+    text = urdf(f'<link name="a">{inside}<inertial><density value="500"/></inertial></link>')
+    inertia = read(tmp_path, text, floating_base=True).bodies[0].inertia
+    parts = [Box((0.1, 0.2, 0.3), pose=Pose((0.5, 0, 0))), Sphere(0.1)]
+    expected = Inertia.from_parts([(part.inertia(density=500.0), Pose()) for part in parts])
+    assert inertia.mass == pytest.approx(500.0 * (0.006 + 4.0 / 3.0 * math.pi * 1e-3))
+    np.testing.assert_allclose(inertia.com, expected.com)
+    np.testing.assert_allclose(inertia.matrix, expected.matrix, atol=1e-15)

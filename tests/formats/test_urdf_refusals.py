@@ -97,6 +97,12 @@ CASES = {
     "negative mass": (urdf(link("a", mass=-1)), 2, 'link "a"', "mass: must not be negative"),
     "infinite mass": (urdf(link("a", mass="1e999")), 2, '<mass> of link "a"', "finite"),
     "no mass": (urdf('<link name="a"><inertial/></link>'), 2, '<inertial> of link "a"', "needs <mass>"),
+    "density of nothing": (
+        urdf('<link name="a"><inertial><density value="1"/></inertial></link>'),
+        2,
+        '<density> of link "a"',
+        "no <collision>",
+    ),
     "no moment": (urdf(link("a").replace('iyy="0.1"', "")), 2, '<inertia> of link "a"', "'iyy' is missing"),
     "massless moving link": (
         urdf(link("base"), link("tip", mass=None), joint("j", "continuous", "base", "tip")),

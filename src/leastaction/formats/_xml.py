@@ -17,7 +17,7 @@ MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 1000
 MAX_ELEMENTS = 2_000_000
 
-_DECLARATION = re.compile(rb"(\s+)(<\?xml\s[^>]*\?>)")
+_DECLARATION = re.compile(rb"((?:\s|<!--(?:[^-]|-(?!->))*-->)+)(<\?xml\s[^>]*\?>)")
 
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -174,9 +174,10 @@ class _TreeBuilder:
 
 
 def _tidied(data: bytes) -> bytes:
-    """A document without what other readers overlook: blank lines before its declaration and zeros at its end.
+    """A document without what other readers overlook: blank lines and comments before its declaration, as licences are
+    often put there, and zeros at its end.
 
-    The blank lines come behind the declaration, so that the numbers of lines stay.
+    The blank lines and comments come behind the declaration, so that the numbers of lines stay.
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):  # 16 bits a character: zeros belong to these
         return data

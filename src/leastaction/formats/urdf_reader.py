@@ -13,6 +13,7 @@ Understood beyond the standard:
 - `<capsule radius length>`, as Drake and Dojo write it;
 - `<dynamics>` with `spring_stiffness`, `spring_reference` (SDFormat's names) and `armature` (MuJoCo's);
   properties of joints with several axes as one number for all, or one for each;
+- `<density value>` in place of mass and inertia: what `<collision>` describes is filled with it (Isaac Gym);
 - `<contact>` of a link (Bullet's) or of a `<collision>` with `<lateral_friction value>`, `<restitution value>`;
 - revolute joints without `<limit>` or without lower and upper: unlimited; the old `<joint_properties>`.
 
@@ -41,7 +42,7 @@ from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xacro import expanded, macro
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
-from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder
+from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder, Pose, Shape
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import primitives_of
@@ -226,7 +227,7 @@ class _Reader:
                 for shape in shapes:
                     self.builder.add_shape(WORLD, shape)
             else:
-                self.builder.body(name, inertia=_inertia(inertial), shapes=shapes)
+                self.builder.body(name, inertia=_inertia(inertial, shapes), shapes=shapes)
 
     def _check_floating(self, base: str) -> None:
         """Refuse a flying base that nothing holds against the one joint on it: it is meant to be fixed."""
@@ -358,10 +359,15 @@ def _by_name(elements: list[Element]) -> dict[str, Element]:
     return table
 
 
-def _inertia(inertial: Element | None) -> Inertia:
+def _inertia(inertial: Element | None, shapes: tuple[Shape, ...]) -> Inertia:
     if inertial is None:
         return Inertia()
-    mass, moments = inertial.find("mass"), inertial.find("inertia")
+    mass, moments, density = (inertial.find(tag) for tag in ("mass", "inertia", "density"))
+    if density is not None and mass is None and moments is None:
+        solids = [shape for shape in shapes if shape.collision]
+        if not solids:
+            raise density.error("there is no <collision> that it could fill")
+        return Inertia.from_parts([(shape.inertia(density=density.number("value")), Pose()) for shape in solids])
     if mass is None or moments is None:
         raise inertial.error("needs <mass> and <inertia>")
     names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
