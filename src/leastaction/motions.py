@@ -66,6 +66,13 @@ def places(mechanism: Mechanism, name: str) -> tuple[slice, slice]:
     return slice(k, k + 7), slice(j, j + 6)
 
 
+def resting_freedoms(mechanism: Mechanism, motions: MotionTable | None) -> list[int]:
+    """Degrees of freedom of what is prescribed, but of which nobody has said where it is: it may start elsewhere."""
+    m = mechanism
+    names = m.prescribed if motions is None else motions.resting
+    return [j for name in names for j in range(m.nv)[places(m, name)[1]]]
+
+
 def motion_table(
     mechanism: Mechanism, motions: Any, q: FloatArray, start: float, dt: float, steps: int
 ) -> MotionTable | None:

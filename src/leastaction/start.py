@@ -19,7 +19,7 @@ from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
-from leastaction.motions import motion_table, places
+from leastaction.motions import motion_table, resting_freedoms
 from leastaction.record import Record
 from leastaction.start_limits import loops_within_limits, within_limits
 from leastaction.start_loops import closed_start
@@ -120,7 +120,7 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
         v0 = initial_velocities(mechanism, v)
         q0, v0 = stepper.motions.begin(mechanism, q0, v0)
         v = v0 if p is None else v
-    q0 = within_limits(stepper, q0)
+    q0 = _resting_at(stepper, q0, within_limits(stepper, q0))
     if project and not mechanism.is_tree:
         q0 = close_loops(mechanism, q0)
     elif (mechanism.prescribed or q is None) and not mechanism.is_tree:
@@ -140,12 +140,14 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
 
 def clear_start(stepper: Stepper, q: FloatArray) -> FloatArray:
     """`Stepper.clear_start`; prescribed bodies that rest where the start has them do so where they are moved to."""
-    m, motions = stepper.mechanism, stepper.motions
-    resting = m.prescribed if motions is None else motions.resting
-    out = stepper.clear_start(q, [j for name in resting for j in range(m.nv)[places(m, name)[1]]])
-    if motions is not None and out is not q:
-        stepper.motions = motions.resting_at(m, out)
-    return out
+    return _resting_at(stepper, q, stepper.clear_start(q, resting_freedoms(stepper.mechanism, stepper.motions)))
+
+
+def _resting_at(stepper: Stepper, q: FloatArray, moved: FloatArray) -> FloatArray:
+    """`moved`, where what rests at q has been moved to: it rests there."""
+    if stepper.motions is not None and moved is not q:
+        stepper.motions = stepper.motions.resting_at(stepper.mechanism, moved)
+    return moved
 
 
 def initial_positions(mechanism: Mechanism, q: Any) -> FloatArray:

@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.api import body_jacobian, body_poses
-from leastaction.dynamics.loops import close_loops, loop_jacobian, prescribed_freedoms
+from leastaction.dynamics.loops import close_loops, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.graph import WORLD
+from leastaction.motions import places, resting_freedoms
 from leastaction.warn import warn
 
 STEPS, CLOSED = 200, 1e-9
 """Most steps to close loops within limits, and what counts as closed [m or rad]."""
+
+EXACTLY = (1e-12, 100)
+"""Violation of loops within which they are left closed [m or rad], and most iterations for that from nearly closed."""
 
 FURTHEST, SLIGHT = 0.2, 1e-4
 """How far a joint moves in such a step [rad or m], and the weight of doing so, beside that of closing."""
@@ -49,11 +53,16 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
         return q
     moved = [f"{m.coordinate_names[k]!r} by {abs(out[k] - q[k]):.3g}" for k in beyond]
     more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
+    follow = ""
+    if not m.is_tree:
+        out = _closed(m, out, low, high, resting=resting_freedoms(m, stepper.motions))
+        carried = [name for name in m.prescribed if (out != q)[places(m, name)[0]].any()]
+        follow = f"; {', '.join(map(repr, carried))} is moved to where the joints can follow" if carried else ""
     warn(
         f"the start lies beyond the limits of joint {', '.join(moved[:4])}{more} [rad or m]; the run starts at the "
-        "limits, so that they add no energy"
+        f"limits, so that they add no energy{follow}"
     )
-    return out if m.is_tree else _closed(m, out, low, high)
+    return out
 
 
 def within_rigid_limits(stepper: Stepper, q: FloatArray) -> NDArray[np.bool_]:
@@ -115,21 +124,38 @@ def _beyond(m: Mechanism, joint: Joint, q: FloatArray) -> tuple[float, FloatArra
 
 
 def _closed(
-    m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray, limited: Sequence[Joint] = ()
+    m: Mechanism,
+    q: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    limited: Sequence[Joint] = (),
+    resting: Sequence[int] = (),
 ) -> FloatArray:
-    """A configuration near q that closes all loops within limits, by bounded Gauss-Newton steps; or else without them.
+    """A configuration near q that closes all loops within limits; or else without them.
 
     Args:
         m: the robot.
         q: joint positions within limits, shape (nq,).
         low, high: limits of all coordinates, shape (nq,).
         limited: joints that close loops and are to be within their limits.
+        resting: prescribed degrees of freedom that may start elsewhere, where it cannot be done without.
     """
+    given = prescribed_freedoms(m)
+    out = _closed_within(m, q, low, high, limited, given)
+    if out is None and resting:
+        out = _closed_within(m, q, low, high, limited, [j for j in given if j not in resting])
+    return close_loops(m, q) if out is None else out
+
+
+def _closed_within(
+    m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray, limited: Sequence[Joint], given: Sequence[int]
+) -> FloatArray | None:
+    """`_closed` by bounded Gauss-Newton steps, with the degrees of freedom `given` where they are; None if in vain."""
     from scipy.optimize import lsq_linear
 
     single = [(group.iq, group.iv) for group in m.coordinate_groups if group.nv == 1]
     iq, iv = np.array(single, np.int64).reshape(-1, 2).T
-    given, out = prescribed_freedoms(m), q
+    out = q
     for _ in range(STEPS):
         h, A = loop_jacobian(m, out)
         for joint in limited:
@@ -137,7 +163,7 @@ def _closed(
             if value != 0.0:
                 h, A = np.append(h, value), np.vstack([A, slopes])
         if np.abs(h).max(initial=0.0) <= CLOSED:
-            return close_loops(m, out)
+            return closed_but_for(m, out, given, *EXACTLY)
         A[:, given] = 0.0
         least, most = np.full(m.nv, -FURTHEST), np.full(m.nv, FURTHEST)
         least[iv] = np.maximum(low[iq] - out[iq], -FURTHEST)
@@ -145,7 +171,7 @@ def _closed(
         rows, wanted = np.concatenate([A, SLIGHT * np.eye(m.nv)]), np.concatenate([-h, np.zeros(m.nv)])
         bounds = np.minimum(least, -1e-12), np.maximum(most, 1e-12)
         out = m.integrate(out, lsq_linear(rows, wanted, bounds).x)
-    return close_loops(m, q)
+    return None
 
 
 @lru_cache(maxsize=32)

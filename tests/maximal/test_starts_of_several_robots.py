@@ -87,3 +87,23 @@ def test_a_loose_ball_in_a_hand_starts_beside_it():
     assert 0.0 <= run.q[0, 1] - run.q[0, 0] - 0.02 < 1e-3
     assert abs(run.q[0, 0]) < 1e-4
     assert run.kinetic_energy.max() < 1e-9
+
+
+def test_prescribed_bodies_follow_arms_that_limits_keep_from_them():
+    """Of three planar joints: the second cannot be straight, but is where a prescribed body holds the hand."""
+    b, parent = MechanismBuilder("arm", gravity=(0, 0, 0)), "world"
+    for name, x, limits in (("shoulder", 0.0, None), ("elbow", 0.3, (0.4, 2.0)), ("wrist", 0.3, None)):
+        b.body(name, mass=1.0, inertia=0.01, com=(0.15, 0, 0))
+        b.revolute(name, parent, name, axis="z", pose=(x, 0, 0), limits=limits)
+        parent = name
+    b.body("mocap", mass=1e-3, inertia=1e-6)
+    b.free("mocap", pose=(0.6, 0, 0))
+    b.fixed("weld", "mocap", "wrist")
+    b.prescribe("mocap")
+    robot = b.build()
+    with pytest.warns(la.LeastActionWarning, match=r"'elbow' by 0.4 .* 'mocap' is moved to where") as said:
+        run = la.simulate(robot, dt=0.01, steps=5, integrator=la.Maximal())
+    assert len(said) == 1
+    assert run.q[0, robot.coordinate_index("elbow")] >= 0.4 - 1e-9
+    assert np.ptp(run.q, axis=0).max() < 1e-6
+    assert run.constraint_violation.max() < 1e-11
