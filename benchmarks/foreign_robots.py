@@ -50,8 +50,9 @@ NOTES = """Each file is loaded with defaults, URDFs with a floating base; what f
 added where the file has none. Then it runs with Maximal at dt 0.005 s and random torques, new ones every 0.1 s, the \
 same whenever the file runs. Depth: how far things are in each other, those aside that overlap at the start; gap: \
 joints open; energy: most that it rises above the start and the work of the torques, relative to the largest kinetic \
-energy or work, or what free fall gives the robot in a step. Times: CPU time per step, the whole of `simulate`, with MuJoCo's beside it, of the same \
-file, or of a URDF file as the library writes it as MJCF, since MuJoCo does not find its meshes."""
+energy or work, or what free fall gives the robot in a step. Times: CPU time per step, the whole of `simulate`, with \
+MuJoCo's beside it, of the same file, or of a URDF file as the library writes it as MJCF, since MuJoCo does not find \
+its meshes."""
 
 
 def files() -> tuple[dict[str, Path], list[str]]:
