@@ -85,6 +85,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("trajectory optimisation", lambda: _optimize(robot)))
     parts.append(("closed loops", lambda: _loops(bodies)))
     parts.append(("closed loops on joints", lambda: _loops(joints)))
+    parts.append(("inverse kinematics", lambda: _inverse_kinematics(robot)))
     parts.append(("contact", _contact))
     parts.append(("graph factorisation", _graph))
     # Each compiles what the others have not: trees, closed loops, damped springs, contact with and without edges.
@@ -109,6 +110,12 @@ def _title(integrator: Any) -> str:
     words += [f"order {integrator.order}"] if hasattr(integrator, "order") else []
     words += [integrator.solver] if hasattr(integrator, "solver") else []
     return ", ".join(words)
+
+
+def _inverse_kinematics(robot: Any) -> None:
+    from leastaction.kinematics import reach_position, solve_ik
+
+    solve_ik(robot, reach_position("rod", (0.0, 0.0, 0.0)))
 
 
 def _dynamics(robot: Any) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError, MechanismError
 from leastaction.kinematics import (
     frame_jacobian,
@@ -15,7 +16,7 @@ from leastaction.kinematics import (
     reach_position,
     solve_ik,
 )
-from leastaction.kinematics.bounded import bounded_least_squares
+from leastaction.kinematics.bounded import bounded_data, bounded_minimum
 from leastaction.mechanism import Frame, Pose
 from tests.oracles.random_trees import random_pose, random_tree, random_unit
 
@@ -151,6 +152,13 @@ def test_what_is_out_of_reach_is_told_with_the_nearest():
     assert np.isclose(free.q[0], 2.0)
 
 
+def bounded_least_squares(A, b, low, high, C, d):
+    """x that minimises |A x - b| with C x = d, and low <= x <= high."""
+    x = np.zeros(len(low))
+    bounded_minimum(A.T @ A, A.T @ b, low, high, C, -d, x, bounded_data(len(low), len(d)))
+    return x
+
+
 def test_bounded_least_squares_is_that_of_scipy():
     from scipy.optimize import lsq_linear
 
@@ -164,6 +172,35 @@ def test_bounded_least_squares_is_that_of_scipy():
         x = bounded_least_squares(A, b, np.full(5, -np.inf), np.full(5, np.inf), C, d)
         assert np.allclose(C @ x, d)
         assert np.allclose(np.linalg.svd(C)[2][2:] @ (A.T @ (A @ x - b)), 0.0, atol=1e-10)
+        # An equation that is said twice is one.
+        twice = bounded_least_squares(A, b, np.full(5, -np.inf), np.full(5, np.inf), C[[0, 1, 0]], d[[0, 1, 0]])
+        assert np.allclose(twice, x, atol=1e-9)
+
+
+def test_centre_of_mass_and_posture_change_with_the_joints_as_their_jacobians_say():
+    from leastaction.kinematics.descent import descend
+    from leastaction.kinematics.task_arrays import ik_data, ik_model
+
+    robot = random_tree(3, 5)
+    q = robot.random_configuration(5)
+    goal = frame_pose(robot, robot.random_configuration(6), robot.body_names[-1])
+    tasks = [reach_pose(robot.body_names[-1], goal), reach_center_of_mass([0.1, np.nan, 0.3]), keep_posture()]
+    model = ik_model(robot, [task.checked(robot) for task in tasks], limits=False)
+
+    def at(x):
+        data = ik_data(model, robot.nq)
+        data.state.q[:] = x
+        descend(plain(model), plain(data), 0, 1e-8)
+        return data.state
+
+    J = at(q).J.T
+    for k, d in enumerate(1e-6 * np.eye(robot.nv)):
+        ahead, back = (at(robot.integrate(q, s * d)).e for s in (1.0, -1.0))
+        assert np.allclose(J[:8, k], (ahead - back)[:8] / 2e-6, atol=1e-7)
+    posture = at(robot.integrate(robot.home(), 1e-3 * np.ones(robot.nv)))
+    assert np.allclose(posture.errors[8:], 1e-3, atol=1e-12)
+    com = la.dynamics.center_of_mass(robot, q)
+    assert np.allclose(at(q).errors[6:8], [com[0] - 0.1, com[2] - 0.3], atol=1e-14)
 
 
 def test_wrong_tasks_are_refused_by_name():

@@ -3,7 +3,7 @@
 Numba takes every array of every argument from Python anew at each call, which for the bundles of a stepper takes longer
 than a short step. All that the compiled function needs of an argument are words of 64 bits: addresses, shapes, strides,
 numbers. A `Walk` keeps these words in memory; from row to row some of them grow by as much as from the row before. A
-function of a few instructions hands them to the compiled one.
+function of a few instructions lets them grow and hands them to the compiled one.
 """
 
 import contextlib
@@ -26,8 +26,14 @@ SOON, LATE = 20, 1000
 """Calls by way of Python before words are kept: to make them takes as long as some tens of such calls, and the function
 that hands them on, once for all walks in a process, as long as some thousand."""
 
-_HEAD = 5
-"""Words before those of the arguments: the address of the compiled function, and up to four that it gives back."""
+_GIVEN = 4
+"""Most words that a function gives back."""
+
+_AHEAD, _COUNT, _GROWTH = range(_GIVEN + 1, _GIVEN + 4)
+"""Where it is told how many rows to go on, how many words grow with rows, and where their indices and growths are."""
+
+_HEAD = _GIVEN + 4
+"""Words before those of the arguments: the address of the compiled function, what it gives back, and these three."""
 
 _WORD = lir.IntType(64)
 
@@ -50,10 +56,8 @@ class Walk:
         """What the entry point gives back for the arguments of a row."""
         if self._call is None:
             return self._by_python(row)
-        if row == self._row + 1:
-            self._moving += self._growth
-        elif row != self._row:
-            self._moving += (row - self._row) * self._growth
+        if row != self._row + 1:
+            self._block[_AHEAD] = row - self._row
         self._row = row
         if self._call(self._address):  # it raised something
             return self.bound(*self.arguments(row))
@@ -86,9 +90,11 @@ class Walk:
         if (np.array(three, np.int64) - np.array(two, np.int64) != growth).any():
             return
         address = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
-        block = np.array([address, *[0] * (_HEAD - 1), *fixed, *one], np.int64)
-        self._block, self._address = block, block.ctypes.data
-        self._moving, self._growth, self._row = block[_HEAD + len(fixed) :], growth, 1
+        moving = np.flatnonzero(growth)
+        self._growth = np.column_stack([_HEAD + len(fixed) + moving, growth[moving]])
+        told = 1, len(moving), self._growth.ctypes.data
+        block = np.array([address, *[0] * _GIVEN, *told, *fixed, *one], np.int64)
+        self._block, self._address, self._row = block, block.ctypes.data, 1
         self._result, self._single = block[1 : 1 + count], count == 1
         self._held = others  # nothing else may hold the arrays
         self._call = _caller(compiled)
@@ -124,12 +130,12 @@ def _words_given(kind: Any) -> int | None:
         return 0
     if kind == types.int64:
         return 1
-    plain = isinstance(kind, types.UniTuple) and kind.dtype == types.int64 and kind.count < _HEAD
+    plain = isinstance(kind, types.UniTuple) and kind.dtype == types.int64 and kind.count <= _GIVEN
     return kind.count if plain else None
 
 
 def _caller(compiled: Any) -> Any:
-    """A function of the address of such words, which calls what they begin with and gives back its status."""
+    """A function of the address of such words, see `_calling`."""
     with _ONE:  # in threads, nobody may replace the code that another one runs
         if id(compiled) not in _CALLERS:
             _CALLERS[id(compiled)] = _new_caller(compiled)
@@ -161,7 +167,8 @@ def _new_caller(compiled: Any) -> tuple[Any, Any]:
 
 
 def _calling(module: Any, name: str, kind: Any) -> Any:
-    """The module with such a function."""
+    """The module with a function of the address of words: it lets them grow, calls what they begin with, and gives
+    back its status."""
     function = lir.Function(module, lir.FunctionType(lir.IntType(32), [_WORD.as_pointer()]), name)
     builder = lir.IRBuilder(function.append_basic_block("entry"))
 
@@ -177,8 +184,30 @@ def _calling(module: Any, name: str, kind: Any) -> Any:
         return word if own == _WORD else builder.trunc(word, own)
 
     result, raised, *others = kind.args
+    slot = builder.alloca(raised.pointee)
+    _grow(builder, place)
     arguments = [argument(_HEAD + k, own) for k, own in enumerate(others)]
     called = builder.inttoptr(builder.load(place(0)), kind.as_pointer())
-    slot = builder.alloca(raised.pointee)
     builder.ret(builder.call(called, [builder.bitcast(place(1), result), slot, *arguments]))
     return module
+
+
+def _grow(builder: Any, place: Callable[[int], Any]) -> None:
+    """words[index] += rows to go on * growth for all that grow, in a loop; the next time it is one row again."""
+    before, loop, after = builder.block, builder.append_basic_block("grow"), builder.append_basic_block("call")
+    zero, one, two = (lir.Constant(_WORD, k) for k in range(3))
+    block, ahead = place(0), builder.load(place(_AHEAD))
+    builder.store(one, place(_AHEAD))
+    end = builder.mul(two, builder.load(place(_COUNT)))
+    pairs = builder.inttoptr(builder.load(place(_GROWTH)), _WORD.as_pointer())
+    builder.cbranch(builder.icmp_signed(">", end, zero), loop, after)
+    builder.position_at_end(loop)
+    k = builder.phi(_WORD)
+    word = builder.gep(block, [builder.load(builder.gep(pairs, [k]))])
+    growth = builder.load(builder.gep(pairs, [builder.add(k, one)]))
+    builder.store(builder.add(builder.load(word), builder.mul(ahead, growth)), word)
+    following = builder.add(k, two)
+    k.add_incoming(zero, before)
+    k.add_incoming(following, loop)
+    builder.cbranch(builder.icmp_signed("<", following, end), loop, after)
+    builder.position_at_end(after)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from leastaction.kinematics.loop_equations import equations, loop_equations
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions
 from leastaction.linalg.dense import multiply, solve_in_place
+from leastaction.linalg.ranked import solve_least_norm
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import count, positive
 from leastaction.mechanism.arguments import FloatArray, configuration
@@ -27,9 +27,6 @@ RANK_TOLERANCE = 1e-9
 
 ROUND_OFF = 4e-15
 """What round-off leaves of a violation, relative to the largest entry of the Jacobian: the longest lever [m]."""
-
-SWEEPS, ORTHOGONAL = 30, 1e-15
-"""Most sweeps of rotations, and the cosine between two columns that count as orthogonal."""
 
 
 @entry
@@ -72,46 +69,6 @@ def projection(nv: int, m: int) -> Projection:
 
 
 @routine
-def turn_columns(S, V):
-    """S <- S V with orthogonal columns, by one-sided Jacobi rotations; gives back the square of the longest.
-
-    Hestenes 1958: each rotation makes two columns orthogonal, and sweeps over all pairs are repeated until all are.
-    """
-    m = S.shape[0]
-    for i in range(m):
-        for k in range(m):
-            V[i, k] = 1.0 if i == k else 0.0
-    largest = 0.0
-    for _ in range(SWEEPS):
-        turned, largest = False, 0.0
-        for k in range(m):
-            for j in range(k + 1, m):
-                a = b = c = 0.0
-                for i in range(m):
-                    a += S[i, k] * S[i, k]
-                    b += S[i, j] * S[i, j]
-                    c += S[i, k] * S[i, j]
-                if c * c <= ORTHOGONAL * ORTHOGONAL * a * b:
-                    continue
-                turned = True
-                half = 0.5 * (b - a) / c
-                t = (1.0 if half >= 0.0 else -1.0) / (abs(half) + math.sqrt(1.0 + half * half))
-                cos = 1.0 / math.sqrt(1.0 + t * t)
-                sin = t * cos
-                for i in range(m):
-                    S[i, k], S[i, j] = cos * S[i, k] - sin * S[i, j], sin * S[i, k] + cos * S[i, j]
-                    V[i, k], V[i, j] = cos * V[i, k] - sin * V[i, j], sin * V[i, k] + cos * V[i, j]
-        for k in range(m):
-            square = 0.0
-            for i in range(m):
-                square += S[i, k] * S[i, k]
-            largest = max(largest, square)
-        if not turned:
-            break
-    return largest
-
-
-@routine
 def solve_ranked(S, b, V, redundant):
     """b <- S^-1 b, b of shape (m, 1); S is destroyed, V is scratch of its shape.
 
@@ -120,19 +77,7 @@ def solve_ranked(S, b, V, redundant):
     if not redundant:
         solve_in_place(S, b)
         return
-    m, least = S.shape[0], RANK_TOLERANCE * RANK_TOLERANCE * turn_columns(S, V)
-    for k in range(m):  # the lengths of the columns of S are its singular values
-        square = along = 0.0
-        for i in range(m):
-            square += S[i, k] * S[i, k]
-            along += S[i, k] * b[i, 0]
-        y = along / square if square > least else 0.0
-        for i in range(m):
-            V[i, k] *= y
-    for i in range(m):
-        b[i, 0] = 0.0
-        for k in range(m):
-            b[i, 0] += V[i, k]
+    solve_least_norm(S, b, V, RANK_TOLERANCE)
 
 
 @routine

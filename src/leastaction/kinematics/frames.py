@@ -1,4 +1,4 @@
-"""Poses and Jacobians of named frames, and of the centre of mass."""
+"""Poses and Jacobians of named frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FRAMES = ("world", "body", "origin")
 
 
 class Placement:
-    """Where everything is at one configuration: poses of nodes, screws of joints, and how far loops are open.
+    """Where everything is at one configuration: poses of nodes and screws of joints.
 
     Args:
         mechanism: the robot.
@@ -32,9 +32,9 @@ class Placement:
         # Fields of plain arrays: attributes of records take microseconds each.
         self._R, self._p, self._S = links["R"].reshape(-1, 3, 3), links["p"], screws["S"].T
         c = tree.closure
-        self.gaps, self.gap_jacobian = np.zeros(c.count), np.zeros((c.count, mechanism.nv))
-        records = c.rows, c.coefficients, c.count, links.view(np.recarray), screws.view(np.recarray)
-        loop_equations(tree.nodes, *records, configuration(mechanism, q), self.gaps, self.gap_jacobian)
+        # Without equations of loops.
+        records = c.rows, c.coefficients, 0, links.view(np.recarray), screws.view(np.recarray)
+        loop_equations(tree.nodes, *records, configuration(mechanism, q), np.zeros(0), np.zeros((0, mechanism.nv)))
 
     def pose(self, name: str) -> FloatArray:
         """World from the frame, or body, of that name, shape (4, 4)."""
@@ -53,29 +53,6 @@ class Placement:
         X = self.pose(name)
         J[3:] += _crossed(J[:3], X[:3, 3])
         return J if frame == "world" else np.concatenate([X[:3, :3].T @ J[:3], X[:3, :3].T @ J[3:]])
-
-    def center_of_mass(self) -> tuple[FloatArray, FloatArray]:
-        """Centre of mass in the world [m], shape (3,), and its Jacobian, shape (3, nv)."""
-        nodes = self.tree.nodes
-        iv, nv, parents, mass, com = (nodes[name] for name in ("iv", "nv", "parent", "mass", "com"))
-        # Mass of each node with all that it carries, and that times where it is.
-        masses, moments = mass.copy(), mass[:, None] * (np.einsum("nij,nj->ni", self._R, com) + self._p)
-        for i in range(len(nodes) - 1, -1, -1):
-            if parents[i] >= 0:
-                masses[parents[i]] += masses[i]
-                moments[parents[i]] += moments[i]
-        order = np.argsort(iv)
-        moved = np.repeat(order, nv[order])  # by each degree of freedom
-        J = masses[moved] * self._S[3:] + np.cross(self._S[:3], moments[moved], axisa=0, axisc=0)
-        roots = parents < 0
-        x, total = moments[roots].sum(axis=0), float(masses[roots].sum())
-        for body in self.mechanism.bodies:  # of bodies that are welded to the world
-            node, X = self.tree.frames[body.name]
-            if node < 0:
-                x, total = x + body.inertia.mass * np.array(X.apply(body.inertia.com)), total + body.inertia.mass
-        if total <= 0.0:
-            raise MechanismError(f"mechanism {self.mechanism.name!r} has no mass, so no centre of mass")
-        return x / total, J / total
 
 
 def _crossed(w: FloatArray, x: FloatArray) -> FloatArray:

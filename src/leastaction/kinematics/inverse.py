@@ -8,22 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._jit.bound import Bound
+from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError, MechanismError
-from leastaction.kinematics.bounded import bounded_least_squares
-from leastaction.kinematics.frames import Placement
+from leastaction.kinematics.descent import descend
+from leastaction.kinematics.task_arrays import ik_data, ik_model
 from leastaction.kinematics.tasks import Task
 from leastaction.mechanism import Mechanism, _check
 from leastaction.mechanism.arguments import FloatArray, configuration, robot
-from leastaction.mechanism.motions import Motion
-
-LONGEST = 0.6
-"""Longest change of a coordinate in one iteration [rad or m]; what slides may go as far as the largest error."""
-
-DAMPED = 1e-14
-"""Least damping, relative to the largest entry of the normal equations: of the size of their rounding errors."""
-
-STALLED = 12
-"""Iterations without a gain of a hundredth after which a start is given up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,25 +86,30 @@ def solve_ik(
     tolerance = _check.positive(tolerance, "tolerance")
     most = _check.count(max_iterations, "max_iterations")
     more = 0 if type(restarts) is int and restarts == 0 else _check.count(restarts, "restarts")
-    problem = _Problem(m, own, _check.flag(limits, "limits"), tolerance)
+    model = ik_model(m, own, _check.flag(limits, "limits"))
+    data = ik_data(model, m.nq)
+    state, search = data.state, Bound(descend, plain(model), plain(data))
     must_succeed, rng = _check.flag(must_succeed, "must_succeed"), _generator(seed)
-    best, iterations, starts = None, 0, 0
+    best, rank = (state.q, np.inf, state.errors), (np.inf, np.inf)
+    iterations, starts = 0, 0
     for k in range(more + 1):
-        first = m.random_configuration(rng) if k else (m.home() if q is None else configuration(m, q))
-        found, spent = problem.descend(problem.within(first), most)
+        state.q[:] = m.random_configuration(rng) if k else (m.home() if q is None else configuration(m, q))
+        spent, cost, residual = search(most, tolerance)
         iterations, starts = iterations + spent, starts + 1
-        if best is None or problem.rank(found) < problem.rank(best):
-            best = found
-        if best.residual <= tolerance:
+        if k == 0 or (max(residual, tolerance), cost) < rank:
+            rank = max(residual, tolerance), cost
+            best = state.q.copy(), residual, state.errors.copy()
+        if best[1] <= tolerance:
             break
-    assert best is not None
-    success = best.residual <= tolerance
+    found, residual, errors = best
+    success = residual <= tolerance
     if must_succeed and not success:
         raise ConvergenceError(
-            f"inverse kinematics of {m.name!r}: the tasks are missed by {best.residual:.3g} from {starts} starts",
-            residuals=[best.residual],
+            f"inverse kinematics of {m.name!r}: the tasks are missed by {residual:.3g} from {starts} starts",
+            residuals=[residual],
         )
-    return IKResult(best.q, success, best.residual, tuple(best.errors), iterations, starts)
+    each = tuple(np.split(errors, model.tasks["first"][1:]))
+    return IKResult(found, success, residual, each, iterations, starts)
 
 
 def _generator(seed: Any) -> np.random.Generator:
@@ -122,107 +119,3 @@ def _generator(seed: Any) -> np.random.Generator:
         raise MechanismError(
             f"seed: expected a whole number of at least 0, or a random generator, got {_check.shown(seed)}"
         ) from None
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """A configuration with its errors: `cost` of all tasks and loops, `residual` of what must be reached."""
-
-    q: FloatArray
-    cost: float
-    residual: float
-    errors: list[FloatArray]
-    e: FloatArray
-    J: FloatArray
-    gaps: FloatArray
-    gap_jacobian: FloatArray
-
-
-class _Problem:
-    def __init__(self, m: Mechanism, tasks: list[Task], limits: bool, tolerance: float) -> None:
-        self.m, self.tasks, self.tolerance = m, tasks, tolerance
-        # Weights decide between tasks; their common size means nothing.
-        largest = max(task.weight for task in tasks)
-        self.weights = [task.weight / largest for task in tasks]
-        self.lower, self.upper = np.full(m.nv, -np.inf), np.full(m.nv, np.inf)
-        single = [group for group in m.coordinate_groups if group.nv == 1]
-        self.iq, self.iv = (np.array([getattr(g, i) for g in single], np.int64) for i in ("iq", "iv"))
-        self.flat = len(single) == m.nv == m.nq
-        if limits:
-            for bound, end in ((self.lower, "lower"), (self.upper, "upper")):
-                bound[self.iv] = np.array([x for joint in m.joints for x in getattr(joint, end)])[self.iv]
-        self.slides = np.zeros(m.nv, bool)
-        for group in m.coordinate_groups:
-            if group.kind == Motion.PRISMATIC:
-                self.slides[group.iv] = True
-            elif group.kind == Motion.FREE:
-                self.slides[group.iv + 3 : group.iv + 6] = True
-
-    def within(self, q: FloatArray) -> FloatArray:
-        """q with its coordinates within the limits."""
-        q = q.copy()
-        q[self.iq] = np.clip(q[self.iq], self.lower[self.iv], self.upper[self.iv])
-        return q
-
-    def moved(self, q: FloatArray, d: FloatArray) -> FloatArray:
-        """q moved by d, within the limits."""
-        return self.within(q + d if self.flat else self.m.integrate(q, d))
-
-    def rank(self, state: _State) -> tuple[float, float]:
-        return max(state.residual, self.tolerance), state.cost
-
-    def at(self, q: FloatArray, whole: bool = True) -> _State:
-        """Errors at q; not `whole`: postures do not count."""
-        place = Placement(self.m, q)
-        errors, e, J, worst = [], [], [], float(np.abs(place.gaps).max(initial=0.0))
-        for task, weight in zip(self.tasks, self.weights, strict=True):
-            own, slope = task.error(place, q)
-            errors.append(own)
-            if whole or task.required:
-                e.append(weight * own)
-                J.append(weight * slope)
-            if task.required:
-                worst = max(worst, float(np.abs(own).max(initial=0.0)))
-        e, J = np.concatenate([np.zeros(0), *e]), np.concatenate([np.zeros((0, self.m.nv)), *J])
-        cost = float(e @ e + place.gaps @ place.gaps)
-        return _State(q, cost, worst, errors, e, J, place.gaps, place.gap_jacobian)
-
-    def step(self, state: _State, damping: float) -> FloatArray:
-        """Change of q: least squares of all tasks, with closed loops, within limits and `LONGEST`."""
-        nv = self.m.nv
-        high = np.where(self.slides, max(LONGEST, state.residual), LONGEST)
-        low = -high
-        x = state.q[self.iq]
-        low[self.iv] = np.maximum(low[self.iv], np.minimum(self.lower[self.iv] - x, 0.0))
-        high[self.iv] = np.minimum(high[self.iv], np.maximum(self.upper[self.iv] - x, 0.0))
-        damping += DAMPED * max(1.0, float(np.einsum("ij,ij->j", state.J, state.J).max(initial=0.0)))
-        A = np.concatenate([state.J, np.sqrt(damping) * np.eye(nv)])
-        b = np.concatenate([-state.e, np.zeros(nv)])
-        return bounded_least_squares(A, b, low, high, state.gap_jacobian, -state.gaps)
-
-    def descend(self, q: FloatArray, most: int) -> tuple[_State, int]:
-        """The nearest minimum, and iterations; of postures only what the other tasks let them have."""
-        state, spent = self._descend(q, most, True)
-        if all(task.required for task in self.tasks):
-            return state, spent
-        # A compromise so far. From here the shortest steps that reach the others leave the posture its part.
-        last, more = self._descend(state.q, most, False)
-        return self.at(last.q), spent + more
-
-    def _descend(self, q: FloatArray, most: int, whole: bool) -> tuple[_State, int]:
-        state, damping, stalled, spent = self.at(q, whole), 1e-3, 0, 0
-        while spent < most:
-            spent += 1
-            d = self.step(state, damping * min(state.cost, 1.0))
-            trial = self.at(self.moved(state.q, d), whole)
-            if trial.cost < state.cost or (len(state.gaps) and trial.residual < 0.5 * state.residual):
-                stalled = 0 if trial.cost < 0.99 * state.cost else stalled + 1
-                state, damping = trial, max(0.1 * damping, 1e-9)
-            else:
-                stalled, damping = stalled + 1, min(10.0 * damping, 1e6)
-            # With a posture the best of both is looked for, not the first that reaches the others.
-            free = whole and not all(task.required for task in self.tasks)
-            done = state.residual <= self.tolerance and (not free or stalled > 2)
-            if done or stalled > STALLED or float(np.abs(d).max(initial=0.0)) < 1e-13:
-                break
-        return state, spent

@@ -8,6 +8,7 @@ from leastaction.spatial import (
     left_jacobian,
     left_jacobian_inv,
     matvec,
+    quat_conj,
     quat_exp,
     quat_log,
     quat_mul,
@@ -55,6 +56,24 @@ def go_on(nodes, x, more):
             second = quat_rotate(turn, matvec(left_jacobian(u), (more[k + 3], more[k + 4], more[k + 5])))
             x[k + 3], x[k + 4], x[k + 5] = matvec(left_jacobian_inv(whole), add3(first, second))
         x[k], x[k + 1], x[k + 2] = whole
+
+
+@routine
+def displacement(nodes, q0, q1, out, first):
+    """Tangent vector that moves q0 to q1, from out[first] on: the inverse of `retract`."""
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        n, k = node.iq, first + node.iv
+        if node.nv == 1:
+            out[k] = q1[n] - q0[n]
+            continue
+        at = n + 3 if node.kind == FREE else n
+        back = quat_conj((q0[at], q0[at + 1], q0[at + 2], q0[at + 3]))
+        w = quat_log(quat_mul(back, (q1[at], q1[at + 1], q1[at + 2], q1[at + 3])))
+        out[k], out[k + 1], out[k + 2] = w
+        if node.kind == FREE:
+            d = quat_rotate(back, (q1[n] - q0[n], q1[n + 1] - q0[n + 1], q1[n + 2] - q0[n + 2]))
+            out[k + 3], out[k + 4], out[k + 5] = matvec(left_jacobian_inv(w), d)
 
 
 @routine

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import MechanismError
-from leastaction.kinematics.frames import Placement
+from leastaction.kinematics.task_arrays import MASS, PLACE, POSTURE
 from leastaction.mechanism import Mechanism, Pose, _check
 from leastaction.mechanism.arguments import FloatArray, configuration
 from leastaction.mechanism.pose import quaternion_of_matrix, rotation_matrix
@@ -42,25 +41,8 @@ class Task(ABC):
         return self
 
     @abstractmethod
-    def error(self, at: Placement, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Error e, shape (n,), and its Jacobian along the tangent of q, shape (n, nv), both without the weight."""
-
-
-def _inverse_left_jacobian(phi: FloatArray) -> FloatArray:
-    """Change of the rotation vector phi when its rotation is turned by d on the left: J^-1 d."""
-    angle = float(np.linalg.norm(phi))
-    K = np.array([[0, -phi[2], phi[1]], [phi[2], 0, -phi[0]], [-phi[1], phi[0], 0]])
-    if angle < 1e-4:
-        return np.eye(3) - 0.5 * K + K @ K / 12.0
-    half = 0.5 * angle
-    return np.eye(3) - 0.5 * K + (1.0 - half / np.tan(half)) / angle**2 * K @ K
-
-
-def rotation_vector(R: FloatArray) -> FloatArray:
-    """Logarithm of a rotation matrix, shape (3,), exact near half turns too."""
-    w, x, y, z = quaternion_of_matrix(R)  # w >= 0
-    sine = math.sqrt(x * x + y * y + z * z)
-    return np.array([x, y, z]) * (2.0 if sine < 1e-12 else 2.0 * math.atan2(sine, w) / sine)
+    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
+        """Write what kernels read of it to an `IK_TASK` record and the postures; gives back its number of errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,19 +83,18 @@ class FrameTask(Task):
         mechanism.frame(self.frame)
         return self
 
-    def error(self, at: Placement, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
         """See `Task`."""
-        X, J = at.pose(self.frame), at.jacobian(self.frame)
-        e, rows = [], []
-        if self.rotation is not None:
-            # R = exp(phi) target, and dR = w x R.
-            phi = rotation_vector(X[:3, :3] @ self.rotation.T)
-            e.append(phi)
-            rows.append(_inverse_left_jacobian(phi) @ J[:3])
-        if self.position is not None:
-            e.append(X[:3, 3] - self.position)
-            rows.append(J[3:])
-        return np.concatenate(e), np.concatenate(rows)
+        node, X, _ = mechanism.tree.place(self.frame)
+        record["kind"], record["node"] = PLACE, node
+        record["Rf"], record["pf"] = X[:3, :3].ravel(), X[:3, 3]
+        turned, placed = self.rotation is not None, self.position is not None
+        record["turned"], record["asked"] = turned, 3 * (placed,)
+        if turned:
+            record["R"] = self.rotation.ravel()
+        if placed:
+            record["p"] = self.position
+        return 3 * turned + 3 * placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,10 +118,11 @@ class PostureTask(Task):
         q = mechanism.home() if self.posture is None else configuration(mechanism, self.posture)
         return PostureTask(self.weight, q)
 
-    def error(self, at: Placement, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
         """See `Task`."""
-        # The tangent at q and that at the posture differ by terms of second order, where the error is small.
-        return -at.mechanism.difference(q, self.posture), np.eye(at.mechanism.nv)
+        record["kind"], record["node"] = POSTURE, len(postures)
+        postures.append(self.posture)
+        return mechanism.nv
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +149,17 @@ class ComTask(Task):
             raise MechanismError("centre of mass: all entries are NaN, so nothing is asked for")
         object.__setattr__(self, "position", x)
 
-    def error(self, at: Placement, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def checked(self, mechanism: Mechanism) -> Task:
         """See `Task`."""
-        told = ~np.isnan(self.position)
-        x, J = at.center_of_mass()
-        return (x - self.position)[told], J[told]
+        if sum(body.inertia.mass for body in mechanism.bodies) <= 0.0:
+            raise MechanismError(f"mechanism {mechanism.name!r} has no mass, so no centre of mass")
+        return self
+
+    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
+        """See `Task`."""
+        asked = ~np.isnan(self.position)
+        record["kind"], record["asked"], record["p"] = MASS, asked, np.where(asked, self.position, 0.0)
+        return int(asked.sum())
 
 
 def reach_position(frame: str, position: Any, weight: float = 1.0) -> Task:
