@@ -171,7 +171,7 @@ def ptx_of(robot, dtype, found=None):
     shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
     batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
     own = tuple(np.zeros((1, 1), dtype) for _ in range(3))
-    settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean,))
+    settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean, number))
     with kernels.literals_as(number):
         return cuda_ptx(kernel, (settings, numba.typeof(batch), numba.typeof(own)))
 

@@ -102,3 +102,34 @@ def test_stiff_springs_between_bodies_add_no_energy():
         v = np.random.default_rng(seed).normal(size=robot.nv) * 5.0
         run = la.simulate(robot, robot.neutral(), v, dt=0.01, steps=60, integrator=la.Grounded())
         assert run.energy.max() < 1.2 * run.energy[0]
+
+
+def bolt(kind: str) -> Mechanism:
+    """Two links in flight with a spring that is stretched by about half a metre, and stiff for steps of 0.01 s."""
+    builder = la.MechanismBuilder("bolt")
+    builder.body("b0", mass=1.0, inertia=(0.01, 0.01, 0.005), com=(0.0, 0.0, -0.15))
+    builder.body("b1", mass=0.4, inertia=(0.004, 0.004, 0.002), com=(0.0, 0.0, -0.15))
+    builder.free("b0")
+    builder.revolute("j1", "b0", "b1", axis="x", pose=(0.0, 0.0, -0.3))
+    ends = ("b0", (0.1, 0.2, 0.1)), ("b1", (-0.1, 0.1, -0.2))
+    if kind == "tendon":
+        builder.tendon("tendon", via=[ends[0], ("b1", (0.1, 0.2, 0.0)), ends[1]], stiffness=1e5, rest=0.2)
+    else:
+        own = {"isotropic": True} if kind == "isotropic" else {"rest_length": 0.2}
+        builder.spring("spring", *ends, stiffness=1e5, **own)
+    return builder.build().replace(gravity=(0.0, 0.0, 0.0))
+
+
+@pytest.mark.parametrize("kind", ["spring", "isotropic", "tendon"])
+def test_parts_of_steps_do_not_gain_energy_together(kind):
+    """Steps of stretched stiff springs have tens of parts, each of which could gain as much as a whole step may.
+
+    They gained 0.08 to 0.13 of the largest kinetic energy.
+    """
+    robot = bolt(kind)
+    for seed in (0, 2):
+        rng = np.random.default_rng(seed)
+        q = robot.integrate(robot.neutral(), np.append(np.zeros(6), 0.3 * rng.normal()))
+        run = la.simulate(robot, q, rng.normal(size=robot.nv), dt=0.01, steps=150, integrator=la.Grounded())
+        assert (run.stored["divided"] > 0).any()
+        assert gain(run) < 0.03

@@ -129,7 +129,7 @@ class Card:
         """Let every robot do a job, with controls or without; gives back the time it took [s]."""
         kind, robots = self.dtype.type, self.batch.failed.shape[0]
         numbers = (kind(self.dt), kind(self.tolerance), kind(self.floor))
-        settings = BatchSettings(*numbers, self.most, steps, every, self.keeps)
+        settings = BatchSettings(*numbers, self.most, steps, every, self.keeps, numbers[0])
         with literals_as(self.number), self._room():  # the work space of all threads is made at a launch
             single = self.dtype == np.float32
             kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)

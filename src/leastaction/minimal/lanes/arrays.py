@@ -225,6 +225,7 @@ class BatchSettings(NamedTuple):
         steps: how many.
         every: how many of them from one recorded state to the next.
         keeps: whether runs go on from where the last ones ended, and are kept for the next.
+        whole: length of the steps that the user asked for [s]; `dt` may be that of a part of one.
     """
 
     dt: float
@@ -234,6 +235,7 @@ class BatchSettings(NamedTuple):
     steps: int
     every: int
     keeps: bool
+    whole: float
 
 
 class GroundRecord(NamedTuple):

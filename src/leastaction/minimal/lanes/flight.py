@@ -3,6 +3,9 @@
 The equations of a step in which links turn far have several solutions, or one that is far from the motion; see
 `minimal.judgement`, whose law this is. So have those of springs that are stiff for the step. Steps without springs in
 which no body turns far have one solution near the motion, and are not looked at.
+
+Where forces between bodies act, what a whole step may gain its parts may gain together, each for its length: those of
+a spring that swings fast are many, step after step, and would add up. Their errors shrink faster than they do.
 """
 
 import math
@@ -20,6 +23,10 @@ from leastaction.spatial import dot3, load3, sub3
 
 FAR = 1.0 + 2.0 * math.cos(0.2)
 """Trace of the turn of a body [0.2 rad] beyond which a step is looked at."""
+
+
+LEAST = 1.0 / 64.0
+"""Share of what a whole step may gain that parts may, however small: where a force bends, errors shrink slowly."""
 
 
 @inline
@@ -114,6 +121,14 @@ def may_slow_down(pulls, forces):
     return damped
 
 
+@inline
+def share_of_part(pulls, part):
+    """Share of what a whole step may gain that a part of it may, which is `part` as long."""
+    if pulls is None:
+        return 1.0
+    return max(part, LEAST)
+
+
 @routine
 def goes_astray(model, lane, settings, dt):
     """Whether a solved step in which nothing touches has energy from nowhere, or has lost some without dampers."""
@@ -145,7 +160,7 @@ def goes_astray(model, lane, settings, dt):
     lane.now[0] = now
     gain, fall, fall_next = after - before - work, travel(model, lane.p), travel(model, lane.end)
     many = float(nodes.shape[0])
-    share = min(PLAUSIBLE, PER_BODY / many * min(1.0, MANY / many))
+    share = min(PLAUSIBLE, PER_BODY / many * min(1.0, MANY / many)) * share_of_part(touch.pulls, dt / settings.whole)
     allowed = share * (before - fall + after - fall_next + abs(work - (fall_next - fall)))
     allowed += NOISE * settings.tolerance / dt * impulses
     return not gain <= allowed or not (damped or -gain <= allowed)

@@ -81,7 +81,7 @@ class GroundStepper(Stepper):
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
         self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
-        self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False)
+        self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
         self.own = int(self.cones.width.sum())  # impulses of cones that are always there
