@@ -147,3 +147,21 @@ libraries.machine_code = lambda codegen, bitcode, name: made.append(name) or tru
     told(count + "big.second(3.0)\nassert not made", family)
     (family / "cache" / "parts").rename(family / "away")
     assert told("print(big.second(3.0), big.first(3.0))", family)[0] == f"{24.0 + 6.0**0.5!r} {16.0 + 3.0**0.5!r}"
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["compiled", "from disk"])
+def test_code_of_users_has_no_names_of_parts(family, fresh):
+    """LLVM may change the arguments of functions inside it, and one table has all names: kernels would call these."""
+    if not fresh:
+        told("big.first(3.0)", family)
+    code = """
+import numba
+from llvmlite.binding import Linkage
+print(numba.njit(lambda x: big.first(x))(3.0))
+library = next(iter(big.first.overloads.values())).library
+inside = [f for f in library._get_module_for_linking().functions if not f.is_declaration]
+print(sorted({f.linkage.name for f in inside if "twice" in f.name or "root" in f.name}))
+"""
+    value, kinds, _ = told(code, family)
+    assert float(value) == pytest.approx(16.0 + 3.0**0.5)
+    assert kinds == "['private']"

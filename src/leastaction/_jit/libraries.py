@@ -12,7 +12,7 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
 from .background import in_background
-from .machine_code import load, machine_code, make_internal
+from .machine_code import load, machine_code, make_private
 from .parts import Kept, read, write
 
 __all__ = ["Part", "Whole", "keep", "known"]
@@ -178,12 +178,12 @@ class Whole(JITCodeLibrary):
         for library in reached:
             self._reload_init.update(library._reload_init)
         _link(self._final_module, _inlined_by(self))
-        make_internal(self._final_module)  # what is inlined everywhere goes
+        make_private(self._final_module)  # what is inlined everywhere goes
         self._optimize_final_module()
         called = [library for library in reached if _stays(library)]
         self.parts = tuple(part for part in called if part.kept is not None)
         _link(self._final_module, (part for part in called if part.kept is None))
-        make_internal(self._final_module)
+        make_private(self._final_module)
         self._final_module.verify()
         for part in self.parts:
             load(self._codegen, part.kept.name, part.code())  # pyright: ignore[reportOptionalMemberAccess]
@@ -202,7 +202,7 @@ class Whole(JITCodeLibrary):
             return own
         whole = own.clone()
         _link(whole, self.parts)
-        return make_internal(whole)
+        return make_private(whole)
 
     def _finalize_specific(self) -> None:
         super()._finalize_specific()

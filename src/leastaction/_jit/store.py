@@ -25,7 +25,7 @@ from numba.core.serialize import dumps
 from leastaction._output import writing
 
 from .fingerprint import describe_types, fingerprint
-from .machine_code import load, make_internal
+from .machine_code import load, make_private
 from .messages import tell
 from .shipped import FOLDER, shipped_target
 from .turns import Turn
@@ -210,7 +210,7 @@ class Loaded(JITCodeLibrary):
             self._shared_module, *others = map(llvm.parse_bitcode, self.bitcodes)
             for other in others:
                 self._shared_module.link_in(other)
-            make_internal(self._shared_module)
+            make_private(self._shared_module)
         return self._shared_module
 
 

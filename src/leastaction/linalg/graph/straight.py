@@ -26,60 +26,26 @@ from leastaction.linalg.graph.rows import (
 )
 
 
-@in_order
-def product6(V, a, k, b, c, n):
-    """C -= A B for n x k, k x 6 and n x 6 blocks at a, b and c, 3 <= n <= 6."""
-    row6(V, a, k, V, b, SIX, V, c)
-    row6(V, a + k, k, V, b, SIX, V, c + 6)
-    row6(V, a + 2 * k, k, V, b, SIX, V, c + 12)
-    if n > 3:
-        row6(V, a + 3 * k, k, V, b, SIX, V, c + 18)
-    if n > 4:
-        row6(V, a + 4 * k, k, V, b, SIX, V, c + 24)
-    if n > 5:
-        row6(V, a + 5 * k, k, V, b, SIX, V, c + 30)
+def product_of(row, m):
+    """The product of blocks with m columns, which `row` takes off one by one."""
+
+    @in_order
+    def product(V, a, k, b, c, n):
+        """C -= A B for n x k, k x m and n x m blocks at a, b and c, 3 <= n <= 6."""
+        row(V, a, k, V, b, m, V, c)
+        row(V, a + k, k, V, b, m, V, c + m)
+        row(V, a + 2 * k, k, V, b, m, V, c + 2 * m)
+        if n > 3:
+            row(V, a + 3 * k, k, V, b, m, V, c + 3 * m)
+        if n > 4:
+            row(V, a + 4 * k, k, V, b, m, V, c + 4 * m)
+        if n > 5:
+            row(V, a + 5 * k, k, V, b, m, V, c + 5 * m)
+
+    return product
 
 
-@in_order
-def product5(V, a, k, b, c, n):
-    """`product6` with 5 columns."""
-    row5(V, a, k, V, b, FIVE, V, c)
-    row5(V, a + k, k, V, b, FIVE, V, c + 5)
-    row5(V, a + 2 * k, k, V, b, FIVE, V, c + 10)
-    if n > 3:
-        row5(V, a + 3 * k, k, V, b, FIVE, V, c + 15)
-    if n > 4:
-        row5(V, a + 4 * k, k, V, b, FIVE, V, c + 20)
-    if n > 5:
-        row5(V, a + 5 * k, k, V, b, FIVE, V, c + 25)
-
-
-@in_order
-def product4(V, a, k, b, c, n):
-    """`product6` with 4 columns."""
-    row4(V, a, k, V, b, FOUR, V, c)
-    row4(V, a + k, k, V, b, FOUR, V, c + 4)
-    row4(V, a + 2 * k, k, V, b, FOUR, V, c + 8)
-    if n > 3:
-        row4(V, a + 3 * k, k, V, b, FOUR, V, c + 12)
-    if n > 4:
-        row4(V, a + 4 * k, k, V, b, FOUR, V, c + 16)
-    if n > 5:
-        row4(V, a + 5 * k, k, V, b, FOUR, V, c + 20)
-
-
-@in_order
-def product3(V, a, k, b, c, n):
-    """`product6` with 3 columns."""
-    row3(V, a, k, V, b, THREE, V, c)
-    row3(V, a + k, k, V, b, THREE, V, c + 3)
-    row3(V, a + 2 * k, k, V, b, THREE, V, c + 6)
-    if n > 3:
-        row3(V, a + 3 * k, k, V, b, THREE, V, c + 9)
-    if n > 4:
-        row3(V, a + 4 * k, k, V, b, THREE, V, c + 12)
-    if n > 5:
-        row3(V, a + 5 * k, k, V, b, THREE, V, c + 15)
+product6, product5, product4, product3 = map(product_of, (row6, row5, row4, row3), (SIX, FIVE, FOUR, THREE))
 
 
 @in_order
@@ -110,88 +76,34 @@ def straight_product(V, a, b, c, n, k, m):
         subtract_product(V, a, V, b, V, c, n, k, m)
 
 
-@in_order
-def solve6(V, d, n, x):
-    """X <- (L U)^-1 X for the factored n x n block at d, 3 <= n <= 6, and the n x 6 block at x."""
-    row6(V, d + n, ONE, V, x, SIX, V, x + 6)
-    row6(V, d + 2 * n, TWO, V, x, SIX, V, x + 12)
-    if n > 3:
-        row6(V, d + 3 * n, THREE, V, x, SIX, V, x + 18)
-    if n > 4:
-        row6(V, d + 4 * n, FOUR, V, x, SIX, V, x + 24)
-    if n > 5:
-        row6(V, d + 5 * n, FIVE, V, x, SIX, V, x + 30)
-        back6(V, d + 35, ZERO, x + 36, x + 30)
-    if n > 4:
-        back6(V, d + 4 * n + 4, n - 5, x + 30, x + 24)
-    if n > 3:
-        back6(V, d + 3 * n + 3, n - 4, x + 24, x + 18)
-    back6(V, d + 2 * n + 2, n - 3, x + 18, x + 12)
-    back6(V, d + n + 1, n - 2, x + 12, x + 6)
-    back6(V, d, n - 1, x + 6, x)
+def solution_of(row, back, m):
+    """The solution for blocks with m columns; `row` and `back` go over a row forwards and backwards."""
+
+    @in_order
+    def solve(V, d, n, x):
+        """X <- (L U)^-1 X for the factored n x n block at d, 3 <= n <= 6, and the n x m block at x."""
+        row(V, d + n, ONE, V, x, m, V, x + m)
+        row(V, d + 2 * n, TWO, V, x, m, V, x + 2 * m)
+        if n > 3:
+            row(V, d + 3 * n, THREE, V, x, m, V, x + 3 * m)
+        if n > 4:
+            row(V, d + 4 * n, FOUR, V, x, m, V, x + 4 * m)
+        if n > 5:
+            row(V, d + 5 * n, FIVE, V, x, m, V, x + 5 * m)
+            back(V, d + 35, ZERO, x + 6 * m, x + 5 * m)
+        if n > 4:
+            back(V, d + 4 * n + 4, n - 5, x + 5 * m, x + 4 * m)
+        if n > 3:
+            back(V, d + 3 * n + 3, n - 4, x + 4 * m, x + 3 * m)
+        back(V, d + 2 * n + 2, n - 3, x + 3 * m, x + 2 * m)
+        back(V, d + n + 1, n - 2, x + 2 * m, x + m)
+        back(V, d, n - 1, x + m, x)
+
+    return solve
 
 
-@in_order
-def solve5(V, d, n, x):
-    """`solve6` with 5 columns."""
-    row5(V, d + n, ONE, V, x, FIVE, V, x + 5)
-    row5(V, d + 2 * n, TWO, V, x, FIVE, V, x + 10)
-    if n > 3:
-        row5(V, d + 3 * n, THREE, V, x, FIVE, V, x + 15)
-    if n > 4:
-        row5(V, d + 4 * n, FOUR, V, x, FIVE, V, x + 20)
-    if n > 5:
-        row5(V, d + 5 * n, FIVE, V, x, FIVE, V, x + 25)
-        back5(V, d + 35, ZERO, x + 30, x + 25)
-    if n > 4:
-        back5(V, d + 4 * n + 4, n - 5, x + 25, x + 20)
-    if n > 3:
-        back5(V, d + 3 * n + 3, n - 4, x + 20, x + 15)
-    back5(V, d + 2 * n + 2, n - 3, x + 15, x + 10)
-    back5(V, d + n + 1, n - 2, x + 10, x + 5)
-    back5(V, d, n - 1, x + 5, x)
-
-
-@in_order
-def solve4(V, d, n, x):
-    """`solve6` with 4 columns."""
-    row4(V, d + n, ONE, V, x, FOUR, V, x + 4)
-    row4(V, d + 2 * n, TWO, V, x, FOUR, V, x + 8)
-    if n > 3:
-        row4(V, d + 3 * n, THREE, V, x, FOUR, V, x + 12)
-    if n > 4:
-        row4(V, d + 4 * n, FOUR, V, x, FOUR, V, x + 16)
-    if n > 5:
-        row4(V, d + 5 * n, FIVE, V, x, FOUR, V, x + 20)
-        back4(V, d + 35, ZERO, x + 24, x + 20)
-    if n > 4:
-        back4(V, d + 4 * n + 4, n - 5, x + 20, x + 16)
-    if n > 3:
-        back4(V, d + 3 * n + 3, n - 4, x + 16, x + 12)
-    back4(V, d + 2 * n + 2, n - 3, x + 12, x + 8)
-    back4(V, d + n + 1, n - 2, x + 8, x + 4)
-    back4(V, d, n - 1, x + 4, x)
-
-
-@in_order
-def solve3(V, d, n, x):
-    """`solve6` with 3 columns."""
-    row3(V, d + n, ONE, V, x, THREE, V, x + 3)
-    row3(V, d + 2 * n, TWO, V, x, THREE, V, x + 6)
-    if n > 3:
-        row3(V, d + 3 * n, THREE, V, x, THREE, V, x + 9)
-    if n > 4:
-        row3(V, d + 4 * n, FOUR, V, x, THREE, V, x + 12)
-    if n > 5:
-        row3(V, d + 5 * n, FIVE, V, x, THREE, V, x + 15)
-        back3(V, d + 35, ZERO, x + 18, x + 15)
-    if n > 4:
-        back3(V, d + 4 * n + 4, n - 5, x + 15, x + 12)
-    if n > 3:
-        back3(V, d + 3 * n + 3, n - 4, x + 12, x + 9)
-    back3(V, d + 2 * n + 2, n - 3, x + 9, x + 6)
-    back3(V, d + n + 1, n - 2, x + 6, x + 3)
-    back3(V, d, n - 1, x + 3, x)
+solve6, solve5 = solution_of(row6, back6, SIX), solution_of(row5, back5, FIVE)
+solve4, solve3 = solution_of(row4, back4, FOUR), solution_of(row3, back3, THREE)
 
 
 @in_order
