@@ -26,6 +26,45 @@ def springs(links: int):
     return b.build()
 
 
+def balls(links: int):
+    """A chain of ball joints with springs and dampers."""
+    b = la.MechanismBuilder("chain of ball joints")
+    for i in range(links):
+        b.body(f"link{i}", mass=1.0, com=(0.0, 0.0, -0.5), inertia=(0.08, 0.08, 0.01))
+        parent, at = ("world", 0.0) if i == 0 else (f"link{i - 1}", -1.0)
+        b.joint(f"ball{i}", "spherical", parent, f"link{i}", position=(0.0, 0.0, at), stiffness=5.0, damping=0.2)
+    return b.build()
+
+
+def driven(links: int):
+    """A chain on a body whose pose is prescribed, the last joint of which is, too."""
+    b = la.MechanismBuilder("chain on a hand")
+    b.body("hand", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.free("hand")
+    for i in range(links):
+        b.body(f"link{i}", mass=1.0, com=(0.0, 0.0, -0.5), inertia=(0.08, 0.08, 0.01))
+        parent, at = ("hand", 0.0) if i == 0 else (f"link{i - 1}", -1.0)
+        b.revolute(f"joint{i}", parent, f"link{i}", axis="y", position=(0.0, 0.0, at))
+    b.prescribe("hand", f"joint{links - 1}")
+    return b.build()
+
+
+def roped(links: int):
+    """A chain with a rope from its foot to its end."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
+    b.tendon("rope", via=["world", la.robots.pendulum(links).body_names[-1]], limits=(0.0, 0.5 * links), rigid=True)
+    return b.build()
+
+
+MOTIONS = {
+    "prescribed motions": {
+        "hand": lambda t: la.mechanism.Pose((0.3 * np.sin(2.0 * t), 0.0, 0.2 * np.sin(3.0 * t))),
+        "joint6": lambda t: 0.5 * np.sin(4.0 * t),
+    }
+}
+"""Of the cases that have prescribed ones, by name."""
+
+
 def rolling_box():
     """(robot, q, v) of a box that slides on a plane."""
     b = la.MechanismBuilder("box on a plane")
@@ -40,7 +79,7 @@ def rolling_box():
 
 def cases():
     """(what, robot, q, v, integrator, names) of each."""
-    chain, tied = la.robots.pendulum(8), springs(8)
+    chain, tied, soft, hand = la.robots.pendulum(8), springs(8), balls(8), driven(7)
     bent, still = np.full(8, 0.3), np.zeros(8)
     linkage, dog = la.robots.n_four_bar(4), la.robots.unitree_a1(ground=True)
     once = la.simulate(linkage, v=np.ones(linkage.nv), project=True, dt=1e-3, steps=1, integrator=la.Maximal())
@@ -52,6 +91,9 @@ def cases():
     yield "states and controls", chain, bent, still, plain, STATES
     yield "order 4", chain, bent, still, four, STATES
     yield "springs between bodies", tied, bent, still, plain, STATES
+    yield "springs and dampers of balls", soft, soft.neutral(), np.full(soft.nv, 0.3), plain, STATES
+    yield "prescribed motions", hand, hand.neutral(), np.zeros(hand.nv), plain, STATES
+    yield "rigid limit of a tendon", roped(8), bent, still, smooth, STATES
     yield "closed loops", linkage, *moving, plain, STATES
     yield "closed loops, order 4", linkage, *moving, four, STATES
     yield "rigid contact, slides", box, q, v, plain, STATES
@@ -68,14 +110,16 @@ def cases():
     yield "a mass in contact", dog, home, rest, smooth, (f"mass:{dog.body_names[0]}",)
 
 
-def times(robot, q, v, integrator, names, repeats: int) -> tuple[float, float, float]:
+def times(robot, q, v, integrator, names, motions, repeats: int) -> tuple[float, float, float]:
     """(step, step back, what comes once on the way back) [s]."""
     rng, found = np.random.default_rng(0), {}
     for steps in (SHORT, LONG):
         u = 0.1 * rng.normal(size=(steps, robot.nu)) if not robot.actuators else np.zeros((steps, robot.nu))
-        run = la.simulate(robot, q, v, dt=DT, steps=steps, integrator=integrator, controls=u)
+        run = la.simulate(robot, q, v, dt=DT, steps=steps, integrator=integrator, controls=u, motions=motions)
         bars, stepper = rng.normal(size=(2, steps + 1, robot.nv)), integrator.prepare(robot, DT)
         record = stepper.record(steps)
+        if motions is not None:
+            stepper.told, record["goals"][:] = True, run.stored["goals"]
         nodes = np.array(np.broadcast_to(u[:, None], (steps, len(stepper.control_nodes), robot.nu)))
 
         def forward(run=run, record=record, stepper=stepper, steps=steps, nodes=nodes):
@@ -107,7 +151,7 @@ def run(progress, quick=False) -> Report:
     progress.total(len(every))
     for what, robot, q, v, integrator, names in every:
         progress.next(what)
-        there, back, once = times(robot, q, v, integrator, names, 2 if quick else 5)
+        there, back, once = times(robot, q, v, integrator, names, MOTIONS.get(what), 2 if quick else 5)
         sheet.rows.append([what, robot.name, 1e6 * there, 1e6 * back, back / there, 1e3 * once])
         found.append(back / there)
         progress.done()

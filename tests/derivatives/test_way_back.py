@@ -48,6 +48,75 @@ def tied():
     return b.build()
 
 
+def stiffly_tied():
+    """A spring and a cable over three links that are stiff for the step, though not so much that it is divided."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(3))
+    one, two, three = la.robots.pendulum(3).body_names
+    b.spring("plain", ("world", (0.5, 0.1, 0.0)), (three, (0.1, 0.05, 0.02)), stiffness=600.0, rest_length=0.9)
+    via = [("world", (0.3, 0.1, 0.0)), (one, (0.1, 0.0, 0.1)), (two, (0.05, 0.1, 0.0))]
+    b.cable("cable", via, stiffness=800.0, rest_length=0.6, damping=0.5)
+    robot = b.build()
+    assert (la.Maximal().prepare(robot, 0.01).model.damped.held > 0.0).all()
+    return robot, np.array([0.3, -0.2, 0.4]), np.array([0.5, 0.3, -0.2])
+
+
+def soft_balls(k=1.0):
+    """Ball and free joints with springs, k times as stiff, and dampers."""
+    b = la.MechanismBuilder("soft balls", gravity=(0.3, -0.5, -9.81))
+    parents = ("world", "b0", "world", "b2")
+    for i, (kind, parent) in enumerate(zip(("spherical", "free", "free", "spherical"), parents, strict=True)):
+        b.body(f"b{i}", mass=1.0 + 0.1 * i, com=(0.1, 0.05 * i, -0.1), inertia=(0.012, 0.01, 0.014))
+        stiffness, damping = np.array([1.0, 2.0, 1.5, 20.0, 30.0, 25.0]) * k, np.array([0.1, 0.0, 0.05, 0.3, 0.3, 0.3])
+        n = 3 if kind == "spherical" else 6
+        soft = {"stiffness": tuple(stiffness[:n]), "damping": tuple(damping[:n])}
+        b.joint(f"j{i}", kind, parent, f"b{i}", position=(0.1, 0.2 * i, -0.1), **soft)
+    return b.build()
+
+
+def stiff_balls():
+    """The same, those of a free joint stiff for the step, though not so much that it is divided."""
+    robot = soft_balls(5.0)
+    assert (la.Maximal().prepare(robot, 0.01).model.coordinates.servo > 0.0).any()
+    return moving(robot)
+
+
+def driven():
+    """Two links whose first joint is prescribed, and one that hangs on a body whose pose is."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+    b.prescribe("joint1")
+    b.body("hand", mass=0.5, com=(0.02, 0.01, 0.03), inertia=(0.01, 0.02, 0.03))
+    b.free("hand")
+    b.prescribe("hand")
+    b.body("held", mass=1.0, com=(0.0, 0.05, -0.2), inertia=(0.01, 0.02, 0.03))
+    b.revolute("wrist", "hand", "held", axis=(0.6, 0.8, 0.0), position=(0.1, 0.0, 0.0))
+    return b.build()
+
+
+def hand(t):
+    """A pose that moves and turns."""
+    half = 0.3 + 0.7 * t
+    turn = (np.cos(half), 0.6 * np.sin(half), 0.0, 0.8 * np.sin(half))
+    return la.mechanism.Pose((0.3 * t, 0.2 * np.sin(5.0 * t), 1.0 - t * t), turn)
+
+
+def pushed_back():
+    """Two links beyond limits that push back and damp."""
+    b = la.MechanismBuilder("pushed back")
+    for i in range(2):
+        b.body(f"l{i}", mass=1.0, com=(0, 0, -0.1), inertia=(0.01, 0.01, 0.01))
+        soft = {"lower": -0.3, "upper": 0.2, "limit_stiffness": 5.0, "limit_damping": 0.5}
+        b.revolute(f"j{i}", "world" if i == 0 else "l0", f"l{i}", axis="xy"[i], position=(0, 0, -0.2 * i), **soft)
+    return b.build()
+
+
+def roped():
+    """Three links with limits and dry friction, a taut rope and a stop of one joint."""
+    b = la.MechanismBuilder.from_mechanism(limited())
+    b.tendon("rope", via=[("world", (0.3, 0.2, 0.0)), ("l2", (0.02, 0.03, -0.1))], limits=(0.0, 0.65), rigid=True)
+    b.tendon("stop", joints={"j1": 2.0}, limits=(-0.45, 0.4), rigid=True)
+    return b.build()
+
+
 def resisted():
     """What depends on velocities: drag, a damped tendon, servos of which one is at the end of its range."""
     b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(3))
@@ -101,6 +170,32 @@ def box(restitution=0.0):
     return robot, robot.integrate(q, [0.1, 0.2, 0.3, 0, 0, 0]), np.array([0.3, 0.2, 0.1, 0.5, 0.3, -0.5])
 
 
+def belt():
+    """A box that slides on a tilted conveyor belt, and on a sphere that is fixed beside it and moves along itself."""
+    robot, q, v = box()
+    b = robot.edit()
+    tilted = la.mechanism.Pose((0.0, 0.0, -0.13), (0.8, 0.0, 0.0, 0.6))
+    b.add_shape("world", Sphere(0.15, pose=tilted, friction=0.5, surface_velocity=(0.5, 1.0, 0.3)))
+    return b.build(), q, v
+
+
+def pushed():
+    """A box on a plane beside a ball that is moved and turned as prescribed."""
+    b = box()[0].edit()
+    b.body("hand", mass=0.5, inertia=(0.01, 0.02, 0.03), shapes=Sphere(0.1, friction=0.4))
+    b.free("hand")
+    b.prescribe("hand")
+    robot = b.build()
+    q = robot.neutral()
+    q[2] = 0.101
+    return robot, q, np.array([0.0, 0.0, 0.2, 0.3, 0.1, -0.2, 0, 0, 0, 0, 0, 0])
+
+
+def beside(t):
+    """A pose that comes against the box and turns."""
+    return la.mechanism.Pose((-0.21 + 0.5 * t, 0.02, 0.12), (np.cos(3.0 * t), 0.0, 0.0, np.sin(3.0 * t)))
+
+
 def balls(restitution):
     b = la.MechanismBuilder("balls")
     for i in range(2):
@@ -117,6 +212,10 @@ def moving(robot, seed=4):
     return robot, *random_state(robot, seed)
 
 
+MOTIONS = {
+    "prescribed": {"joint1": lambda t: 0.3 + np.sin(3.0 * t), "hand": hand},
+    "pushed": {"hand": beside},
+}
 SMOOTH = la.Maximal(smoothing=1e-4)
 CASES = {
     # Single steps take differences: 2e-9 over seeds.
@@ -124,6 +223,13 @@ CASES = {
     "chain, order 1": (moving(chain()), la.Maximal(order=1), 4e-9),
     "servos": (moving(servos()), la.Maximal(), 1e-9),
     "massless": (moving(composed()), la.Maximal(), 1e-9),
+    "soft balls": (moving(soft_balls()), la.Maximal(), 4e-9),
+    "stiff balls": (stiff_balls(), la.Maximal(), 4e-9),
+    "stiff balls, order 1": (stiff_balls(), la.Maximal(order=1), 4e-9),
+    "soft limits": ((pushed_back(), np.array([0.25, -0.4]), np.array([1.0, 2.0])), la.Maximal(), 1e-9),
+    "stiff ties": (stiffly_tied(), la.Maximal(), 4e-9),
+    "prescribed": (moving(driven()), la.Maximal(), 4e-9),
+    "ropes": ((roped(), np.array([0.2, -0.22, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-9),
     "limits": ((limited(), np.array([0.2, -0.25, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-9),
     "tied": (moving(tied()), la.Maximal(), 4e-9),
     "tied, order 4": (moving(tied()), la.Maximal(order=4), 1e-8),
@@ -134,6 +240,8 @@ CASES = {
     "box": (box(), SMOOTH, 1e-9),
     "box, rigid": (box(), la.Maximal(), 1e-5),
     "box, bouncing": (box(0.6), SMOOTH, 1e-8),
+    "belt": (belt(), SMOOTH, 1e-9),
+    "pushed": (pushed(), la.Maximal(order=1, smoothing=1e-4), 1e-8),
     "balls": (balls(0.0), SMOOTH, 1e-8),
     "balls, bouncing": (balls(0.5), SMOOTH, 1e-8),
 }
@@ -145,7 +253,8 @@ def test_gradients_are_those_of_single_steps(name, monkeypatch):
     rng = np.random.default_rng(1)
     u = 0.3 * rng.normal(size=(6, robot.nu))
     u *= 0.1 if name == "box, rigid" else 1.0  # momenta while forces press on rigid contacts are left to replay
-    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u)
+    motions = MOTIONS.get(name)
+    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u, motions=motions)
     bars = rng.normal(size=(2, 7, robot.nv))
     compiled = reversal.has_way_back(integrator.prepare(robot, 0.01))
     assert compiled
@@ -160,7 +269,8 @@ def test_gradients_are_those_of_single_steps(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in CASES if not {"bouncing", "loop", "order 4"} & set(name.split(", "))]
+    "name",
+    [name for name in CASES if not {"bouncing", "loop", "prescribed", "pushed", "order 4"} & set(name.split(", "))],
 )
 def test_jacobians_of_a_step_are_those_of_its_forward_map(name):
     """With contacts from the state after six steps, where they push; p then has a share of the step after."""
@@ -198,12 +308,9 @@ def test_divided_steps_are_left_to_replay():
 
 
 def test_what_has_no_compiled_way_back():
-    b = la.MechanismBuilder("ball")
-    b.body("ball", mass=1.0, inertia=(0.01, 0.01, 0.01), com=(0.1, 0.0, 0.0))
-    b.joint("joint", "spherical", "world", "ball", damping=0.1)
-    driven = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
-    driven.prescribe(la.robots.pendulum(2).velocity_names[0])
-    for robot in (b.build(), driven.build()):
+    tendon = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
+    tendon.tendon("stiff", joints={"joint1": 1.0, "joint2": -0.5}, stiffness=1e5)
+    for robot in (tendon.build(), pushed()[0]):
         assert not reversal.has_way_back(la.Maximal().prepare(robot, 0.01))
 
 
@@ -246,6 +353,9 @@ PARAMETERS = {
     "resisted": ("mass:link3", "position:joint3"),
     "loop": ("mass:rocker", "com:rocker", "position:rocker_joint", "gravity"),
     "loop, order 4": ("mass:rocker", "com:rocker"),
+    "soft balls": ("mass:b1", "stiffness:j0", "damping:j0", "com:b2", "position:j1"),
+    "stiff ties": ("mass:link2", "stiffness:cable", "damping:cable", "stiffness:plain"),
+    "prescribed": ("mass:link2", "com:held", "position:wrist", "gravity"),
     "limits": ("mass:l1", "com:l2", "friction:j2"),
     "box": ("mass:box", "inertia:box", "friction:world/0"),
     "balls": ("mass:b1", "friction:b0/0"),
@@ -258,7 +368,8 @@ def test_gradients_by_parameters_are_those_of_single_steps(name, monkeypatch):
     (robot, q, v), integrator, _ = CASES[name]
     rng = np.random.default_rng(1)
     u = 0.3 * rng.normal(size=(6, robot.nu))
-    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u)
+    motions = MOTIONS.get(name)
+    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u, motions=motions)
     bars = rng.normal(size=(2, 7, robot.nv))
     with monkeypatch.context() as only:
         only.setattr(reversal.Replay, "step", None)

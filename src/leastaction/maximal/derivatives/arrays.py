@@ -128,6 +128,7 @@ class Kept(NamedTuple):
         ended: gradient by the momenta at the end; push: by what the cones push with, of those who read it; zeta: of all
             who do, shape (slots, bodies, 6).
         poses, momenta, velocities, before, q, impulses: the state it was solved at, and its unknowns.
+        goals: prescribed motions at both ends of it, shape (slots, 2, numbers).
         count, cones, contacts: as it was solved with.
         twists, by_projection, by_held: solution of the projection on closed loops at its end, gradient by the
             equations and by the momenta that it starts from.
@@ -145,6 +146,7 @@ class Kept(NamedTuple):
     before: Floats
     q: Floats
     impulses: Floats
+    goals: Floats
     count: Integers
     cones: Any
     contacts: Any
@@ -163,6 +165,7 @@ class BackData(NamedTuple):
     Attributes:
         poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
             before it.
+        goals: the same of prescribed motions.
         divided: whether the step that ends there was, shape (steps + 1,).
         u: controls at the nodes of each step, shape (steps, nodes, nu).
         lengths: of the parts that steps are composed of [s].
@@ -182,6 +185,8 @@ class BackData(NamedTuple):
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
         cot: `VIRTUAL_TWIST` records of the bodies, scratch; None where no force acts on bodies.
+        balls: whether ball or free joints have springs or dampers; None where none has.
+        stiff: whether springs or cables are stiff for the step; None where none is.
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.
@@ -192,6 +197,7 @@ class BackData(NamedTuple):
     momenta: Floats
     velocities: Floats
     q: Floats
+    goals: Floats
     divided: Integers
     u: Floats
     lengths: Floats
@@ -228,6 +234,8 @@ class BackData(NamedTuple):
     gram: Floats
     right: Floats
     cot: Any
+    balls: Any
+    stiff: Any
     GT: Floats
     GV: Floats
     newest: Integers

@@ -13,6 +13,7 @@ from leastaction.forces import total
 from leastaction.linalg.graph.kernels import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
 from leastaction.maximal.derivatives.arrays import named_back
+from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents
 from leastaction.maximal.derivatives.body_force_cotangents import (
     known_cotangents,
     path_cotangents,
@@ -146,9 +147,10 @@ def all_rows(model, settings, data, near, contact, places, back, last):
 def is_read_otherwise(loops, model, settings, data, contact, back, k):
     """Whether p at the start of the solved step k is wanted, and not that of the momenta there alone.
 
-    Forces that press on contacts make it so, and loops that hold a share of the contacts' impulses.
+    Forces that press on contacts make it so, and loops that hold a share of the contacts' impulses; at order 1 p has no
+    such share.
     """
-    if contact is None or (k == 0 and back.first_row) or not reads(back.bp[k]):
+    if contact is None or settings.halves == 1.0 or (k == 0 and back.first_row) or not reads(back.bp[k]):
         return False
     if is_pressed(model, settings, data, contact):
         return True
@@ -186,11 +188,12 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     if halves < 1.0:
         late = (1.0 - halves) * dt
         joint_forces(model, data, rows.q[row + 1], back.u[k, loose], back.at)
-        force_cotangents(model, data, late, END, E1, G1)
+        force_cotangents(back.balls, model, data, back.at, late, END, E1, G1)
         control_cotangents(model, data, places, late, END, E1, back.controls[k, loose])
         end_cotangents(back.cot, model, data, back, late, dt, back.u[k, loose], back.controls[k, loose])
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
-    path_cotangents(model.damped, model, settings, data, dt, E0, E1, G0, G1)
+    ball_rate_cotangents(back.balls, model, settings, data, back, dt)
+    path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
     for i in range(rhs.shape[0]):
         rhs[i] = 0.0
     for i in range(n):
@@ -226,10 +229,11 @@ def pull_back(model, settings, data, contact, places, back, k, j):
             back.push[i, c] += y[first[i] + c]
     keep_gradients(back.slots, y, back.push, slot)
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
-    path_cotangents(model.damped, model, settings, data, dt, E0, E1, G0, G1)
+    ball_rate_cotangents(back.balls, model, settings, data, back, dt)
+    path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
     joint_forces(model, data, rows.q[row], back.u[k, j], back.at)
-    force_cotangents(model, data, halves * dt, START, E0, G0)
+    force_cotangents(back.balls, model, data, back.at, halves * dt, START, E0, G0)
     control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, j])
     start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, j], back.controls[k, j])
     if contact is not None:

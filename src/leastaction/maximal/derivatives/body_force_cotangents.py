@@ -1,7 +1,7 @@
 """Reverse mode of forces on bodies: springs, cables, tendons, wrenches, penalties, drags, and drives that push on them.
 
 Their gradients by poses and twists of bodies are those of `forces.total`, by displacements that are world twists about
-the origin; here they become gradients by turns and shifts of the bodies (`cotangents`). Forces that depend on
+the origin; here they become gradients by turns and shifts of the bodies (`bending`). Forces that depend on
 velocities act with the mean twists of a step (`step.resistance`), dampers along springs and cables, and springs that
 are stiff for the step, with the mean rate of their length (`step.dampers`). Where a robot has none of these, the
 argument that says so is None, and nothing is compiled.
@@ -11,10 +11,14 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
-from leastaction.maximal.derivatives.cotangents import add_to, motion_of
+from leastaction.maximal.derivatives.bending import add_to, motion_of
+from leastaction.maximal.derivatives.middle_spring_cotangents import (
+    middle_pull,
+    middle_spring_cotangents,
+    point_motion,
+)
 from leastaction.maximal.step.bodies import END, START, exchange_ends
 from leastaction.maximal.step.dampers import tension
-from leastaction.maximal.step.middle_springs import position
 from leastaction.spatial import (
     ZERO6,
     add3,
@@ -135,15 +139,6 @@ def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, 
 # ------------------------------------------------------------------ dampers along springs and cables
 
 
-@inline
-def point_motion(point, states, when, E):
-    """World position of a point of a path, its arm from the COM, and its velocity with the motion E."""
-    x, p = position(point, states, when)
-    turn, shift = motion_of(E, point.node)
-    arm = sub3(x, p)
-    return x, arm, turn, add3(shift, cross(turn, arm))
-
-
 @routine(allocates=False)
 def path_rate(path, points, states, when, E):
     """Length of a path at the START or END of the step, and its rate with the motion E."""
@@ -178,54 +173,43 @@ def add_path(path, points, states, when, E, G, slope, bend):
 
 
 @inline
-def tension_by_length(path, length, rate, ahead):
-    """Derivative of `dampers.tension` by the length at a fixed rate: only cables that are slack somewhere have one."""
-    if path.pulls_only == 0:
+def tension_by_length(path, length, rate):
+    """Derivative of `dampers.tension` by the length at a fixed rate: that of cables whose damper would push."""
+    if path.pulls_only == 0 or path.held > 0.0:
         return 0.0
-    known = path.stiffness * (length - path.rest_length)
-    spring = known + (path.held * ahead * rate if path.held > 0.0 else 0.0)
-    of_known = path.stiffness if known > 0.0 else 0.0
-    if spring <= 0.0:
-        return -of_known if path.held > 0.0 else 0.0
-    if path.damping * rate < -spring and path.clip != 0:
-        return -of_known
-    return path.stiffness - of_known
+    spring = path.stiffness * (length - path.rest_length)
+    if spring > 0.0 and path.damping * rate < -spring and path.clip != 0:
+        return -path.stiffness
+    return 0.0
 
 
 @routine(allocates=False)
-def path_cotangents(damped, model, settings, data, dt, E0, E1, G0, G1):
-    """As `cotangents.rate_cotangents`, of the impulses of `MaximalModel.damped` springs and cables."""
+def path_cotangents(stiff, damped, model, settings, data, back, dt):
+    """As `cotangents.rate_cotangents`, of the impulses of `MaximalModel.damped` springs and cables.
+
+    E0, E1, G0 and G1 are those of `BackData`.
+
+    Args:
+        stiff: None where none of them is stiff for the step.
+    """
     if damped is None:
         return
-    points, states, halves = model.forces.points, data.bodies, settings.halves
+    E0, E1, G0, G1 = back.E0, back.E1, back.G0, back.G1
+    points, states, early, late = model.forces.points, data.bodies, settings.halves * dt, (1.0 - settings.halves) * dt
     for i in range(damped.shape[0]):
         path = damped[i]
         start, along = path_rate(path, points, states, START, E0)
         end, after = path_rate(path, points, states, END, E1)
-        rate = (end - start) / dt
-        force, slope, _ = tension(path, start, rate, 0.0)
-        by_start = -halves * slope * along
-        add_path(
-            path,
-            points,
-            states,
-            START,
-            E0,
-            G0,
-            -by_start - halves * dt * tension_by_length(path, start, rate, 0.5 * dt) * along,
-            -halves * dt * force,
-        )
+        rate, pull = (end - start) / dt, middle_pull(stiff, path, points, states)
+        force, slope, by_pull = tension(path, start, rate, pull)
+        by_start = -early / dt * slope * along
+        by_length = -by_start - early * tension_by_length(path, start, rate) * along
+        add_path(path, points, states, START, E0, G0, by_length, -early * force)
         add_path(path, points, states, END, E1, G0, by_start, 0.0)
-        force, slope, _ = tension(path, end, rate, 0.0)
-        by_end = -(1.0 - halves) * slope * after
+        middle_spring_cotangents(stiff, path, points, states, START, (early, -early * by_pull * along), E0, G0, G0)
+        force, slope, by_pull = tension(path, end, rate, pull)
+        by_end = -late / dt * slope * after
+        by_length = by_end - late * tension_by_length(path, end, rate) * after
         add_path(path, points, states, START, E0, G0, -by_end, 0.0)
-        add_path(
-            path,
-            points,
-            states,
-            END,
-            E1,
-            G1,
-            by_end - (1.0 - halves) * dt * tension_by_length(path, end, rate, -0.5 * dt) * after,
-            -(1.0 - halves) * dt * force,
-        )
+        add_path(path, points, states, END, E1, G1, by_length, -late * force)
+        middle_spring_cotangents(stiff, path, points, states, END, (late, -late * by_pull * after), E1, G1, G0)

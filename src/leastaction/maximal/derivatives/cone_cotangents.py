@@ -3,16 +3,18 @@
 The unit wrenches of a contact are differentiated by central differences of fourth order at its two bodies' poses.
 """
 
+import math
+
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
-from leastaction.maximal.derivatives.cotangents import add_gradient, add_to, bend_coordinate
+from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
 from leastaction.maximal.step.bodies import end_pose, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
-from leastaction.spatial import ZERO3, axpy3, cross, load9, matmul, mattvec, matvec, sub3
+from leastaction.spatial import ZERO3, axpy3, cross, dot3, load3, load9, matmul, mattvec, matvec, sub3
 
 
 @inline
@@ -63,9 +65,32 @@ def wrench_value(q, row, R, arm, d, sign):
     return sign * (value + q[at + 3] * d[0] + q[at + 4] * d[1] + q[at + 5] * d[2])
 
 
+@inline
+def drift_of(c, contact, Ra, xa, Rb, xb):
+    """Velocity that moving surfaces and given turns add to that of b beside a, see `whirl.let_drift`.
+
+    Of bodies whose motion is prescribed nothing can change the turn.
+    """
+    slip = ZERO3
+    if contact.belt != 0:
+        slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
+    side = c.whirl[3]
+    if side != 0.0:
+        u = load3(c.whirl)
+        across = cross(u, sub3(xb, xa) if side < 0.0 else sub3(xa, xb))
+        scalar = math.sqrt(max(1.0 - dot3(u, u), 0.0))
+        slip = axpy3(2.0 * side, axpy3(scalar - 1.0, across, cross(u, across)), slip)
+    return slip
+
+
 @routine(allocates=False)
-def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by_rest):
-    """What a contact's unit wrenches work with the motions qa, qb (18), and by_rest times what its gap must exceed."""
+def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by):
+    """What a contact's unit wrenches work with the motions qa, qb (18), and what else follows the poses.
+
+    Args:
+        by: gradients by what its gap must exceed, and by what moving surfaces add to its two sliding velocities.
+    """
+    by_rest, by_first, by_second = by
     phi, n, x = gap(contact, (Ra, xa), (Rb, xb))
     t1, t2 = tangents(n)
     value = wrench_value(qa, 0, Ra, sub3(x, xa), n, -1.0) + wrench_value(qb, 0, Rb, sub3(x, xb), n, 1.0)
@@ -80,6 +105,8 @@ def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by_rest):
         for row in range(1, 3):
             d = t1 if row == 1 else t2
             value += wrench_value(qa, row, Ra, sub3(x, xa), d, -1.0) + wrench_value(qb, row, Rb, sub3(x, xb), d, 1.0)
+        slip = drift_of(c, contact, Ra, xa, Rb, xb)
+        value += by_first * dot3(slip, t1) + by_second * dot3(slip, t2)
     if c.side == OVERLAPPING:
         value += by_rest * overlap_left(phi, c.leave)
     elif c.side == BOUNCING:
@@ -130,6 +157,7 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
         add_to(G, c.b, cross(sub3(x, xb), n), n, -by_gap)
         Ra, xa = start_pose(states, c.a)
         Rb, xb = start_pose(states, c.b)
+        by = (by_gap, -by_first, -by_second)
         for side in range(2):
             body = c.a if side == 0 else c.b
             if body < 0:
@@ -145,9 +173,9 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
                     if axis < 3:
                         R = turned(R, axis, offset * h)
                     if side == 0:
-                        slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by_gap)
+                        slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by)
                     else:
-                        slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by_gap)
+                        slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by)
                 G[body, axis] += slope / h
 
 

@@ -1,168 +1,39 @@
-"""Reverse mode of what a step computes: gradients by poses of the impulses of joints, forces and contacts.
+"""Reverse mode of what a step computes: gradients by poses of the impulses of joints and forces (see `bending`).
 
-A joint's equation or coordinate g of two poses pushes with its gradient G. For impulses that work with the fixed motion
-E of the bodies, each in its own directions, the gradient of E . G by the poses is the derivative of G along E: second
-derivatives are symmetric, and turns in a body's directions commute with those in the world's. So the way back costs no
-more than the way there.
-
-Gradients by poses are by turns and shifts in the world's directions, and E comes in these too: arrays (bodies, 6).
+The way back costs no more than the way there.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.forces.joint_limits import limit_slopes
 from leastaction.forces.total import axis_slopes
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
+from leastaction.maximal.derivatives.ball_cotangents import ball_spring_cotangents
+from leastaction.maximal.derivatives.bending import (
+    add_gradient,
+    add_to,
+    ball_direction,
+    ball_rate,
+    bend_ball,
+    bend_coordinate,
+    motions_of,
+    poses_at,
+    rate_along,
+    read_ball,
+)
 from leastaction.maximal.records import BALL, FREE, HINGE
 from leastaction.maximal.step.assembly import late_damping
-from leastaction.maximal.step.bodies import end_pose, start_pose
+from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
-from leastaction.mechanism.closure import DOT
-from leastaction.spatial import (
-    ZERO3,
-    add3,
-    axpy3,
-    cross,
-    dot3,
-    load3,
-    load9,
-    mattvec,
-    matvec,
-    neg3,
-    scale3,
-    sub3,
-)
-
-
-@inline
-def motion_of(E, body):
-    """(turn, shift) of a body among E, zero for the world."""
-    if body < 0:
-        return ZERO3, ZERO3
-    return (E[body, 0], E[body, 1], E[body, 2]), (E[body, 3], E[body, 4], E[body, 5])
-
-
-@inline
-def add_to(G, body, t, f, k):
-    """Add k (t, f) to the gradient by the pose of a body."""
-    if body >= 0:
-        for c in range(3):
-            G[body, c] += k * t[c]
-            G[body, 3 + c] += k * f[c]
-
-
-@inline
-def add_gradient(G, a, b, tb, ta, f, k):
-    """Add k times a gradient (tb, ta, f), as those of `joint_rows`, to the bodies a and b."""
-    add_to(G, a, ta, neg3(f), k)
-    add_to(G, b, tb, f, k)
-
-
-@inline
-def rate_along(E, a, b, tb, ta, f):
-    """A gradient (tb, ta, f) times the motion E."""
-    wa, va = motion_of(E, a)
-    wb, vb = motion_of(E, b)
-    return dot3(tb, wb) + dot3(ta, wa) + dot3(f, sub3(vb, va))
-
-
-@inline
-def bent_along(n, pb, Ra, xa, Rb, xb, motion):
-    """Derivative of the gradient of `joint_rows.along` for the motion (wa, va, wb, vb) of both bodies."""
-    wa, va, wb, vb = motion
-    n = matvec(Ra, n)
-    arm = matvec(Rb, pb)
-    arm_a = sub3(add3(xb, arm), xa)
-    dn, darm = cross(wa, n), cross(wb, arm)
-    darm_a = sub3(add3(vb, darm), va)
-    return add3(cross(darm, n), cross(arm, dn)), neg3(add3(cross(darm_a, n), cross(arm_a, dn))), dn
-
-
-@inline
-def bent_angle(c, Ra, Rb, wa, wb):
-    """Derivative of the torque of `joint_rows.angle` for turns of both bodies."""
-    n, w = matvec(Ra, load3(c.n)), matvec(Rb, load3(c.w2))
-    dn, dw = cross(wa, n), cross(wb, w)
-    wn, dwn = dot3(w, n), dot3(dw, n) + dot3(w, dn)
-    across = axpy3(-wn, n, w)
-    dacross = axpy3(-wn, dn, axpy3(-dwn, n, dw))
-    square = dot3(across, across)
-    k = wn / square
-    dk = (dwn - 2.0 * k * dot3(across, dacross)) / square
-    return scale3(c.sign, axpy3(-k, dacross, axpy3(-dk, across, dn)))
-
-
-@inline
-def bend_coordinate(c, Ra, xa, Rb, xb, E, G, k):
-    """Add k times the derivative along E of the gradient of a SLIDE or HINGE."""
-    wa, va = motion_of(E, c.a)
-    wb, vb = motion_of(E, c.b)
-    if c.kind == HINGE:
-        t = bent_angle(c, Ra, Rb, wa, wb)
-        add_gradient(G, c.a, c.b, t, neg3(t), ZERO3, k)
-    else:
-        tb, ta, f = bent_along(load3(c.n), load3(c.pb), Ra, xa, Rb, xb, (wa, va, wb, vb))
-        add_gradient(G, c.a, c.b, tb, ta, f, k)
-
-
-@inline
-def bend_row(row, Ra, xa, Rb, xb, E, G, k):
-    """The same of a row of a joint."""
-    wa, va = motion_of(E, row.a)
-    wb, vb = motion_of(E, row.b)
-    if row.kind == DOT:
-        n, w = matvec(Ra, load3(row.n)), matvec(Rb, load3(row.w))
-        t = add3(cross(cross(wb, w), n), cross(w, cross(wa, n)))
-        add_gradient(G, row.a, row.b, t, neg3(t), ZERO3, k)
-    else:
-        tb, ta, f = bent_along(load3(row.n), load3(row.pb), Ra, xa, Rb, xb, (wa, va, wb, vb))
-        add_gradient(G, row.a, row.b, tb, ta, f, k)
-
-
-@inline
-def ball_direction(c, j, Rb):
-    """Direction j of a BALL or FREE in the world."""
-    e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
-    return matvec(Rb, matvec(load9(c.Rb), e))
-
-
-@inline
-def ball_rate(c, j, Ra, xa, Rb, xb, E):
-    """What unit j of the force of a BALL or FREE works with the motion E (`assembly.ball_axis`)."""
-    wa, va = motion_of(E, c.a)
-    wb, vb = motion_of(E, c.b)
-    n = ball_direction(c, j, Rb)
-    if j < 3:
-        return dot3(n, sub3(wb, wa))
-    arm = matvec(Rb, load3(c.pb))
-    r = sub3(add3(xb, arm), xa)
-    return dot3(n, sub3(add3(vb, cross(wb, arm)), add3(va, cross(wa, r))))
-
-
-@inline
-def bend_ball(c, j, Ra, xa, Rb, xb, E, G, k):
-    """Add k times the gradient of `ball_rate` by the poses, E fixed to the bodies."""
-    wa, va = motion_of(E, c.a)
-    _wb, vb = motion_of(E, c.b)
-    n = ball_direction(c, j, Rb)
-    if j < 3:
-        # That on b is fixed to it; on a: -wa . n, wa moves with a and n with b.
-        t = cross(wa, n)
-        add_to(G, c.a, t, ZERO3, -k)
-        add_to(G, c.b, t, ZERO3, k)
-        return
-    arm = matvec(Rb, load3(c.pb))
-    r = sub3(add3(xb, arm), xa)
-    # n . (vb - va) + wa . (n x r), and wb . (arm x n) is fixed to b.
-    along = sub3(sub3(vb, va), cross(wa, r))
-    back = cross(wa, n)  # gradient by r
-    add_to(G, c.a, cross(cross(r, n), wa), neg3(back), k)
-    add_to(G, c.b, add3(cross(n, along), cross(arm, back)), back, k)
+from leastaction.spatial import ZERO3, add3, axpy3, cross, load3, load9, mattvec, matvec
 
 
 @routine(allocates=False)
-def force_cotangents(model, data, scale, when, E, G):
+def force_cotangents(balls, model, data, q, scale, when, E, G):
     """Add the gradient by the poses of scale times what the forces in joints (data.tau) work with E.
 
     Args:
+        balls: see `ball_spring_cotangents`.
+        q: joint positions, shape (nq,).
         when: whether the poses are those at the end of the step; positions of the joints are those there.
     """
     coordinates, states = model.coordinates, data.bodies
@@ -170,9 +41,12 @@ def force_cotangents(model, data, scale, when, E, G):
         c = coordinates[k]
         Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
         if c.kind == BALL or c.kind == FREE:
-            for j in range(freedoms(c) if c.iv >= 0 else 0):
-                if data.tau[c.iv + j] != 0.0:
-                    bend_ball(c, j, Ra, xa, Rb, xb, E, G, scale * data.tau[c.iv + j])
+            if c.iv >= 0:
+                motion = motions_of(E, c.a, c.b)
+                for j in range(freedoms(c)):
+                    if data.tau[c.iv + j] != 0.0:
+                        bend_ball(c, j, Ra, xa, Rb, xb, motion, G, scale * data.tau[c.iv + j])
+                ball_spring_cotangents(balls, c, model.forces, q, (Ra, xa, Rb, xb), motion, G, scale)
             continue
         value, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
         if c.iv >= 0:
@@ -183,18 +57,6 @@ def force_cotangents(model, data, scale, when, E, G):
         if force != 0.0 or stiffness != 0.0:
             bend_coordinate(c, Ra, xa, Rb, xb, E, G, scale * force)
             add_gradient(G, c.a, c.b, tb, ta, f, -scale * stiffness * rate_along(E, c.a, c.b, tb, ta, f))
-
-
-@inline
-def poses_at(states, a, b, when):
-    """Poses of two bodies at the start (0) or end (1) of the step."""
-    if when == 1:
-        Ra, xa = end_pose(states, a)
-        Rb, xb = end_pose(states, b)
-        return Ra, xa, Rb, xb
-    Ra, xa = start_pose(states, a)
-    Rb, xb = start_pose(states, b)
-    return Ra, xa, Rb, xb
 
 
 @routine(allocates=False)
@@ -208,10 +70,19 @@ def control_cotangents(model, data, places, scale, when, E, out):
         c = model.coordinates[i]
         Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
         if c.kind == BALL or c.kind == FREE:
-            out[k] += scale * drives[k].gear * ball_rate(c, j, Ra, xa, Rb, xb, E)
+            out[k] += scale * drives[k].gear * ball_rate(c, j, Ra, xa, Rb, xb, motions_of(E, c.a, c.b))
         else:
             _, tb, ta, f = coordinate(c, data.coordinates[i].value, Ra, xa, Rb, xb)
             out[k] += scale * drives[k].gear * rate_along(E, c.a, c.b, tb, ta, f)
+
+
+@inline
+def axis_damping(c, forces, modes, value):
+    """`assembly.axis_damping` of a SLIDE or HINGE, and its slope by the coordinate: in a thin layer limits come in."""
+    if c.iv < 0:
+        return c.damping[0], 0.0
+    stiffness, damping = limit_slopes(forces.dofs[c.iv], modes.limits[c.iv], value, 0.0)
+    return c.damping[0] + damping, limit_slopes(forces.dofs[c.iv], modes.limits[c.iv], value, 1.0)[0] - stiffness
 
 
 @routine(allocates=False)
@@ -223,26 +94,30 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
     states, halves = data.bodies, settings.halves
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
-        if c.kind == BALL or c.kind == FREE or (c.armature == 0.0 and c.damping[0] == 0.0 and c.servo == 0.0):
+        if c.kind == BALL or c.kind == FREE:
             continue
-        Ra, xa = start_pose(states, c.a)
-        Rb, xb = start_pose(states, c.b)
-        Sa, ya = end_pose(states, c.a)
-        Sb, yb = end_pose(states, c.b)
+        limited = c.iv >= 0 and model.forces.dofs[c.iv].limit_damping != 0.0
+        if c.armature == 0.0 and c.damping[0] == 0.0 and c.servo == 0.0 and not limited:
+            continue
+        Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
+        Sa, ya, Sb, yb = poses_at(states, c.a, c.b, END)
         start, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
         end, sb, sa, s = coordinate(c, data.coordinates[k].value, Sa, ya, Sb, yb)
-        rate = (end - start) / dt
-        servo = 0.5 * dt * c.servo
-        late = late_damping(c, c.damping[0], halves, dt)
-        first = -(c.armature + halves * dt * (c.damping[0] + servo) + late)
-        last = c.armature - (1.0 - halves) * dt * (c.damping[0] - servo) + late
-        by_start = first * rate_along(E0, c.a, c.b, tb, ta, f) / dt
-        by_end = last * rate_along(E1, c.a, c.b, sb, sa, s) / dt
+        rate, servo = (end - start) / dt, 0.5 * dt * c.servo
+        damping, bent = axis_damping(c, model.forces, data.modes, start)
+        damping_at_end, bent_at_end = axis_damping(c, model.forces, data.modes, end)
+        late, late_at_end = late_damping(c, damping, halves, dt), late_damping(c, damping_at_end, halves, dt)
+        first = -(c.armature + halves * dt * (damping + servo) + late)
+        last = c.armature - (1.0 - halves) * dt * (damping_at_end - servo) + late_at_end
+        along, along_at_end = rate_along(E0, c.a, c.b, tb, ta, f), rate_along(E1, c.a, c.b, sb, sa, s)
+        by_start, by_end = first * along / dt, last * along_at_end / dt
         bend_coordinate(c, Ra, xa, Rb, xb, E0, G0, first * rate)
         add_gradient(G0, c.a, c.b, sb, sa, s, by_start)
-        add_gradient(G0, c.a, c.b, tb, ta, f, -by_start - by_end)
+        bent *= -dt * (1.0 if late > 0.0 else halves) * rate * along
+        add_gradient(G0, c.a, c.b, tb, ta, f, bent - by_start - by_end)
         bend_coordinate(c, Sa, ya, Sb, yb, E1, G1, last * rate)
-        add_gradient(G1, c.a, c.b, sb, sa, s, by_end)
+        bent_at_end *= 0.0 if late_at_end > 0.0 else -(1.0 - halves) * dt * rate * along_at_end
+        add_gradient(G1, c.a, c.b, sb, sa, s, by_end + bent_at_end)
 
 
 @routine(allocates=False)
@@ -320,17 +195,3 @@ def momentum_of(s, pushed, i, share):
     """Momentum of a body, angular and linear, with a share of what cones push it with."""
     P = (s.P[0] + share * pushed[i, 0], s.P[1] + share * pushed[i, 1], s.P[2] + share * pushed[i, 2])
     return P, (s.P[3] + share * pushed[i, 3], s.P[4] + share * pushed[i, 4], s.P[5] + share * pushed[i, 5])
-
-
-@inline
-def read_ball(c, j, Ra, xa, Rb, xb, G, k):
-    """Add k times the gradient of what `ball_rate` is the rate of."""
-    n = ball_direction(c, j, Rb)
-    if j < 3:
-        add_to(G, c.a, n, ZERO3, -k)
-        add_to(G, c.b, n, ZERO3, k)
-        return
-    arm = matvec(Rb, load3(c.pb))
-    r = sub3(add3(xb, arm), xa)
-    add_to(G, c.a, cross(r, n), n, -k)
-    add_to(G, c.b, cross(arm, n), n, k)

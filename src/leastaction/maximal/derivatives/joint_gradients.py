@@ -64,7 +64,7 @@ def find_lifts(model, data, back):
             for c in range(6):
                 right[a, c], gram[a, c] = 0.0, 1.0 if a == c else 0.0
         for k in range(coordinates.shape[0]):
-            if child_of(coordinates[k]) == i:
+            if coordinates[k].iv >= 0 and child_of(coordinates[k]) == i:
                 for j in range(freedoms(coordinates[k])):
                     t, f = screw_of(coordinates[k], j, states)
                     v = add3(f, cross(t, x))
@@ -79,7 +79,7 @@ def find_lifts(model, data, back):
         solve_in_place(gram, right)
         count = 0
         for k in range(coordinates.shape[0]):
-            if child_of(coordinates[k]) == i:
+            if coordinates[k].iv >= 0 and child_of(coordinates[k]) == i:
                 for j in range(freedoms(coordinates[k])):
                     for c in range(6):
                         back.lifts[coordinates[k].iv + j, c] = right[count, c]
@@ -99,6 +99,8 @@ def joint_gradients(model, data, back, out):
         for c in range(6):
             G[i, c] = 0.0
     for k in range(coordinates.shape[0]):
+        if coordinates[k].iv < 0:
+            continue
         i = child_of(coordinates[k])
         w, v, parent = (E[i, 0], E[i, 1], E[i, 2]), (E[i, 3], E[i, 4], E[i, 5]), bodies[i].parent
         if parent >= 0:
@@ -122,6 +124,8 @@ def joint_gradients(model, data, back, out):
             for c in range(6):
                 H[bodies[i].parent, c] += H[i, c]
     for k in range(coordinates.shape[0]):
+        if coordinates[k].iv < 0:
+            continue
         i = child_of(coordinates[k])
         for j in range(freedoms(coordinates[k])):
             t, f = screw_of(coordinates[k], j, states)

@@ -14,6 +14,7 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
 from leastaction.maximal.derivatives.arrays import Kept
 from leastaction.maximal.derivatives.parameters import Derivative, Variant
+from leastaction.maximal.derivatives.point_weights import weigh_points
 from leastaction.maximal.derivatives.weighing import read_slots, weigh_projections, weigh_steps
 from leastaction.maximal.records import records
 
@@ -56,6 +57,7 @@ class KeptSteps:
             arrays |= {name: np.zeros((slots, n, 7)) for name in ("poses", "end_poses")}
             arrays |= {name: np.zeros((slots, nq)) for name in ("q", "end_q")}
             arrays["impulses"] = np.zeros((slots, m))
+            arrays["goals"] = np.zeros((slots, *s.data.goals.shape))
             arrays["cones"] = np.zeros((slots, size[0]), CONE).view(np.recarray)
             arrays["contacts"] = np.zeros((slots, size[1]), CONTACT).view(np.recarray)
             self.kept = Kept(**arrays)
@@ -89,21 +91,32 @@ class KeptSteps:
         ends = np.ascontiguousarray(np.stack([own[:, nodes], own[:, loose]], axis=2).reshape(-1, 2, u.shape[2]))
         rows = np.arange(last, left, -1)
         sums: dict[int, float] = {}
-        inertial = self._inertial(steps * parts)
+        slots, of_points = steps * parts, any(derivative.of_points for derivative in self.derivatives)
+        inertial, points = self._inertial(slots), self._points(slots, bp[rows]) if of_points else ()
         for k, derivative in enumerate(self.derivatives):
-            if derivative.inertial:
+            if derivative.inertial or derivative.of_points:
                 for weight, variant in derivative:
-                    out[k] += weight * sum(
-                        float(np.vdot(a, b)) for a, b in zip(inertial, variant.inertias, strict=True)
-                    )
+                    out[k] += weight * _product(inertial, variant.inertias)
+                    if not derivative.inertial:
+                        out[k] += weight * _product(points, variant.points)
                 continue
             for weight, variant in derivative:
                 key = id(variant.model)  # the robot as it is belongs to many derivatives
                 if variant.rubs or key not in sums:
-                    sums[key] = self._sum(variant, key, ends, steps * parts)
+                    sums[key] = self._sum(variant, key, ends, slots)
                 out[k] += weight * sums[key]
             if derivative.moved and (bq[rows].any() or bp[rows].any()):
-                out[k] += self._reads(derivative, steps * parts, bq[rows], bp[rows])
+                out[k] += self._reads(derivative, slots, bq[rows], bp[rows])
+
+    def _points(self, slots: int, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients of the weighed sum, and of p with gradients bp, by the points of joints, see `Variant.points`."""
+        s, parts = self.stepper, len(self.lengths)
+        by_rows, by_coordinates = np.zeros((len(s.model.rows), 2, 3)), np.zeros((len(s.model.coordinates), 2, 3))
+        tables = s.model.bodies, s.model.rows, s.model.coordinates, s.ldu.rows
+        scratch = np.zeros((len(s.model.bodies), 3)), by_rows, by_coordinates
+        for j, dt in enumerate(self.lengths):
+            weigh_points(tables, tuple(self.kept), np.ascontiguousarray(bp), scratch, dt, j, slots, parts)
+        return by_rows, by_coordinates
 
     def _inertial(self, slots: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients of the weighed sum by masses (bodies,), inertias (bodies, 3, 3) and gravity (3,).
@@ -169,3 +182,8 @@ class KeptSteps:
             moved = s.mechanism.difference(self.kept.q[:slots:parts], q[:slots:parts])
             total += weight * float((bq * moved).sum() + (bp * p[:slots:parts]).sum())
         return total
+
+
+def _product(gradients: Sequence[FloatArray], values: Sequence[FloatArray]) -> float:
+    """Sum of the products of all entries."""
+    return sum(float(np.vdot(a, b)) for a, b in zip(gradients, values, strict=True))

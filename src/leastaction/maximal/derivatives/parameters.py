@@ -22,7 +22,7 @@ from leastaction.maximal.derivatives.pressed_map import PressedMap
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import ROPE
+from leastaction.maximal.records import BALL, HINGE, ROPE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
 from leastaction.parameter_stencils import CENTRAL
@@ -93,6 +93,16 @@ class Variant:
         return not self.rubs and self._alike(("mass", "J"), ())
 
     @cached_property
+    def of_points(self) -> bool:
+        """Whether `point_weights.weigh_points` knows what changes beside inertias: points of hinges and ball joints."""
+        own, other = self.stepper.model, self.model
+        if self.rubs or self.stepper.loops or own.augment.any() or not self.linear:
+            return False
+        a, b = own.coordinates, other.coordinates
+        moved = ((a.pa != b.pa) | (a.pb != b.pb)).any(axis=1)
+        return bool(np.isin(a.kind[moved], (HINGE, BALL)).all())
+
+    @cached_property
     def linear(self) -> bool:
         """Whether all that steps compute at fixed unknowns is linear in the change.
 
@@ -113,6 +123,12 @@ class Variant:
             pairs.append((getattr(own, name), changed))
         forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # whose nodes have inertias
         return all(map(_same, pairs)) and _same((forces[0], forces[1]))
+
+    @property
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Points of joints in their two bodies: of rows (rows, 2, 3) and of coordinates (coordinates, 2, 3)."""
+        rows, coordinates = self.model.rows, self.model.coordinates
+        return np.stack([rows.pa, rows.pb], axis=1), np.stack([coordinates.pa, coordinates.pb], axis=1)
 
     @property
     def inertias(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -257,6 +273,11 @@ class Derivative:
     def inertial(self) -> bool:
         """Whether masses, inertias and gravity are all that changes."""
         return len(self.variants) == 2 and all(variant.inertial for _, variant in self)
+
+    @cached_property
+    def of_points(self) -> bool:
+        """Whether inertias and points of joints are all that changes, see `Variant.of_points`."""
+        return len(self.variants) == 2 and all(variant.of_points for _, variant in self)
 
     @property
     def moved(self) -> bool:

@@ -180,6 +180,7 @@ class MaximalReversal(Reversal):
             if self.bars is None:
                 last = replay.start(row + len(u))
                 self.parts.plan(last)
+                self.parts.goals = self.ahead
                 self.bars, held = self.sweep.end(last, None, u[k], bq[row + len(u)], bp[row + len(u)])
                 controls[k] += held
         while k >= 0:

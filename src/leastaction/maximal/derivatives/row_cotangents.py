@@ -5,19 +5,20 @@ Rows of screws and couplings are functions of coordinates, so gradients of their
 
 from leastaction._jit import inline, routine
 from leastaction.linalg.graph.kernels import factorize, refine, solve, solve_transposed
-from leastaction.maximal.derivatives.cotangents import (
+from leastaction.maximal.derivatives.bending import (
     add_gradient,
     add_to,
     bend_coordinate,
     bend_row,
     motion_of,
+    motions_of,
     poses_at,
     rate_along,
 )
 from leastaction.maximal.records import BALL, FREE, NOT_LENT
 from leastaction.maximal.step.block_parts import lent
 from leastaction.maximal.step.bodies import END, START
-from leastaction.maximal.step.joint_rows import coordinate, equation, is_coupling, is_screw, polynomial
+from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.projection import fill_projection, projection_matrix
 from leastaction.spatial import ZERO3, cross, load3, load9, mattvec, matvec
@@ -31,6 +32,15 @@ def curvature(row, coefficients, x):
         n = k - row.first
         out = out * x + n * (n - 1.0) * coefficients[k]
     return out
+
+
+@inline
+def ends_of(row, data, when):
+    """Poses that a row ties, at the START or END of the step: of its bodies, or of a prescribed frame and its body."""
+    Ra, xa, Rb, xb = poses_at(data.bodies, row.a, row.b, when)
+    if row.goal >= 0:
+        Ra, xa = goal_frame(data.goals[when], row)
+    return Ra, xa, Rb, xb
 
 
 @routine(allocates=False)
@@ -48,8 +58,8 @@ def bend_equation(model, data, k, when, E, G, weight):
         bent = curvature(row, model.coefficients, x) * rate_along(E, leader.a, leader.b, tb, ta, f)
         add_gradient(G, leader.a, leader.b, tb, ta, f, -weight * bent)
         return
-    Ra, xa, Rb, xb = poses_at(states, row.a, row.b, when)
-    bend_row(row, Ra, xa, Rb, xb, E, G, weight)
+    Ra, xa, Rb, xb = ends_of(row, data, when)
+    bend_row(row, Ra, xa, Rb, xb, motions_of(E, row.a, row.b), G, weight)
     if is_screw(row):
         # Its torque is -pitch n on b, n fixed to a, and the opposite on a.
         turn, _ = motion_of(E, row.b)
@@ -72,7 +82,7 @@ def add_equation(model, data, k, when, G, weight):
         _, slope = polynomial(row, model.coefficients, x)
         add_gradient(G, leader.a, leader.b, tb, ta, f, -weight * slope)
         return
-    Ra, xa, Rb, xb = poses_at(states, row.a, row.b, when)
+    Ra, xa, Rb, xb = ends_of(row, data, when)
     _, tb, ta, f = equation(row, 0.0, Ra, xa, Rb, xb)
     add_gradient(G, row.a, row.b, tb, ta, f, weight)
 
@@ -87,7 +97,7 @@ def row_cotangents(model, data, y, dt, E, G):
         by_equation = -y[first[bodies.shape[0] + row.node] + row.local]
         if row.eab > NOT_LENT:
             ra, rb = lent(model.augment, bodies, row)
-            Ra, xa, Rb, xb = poses_at(data.bodies, row.a, row.b, START)
+            Ra, xa, Rb, xb = ends_of(row, data, START)
             _, tb, ta, f = equation(row, 0.0, Ra, xa, Rb, xb)
             by_equation -= ra * rate_along(E, row.a, -1, tb, ta, f) + rb * rate_along(E, -1, row.b, tb, ta, f)
         add_equation(model, data, k, END, G, by_equation / dt)
@@ -114,6 +124,13 @@ def work_of_row(model, data, k, x, first):
     return rate
 
 
+@inline
+def motion_of_goal(goals, row):
+    """Angular velocity, in the body's directions, and velocity that a prescribed pose asks for at one end of a step."""
+    i = row.goal + 12
+    return (goals[i], goals[i + 1], goals[i + 2]), (goals[i + 3], goals[i + 4], goals[i + 5])
+
+
 @routine(allocates=False)
 def into_world(states, first, x, E):
     """E <- the motion x of the bodies, in the order of the graph, in the world's directions."""
@@ -128,9 +145,9 @@ def into_world(states, first, x, E):
 def project_back(model, data, back):
     """Bring `back.bars` to the momenta before `projection.project_momenta`; False where these have no solution.
 
-    With M T - G' mu = P, G T = 0, momenta P + G' mu, and y = F^-T (0, G b) for their gradient b, the gradient by P is
-    b + y_T, and that by the poses is that of (b + y_T) . G' mu - y_mu . G T - y_T . M T at fixed T, mu, b and y: M
-    depends on the poses by drive inertias alone.
+    With M T - G' mu = P, G T = 0 (or a prescribed rate), momenta P + G' mu, and y = F^-T (0, G b) for their gradient b,
+    the gradient by P is b + y_T, and that by the poses is that of (b + y_T) . G' mu - y_mu . G T - y_T . M T at fixed
+    T, mu, b and y: M depends on the poses by drive inertias alone.
     """
     rows, states, first = model.rows, data.bodies, model.graph.first
     bars, G, rhs, y, n = back.bars, back.G0, data.fixed, back.y, model.bodies.shape[0]
@@ -173,6 +190,11 @@ def project_back(model, data, back):
                 by_rate -= model.augment[row.node, 1] * s.wb[c] * y[first[row.b] + c]
         bend_equation(model, data, k, START, back.E0, G, data.dx[at])
         bend_equation(model, data, k, START, back.E1, G, by_rate)
+        if row.goal >= 0 and not is_coupling(row):
+            # `goal_rate` is the row's gradient times a motion of its body.
+            Ra, xa, Rb, xb = ends_of(row, data, START)
+            spin, speed = motion_of_goal(data.goals[0], row)
+            bend_row(row, Ra, xa, Rb, xb, (ZERO3, ZERO3, matvec(Rb, spin), speed), G, y[at])
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
         if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:

@@ -20,6 +20,7 @@ from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
 from leastaction.maximal.step.dampers import start_paths
 from leastaction.maximal.step.directions import add_cones, look_at_cones
+from leastaction.maximal.step.goals import set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.newton import DEPENDENT
@@ -65,6 +66,13 @@ def stand(model, data, back, rows, row, dt):
 
 
 @routine(allocates=False)
+def aim(model, data, back, k):
+    """Tell where prescribed motions are at both ends of step k, which is not divided and no composition."""
+    set_goals(model, data.goals[0], back.goals[k], back.goals[k + 1], 0.0)
+    set_goals(model, data.goals[1], back.goals[k], back.goals[k + 1], 1.0)
+
+
+@routine(allocates=False)
 def begin_part(model, settings, data, near, contact, back, row, k, j):
     """The start of part j of step k, which a row tells; `DONE`, or why it cannot be solved."""
     states, rows, dt, path = data.bodies, data.rows, back.lengths[j], rows_of(back)
@@ -80,6 +88,7 @@ def begin_part(model, settings, data, near, contact, back, row, k, j):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
         contact.now[0].known = 0  # the interior point method's cones have exact slopes, those of modes do not
+    aim(model, data, back, k)
     stand(model, data, back, path, row, dt)
     return start_part(model, settings, data, near, contact, back.at, back.u[k, j], dt)
 
@@ -167,6 +176,7 @@ def hold_back(loops, model, settings, data, contact, back, k, j):
     end_part(model, settings, data, contact, back.at, back.u[k, j + last], dt)
     goes = project_back(model, data, back)
     keep_projection_of(data, back.slots, back, slot_of(back, k, j))
+    aim(model, data, back, k)
     stand(model, data, back, rows_of(back), j if back.lengths.shape[0] > 1 else k, dt)
     return 1 if goes else -1
 

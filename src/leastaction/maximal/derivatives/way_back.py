@@ -15,7 +15,7 @@ from leastaction.maximal.derivatives.kept_steps import KeptSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
 from leastaction.maximal.derivatives.solve_again import OTHERWISE
-from leastaction.maximal.records import BALL, ROPE, records
+from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
 
 TRIES = 20
@@ -30,26 +30,13 @@ SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "pushed", "read", "twists
 def has_way_back(stepper: Any) -> bool:
     """Whether `go_back` knows all that a `MaximalStepper` steps with.
 
-    It takes trees of joints and closed loops, with springs, dampers and drive inertias of hinges and slides, forces on
-    bodies, controls, and all that touches; others are differentiated step by step (`replay`): belts, prescribed
-    motions, limits of tendons, springs and dampers of balls, soft limits with dampers, springs, cables, tendons
-    and soft limits that are stiff for the step, rigid contacts of closed loops at order 2.
+    It takes trees of joints and closed loops, with springs, dampers and drive inertias, forces on bodies, controls,
+    prescribed motions, and all that touches; others are differentiated step by step (`replay`): tendons and soft limits
+    that are stiff for the step, rigid contacts of closed loops (and beside prescribed motions) at order 2.
     """
-    model, forces = stepper.arrays, stepper.arrays.forces
     if stepper.loops and stepper.contact is not None and stepper.settings.smoothing == 0.0 and stepper.halves < 1.0:
         return False  # whether forces press on contacts is only known with what holds momenta on the loops
-    if stepper.table.shapes.belt.any() or stepper.table.shapes.given.any() or len(model.goals):
-        return False
-    if (model.damped is not None and (model.damped.held > 0.0).any()) or model.sprung is not None:
-        return False
-    dofs, coordinates = forces.dofs, model.coordinates
-    if (coordinates.kind == ROPE).any() or (dofs.limit_damping != 0.0).any():
-        return False
-    for c in coordinates[coordinates.kind >= BALL]:
-        own = slice(c.iv, c.iv + (3 if c.kind == BALL else 6) if c.iv >= 0 else c.iv)
-        if c.damping.any() or dofs.stiffness[own].any() or dofs.damping[own].any():
-            return False
-    return True
+    return stepper.arrays.sprung is None
 
 
 def pushes_bodies(stepper: Any) -> bool:
@@ -58,6 +45,14 @@ def pushes_bodies(stepper: Any) -> bool:
     elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
     own = forces.user is not None or any(x is not None and len(x) for x in elements)
     return own or bool((forces.drives.dof < 0).any())
+
+
+def has_soft_balls(stepper: Any) -> bool:
+    """Whether any ball or free joint has a spring or a damper."""
+    coordinates, dofs = stepper.arrays.coordinates, stepper.arrays.forces.dofs
+    balls = coordinates[coordinates.kind >= BALL]
+    own = [dofs.stiffness[c.iv : c.iv + (3 if c.kind == BALL else 6)] for c in balls if c.iv >= 0]
+    return bool(balls.damping.any()) or any(stiffness.any() for stiffness in own)
 
 
 class WayBack:
@@ -82,6 +77,7 @@ class WayBack:
         self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
         self.poses[0], self.momenta[0] = start.Z, start.P
         self.velocities[0] = start.V
+        self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
         self.divided = np.where(np.any(record["divided"][rows] != 0, axis=1), 1, 0)
         self.u = np.array(u, order="C")
         lengths = parts.lengths
@@ -93,6 +89,8 @@ class WayBack:
             "part_q": np.zeros((ends, nq)),
             "reached": np.zeros((3, n, 6)),
             "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
+            "balls": True if has_soft_balls(s) else None,
+            "stiff": True if s.arrays.damped is not None and (s.arrays.damped.held > 0.0).any() else None,
         }
         if s.contact is not None:
             s.contact.now.known = 0
@@ -169,6 +167,7 @@ class WayBack:
             momenta=self.momenta,
             velocities=self.velocities,
             q=self.q,
+            goals=self.goals,
             divided=self.divided,
             u=self.u,
             lengths=np.array(self.parts.lengths),

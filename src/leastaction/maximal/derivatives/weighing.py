@@ -33,6 +33,7 @@ def keep_solved(model, data, contact, kept, rows, row, slot):
         kept.q[slot, c] = rows.q[row, c]
     for k in range(data.rows.shape[0]):
         kept.impulses[slot, k] = data.rows[k].lam
+    copy_goals(data.goals, kept.goals[slot])
     kept.count[slot] = 0
     if contact is None:
         return
@@ -43,6 +44,14 @@ def keep_solved(model, data, contact, kept, rows, row, slot):
         most = max(most, contact.cones[k].source)
     for k in range(most + 1):
         kept.contacts[slot, k] = contact.contacts[k]
+
+
+@routine(allocates=False)
+def copy_goals(goals, out):
+    """Prescribed motions at both ends of a step, shape (2, numbers)."""
+    for k in range(goals.shape[0]):
+        for c in range(goals.shape[1]):
+            out[k, c] = goals[k, c]
 
 
 @routine(allocates=False)
@@ -112,6 +121,7 @@ def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stri
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
     for slot in range(first, last, stride):
         near_of(model.coordinates, kept.q[slot], near)
+        copy_goals(kept.goals[slot], data.goals)
         for c in range(q.shape[0]):
             q[c] = kept.q[slot, c]
         for i in range(n):
@@ -171,6 +181,8 @@ def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
         for i in range(n):
             for c in range(6):
                 twists[0, i, c] = kept.twists[slot, start[i] + c]
+        for c in range(data.goals.shape[1]):
+            data.goals[0, c] = kept.goals[slot, 1, c]
         for turn in range(2):
             near_of(model.coordinates, kept.end_q[slot], near)
             for c in range(q.shape[0]):
