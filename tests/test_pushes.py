@@ -69,6 +69,6 @@ def test_a_push_of_no_pushable_body_is_refused():
 
 def test_what_is_not_known_is_named_before_pushes():
     builder = la.robots.pendulum(2).edit()
-    builder.drag("air", "link1", linear=1.0)
-    with pytest.raises(la.IntegratorError, match="knows no penalty contacts, drags"):
+    builder.penalty_contact("floor", "link1", [(0.0, 0.0, 0.0)], stiffness=1.0)
+    with pytest.raises(la.IntegratorError, match="cannot run the penalty contact 'floor'"):
         la.Simulator(builder.build(), la.Grounded(), 0.01, pushable=True)

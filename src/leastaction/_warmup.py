@@ -256,11 +256,12 @@ def _maximal(robot: Any, q: Any = None) -> None:
 
 
 def _parameters() -> None:
-    """Of a closed loop, by a centre of mass, which all that steps compute depends on."""
+    """Of a closed loop and of a tree, by a centre of mass, which all that steps compute depends on."""
     import leastaction as la
 
-    run = la.simulate(la.robots.four_bar(), steps=2, integrator=la.Maximal())
-    la.derivatives.gradient(run, run.v, run.v, ["com:coupler"])
+    for robot, body in ((la.robots.four_bar(), "coupler"), (la.robots.pendulum(2), "link1")):
+        run = la.simulate(robot, steps=2, integrator=la.Maximal())
+        la.derivatives.gradient(run, run.v, run.v, [f"com:{body}"])
 
 
 def _ranges(robot: Any) -> None:
