@@ -45,6 +45,9 @@ COEFFICIENTS = {"friction": "friction", "restitution": "restitution", "spin": "s
 _MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
 """Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
 
+INERTIAL = ("mass", "J", "behind")
+"""Fields of bodies that masses and inertias change; the last only scales residuals of contacts and limits."""
+
 
 class Variant:
     """A mechanism with another value of a parameter, as the kernels read it.
@@ -90,7 +93,7 @@ class Variant:
     @cached_property
     def inertial(self) -> bool:
         """Whether masses, inertias and gravity are all that changes."""
-        return not self.rubs and self._alike(("mass", "J"), ())
+        return not self.rubs and self._alike(INERTIAL, ())
 
     @cached_property
     def of_points(self) -> bool:
@@ -110,7 +113,7 @@ class Variant:
         joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
         """
         curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
-        return self.quick and self._alike(("mass", "J"), () if curved else ("pa", "pb"))
+        return self.quick and self._alike(INERTIAL, () if curved else ("pa", "pb"))
 
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
