@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import SimulationObjective, adjoint, backpropagate, parameter, piecewise, with_parameters
+from leastaction.maximal.derivatives.parameters import Variant
 from leastaction.mechanism import Box, Plane, Pose, Sphere
 from tests.oracles.differences import central
 
@@ -323,3 +324,13 @@ def _of_last_velocity(robot, integrator, q, v, names):
         return float((run.v[-1] ** 2).sum()), None, dv
 
     return adjoint(robot, integrator, objective, ["v", *names], q=q, v=v, dt=DT, steps=8)[1]
+
+
+def test_masses_change_inertias_alone():
+    """So that many of them are weighed in one pass."""
+    robot = la.robots.pendulum(2)
+    stepper = la.Maximal().prepare(robot, 0.01)
+    heavier = with_parameters(robot, {"mass:link1": 2.0 * parameter(robot, "mass:link1")})
+    assert Variant(stepper, heavier).inertial
+    longer = with_parameters(robot, {"position:joint2": (0.0, 0.0, -1.1)})
+    assert not Variant(stepper, longer).inertial
