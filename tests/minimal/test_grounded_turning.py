@@ -11,36 +11,18 @@ from tests.derivatives.checks import (
     assert_linearized,
     assert_parameters,
 )
-from tests.maximal.scenes import G
-from tests.maximal.test_turning_friction import DT, MASS, MOMENT, RADIUS, START, ball
+from tests.maximal.test_turning_friction import START, assert_rolling_slows_down, assert_spin_stops, ball
 from tests.oracles.differences import assert_close
 
 RIGID = la.Grounded(tolerance=1e-13)
 
 
 def test_a_spinning_ball_stops():
-    """The torque mu m g stops it at t = I w / (mu m g), at an even rate, and it stays at rest."""
-    mu, speed = 0.01, 4.0
-    stop = MOMENT * speed / (mu * MASS * G)
-    robot, v = ball(friction=0.5, spinning=mu), [0, 0, speed, 0, 0, 0]
-    run = la.simulate(robot, START, v, dt=DT, duration=0.3, integrator=la.Grounded())
-    w, before = run.v[:, 2], run.t < stop - 2 * DT
-    np.testing.assert_allclose(w[before], speed * (1.0 - run.t[before] / stop), atol=speed * DT / stop)
-    np.testing.assert_allclose(w[run.t > stop + 2 * DT], 0.0, atol=1e-9)
-    np.testing.assert_allclose(run.q[:, 2], RADIUS, atol=1e-9)
+    assert_spin_stops(la.Grounded(), 1e-9, 1e-9)
 
 
 def test_a_rolling_ball_slows_down():
-    """Rolling without slipping, by 5/7 mu g / r, until it stands."""
-    mu, speed = 0.003, 0.1
-    rate = 5.0 / 7.0 * mu * G / RADIUS
-    v = [0, speed / RADIUS, 0, speed, 0, 0]
-    run = la.simulate(ball(friction=0.8, rolling=mu), START, v, dt=DT, duration=0.6, integrator=la.Grounded())
-    stop = speed / rate
-    travelled = np.where(run.t < stop, speed * run.t - 0.5 * rate * run.t**2, 0.5 * speed * stop)
-    np.testing.assert_allclose(run.q[:, 0], travelled, atol=2 * speed * DT)
-    np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-9)
-    assert np.diff(run.energy).max() < 1e-9
+    assert_rolling_slows_down(la.Grounded(), 1e-9)
 
 
 def pair(**surface):
