@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from leastaction._jit import interruptible as module
+
 CHILD = """
 import os
 import signal
@@ -73,3 +75,26 @@ def test_ctrl_c_answers_within_a_second():
     assert child.wait() == 0
     assert len(waits) == 7
     assert max(waits.values()) < 1.0, waits
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no timers that send signals")
+def test_a_signal_at_any_moment_is_a_keyboard_interrupt(monkeypatch):
+    """Whatever instruction of the wait the signal meets, it comes through as itself, and the next call works."""
+    monkeypatch.setattr(module, "LOOK", 5e-5)  # much of the time in Python's own code of waiting
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    def interrupted_after(seconds):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        module.interruptible(time.sleep, 0.01)
+
+    old = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for k in range(4000):
+            with pytest.raises(KeyboardInterrupt):
+                interrupted_after(4e-4 + 1e-6 * (k % 100))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, old)
+    assert module.interruptible(max, 1, 2) == 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
+from _thread import start_new_thread
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any
@@ -35,9 +36,9 @@ def interruptible(function: Callable[..., Any], *args: Any) -> Any:
     if worker is None or worker.process != os.getpid():  # threads do not outlive a fork
         worker = _Worker()
     job = _Job(contextvars.copy_context(), function, args)
-    worker.jobs.put(job)
     try:
-        while not job.ended.wait(LOOK):
+        worker.jobs.put(job)
+        while not job.running.acquire(timeout=LOOK):
             pass
     except BaseException:
         worker.jobs.put(None)
@@ -53,7 +54,10 @@ class _Job:
 
     def __init__(self, context: contextvars.Context, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.context, self.function, self.args = context, function, args
-        self.ended = threading.Event()
+        # A bare lock, which the end of the call opens: an Event is Python inside, and a signal in the middle of its own
+        # code leaves its condition unlocked ("release unlocked lock" instead of KeyboardInterrupt).
+        self.running = threading.Lock()
+        self.running.acquire()
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -63,7 +67,7 @@ class _Job:
         except BaseException as error:
             self.error = error
         finally:
-            self.ended.set()
+            self.running.release()
 
 
 class _Worker:
@@ -71,7 +75,7 @@ class _Worker:
 
     def __init__(self) -> None:
         self.process, self.jobs = os.getpid(), SimpleQueue[_Job | None]()
-        threading.Thread(target=_work, args=(self.jobs,), name="leastaction steps", daemon=True).start()
+        start_new_thread(_work, (self.jobs,))  # a Thread waits for its start with an Event, see _Job
 
 
 def _work(jobs: SimpleQueue[_Job | None]) -> None:
