@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.overlap_words import ROUNDED
 from leastaction.contact.records import CONTACT, records
-from leastaction.contact.shapes import ContactTable
+from leastaction.contact.table import ContactTable
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn

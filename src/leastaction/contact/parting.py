@@ -24,7 +24,7 @@ from scipy.linalg import null_space
 from leastaction.contact.by_design import TOUCHING, AtHome, bounded, contacts_at, flying_robots, pairs_of, roots
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import DEEP, REMEDY, ROUNDED
-from leastaction.contact.shapes import ContactTable
+from leastaction.contact.table import ContactTable
 from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.dynamics.loops import RANK_TOLERANCE, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError

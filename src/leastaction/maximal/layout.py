@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.neighbours import reach_of_bodies
-from leastaction.contact.shapes import ContactTable
+from leastaction.contact.table import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
 from leastaction.maximal.contact.detection import LOOSE, PRESSED

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.by_design import without
-from leastaction.contact.shapes import ContactTable
+from leastaction.contact.table import ContactTable
 from leastaction.errors import IntegratorError
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import FRAME, VALUE

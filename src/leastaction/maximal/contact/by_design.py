@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact import by_design, parting
-from leastaction.contact.shapes import ContactTable
+from leastaction.contact.table import ContactTable
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.layout import as_transforms

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
-from leastaction.contact.shapes import ContactTable
+from leastaction.contact.table import ContactTable
 from leastaction.maximal.model import Model
 from leastaction.warn import warn
 
