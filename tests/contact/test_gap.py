@@ -14,6 +14,7 @@ from leastaction.contact.records import (
     RIM_ON_PLANE,
     ROUND_AND_LINE,
     ROUND_ON_PLANE,
+    ROUND_ON_TRIANGLE,
     ROUNDS,
     SEGMENTS,
 )
@@ -44,6 +45,7 @@ PAIRS = {
     "field, box": (HILLS, BOX, {POINT_ON_PLANE, POINT_ON_BOX, EDGES}),
     "field, cylinder": (HILLS, CYLINDER, {POINT_ON_PLANE}),
     "field, mesh": (HILLS, HULL, {POINT_ON_PLANE}),
+    "field, ellipsoid": (HILLS, EGG, {ROUND_ON_PLANE, ROUND_ON_TRIANGLE}),
     "sphere, sphere": (SPHERE, Sphere(0.3), {SEGMENTS}),
     "sphere, capsule": (SPHERE, CAPSULE, {SEGMENTS}),
     "capsule, capsule": (CAPSULE, LONG_CAPSULE, {SEGMENTS}),

@@ -10,7 +10,6 @@ from leastaction.maximal.step import rollout as entries
 from leastaction.mechanism import (
     Box,
     Capsule,
-    Ellipsoid,
     HeightField,
     Mechanism,
     MechanismBuilder,
@@ -344,11 +343,3 @@ def test_integrators_without_contact_say_so(integrator):
 def test_maximal_does_not_warn(recwarn):
     la.simulate(falling(), placed(falling(), (0, 0, 1)), steps=1, integrator=la.Maximal())
     assert not recwarn.list
-
-
-def test_shapes_that_pass_through_each_other_are_named():
-    b = on_ground((1.0, Ellipsoid((0.1, 0.2, 0.1))), (1.0, Box((0.1, 0.1, 0.1)))).edit()
-    b.add_shape("world", HeightField([[0, 0], [0, 0]], 1.0, name="hills"))
-    robot = b.build()
-    with pytest.warns(la.LeastActionWarning, match="'world/hills' and 'b0/ellipsoid' pass through each other"):
-        la.simulate(robot, placed(robot, (0, 0, 1), (1, 0, 1)), steps=1, integrator=la.Maximal())

@@ -103,6 +103,19 @@ class NearField(NamedTuple):
     pose: Any
 
 
+class RoundOnField(NamedTuple):
+    """An ellipsoid beside a height field.
+
+    Attributes:
+        middle, Q: its centre (3) and matrix (6) in the field's frame, see `curved`.
+        own: the same in its body's frame.
+    """
+
+    middle: Any
+    Q: Any
+    own: Any
+
+
 class FieldBall(NamedTuple):
     """One of the balls that stand for a shape on a height field.
 

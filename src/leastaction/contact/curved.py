@@ -12,8 +12,8 @@ line in place of the second, n is across the line.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.distance import TINY, tangents, unit
-from leastaction.contact.records import ROUND_AND_LINE, ROUND_ON_PLANE
+from leastaction.contact.distance import TINY, closest_on_triangle, local, tangents, unit
+from leastaction.contact.records import ROUND_AND_LINE, ROUND_ON_PLANE, ROUND_ON_TRIANGLE
 from leastaction.spatial import (
     act,
     add3,
@@ -21,6 +21,8 @@ from leastaction.spatial import (
     cross,
     dot3,
     load3,
+    load9,
+    mattmul,
     matvec,
     norm3,
     rotate_sym,
@@ -34,6 +36,9 @@ ITERATIONS = 50
 
 FURTHEST = 0.3
 """Most that a normal turns in one of them [rad]."""
+
+POINT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""The matrix of a point."""
 
 CURVED = 1e-9
 """Least curvature of s, relative to the size of things, that Newton steps take to be there."""
@@ -122,6 +127,48 @@ def best_normal_across(c, Q, d, n):
 
 
 @inline
+def _inverse(Q):
+    """The inverse of a symmetric matrix (6), but for a factor."""
+    a, b, c, d, e, f = Q
+    return (d * f - e * e, c * e - b * f, b * e - c * d, a * f - c * c, b * c - a * e, a * d - b * b)
+
+
+@routine
+def over_triangle(corners, n, c, Q):
+    """Signed distance, normal (3) towards it, and farthest point (3) of an ellipsoid over a triangle (3 x 3).
+
+    The distance is the largest of s over all unit vectors, where the triangle reaches as far as the farthest of its
+    corners. That is found along its normal n, across an edge, or away from a corner.
+    """
+    h, far = _farthest(Q, n)
+    x, over = sub3(c, far), dot3(n, sub3(c, corners[0])) - h
+    _, region = closest_on_triangle(corners[0], corners[1], corners[2], axpy3(-over, n, x))
+    if region == 0 and over >= 0.0:
+        return over, n, x
+    best, up, inverse = over if region == 0 else -math.inf, n, _inverse(Q)
+    for k in range(6):
+        u = corners[0] if k % 3 == 0 else (corners[1] if k % 3 == 1 else corners[2])
+        v = corners[1] if k % 3 == 0 else (corners[2] if k % 3 == 1 else corners[0])
+        away, e = sub3(c, u), sub3(v, u)
+        # Where the ellipsoid is the unit ball, the normal of what touches it points to its middle.
+        if k < 3:
+            y = symvec(inverse, e)
+            away = axpy3(-dot3(y, away) / dot3(y, e), e, away)
+        y = symvec(inverse, away)
+        size = norm3(y)
+        m = scale3(1.0 / size, y) if size > 0.0 else n
+        m = best_normal_across(away, Q, unit(e), m) if k < 3 else best_normal(away, POINT, Q, m)
+        reach = dot3(m, u)
+        beyond = max(dot3(m, corners[0]), dot3(m, corners[1]), dot3(m, corners[2])) - reach
+        s = dot3(m, c) - _farthest(Q, m)[0] - reach
+        if s > best and beyond < CURVED * norm3(e):  # else it is no distance: the triangle reaches further elsewhere
+            best, up = s, m
+    if best == -math.inf:
+        best = over
+    return best, up, sub3(c, _farthest(Q, up)[1])
+
+
+@inline
 def _matrix(head, contact, at):
     """A matrix Q (6): its first three numbers from `head`, the others from R."""
     return (head[0], head[1], head[2], contact.R[at], contact.R[at + 1], contact.R[at + 2])
@@ -135,6 +182,12 @@ def curved_gap(contact, X1, X2):
         _, far = _farthest(rotate_sym(X2[0], _matrix(load3(contact.z), contact, 0)), n)
         x = sub3(c, far)
         return dot3(n, sub3(x, act(X1, load3(contact.v)))), n, x
+    if contact.kind == ROUND_ON_TRIANGLE:
+        R, z, v = load9(contact.R), load3(contact.z), load3(contact.v)
+        Q = rotate_sym(mattmul(X1[0], X2[0]), (z[0], z[1], z[2], v[0], v[1], v[2]))
+        c = local(X1, act(X2, load3(contact.w)))
+        s, n, x = over_triangle((R[0:3], R[3:6], R[6:9]), load3(contact.n), c, Q)
+        return s, matvec(X1[0], n), act(X1, axpy3(-0.5 * s, n, x))
     c1, c2 = act(X1, load3(contact.u)), act(X2, load3(contact.w))
     Q1 = rotate_sym(X1[0], _matrix(load3(contact.v), contact, 0))
     n, c = matvec(X1[0], load3(contact.n)), sub3(c2, c1)

@@ -4,9 +4,10 @@ from leastaction._jit import inline, routine
 from leastaction.contact.arrays import Touch
 from leastaction.contact.boxes import box_on_box
 from leastaction.contact.convex.pairs import convex_on_convex
+from leastaction.contact.field_ellipsoids import ellipsoid_on_field
 from leastaction.contact.fields import on_field
 from leastaction.contact.planes import on_plane
-from leastaction.contact.records import BOX, CAPSULE, FIELD, PLANE
+from leastaction.contact.records import BOX, CAPSULE, ELLIPSOID, FIELD, PLANE
 from leastaction.contact.round import capsule_on_box, capsule_on_capsule
 from leastaction.spatial import act, dot3, load3, sub3
 
@@ -27,7 +28,7 @@ def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
         contacts: `CONTACT` records, written from `count` on.
         count: of contacts written before.
         margin: [m].
-        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields
+        convex: whether cylinders and meshes may touch more than planes and height fields, ellipsoids more than planes
             (`ContactTable.is_plain`); None where not, so that nothing about it is compiled.
     """
     Xa, Xb = X
@@ -77,6 +78,8 @@ def _detect(contacts, count, touch, one, two, X, data, margin, convex):
         return count
     if one.kind == PLANE:
         return on_plane(contacts, count, touch, one, X1, two, X2, data, margin)
+    if one.kind == FIELD and two.kind == ELLIPSOID:
+        return _ellipsoid(contacts, count, touch, one, two, X, data, margin, convex)
     if one.kind == FIELD:
         return on_field(contacts, count, touch, one, X1, two, X2, data, margin)
     if two.kind > CAPSULE:
@@ -94,3 +97,11 @@ def _convex(contacts, count, touch, one, two, X, data, margin, convex):
     if convex is None:
         return count
     return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin)
+
+
+@routine
+def _ellipsoid(contacts, count, touch, field, shape, X, data, margin, convex):
+    """Contacts of a height field and an ellipsoid, unless `convex` is None."""
+    if convex is None:
+        return count
+    return ellipsoid_on_field(contacts, count, touch, field, X[0], shape, X[1], data, margin)

@@ -10,6 +10,7 @@ from leastaction.contact.records import (
     RIM_ON_PLANE,
     ROUND_AND_LINE,
     ROUND_ON_PLANE,
+    ROUND_ON_TRIANGLE,
     ROUNDS,
     SEGMENTS,
 )
@@ -112,6 +113,18 @@ def round_on_plane(out, count, touch, feature, normal, point, thing):
     first, second = First(normal, point, normal, 0.0), Second(centre, Q[0:3], 0.0)
     count = emit(out, count, touch, feature, ROUND_ON_PLANE, first, second)
     _put_matrix(out, count, 0, Q)
+    return count
+
+
+@routine
+def round_on_triangle(out, count, touch, feature, corners, n, thing):
+    """Something round (centre (3), matrix Q (6)) over a triangle (3 x 3) with normal n, each in its body's frame."""
+    centre, Q = thing
+    first, second = First(ZERO3, Q[3:6], n, 0.0), Second(centre, Q[0:3], 0.0)
+    count = emit(out, count, touch, feature, ROUND_ON_TRIANGLE, first, second)
+    if count <= out.shape[0]:
+        a, b, c = corners
+        store9(out[count - 1].R, a + b + c)
     return count
 
 

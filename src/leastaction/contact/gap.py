@@ -60,6 +60,7 @@ def gap(contact, Xa, Xb):
     ROUNDS             round thing about u, matrix v and     round thing about w, matrix z and R[3:6],
                        R[0:3], thick by r1                   thick by r2
     ROUND_AND_LINE     the same                              line through w along z, thick by r2
+    ROUND_ON_TRIANGLE  triangle, corners R, normal n         round thing about w, matrix z and v
     =================  ====================================  ==========================================
 
     Round things are ellipsoids and rims, see `curved`.

@@ -46,7 +46,7 @@ PAIR = np.dtype(
 """Two shapes that may touch."""
 
 POINT_ON_PLANE, RIM_ON_PLANE, SEGMENTS, EDGES, POINT_ON_BOX, POINT_ON_TRIANGLE = np.arange(6)
-ROUND_ON_PLANE, ROUNDS, ROUND_AND_LINE = np.arange(6, 9)
+ROUND_ON_PLANE, ROUNDS, ROUND_AND_LINE, ROUND_ON_TRIANGLE = np.arange(6, 10)
 """Kinds of contacts; see `gap`. NumPy's integers, since kernels compile anew for each literal."""
 
 CONTACT = np.dtype(

@@ -24,7 +24,7 @@ from leastaction.contact.records import (
     SPHERE,
     records,
 )
-from leastaction.contact.table import ContactTable, is_known
+from leastaction.contact.table import ContactTable
 from leastaction.errors import MechanismError
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.pose import Pose
@@ -118,18 +118,14 @@ def collect(
         if ((items[a].owner, items[b].owner) not in apart and _meet(items[a], items[b]))
         or int(surface.key(a, b)) in always
     ]
-    known = [is_known(items[a].kind, items[b].kind) for a, b in grounds]
     movers = np.array([k for k in free if items[k].on_bodies], np.int64)
-    ignored = [pair for pair, good in zip(grounds, known, strict=True) if not good]
-    ignored += _ignored(items, movers.tolist(), apart)
     return ContactTable(
         shapes=shapes,
         names=tuple((item.body, item.name) for item in items),
         data=np.concatenate([*flat, np.zeros(1)]),  # never empty, so that kernels see one type
-        ground=surface.pairs([pair for pair, good in zip(grounds, known, strict=True) if good]),
+        ground=surface.pairs([(a, b) for a, b in grounds if max(items[a].kind, items[b].kind) > FIELD]),
         movers=movers,
         apart=apart,
-        ignored=tuple(ignored),
         groups=np.array([item.groups for item in items], np.int64),
         touches=np.array([item.touches for item in items], np.int64),
         surfaces=surface,
@@ -144,15 +140,6 @@ def _meet(a: _Item, b: _Item) -> bool:
 def _stood_for(item: _Item, ground: _Item) -> bool:
     """Whether contact points touch a part of the ground in the place of a shape that holds them."""
     return item.stood_for and (item.kind != CAPSULE or ground.kind == PLANE)
-
-
-def _ignored(items: list[_Item], movers: list[int], apart: frozenset[Any]) -> Iterator[tuple[int, int]]:
-    """Pairs of movers between which contact is not known."""
-    for a in movers:
-        for b in movers if items[a].kind == ELLIPSOID else ():
-            joined = items[a].index == items[b].index or (items[a].owner, items[b].owner) in apart
-            if not joined and _meet(items[a], items[b]) and not is_known(items[a].kind, items[b].kind):
-                yield min(a, b), max(a, b)
 
 
 def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:

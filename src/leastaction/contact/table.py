@@ -25,8 +25,6 @@ class ContactTable:
         ground: `PAIR` records of the world's shapes with those of moving bodies.
         movers: indices of the shapes of moving bodies that may touch other moving bodies.
         apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
-        ignored: pairs of shapes between which contact is not known, so that they pass through each other: an ellipsoid
-            on a height field.
         surfaces: what shapes and the mechanism say of friction and restitution.
         groups, touches: bits of each shape, see `Shape`.
     """
@@ -37,7 +35,6 @@ class ContactTable:
     ground: Any
     movers: NDArray[np.int64]
     apart: frozenset[tuple[Any, Any]]
-    ignored: tuple[tuple[int, int], ...]
     surfaces: Surfaces
     groups: NDArray[np.int64]
     touches: NDArray[np.int64]
@@ -96,9 +93,9 @@ class ContactTable:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether cylinders, meshes and ellipsoids touch planes and height fields alone."""
+        """Whether cylinders and meshes touch planes and height fields alone, and ellipsoids planes."""
         kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
-        if ((kinds[0] > FIELD) & (kinds[1] > CAPSULE)).any():
+        if ((kinds[0] > FIELD) & (kinds[1] > CAPSULE) | (kinds[0] == FIELD) & (kinds[1] == ELLIPSOID)).any():
             return False
         movers = self.shapes[self.movers]
         return not (movers.kind > CAPSULE).any() or len(np.unique(movers.body)) < 2
@@ -124,14 +121,8 @@ class ContactTable:
         i, j = self.shapes.body[a], self.shapes.body[b]
         n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
         met = self.groups[a] & self.touches[b] | self.groups[b] & self.touches[a]
-        known = is_known(self.shapes.kind[a], self.shapes.kind[b])
+        known = np.maximum(self.shapes.kind[a], self.shapes.kind[b]) > FIELD
         may = ~np.isin(i * n + j, self._joined) & (met != 0)
         if len(self.surfaces.always):
             may |= np.isin(self.surfaces.key(a, b), self.surfaces.always)
         return (i != j) & known & may
-
-
-def is_known(a: Any, b: Any) -> Any:
-    """Whether contact between shapes of two kinds is known; of numbers or arrays of them."""
-    first, second = np.minimum(a, b), np.maximum(a, b)
-    return (second > FIELD) & ((first != FIELD) | (second != ELLIPSOID))

@@ -14,7 +14,6 @@ from leastaction.linear_implicit.contact_rows import ContactRows, contact_rows
 from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.pose import quaternion_of_matrix
-from leastaction.warn import warn
 
 REACH = 2.0
 """A contact takes part when its gap is less than what its bodies cover in so many steps."""
@@ -48,10 +47,6 @@ class ShapeContacts:
         self.any = len(self.ground) > 0 or len(table.movers) > 1
         self.size = float(np.median(table.shapes.bound[table.movers])) if len(table.movers) else 0.0
         self._contacts: Any = records(64, CONTACT)
-        if table.ignored:
-            a, b = ("/".join(table.names[k]) for k in table.ignored[0])
-            text = f"{a!r} and {b!r} pass through each other: contact between such shapes is not known"
-            warn(text)
 
     def rows(self, data: LinearData, dt: float, fall: float) -> ContactRows:
         """Contacts within reach at the positions and velocities in the data.

@@ -34,7 +34,6 @@ from leastaction.maximal.arrays import (
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.by_design import leave_out, starts_apart
-from leastaction.maximal.contact.diagnosis import warn_of_ignored_pairs
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
 from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
@@ -104,8 +103,6 @@ class MaximalStepper(Stepper):
         self.table = leave_out_given(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
         if self.acts:
             self.table = leave_out(model, self.table)
-        if self.table.ignored and self.acts:
-            warn_of_ignored_pairs(self.table)
         self.layout = Layout(model, self.table, dt)
         self.layout.renew(None, None, 1.0)
         self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations, self.loops)

@@ -11,20 +11,8 @@ from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.contact.table import ContactTable
 from leastaction.maximal.model import Model
-from leastaction.warn import warn
 
 FloatArray = NDArray[np.float64]
-
-
-def warn_of_ignored_pairs(table: ContactTable) -> None:
-    """Say which shapes pass through each other since contact between them is not known."""
-    pairs, names = table.ignored, table.names
-    (a, b), more = ("{}/{}".format(*names[k]) for k in pairs[0]), len(pairs) - 1
-    others = f", and so do {more} other pairs" if more else ""
-    warn(
-        f"{a!r} and {b!r} pass through each other: contact of ellipsoids with height fields is not "
-        f"known{others}; use capsules, or set collision=False"
-    )
 
 
 def spinning_without_inertia(model: Model) -> str:
