@@ -54,15 +54,27 @@ def test_compositions_keep_no_account(seed):
     assert np.ptp(run.energy) < 0.02 * run.kinetic_energy.max()
 
 
-@pytest.mark.parametrize("seed", [1026, 1109])
-def test_springs_are_not_followed_now_and_then(seed):
+def test_springs_are_not_followed_now_and_then():
     """Going to and fro between steps that follow stiff springs and steps that do not pumps energy into them.
 
-    Unless the way back to long steps becomes harder each time, these gain half of the largest kinetic energy and more.
+    Unless the way back to long steps becomes harder each time, this one gains 0.06 of the largest kinetic energy.
     """
-    found = measured(scene("swings", seed))
+    found = measured(scene("swings", 1249))
     assert found["divided"] > 0
-    assert found["gain"] < 0.2
+    assert found["gain"] < 0.03
+
+
+@pytest.mark.parametrize("seed", [10651, 12155, 11204])
+def test_springs_that_steps_nearly_follow_are_not_pumped(seed):
+    """Geared links on springs with a frequency x step of 0.8: pulling at the ends of steps they hold other energies in
+    halved steps, which come where they pull most. Their energy grew by a third to a half."""
+    assert measured(scene("stops", seed))["gain"] < 0.02
+
+
+@pytest.mark.parametrize("seed", [11960, 13908])
+def test_stiff_springs_are_followed_beside_limits_within_reach(seed):
+    """No limit pushes in these steps, but they are steps with cones; divided one by one they gained 0.1 to 0.2."""
+    assert measured(scene("stops", seed))["gain"] < 0.02
 
 
 def test_an_impact_in_the_first_step():

@@ -13,6 +13,7 @@ of one length give that back when the motion is calm again; shorter ones in betw
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.maximal.contact.behaviour import is_open
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.goals import goal_work, split_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
@@ -207,7 +208,7 @@ def is_wrong(model, data, settings, dt, divisible, smooth):
     clock = data.clock
     plain = settings.fine > 1 and clock[7] == 0.0 and clock[0] != AGAIN
     if plain and divisible and is_wide(model.bodies, data.bodies, dt):
-        clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+        begin_following(clock)
         return True
     coarse = is_coarse(model, data, settings, dt, smooth and (settings.fine == 1 or clock[7] > 0.0))
     if settings.fine > 1 and (clock[8] > 0.0 or clock[0] == FIRST):
@@ -216,10 +217,32 @@ def is_wrong(model, data, settings, dt, divisible, smooth):
         return False
     if coarse and divisible and settings.fine > 1:
         if clock[7] == 0.0:
-            clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+            begin_following(clock)
         elif clock[9] < DEEPEST:
             clock[9] += 1.0
     return coarse and divisible
+
+
+@inline
+def begin_following(clock):
+    """From now on steps are divided into equal parts that follow stiff springs."""
+    clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+
+
+@routine(allocates=False)
+def follow_unhit(bodies, data, settings, contact):
+    """The same where a step is to be divided for how far bodies turn in it, and no cone pushes: then springs do it.
+
+    Limits that are only within reach are cones, too. Parts of several lengths, each as long as the turning allows, would
+    be short where springs pull most, and pump energy into them.
+    """
+    clock = data.clock
+    if settings.fine == 1 or clock[7] > 0.0 or clock[0] == AGAIN:
+        return
+    for k in range(contact.now[0].count):
+        if not is_open(bodies, contact.cones[k]):
+            return
+    begin_following(clock)
 
 
 @inline
