@@ -54,15 +54,45 @@ def test_compositions_keep_no_account(seed):
     assert np.ptp(run.energy) < 0.02 * run.kinetic_energy.max()
 
 
-@pytest.mark.parametrize("seed", [1026, 1109])
-def test_springs_are_not_followed_now_and_then(seed):
+def test_springs_are_not_followed_now_and_then():
     """Going to and fro between steps that follow stiff springs and steps that do not pumps energy into them.
 
-    Unless the way back to long steps becomes harder each time, these gain half of the largest kinetic energy and more.
+    Unless the way back to long steps becomes harder each time, this one gains 0.06 of the largest kinetic energy.
     """
-    found = measured(scene("swings", seed))
+    found = measured(scene("swings", 1249))
     assert found["divided"] > 0
-    assert found["gain"] < 0.2
+    assert found["gain"] < 0.03
+
+
+@pytest.mark.parametrize("seed", [10651, 12155, 11204])
+def test_springs_that_steps_nearly_follow_are_not_pumped(seed):
+    """Geared links on springs with a frequency x step of 0.8: pulling at the ends of steps they hold other energies in
+    halved steps, which come where they pull most. Their energy grew by a third to a half."""
+    assert measured(scene("stops", seed))["gain"] < 0.02
+
+
+@pytest.mark.parametrize("seed", [11960, 13908])
+def test_stiff_springs_are_followed_beside_limits_within_reach(seed):
+    """No limit pushes in these steps, but they are steps with cones; divided one by one they gained 0.1 to 0.2."""
+    assert measured(scene("stops", seed))["gain"] < 0.02
+
+
+def test_gains_in_flight_are_judged_in_the_frame_of_the_robot():
+    """Galilei: a robot on stiff springs that flies at 50 m/s gains, beside what it flies with, as much as one that does
+    not. Judged beside its whole kinetic energy steps would gain almost three times as much."""
+    found = []
+    for speed in (0.0, 50.0):
+        s = scene("swings", 1331)
+        robot, v = s.robot, s.v.copy()
+        v[3] += speed
+        run = la.simulate(robot, s.q, v, dt=s.dt, steps=s.steps, integrator=la.Maximal())
+        flying = [la.dynamics.momentum(robot, q, w)[3:] for q, w in zip(run.q, run.v, strict=True)]
+        flying = np.square(flying).sum(axis=1) / (2.0 * robot.total_mass)
+        weight = [la.dynamics.center_of_mass(robot, q) @ robot.gravity * robot.total_mass for q in run.q]
+        energy = run.energy - flying + weight
+        found.append((energy - energy[0]).max() / (run.kinetic_energy - flying).max())
+    assert found[0] < 0.1
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
 
 
 def test_an_impact_in_the_first_step():

@@ -24,9 +24,10 @@ HOLDS = 2.0
 dampers do acts at each end of a step; where that is far more than the joint's momentum, the joint would swing back and
 forth from step to step, hardly less each time, and contacts would kick it on. What is beyond acts at the start."""
 
-STIFF = 1.0
-"""Springs of joints whose frequency at home, times the step, squared, is larger than this pull from the middle of the
-step, as servos do: at its ends, as others pull, they would make steps of four times this length unstable."""
+STIFF = 0.1
+"""(Frequency at home x step)^2 from which on springs pull from the middle of the step, as servos do. Pulling at its
+ends they hold energies that differ by a quarter of this share for steps of another length: where steps are divided as
+the motion goes, that pumps energy into them, as a child on a swing does. From 4 on they would be unstable."""
 
 SHORT, MOST = 0.5, 8
 """Frequency times step at which a spring is followed closely; most that a step is halved for it."""

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.mobility import tendon_mobilities
+from leastaction.dynamics.mobility import STIFF, tendon_mobilities
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel
 from leastaction.forces.points import zeroed
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import SPRUNG, filled
-from leastaction.maximal.ties import STIFF
 from leastaction.mechanism import Mechanism
 
 LAW = ("offset", "stiffness", "shortest", "longest", "lower", "upper", "limit_stiffness")

@@ -63,7 +63,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         carried=carried_mass(model),
         whole=dt,
         account=ACCOUNT if len(substeps) == 1 else math.inf,
-        turn=SPRUNG if has_stiff_springs(model) else TURN,
+        turn=SPRUNG if model.fine > 1 and has_stiff_springs(model) else TURN,
         fine=int(model.fine),
     )
 

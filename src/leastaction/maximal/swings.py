@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.dynamics.mobility import STIFF
 from leastaction.maximal.records import BALL, FREE
-
-TURNING = 0.1
-"""(Frequency x step)^2 from which on springs of free joints pull from the middle of the step: as low as `ties.STIFF`,
-since their bodies turn and steps would be divided into unlike parts for it, which pumps energy into them."""
 
 
 def swing_of(
@@ -30,7 +27,7 @@ def swing_of(
         # Ways are along axes of the joint's frame and meet the masses of a child that turns.
         for dofs in (turns, ways):
             swings = max(swings, float(own[dofs].max() * mobility[dofs].max()) * dt**2)
-        swings = swings if swings > TURNING else 0.0
+        swings = swings if swings > STIFF else 0.0
     elif stiff[turns].any():
         swings = float(stiff[turns].max() * mobility[turns].max()) * dt**2
     if kind < BALL or swings == 0.0:

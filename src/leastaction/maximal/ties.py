@@ -6,14 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.mobility import path_mobilities
+from leastaction.dynamics.mobility import STIFF, path_mobilities
 from leastaction.maximal.records import TIE, records
 from leastaction.mechanism import Mechanism
-
-STIFF = 0.1
-"""(Frequency x step)^2 from which on springs and cables pull from the middle of the step: their lines turn, and only
-what they hold in the middle tells whether energy comes from nowhere. Less than that of joints, which have no such
-lines."""
 
 
 def spring_ties(mechanism: Mechanism, paths: Any, dt: float) -> tuple[Any, float]:

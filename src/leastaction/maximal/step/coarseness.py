@@ -13,6 +13,7 @@ of one length give that back when the motion is calm again; shorter ones in betw
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.maximal.contact.behaviour import is_open
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.goals import goal_work, split_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
@@ -54,6 +55,11 @@ STILL, WIDE, UNLIKE = 0.05, 0.1, 2.0
 """Turn [rad], or way relative to its radius, by which springs may swing a body in a step and count as still; turn from
 which on they are followed, since the middle of a step conserves the energy of straight ways alone; and how many parts
 of steps that follow springs are not judged beside those before, which did not."""
+
+SEEN, ALONE = 1e-4, 1e-6
+"""Kinetic energy of what bodies in flight do beside flying, relative to all of it, from which on gains are judged
+beside it; and speed that something else than gravity gives them all together, relative to their speed, up to which they
+are in flight."""
 
 DEEPEST, MORE = 3.0, 0.5
 """How often these parts are halved at most; and how much more of `ACCOUNT` there may be each time."""
@@ -115,7 +121,10 @@ def is_coarse(model, data, settings, dt, smooth):
     early, late = early + work, late + more
     work, more = length_work(model, data, model.sprung, own, start, end)
     early, late = early + work, late + more
-    gain, moving, largest = now - before - early - late, now + before + push, max(clock[4], now)
+    gain, moving = now - before - early - late, now + before + push
+    flying, flew, fallen = common_motion(model, data, settings, held, dt)
+    moving = max(moving - flying - flew - fallen, SEEN * moving)
+    largest = max(clock[4], now - flying, SEEN * now)
     if settings.fine > 1:
         # Stiff springs push with far more than they hold, and all that moves may be in them for a moment.
         moving = largest
@@ -143,6 +152,30 @@ def is_coarse(model, data, settings, dt, smooth):
     if clock[6] == 0.0 and abs(dt) < 0.75 * abs(settings.whole) and settings.account < math.inf:
         clock[6] = 1.0
     return False
+
+
+@routine(allocates=False)
+def common_motion(model, data, settings, held, dt):
+    """Twice the kinetic energies, now, before and of what gravity adds, of bodies in flight as if they moved as one.
+
+    None of bodies that are not. Energy from nowhere is the same in every frame that moves evenly, and so is to be what
+    it is judged beside: how fast a robot falls is no matter of what its springs and limbs do.
+    """
+    time = settings.halves * dt + held * (1.0 - settings.halves) * data.clock[1]
+    now = before = push = off = 0.0
+    for c in range(3):
+        mass = is_now = was = 0.0
+        for i in range(model.bodies.shape[0]):
+            m, s = model.bodies[i].mass, data.bodies[i]
+            mass, is_now, was = mass + m, is_now + m * s.vc[c], was + m * s.x[3 + c]
+        if mass == 0.0:
+            return 0.0, 0.0, 0.0
+        fall = mass * time * model.gravity[c]
+        now, before, push = now + is_now * is_now / mass, before + was * was / mass, push + fall * fall / mass
+        off += (is_now - was - fall) ** 2 / mass
+    if off > ALONE * ALONE * (now + before):
+        return 0.0, 0.0, 0.0
+    return now, before, push
 
 
 @routine(allocates=False)
@@ -207,7 +240,7 @@ def is_wrong(model, data, settings, dt, divisible, smooth):
     clock = data.clock
     plain = settings.fine > 1 and clock[7] == 0.0 and clock[0] != AGAIN
     if plain and divisible and is_wide(model.bodies, data.bodies, dt):
-        clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+        begin_following(clock)
         return True
     coarse = is_coarse(model, data, settings, dt, smooth and (settings.fine == 1 or clock[7] > 0.0))
     if settings.fine > 1 and (clock[8] > 0.0 or clock[0] == FIRST):
@@ -216,10 +249,32 @@ def is_wrong(model, data, settings, dt, divisible, smooth):
         return False
     if coarse and divisible and settings.fine > 1:
         if clock[7] == 0.0:
-            clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+            begin_following(clock)
         elif clock[9] < DEEPEST:
             clock[9] += 1.0
     return coarse and divisible
+
+
+@inline
+def begin_following(clock):
+    """From now on steps are divided into equal parts that follow stiff springs."""
+    clock[7], clock[8], clock[10] = 1.0, UNLIKE, clock[10] + 1.0
+
+
+@routine(allocates=False)
+def follow_unhit(bodies, data, settings, contact):
+    """The same where a step is to be divided for how far bodies turn in it, and no cone pushes: then springs do it.
+
+    Limits that are only within reach are cones, too. Parts of several lengths, each as long as the turning allows,
+    would be short where springs pull most, and pump energy into them.
+    """
+    clock = data.clock
+    if settings.fine == 1 or clock[7] > 0.0 or clock[0] == AGAIN:
+        return
+    for k in range(contact.now[0].count):
+        if not is_open(bodies, contact.cones[k]):
+            return
+    begin_following(clock)
 
 
 @inline

@@ -19,7 +19,7 @@ from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
-from leastaction.maximal.step.coarseness import calm_down, follow_swings, is_wrong, parts_of_swings
+from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
@@ -210,6 +210,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
             iterations += more
         if spent >= 0 and is_flipped(data.bodies, settings.turn, dt):
+            if divisible:
+                follow_unhit(model.bodies, data, settings, contact)
             spent = -1 - spent
         if spent < 0:
             break
