@@ -112,7 +112,8 @@ def test_followers_without_room_are_free_of_their_limits(tmp_path):
     file = tmp_path / "finger.xml"
     text = """<mujoco><worldbody><body><joint name="leader" axis="0 1 0" range="0 2"/><geom size="0.1"/>
         <body pos="0 0 -0.3"><joint name="follower" axis="0 1 0" range="0 1"/><geom size="0.1"/></body></body>
-        </worldbody><equality><joint joint1="follower" joint2="leader" polycoef="{offset} 1 0 0 0"/></equality></mujoco>"""
+        </worldbody><equality><joint joint1="follower" joint2="leader" polycoef="{offset} 1 0 0 0"/></equality>
+        </mujoco>"""
     file.write_text(text.format(offset=np.deg2rad(0.5)))
     assert la.load(file).joints[1].upper == pytest.approx([np.deg2rad(1.0)])
     file.write_text(text.format(offset=0.5))

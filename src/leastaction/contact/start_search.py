@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 CLEAR = 1e-4
 """Gap that links are moved to, in terms of the size of the smaller one."""
 
-SUNK = 0.02
+SUNK = 0.2
 """Overlap with the world that what flies is moved out of, in terms of its size; contacts push out of less, slowly."""
 
 LONGEST = 0.2
