@@ -105,3 +105,21 @@ def test_flags_of_an_mjcf_file_switch_things_off(tmp_path):
     everything = load_mjcf(write(tmp_path, mjcf(body), "other.xml"))
     assert everything.joints[0].friction == (1.0,)
     assert everything.ground[0].collision
+
+
+def test_followers_without_room_are_free_of_their_limits(tmp_path):
+    """As degrees that are meant as radians make them: the equation holds, with the leader's limits; and it runs."""
+    file = tmp_path / "finger.xml"
+    text = """<mujoco><worldbody><body><joint name="leader" axis="0 1 0" range="0 2"/><geom size="0.1"/>
+        <body pos="0 0 -0.3"><joint name="follower" axis="0 1 0" range="0 1"/><geom size="0.1"/></body></body>
+        </worldbody><equality><joint joint1="follower" joint2="leader" polycoef="{offset} 1 0 0 0"/></equality>
+        </mujoco>"""
+    file.write_text(text.format(offset=np.deg2rad(0.5)))
+    assert la.load(file).joints[1].upper == pytest.approx([np.deg2rad(1.0)])
+    file.write_text(text.format(offset=0.5))
+    with pytest.warns(la.LeastActionWarning, match="limits of 'follower' leave no room"):
+        robot = la.load(file)
+    assert robot.joints[1].upper == (np.inf,)
+    assert robot.joints[0].upper == pytest.approx([np.deg2rad(2.0)])
+    run = la.simulate(robot, la.dynamics.close_loops(robot, robot.home()), dt=0.005, steps=5, integrator=la.Maximal())
+    np.testing.assert_allclose(run.q[:, 1], run.q[:, 0] + 0.5, rtol=0.0, atol=1e-9)

@@ -27,8 +27,10 @@ def simulate(robot, height=0.1, steps=3, **options):
 
 
 def test_a_start_in_the_ground_is_mentioned():
-    with pytest.warns(LeastActionWarning, match="'box' and 'world' overlap at the start"):
+    with pytest.warns(LeastActionWarning, match="'world' and 'box' overlap at the start, by 0.05 m; the run starts"):
         simulate(box().build(), 0.05)
+    with pytest.warns(LeastActionWarning, match="'box' and 'world' overlap at the start, .* are pushed apart"):
+        simulate(box().build(), 0.098)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         simulate(box().build(), 0.1)  # on the ground, within rounding

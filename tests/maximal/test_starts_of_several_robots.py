@@ -107,3 +107,29 @@ def test_prescribed_bodies_follow_arms_that_limits_keep_from_them():
     assert run.q[0, robot.coordinate_index("elbow")] >= 0.4 - 1e-9
     assert np.ptp(run.q, axis=0).max() < 1e-6
     assert run.constraint_violation.max() < 1e-11
+
+
+def test_loose_things_within_what_is_fixed_start_outside():
+    """A table that a file fixes to the world, a ball deep in it that a loop elsewhere is no concern of, and a lid whose
+    boxes have normals that point against each other: no push parts it, but a way up does."""
+    b = MechanismBuilder("table")
+    b.body("table", mass=1.0, inertia=0.01, shapes=Box((1.0, 1.0, 0.1)))
+    b.fixed("legs", "world", "table")
+    b.body("ball", mass=0.1, inertia=1e-4, shapes=Sphere(0.05))
+    b.free("ball", pose=(0.3, 0.0, 0.07))
+    walls = [Box((0.02, 0.3, 0.06), pose=(x, 0, 0)) for x in (-0.09, 0.09)]
+    b.body("lid", mass=0.2, inertia=1e-3, shapes=[Box((0.2, 0.3, 0.02), pose=(0, 0, 0.03)), *walls])
+    b.free("lid", pose=(-0.2, 0.0, 0.03))
+    for name, parent in (("crank", "world"), ("rocker", "crank")):
+        b.body(name, mass=0.1, inertia=1e-4)
+        b.revolute(name, parent, name, axis="y", pose=(0.0, 0.0, 1.0 if parent == "world" else -0.1))
+    b.spherical("shut", "world", "rocker", pose=(0, 0, 0.8), child_pose=(0, 0, 0.1))
+    robot = b.build()
+    told = "'table' and 'ball'; 'table' and 'lid' overlap at the start, by 0.05 m"
+    with pytest.warns(la.LeastActionWarning, match=told) as said:
+        run = la.simulate(robot, dt=0.005, steps=40, integrator=la.Maximal())
+    assert len(said) == 1
+    assert 0.0 <= run.q[0, 2] - 0.03 < 1e-3
+    assert 0.0 <= run.q[0, 9] - 0.05 < 1e-3
+    assert run.energy.max() < run.energy[0] + 1e-6
+    assert run.stored["contacts"][:, 9].min() > -1e-9

@@ -5,6 +5,9 @@ import numpy as np
 PLANE, FIELD, BOX, SPHERE, CAPSULE, CYLINDER, MESH, ELLIPSOID = range(8)
 """Kinds of shapes, in the order in which a pair is looked at: the first of two kinds holds the reference."""
 
+GIVEN, LOCKED = 1, 2
+"""Why nothing can push a body: its motion is prescribed, or equations leave it none of its own."""
+
 SHAPE = np.dtype(
     [
         ("kind", "i8"),
@@ -25,7 +28,7 @@ SHAPE = np.dtype(
         ("edges", "i8"),  # ... and of its edges
         ("edge_count", "i8"),
         ("belt", "f8", 3),  # velocity of its surface, in the index's frame [m/s]
-        ("given", "i8"),  # 1 if all motion of its body is prescribed
+        ("given", "i8"),  # GIVEN if all motion of its body is prescribed, LOCKED if equations leave it none of its own
     ],
     align=True,
 )

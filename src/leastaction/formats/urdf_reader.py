@@ -37,6 +37,7 @@ from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
+from leastaction.formats._room import with_room
 from leastaction.formats._urdf_left_out import note_left_out
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xacro import expanded, macro
@@ -172,7 +173,7 @@ class _Reader:
         if not self.builder.strict:
             mend(self.builder, self.notes.file)
         try:
-            return self.builder.build()
+            return with_room(self.builder.build(), self.notes.file)
         except MechanismError as error:
             raise self._located(error) from None
 

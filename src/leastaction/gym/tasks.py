@@ -175,6 +175,9 @@ def hopping_leg() -> Task:
 KP, KD = 80.0, 2.0
 """Gains of the joints of A1 [N m/rad, N m s/rad]."""
 
+HEIGHT = 0.3
+"""Height of the trunk of A1 in this stance [m]."""
+
 STANCE = 4 * (0.0, 0.8, -1.6)
 """Angles of hip, thigh and calf of each leg of A1 where the action is 0 [rad]."""
 
@@ -184,7 +187,11 @@ def walking_quadruped() -> Task:
     robot = unitree_a1(ground=True)
     stance = iter(STANCE)
     joints = [
-        replace(joint, stiffness=(KP,), damping=(KD,), rest=(0.0,), home=(next(stance),)) if joint.nv == 1 else joint
+        replace(joint, stiffness=(KP,), damping=(KD,), rest=(0.0,), home=(next(stance),))
+        if joint.nv == 1
+        else replace(joint, home=(0.0, 0.0, HEIGHT, 1.0, 0.0, 0.0, 0.0))
+        if joint.kind == "free"
+        else joint
         for joint in robot.joints
     ]
     # Their controls are torques of springs, which may be larger than those that act.
@@ -193,7 +200,7 @@ def walking_quadruped() -> Task:
 
     def start(rng: np.random.Generator) -> State:
         q = robot.neutral()
-        q[2], q[7:] = 0.3, np.array(STANCE) + rng.uniform(-0.02, 0.02, 12)
+        q[2], q[7:] = HEIGHT, np.array(STANCE) + rng.uniform(-0.02, 0.02, 12)
         return q, np.zeros(robot.nv)
 
     def observe(q: FloatArray, v: FloatArray) -> FloatArray:

@@ -23,6 +23,7 @@ from leastaction.forces.wrenches import WRENCH
 from leastaction.maximal.arrays import SIZES
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.lengths import lay_lengths, sprung_lengths
+from leastaction.maximal.locked import free_locked
 from leastaction.maximal.model import Model
 from leastaction.maximal.prescribed import COLUMNS
 from leastaction.maximal.records import (
@@ -71,7 +72,7 @@ def compile_model(mechanism: Mechanism, dt: float) -> Model:
         raise IntegratorError(
             f"Maximal cannot run the rolling contact {rolling.name!r}; use Galerkin, or a shape with friction"
         )
-    return _Compiler(mechanism, dt).run()
+    return free_locked(_Compiler(mechanism, dt).run())
 
 
 class _Compiler:

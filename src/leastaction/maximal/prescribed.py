@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.by_design import without
+from leastaction.contact.records import GIVEN, LOCKED
 from leastaction.contact.table import ContactTable
 from leastaction.errors import IntegratorError
+from leastaction.maximal.locked import locked_bodies
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import FRAME, VALUE
 from leastaction.mechanism import Mechanism
@@ -146,13 +148,16 @@ def given_bodies(model: Model) -> set[int]:
 def leave_out_given(model: Model, table: ContactTable) -> ContactTable:
     """The table without pairs of which neither can be pushed: what their motions say may well overlap.
 
-    Shapes of those that cannot are marked as `given`.
+    Shapes of those that cannot are marked as `given`: `GIVEN` by a motion, or `LOCKED` by equations. Steps look for
+    contacts between those of the latter kind only where they have come to overlap.
     """
     given: Any = np.array(sorted(given_bodies(model)), np.int64)
-    if not len(given):
+    locked: Any = np.array(sorted(locked_bodies(model)), np.int64)
+    if not len(given) and not len(locked):
         return table
     shapes = table.shapes.copy()
-    shapes.given[np.isin(shapes.body, given)] = 1
+    shapes.given[np.isin(shapes.body, locked)] = LOCKED
+    shapes.given[np.isin(shapes.body, given)] = GIVEN
     table = replace(table, shapes=shapes)
     pairs = {
         (int(a), int(b)) for a, b in zip(table.ground.a, table.ground.b, strict=True) if table.shapes.body[b] in given

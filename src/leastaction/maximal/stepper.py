@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.overlap_words import warn_of_overlap
-from leastaction.contact.parting import Search, clear_start
+from leastaction.contact.parting import clear_start
 from leastaction.contact.shapes import collect
+from leastaction.contact.start_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
@@ -41,12 +42,7 @@ from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
 from leastaction.maximal.failures import failure_of
 from leastaction.maximal.layout import Layout
 from leastaction.maximal.mending import LOGGED, mend
-from leastaction.maximal.prescribed import (
-    COLUMNS,
-    fill_goals,
-    leave_out_given,
-    refuse_compositions,
-)
+from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given, refuse_compositions
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.settings import settings_of
 from leastaction.maximal.step import rollout as entries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact import by_design, parting
+from leastaction.contact import by_design, start_search
 from leastaction.contact.table import ContactTable
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.coordinates.placement import place
@@ -22,11 +22,11 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
     return by_design.leave_out(at_home(model), table)
 
 
-def starts_apart(model: Model, table: ContactTable) -> parting.Search:
+def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
     """See `contact.parting.clear_start`."""
     own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
     limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
-    return parting.Search(at_home(model), limits, table)
+    return start_search.Search(at_home(model), limits, table)
 
 
 def at_home(model: Model) -> by_design.AtHome:

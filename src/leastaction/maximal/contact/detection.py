@@ -10,6 +10,7 @@ from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.overlaps import overlap_left
+from leastaction.contact.records import GIVEN
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
@@ -103,6 +104,8 @@ def find_cones(model, settings, data, near, contact, dt):
     found, loose = np.int64(0), False
     for m in range(now.listed):
         k = contact.listed[m]
+        if is_locked(near, k):
+            continue  # their impulses are anything; should their motions make them overlap, `add_missed` tells
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
         Xa, Xb = start_pose(states, a), start_pose(states, b)
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
@@ -304,11 +307,24 @@ def contact_wrenches(cone, contact, states):
     return phi
 
 
+@inline
+def is_given(shape):
+    """1 if all motion of a shape's body is prescribed, else 0."""
+    return 1 if shape.given == GIVEN else 0
+
+
+@inline
+def is_locked(near, k):
+    """Whether neither shape of a pair has a motion of its own: no push of theirs would do anything."""
+    a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
+    return (a.body < 0 or a.given != 0) and (b.body < 0 or b.given != 0)
+
+
 @routine(allocates=False)
 def move_surfaces(near, k, contact):
     """Tell a contact of pair k how the surfaces of its shapes move."""
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
-    contact.belt, contact.given = 0, near.shapes[near.pairs[k].b].given - near.shapes[near.pairs[k].a].given
+    contact.belt, contact.given = 0, is_given(near.shapes[near.pairs[k].b]) - is_given(near.shapes[near.pairs[k].a])
     for i in range(3):
         contact.belt_a[i], contact.belt_b[i] = a[i], b[i]
         if a[i] != 0.0 or b[i] != 0.0:

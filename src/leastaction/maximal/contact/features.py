@@ -13,7 +13,7 @@ import numpy as np
 
 from leastaction.contact.entries import detect_all
 from leastaction.contact.features import are_moving
-from leastaction.contact.records import CONTACT
+from leastaction.contact.records import CONTACT, GIVEN
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.records import records
@@ -39,7 +39,7 @@ def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict
     sides = table.shapes.belt[pairs.a[found.pair[:count]]], table.shapes.belt[pairs.b[found.pair[:count]]]
     found.belt_a[:count], found.belt_b[:count] = sides
     found.belt[:count] = np.any(sides, axis=(0, 2))
-    given, pair = table.shapes.given, found.pair[:count]
+    given, pair = (table.shapes.given == GIVEN).astype(np.int64), found.pair[:count]
     found.given[:count] = given[pairs.b[pair]] - given[pairs.a[pair]]
     for c in found[:count]:
         k = missing.pop(int(c.key), None)

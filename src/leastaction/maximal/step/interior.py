@@ -28,6 +28,10 @@ from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_pr
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
 
+NOTHING = 1e-3
+"""Updates, relative to the tolerance, that leave residuals of bodies as they are: these are round-off, even if they
+would move links that weigh nothing beside the drive inertia of their joints."""
+
 TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
 """After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
 the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
@@ -166,7 +170,8 @@ def interior_step(model, settings, data, contact, dt):
                 restart(contact, start, typical, 1.0)
                 continue
         if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
-            worst = max(worst, largest_residual(bodies, states))
+            if size > NOTHING * tolerance:
+                worst = max(worst, largest_residual(bodies, states))
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)

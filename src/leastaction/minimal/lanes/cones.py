@@ -9,9 +9,9 @@ import numpy as np
 
 from leastaction.contact.by_design import AtHome, leave_out
 from leastaction.contact.neighbours import reach_of_bodies
-from leastaction.contact.parting import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.contact.shapes import collect
+from leastaction.contact.start_search import Search
 from leastaction.contact.table import ContactTable
 from leastaction.dynamics import body_poses, body_twists
 from leastaction.errors import IntegratorError

@@ -15,7 +15,8 @@ from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.neighbours import reach_of_bodies
 from leastaction.contact.overlap_words import DEEP, ROUNDED, warn_of_overlap
-from leastaction.contact.parting import Search, clear_start
+from leastaction.contact.parting import clear_start
+from leastaction.contact.start_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
