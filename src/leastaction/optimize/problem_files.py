@@ -6,6 +6,7 @@ import inspect
 import tomllib
 from collections.abc import Callable, Mapping
 from os import PathLike
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def read_problem(file: str | PathLike[str], **options: Any) -> Problem:
         options: in place of what the file says: `steps`, `integrator`, ...
     """
     path = Path(file)
-    if not path.exists():
+    if not exists(path):
         raise FormatError("there is no such file", file=file)
     try:
         data = tomllib.loads(path.read_text("utf-8"))
