@@ -97,6 +97,29 @@ def test_nonsense_that_was_accepted_once(call, says):
         call()
 
 
+ODDS = [[], {}, set(), np.zeros(0), np.zeros(2), np.array(["a"]), b"x", 10**70]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: la.robots.pendulum().edit().attach(la.robots.pendulum(), parent=x),
+        lambda x: la.robots.pendulum().edit().set_inertia(x, la.mechanism.Inertia(1.0)),
+        lambda x: la.mechanism.Sphere(1.0, condim=x),
+        lambda x: la.optimize.touch("foot", point=x),
+        lambda x: la.optimize.flat(x),
+        lambda x: la.optimize.read_problem(x),
+        lambda x: la.gym.RobotEnv(render_mode=x),
+        lambda x: la.derivatives.SimulationObjective(la.robots.pendulum(), la.BDF(), lambda run: None, x, steps=2),
+    ],
+    ids=["attach", "set_inertia", "condim", "touch", "flat", "read_problem", "render_mode", "objective"],
+)
+@pytest.mark.parametrize("value", ODDS, ids=[type(x).__name__ + str(k) for k, x in enumerate(ODDS)])
+def test_what_cannot_be_compared_or_looked_up_is_refused(call, value):
+    with pytest.raises(la.LeastActionError):
+        call(value)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
