@@ -138,6 +138,21 @@ def test_settings_name_the_field(call, says):
         call()
 
 
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=2), la.Maximal(), la.RungeKutta()], ids=repr)
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"q": [1e300, 0.0]}, r"q: entry 0 \('joint1'\) is 1e\+300, expected a finite number of at most 1e\+60"),
+        ({"v": [0.0, -1e200]}, r"v: entry 1 \('joint2'\) is -1e\+200, expected a finite number of at most 1e\+60"),
+        ({"dt": 1e300}, r"dt must not be larger than 1e\+60 s"),
+        ({"steps": 10**15}, "steps must not be more than"),
+    ],
+)
+def test_runs_refuse_numbers_that_overflow(integrator, given, says):
+    with pytest.raises(la.LeastActionError, match=says):
+        la.simulate(la.robots.pendulum(links=2), integrator=integrator, **({"dt": 0.01, "steps": 2} | given))
+
+
 def test_settings_come_out_as_plain_numbers():
     made = la.Galerkin(order=np.int64(4), tolerance=np.float32(0.5), max_iterations=np.int32(7))
     assert [type(x) for x in (made.order, made.tolerance, made.max_iterations)] == [int, float, int]
