@@ -294,7 +294,9 @@ class Trajectory:
             data = read_archive(path, max_bytes)
             about = json.loads(str(data.pop("about")))
             mechanism = from_json(about["mechanism"])
-            t, q, dt = (np.asarray(data.pop(name), np.float64) for name in ("t", "q", "dt"))
+            t, q, dt = (numbers(data.pop(name), name) for name in ("t", "q", "dt"))
+            if dt.ndim:
+                raise MechanismError(f"dt: expected one number, got shape {dt.shape}")
             stored = {k.removeprefix("stored_"): values for k, values in data.items() if k.startswith("stored_")}
             stored |= {name: stored[other] for name, other in about.get("same", {}).items()}
             run = cls(mechanism, registry.from_json(about.get("integrator")), float(dt), t, q, stored)
