@@ -11,6 +11,7 @@ import pytest
 
 import leastaction as la
 from leastaction import _archive
+from leastaction.run_checks import FLOATS, OF_STATES, WHOLE
 
 
 def run_of(robot, states=5, **more):
@@ -57,6 +58,9 @@ WRONG_ARRAYS = {
     "one time": {"t": np.array(0.0)},
     "negative step": {"dt": np.array(-0.01)},
     "no step": {"dt": np.array(np.nan)},
+    "a step in a list": {"dt": np.array([0.01])},
+    "a step of text": {"dt": np.array("0.01")},
+    "times of text": {"t": np.array(["0.0", "0.01", "0.02", "0.03", "0.04"])},
     "several steps": {"dt": np.zeros(3)},
     "no dt": {"dt": None},
     "no t": {"t": None},
@@ -68,6 +72,16 @@ WRONG_ARRAYS = {
     "contacts without columns": {"stored_contacts": np.zeros((3, 2))},
     "controls of another size": {"stored_u": np.zeros((4, 1, 99))},
     "iterations of another length": {"stored_iterations": np.zeros(3, np.int64)},
+    "iterations of fractions": {"stored_iterations": np.full(5, 0.5)},
+    "iterations below none": {"stored_iterations": np.full(5, -1)},
+    "iterations beyond all": {"stored_iterations": np.full(5, 2**63, np.uint64)},
+    "divided steps of another length": {"stored_divided": np.zeros(2, np.int64)},
+    "one divided step": {"stored_divided": np.array(0)},
+    "momenta of bodies of another length": {"stored_momenta": np.zeros((2, 1, 6))},
+    "cuts of two dimensions": {"stored_cuts": np.zeros((1, 1), np.int64)},
+    "cuts at states there are not": {"stored_cuts": np.array([7])},
+    "cuts that stand": {"stored_cuts": np.array([1, 1])},
+    "numbers whose squares overflow": {"stored_v": np.full((5, 6), 1e200)},
 }
 
 
@@ -76,6 +90,30 @@ def test_wrong_arrays(name, saved):
     rewrite(saved, **WRONG_ARRAYS[name])
     with pytest.raises(la.FormatError, match=r"run\.npz: not a trajectory"):
         la.Trajectory.load(saved)
+
+
+def test_names_that_no_file_can_have_are_no_file(tmp_path):
+    with pytest.raises(la.FormatError, match="there is no such file"):
+        la.Trajectory.load(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, bool, np.float32, ">f8"])
+def test_floats_of_another_kind_are_floats(kind, saved):
+    with np.load(saved) as data:
+        rewrite(saved, stored_v=data["stored_v"].astype(kind), stored_contacts=data["stored_contacts"].astype(np.int64))
+    run = la.Trajectory.load(saved)
+    assert {run.stored[name].dtype.str for name in ("v", "contacts")} == {"<f8"}
+    assert len(run[1:3].join(run[2:]).resample([0.015, 0.02])) == 2
+
+
+def test_every_array_of_a_record_is_known():
+    """A new one that has a row per state is in the table of those that are checked on loading."""
+    cube, bar = la.robots.cube(), la.robots.four_bar()
+    kinds = [la.Galerkin(order=4), la.Midpoint(), la.BDF(order=2), la.SDIRK2(), la.ConstrainedEuler()]
+    known = {*FLOATS, *WHOLE, *OF_STATES, "q"}
+    for robot, integrator in [*((bar, x) for x in kinds), (cube, la.Maximal()), (cube, la.Grounded())]:
+        names = integrator.prepare(robot, 0.01).record(3).states()
+        assert {name for name in names if not name.startswith("stage")} <= known
 
 
 def nested(depth):

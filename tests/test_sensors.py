@@ -3,13 +3,14 @@
 import copy
 import dataclasses
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.errors import MechanismError
-from leastaction.mechanism import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Pose, Sensor, Sphere
+from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Pose, Sensor, Sphere
 from leastaction.sensing.rays import NONE, distance
 
 
@@ -50,6 +51,12 @@ def test_rays_meet_shapes_where_geometry_says():
     assert np.isclose(distance(Box((1.0, 1.0, 1.0)), o, d), 2.5)
     assert np.isclose(distance(Cylinder(1.0, 1.0), o, d), 3.0 - np.sqrt(0.96))
     assert np.isclose(distance(Capsule(1.0, 1.0), o, d), 3.0 - np.sqrt(0.96))
+    assert np.isclose(distance(Ellipsoid((2.0, 1.0, 0.5)), o, d), 3.0 - 2.0 * np.sqrt(1.0 - 0.04 - 0.04))
+    assert np.isclose(distance(Ellipsoid((2.0, 1.0, 0.5)), np.zeros(3), d), 2.0)  # from inside
+    assert distance(Ellipsoid((2.0, 0.1, 0.5)), o, d) == NONE
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert distance(Capsule(0.05, 1.0), o, d) == NONE
     assert distance(Plane(), o, d) == NONE
     down = np.array([0.0, 0.0, -1.0])
     top = np.array([0.3, 0.2, 5.0])

@@ -97,6 +97,29 @@ def test_nonsense_that_was_accepted_once(call, says):
         call()
 
 
+ODDS = [[], {}, set(), np.zeros(0), np.zeros(2), np.array(["a"]), b"x", 10**70]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: la.robots.pendulum().edit().attach(la.robots.pendulum(), parent=x),
+        lambda x: la.robots.pendulum().edit().set_inertia(x, la.mechanism.Inertia(1.0)),
+        lambda x: la.mechanism.Sphere(1.0, condim=x),
+        lambda x: la.optimize.touch("foot", point=x),
+        lambda x: la.optimize.flat(x),
+        lambda x: la.optimize.read_problem(x),
+        lambda x: la.gym.RobotEnv(render_mode=x),
+        lambda x: la.derivatives.SimulationObjective(la.robots.pendulum(), la.BDF(), lambda run: None, x, steps=2),
+    ],
+    ids=["attach", "set_inertia", "condim", "touch", "flat", "read_problem", "render_mode", "objective"],
+)
+@pytest.mark.parametrize("value", ODDS, ids=[type(x).__name__ + str(k) for k, x in enumerate(ODDS)])
+def test_what_cannot_be_compared_or_looked_up_is_refused(call, value):
+    with pytest.raises(la.LeastActionError):
+        call(value)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
@@ -113,6 +136,21 @@ def test_nonsense_that_was_accepted_once(call, says):
 def test_settings_name_the_field(call, says):
     with pytest.raises(la.IntegratorError, match=says):
         call()
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=2), la.Maximal(), la.RungeKutta()], ids=repr)
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"q": [1e300, 0.0]}, r"q: entry 0 \('joint1'\) is 1e\+300, expected a finite number of at most 1e\+60"),
+        ({"v": [0.0, -1e200]}, r"v: entry 1 \('joint2'\) is -1e\+200, expected a finite number of at most 1e\+60"),
+        ({"dt": 1e300}, r"dt must not be larger than 1e\+60 s"),
+        ({"steps": 10**15}, "steps must not be more than"),
+    ],
+)
+def test_runs_refuse_numbers_that_overflow(integrator, given, says):
+    with pytest.raises(la.LeastActionError, match=says):
+        la.simulate(la.robots.pendulum(links=2), integrator=integrator, **({"dt": 0.01, "steps": 2} | given))
 
 
 def test_settings_come_out_as_plain_numbers():

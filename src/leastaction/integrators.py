@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.late_dampers import LateDampers, late_dampers
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import shown
+from leastaction.mechanism._check import LARGEST, shown
 from leastaction.mechanism.arguments import robot
 from leastaction.record import Record
 from leastaction.settings import check_settings, is_number, make_plain
@@ -96,6 +96,8 @@ class Integrator:
         robot(mechanism)
         if not is_number(dt) or dt <= 0.0:
             raise IntegratorError(f"dt must be a positive, finite time step [s], got {shown(dt)}")
+        if dt > LARGEST:
+            raise IntegratorError(f"dt must not be larger than {LARGEST:g} s, got {shown(dt)}")
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
                 own = type(self).__name__

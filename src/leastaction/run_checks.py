@@ -18,6 +18,26 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+FLOATS = ("p", "v", "poses", "u", "commands", "activation", "contacts", "violation", "work")
+"""Arrays of a run that hold floats, whatever they came as."""
+WHOLE = ("iterations", "divided", "cuts")
+"""Those that hold whole numbers."""
+OF_STATES = (
+    "divided",
+    "work",
+    "goals",
+    "multipliers",
+    "momenta",
+    "velocities",
+    "rigid_poses",
+    "before",
+    "impulses",
+    "places",
+) + ("r", "rd", "chart", "body_frames", "body_twists", "joint_friction", "normal_forces", "friction_forces")
+"""Those with a row for each state, of a width that the integrator alone knows."""
+LARGEST = 1e100
+"""Size beyond which no number of a run is taken from a file: the squares of such, and their products, overflow."""
+
 
 def numbers(value: Any, what: str) -> NDArray[Any]:
     """`value` as an array of real numbers: floats of 64 bits, unless it holds whole numbers."""
@@ -28,6 +48,16 @@ def numbers(value: Any, what: str) -> NDArray[Any]:
     if a.dtype.kind not in "fiub":
         raise MechanismError(f"{what}: expected an array of numbers, got {shown(value)}")
     return np.asarray(a, np.float64) if a.dtype.kind == "f" else a
+
+
+def stored_numbers(value: Any, name: str) -> NDArray[Any]:
+    """An array of a run, of the kind of numbers that its name stands for."""
+    values = numbers(value, name)
+    if name in FLOATS:
+        return np.asarray(values, np.float64)
+    if name in WHOLE and (values.dtype.kind == "f" or (values.dtype.kind == "u" and (values > 2**62).any())):
+        raise MechanismError(f"{name}: expected whole numbers, got {shown(value)}")
+    return np.asarray(values, np.int64) if name in WHOLE else values
 
 
 def check_shapes(m: Mechanism, t: FloatArray, q: FloatArray, stored: Mapping[str, NDArray[Any]]) -> None:
@@ -46,9 +76,12 @@ def check_shapes(m: Mechanism, t: FloatArray, q: FloatArray, stored: Mapping[str
         "contacts": (None, 10),
         "iterations": (states,),
         "violation": (states,),
+        "cuts": (None,),
     }
     for name, values in ({"q": q} | dict(stored)).items():
         shape = expected.get(name)
+        if name in OF_STATES and (values.ndim == 0 or len(values) != states):
+            raise MechanismError(f"{name}: expected a row for each of the {states} states, got shape {values.shape}")
         if shape is None:
             continue
         fits = len(shape) == values.ndim and all(a in (None, b) for a, b in zip(shape, values.shape, strict=True))
@@ -64,6 +97,8 @@ def check_values(m: Mechanism, dt: float, t: FloatArray, q: FloatArray, stored: 
     for name, values in ({"t": t, "q": q} | dict(stored)).items():
         if not np.isfinite(values).all():
             raise MechanismError(f"{name}: holds numbers that are not finite")
+        if values.dtype.kind == "f" and np.abs(values).max(initial=0.0) > LARGEST:
+            raise MechanismError(f"{name}: holds numbers beyond {LARGEST:g}")
     if (np.diff(t) <= 0.0).any():
         raise MechanismError("t: times must grow")
     for group in m.coordinate_groups:
@@ -71,6 +106,10 @@ def check_values(m: Mechanism, dt: float, t: FloatArray, q: FloatArray, stored: 
             i = group.iq + (3 if group.kind == Motion.FREE else 0)
             if (np.abs(np.linalg.norm(q[:, i : i + 4], axis=1) - 1.0) > 1e-3).any():
                 raise MechanismError(f"q: the quaternion at {m.coordinate_names[i]!r} must have unit norm")
+    for name in ("iterations", "cuts"):
+        rows = stored.get(name, np.zeros(0, np.int64))
+        if (rows < 0).any() or (name == "cuts" and ((rows >= len(t)).any() or (np.diff(rows) <= 0).any())):
+            raise MechanismError(f"{name}: holds numbers that no run has")
     log = stored.get("contacts")
     if log is not None:
         step, bodies = log[:, 0], log[:, 1:3]

@@ -36,8 +36,9 @@ ROOM = 256
 class Simulator:
     """A robot that is advanced one step at a time.
 
-    Its positions and momenta are those of `simulate`, to the last bit, and so are velocities where nothing touches: in
-    contact those of a run hold half of the impulses of the step to come, which a simulator can only guess. Energy from
+    Its positions are those of `simulate`, to the last bit (to round-off where motors or springs press on contacts), and
+    so are momenta and velocities where nothing touches: in contact those of a run hold half of the impulses of the step
+    to come, which a simulator can only guess. Energy from
     nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset. It can be
     copied and pickled, and goes on from its `state` then; a push for the next step is not kept.
 

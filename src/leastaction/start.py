@@ -178,8 +178,10 @@ def number_of_steps(dt: float, duration: float | None, steps: int | None) -> int
         if duration > 0.0 and round(count) == 0:
             raise IntegratorError(f"duration of {duration:g} s is no more than half a step of dt = {dt:g} s")
         return round(count)
-    if steps is None or not is_number(steps) or int(steps) != steps or not 0 <= steps <= MOST:
+    if steps is None or not is_number(steps) or int(steps) != steps or steps < 0:
         raise IntegratorError(f"steps must be a whole number that is not negative, got {shown(steps)}")
+    if steps > MOST:
+        raise IntegratorError(f"steps must not be more than {MOST}, got {shown(steps)}")
     return int(steps)
 
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from leastaction.late_dampers import late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
 from leastaction.record import Record
-from leastaction.run_checks import check_shapes, check_values, numbers
+from leastaction.run_checks import check_shapes, check_values, numbers, stored_numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class Trajectory:
             object.__setattr__(self, name, np.asarray(numbers(getattr(self, name), name), np.float64))
         if not isinstance(self.stored, dict):
             raise MechanismError(f"stored: expected arrays by name, got {self.stored!r}")
-        object.__setattr__(self, "stored", {name: numbers(values, name) for name, values in self.stored.items()})
+        object.__setattr__(self, "stored", {name: stored_numbers(x, name) for name, x in self.stored.items()})
         object.__setattr__(self, "dt", positive(self.dt, "dt"))
         check_shapes(self.mechanism, self.t, self.q, self.stored)
 
@@ -285,15 +286,17 @@ class Trajectory:
         from leastaction.mechanism.codec import from_json
 
         given, path = path, archive_path(path)
-        if not path.is_file():
-            if path != Path(given) and Path(given).is_file():
+        if not isfile(path):  # which is False for names too long to be any
+            if path != Path(given) and isfile(given):
                 raise FormatError("not a saved run; these end in .npz", file=given)
             raise FormatError("there is no such file", file=path)
         try:
             data = read_archive(path, max_bytes)
             about = json.loads(str(data.pop("about")))
             mechanism = from_json(about["mechanism"])
-            t, q, dt = (np.asarray(data.pop(name), np.float64) for name in ("t", "q", "dt"))
+            t, q, dt = (numbers(data.pop(name), name) for name in ("t", "q", "dt"))
+            if dt.ndim:
+                raise MechanismError(f"dt: expected one number, got shape {dt.shape}")
             stored = {k.removeprefix("stored_"): values for k, values in data.items() if k.startswith("stored_")}
             stored |= {name: stored[other] for name, other in about.get("same", {}).items()}
             run = cls(mechanism, registry.from_json(about.get("integrator")), float(dt), t, q, stored)

@@ -44,7 +44,7 @@ WRONG = {
     "simulate, plots to a missing folder": ("simulate pendulum --plot energy --out no", "'no' does not exist"),
     "simulate, unknown plot": ("simulate pendulum --plot enrgy", "did you mean 'energy'?"),
     "simulate, unknown format": ("simulate pendulum --plot energy --format gif", "expected one of png, pdf, svg"),
-    "simulate, diverges": ("simulate pendulum --v 1e300 -i explicit-euler", "take a smaller dt"),
+    "simulate, diverges": ("simulate double_pendulum --v joint1=1e59 -i runge-kutta", "take a smaller dt"),
     "simulate, too many controls": ("simulate double_pendulum --u 1,2,3", "--u: expected 2 numbers"),
     "simulate, unknown control": ("simulate double_pendulum --u jiont1=1", "--u: unknown name 'jiont1'; did you mean"),
     "simulate, missing controls": ("simulate pendulum --u no.csv", "--u: no.csv: there is no such file"),

@@ -305,6 +305,25 @@ def test_bridges_refuse_at_the_call():
         simulate(robot, *state, torch.zeros(5), dt=DT, integrator=la.BDF())
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (([0.0] * 3, [0.0] * 2), r"q: expected shape \(2,\), got \(3,\)"),
+        (([0.0] * 2, [0.0]), r"v: expected shape \(2,\), got \(1,\)"),
+        (("ab", [0.0] * 2), "q: expected an array of numbers, got 'ab'"),
+        (([0.0] * 2, [0.0] * 2, "u"), "controls: expected an array of numbers, got 'u'"),
+        (([0.0] * 2, [0.0] * 2, None, 3), "parameters: expected values by names, got 3"),
+    ],
+)
+def test_jax_refuses_wrong_arrays_before_the_run(given, says):
+    pytest.importorskip("jax")
+    from leastaction.derivatives.jax import simulation
+
+    f = simulation(la.robots.pendulum(links=2), la.Galerkin(order=2), dt=0.01, steps=3)
+    with pytest.raises(la.LeastActionError, match=says):
+        f(*given)
+
+
 def test_jax_refuses_when_it_is_made():
     pytest.importorskip("jax")
     from leastaction.derivatives.jax import simulation

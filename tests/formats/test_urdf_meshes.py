@@ -50,7 +50,8 @@ def test_meshes_are_found_in_the_models_folder(tmp_path, filename):
 
 def test_a_package_below_the_model(tmp_path):
     write(tmp_path, TETRAHEDRON, "package/meshes/m.obj")
-    assert len(shapes(write(tmp_path, model("package://package/meshes/m.obj")))) == 1
+    for scheme in ("package", "model"):
+        assert len(shapes(write(tmp_path, model(f"{scheme}://package/meshes/m.obj")))) == 1
 
 
 @pytest.mark.parametrize(("scale", "sign"), [("2 3 4", 1), ("2 -3 4", -1)])

@@ -72,3 +72,18 @@ def test_without_the_package_the_remedy_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "xacro", None)
     with pytest.raises(FormatError, match=r'leastaction\[xacro\]"; or run `xacro` on the file'):
         la.load(written(tmp_path))
+
+
+def test_expressions_read_no_other_files(tmp_path):
+    pytest.importorskip("xacro")
+    (tmp_path / "own.yaml").write_text("name: tip")
+    (tmp_path / "notes.txt").write_text("secret: tip")
+    path = tmp_path / "arm.xacro"
+    for name in ("own.yaml", "notes.txt"):
+        path.write_text(HEAD + f"<link name=\"${{list(xacro.load_yaml('{name}').values())[0]}}\"/></robot>")
+        if name == "own.yaml":
+            assert la.load(path).body_names == ("tip",)
+        else:
+            with pytest.raises(FormatError, match=r"arm.xacro:1: link .*: a macro reads .*notes.txt"):
+                la.load(path)
+            assert la.load(path, allow_outside=True).body_names == ("tip",)

@@ -48,6 +48,9 @@ def test_what_is_told_of_the_parts():
     assert joined(joined(0, 0), 0) == 0b1_1_100_0
     assert lengths_of(0) == [1.0]
     assert lengths_of(joined(0, joined(joined(0, 0), 0))) == [0.5, 0.125, 0.125, 0.25]
+    for damaged in (1_000_000, 1 << 62, -(1 << 63)):
+        with pytest.raises(la.IntegratorError, match="by which no step is divided"):
+            lengths_of(damaged)
     finest = 0
     for _ in range(6):
         finest = joined(finest, finest)

@@ -265,3 +265,19 @@ def test_contact_points_at_the_ends_of_a_capsule_are_drawn_by_it():
     for z, drawn in ((0.5, True), (1.5, True), (1.0, False)):
         assert _is_drawn(robot, ContactPoint("end", "rod", (0, 0, z), radius=0.1)) is drawn
     assert not _is_drawn(robot, ContactPoint("end", "rod", (0, 0, 0.5), radius=0.2))
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ({"port": 99999}, "port must be a whole number from 1 to 65535, got 99999"),
+        ({"port": "a"}, "port must be a whole number"),
+        ({"host": 1.0}, "host must be an address"),
+        ({"host": "203.0.113.7"}, "cannot listen on host '203.0.113.7'"),
+    ],
+)
+def test_a_viewer_refuses_addresses_that_nobody_can_listen_on(address, says):
+    """It would wait for a server that never starts."""
+    pytest.importorskip("viser")
+    with pytest.raises(la.LeastActionError, match=says):
+        la.view(la.robots.pendulum(), block=False, open_browser=False, **address)

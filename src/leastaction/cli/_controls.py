@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from os.path import isfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,7 +42,7 @@ def _table(path: Path, names: tuple[str, ...]) -> Any:
 
     from leastaction.mechanism._check import suggestion
 
-    if not path.is_file():
+    if not isfile(path):
         raise LeastActionError(f"--u: {path}: there is no such file")
     if path.stat().st_size > MAX_BYTES:
         raise LeastActionError(f"--u: {path} has more than {MAX_BYTES // 2**20} MiB")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from leastaction._extras import require
 from leastaction.derivatives.bridge import DifferentiableSimulation
-from leastaction.errors import IntegratorError
+from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import shown
 
 __all__ = ["simulation"]
 
@@ -78,15 +79,27 @@ def simulation(
 
     call.defvjp(call_forward, call_backward)
 
+    def numbers(value: Any, what: str) -> Any:
+        try:
+            return jnp.asarray(value, float)
+        except (TypeError, ValueError):
+            raise MechanismError(f"{what}: expected an array of numbers, got {shown(value)}") from None
+
     def simulate(q: Any, v: Any, controls: Any = None, parameters: Any = None) -> Any:
-        given = parameters or {}
+        given = {} if parameters is None else parameters
+        if not isinstance(given, Mapping):
+            raise IntegratorError(f"parameters: expected values by names, got {shown(given)}")
         for name in given:
             if name not in problem.names:
                 raise IntegratorError(f"{name!r} is not one of the parameters that the simulation was made with")
-        q, v = jnp.asarray(q, float), jnp.asarray(v, float)
-        controls = None if controls is None else jnp.asarray(controls, float)
+        q, v = numbers(q, "q"), numbers(v, "v")
+        # Within the run JAX would wrap the error in one of its own.
+        for name, x, size in (("q", q, mechanism.nq), ("v", v, mechanism.nv)):
+            if x.shape != (size,):
+                raise MechanismError(f"{name}: expected shape ({size},), got {x.shape}; see `jax.vmap` for many robots")
+        controls = None if controls is None else numbers(controls, "controls")
         u = problem.controls(controls, steps, q.dtype, jnp.zeros)
-        values = [jnp.asarray(given.get(name, problem.value(name)), float) for name in problem.names]
+        values = [numbers(given.get(name, problem.value(name)), name) for name in problem.names]
         problem.check(values)
         return call(q, v, u, *values)
 

@@ -63,6 +63,8 @@ class SimulationObjective:
         """
         self.mechanism, self.integrator, self.objective = robot(mechanism), integrator, objective
         self.names, self.penalty, self.options = parameter_names(parameters), penalty, dict(options)
+        if not self.names:
+            raise IntegratorError("parameters: expected one name or more")
         check_call(objective, "objective", ("run",))
         if penalty is not None:
             check_call(penalty, "penalty", ("values",))

@@ -18,6 +18,10 @@ FORMATS = ("stl", "obj", "dae", "ply")
 Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
+PACKAGED = ("package", "model")
+"""Schemes of files in packages: ROS's, and Gazebo's."""
+
+
 class MeshFiles:
     """Finds and reads mesh files once each; those it cannot have go to the notes."""
 
@@ -30,7 +34,7 @@ class MeshFiles:
         """Vertices [m], shape (n, 3), and faces, shape (m, 3), of a named file; None if skipped."""
         path = self._find(filename, element)
         if path is None:
-            packaged = filename.startswith("package://")
+            packaged = filename.partition("://")[0] in PACKAGED
             remedy = " (name the folders of packages in package_dirs or ROS_PACKAGE_PATH)" if packaged else ""
             self.notes.add(f"meshes that were not found{remedy}", filename)
             return None
@@ -42,7 +46,7 @@ class MeshFiles:
         scheme, separator, rest = filename.partition("://")
         if not separator:
             return self.folder.find(filename, element)
-        if scheme == "package":
+        if scheme in PACKAGED:
             return self.folder.package(rest, element)
         return self.folder.find(rest, element) if scheme == "file" else None
 

@@ -52,7 +52,8 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
             f"this is for xacro to expand: {error}; or run `xacro` on the file and load its output"
         ) from None
     said, known = StringIO(), _Asked({name: str(x) for name, x in arguments.items()})
-    with _ONE, _bounded(xacro, folder, where), redirect_stderr(said):
+    refused: list[FormatError] = []
+    with _ONE, _bounded(xacro, folder, where, refused), redirect_stderr(said):
         try:
             document = xacro.process_file(str(path), mappings=known)
         except FormatError:
@@ -60,6 +61,8 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
         except (ExpatError, OSError, KeyError, ValueError, TypeError, NameError, SyntaxError, AttributeError) as error:
             raise where.error(f"xacro refuses the file: {_first_line(error)}") from None
         except Exception as error:
+            if refused:  # which it has wrapped
+                raise refused[0] from None
             # Its own errors derive from nothing else.
             if type(error).__module__.split(".")[0] != "xacro":
                 raise
@@ -93,8 +96,11 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _bounded(xacro: Any, folder: Folder, where: Element) -> Iterator[None]:
-    """While it lasts, xacro opens only what a model may name, and finds packages where meshes are looked for."""
+def _bounded(xacro: Any, folder: Folder, where: Element, refused: list[FormatError]) -> Iterator[None]:
+    """While it lasts, xacro opens only what a model may name, and finds packages where meshes are looked for.
+
+    Files that it may not open are added to `refused`.
+    """
     words: Any = import_module("xacro.substitution_args")
     parse, load_yaml, find = xacro.parse, xacro.load_yaml, words._eval_find
 
@@ -102,10 +108,13 @@ def _bounded(xacro: Any, folder: Folder, where: Element) -> Iterator[None]:
         path = (folder.path / Path(name)).resolve()
         near = any(path.is_relative_to(place) for place in _roots(folder))
         if not folder.allow_outside and not (near and path.suffix.lower() in MODEL_FILES | DATA):
-            raise where.error(
-                f"a macro reads {str(name)!r}, which is no file of a model, or lies in no folder that packages are "
-                "looked for in; pass allow_outside=True if you trust the model"
+            refused.append(
+                where.error(
+                    f"a macro reads {str(name)!r}, which is no file of a model, or lies in no folder that packages are "
+                    "looked for in; pass allow_outside=True if you trust the model"
+                )
             )
+            raise refused[0]
 
     def bounded_parse(inp: Any, filename: Any = None) -> Any:
         if inp is None:
@@ -125,12 +134,14 @@ def _bounded(xacro: Any, folder: Folder, where: Element) -> Iterator[None]:
         raise where.error(f"the package {name!r} is not found; pass package_dirs=[folder], or set ROS_PACKAGE_PATH")
 
     xacro.parse, xacro.load_yaml, words._eval_find = bounded_parse, bounded_yaml, package
-    known = words._eval_dict["find"]
+    known, symbols = words._eval_dict["find"], xacro._global_symbols
     words._eval_dict["find"] = package
+    xacro._global_symbols = xacro.create_global_symbols()  # expressions take `load_yaml` from there
     try:
         yield
     finally:
         xacro.parse, xacro.load_yaml, words._eval_find = parse, load_yaml, find
+        xacro._global_symbols = symbols
         words._eval_dict["find"] = known
 
 

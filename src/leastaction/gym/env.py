@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, LeastActionError
 from leastaction.gym.tasks import Task, task_of
+from leastaction.mechanism._check import shown
 
 LARGE = 1e6
 """Bound of all that is seen."""
@@ -29,8 +30,8 @@ class RobotEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
     metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 50}
 
     def __init__(self, task: Task | str = "CartPole", render_mode: str | None = None) -> None:
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise LeastActionError(f"render_mode must be None or 'rgb_array', got {render_mode!r}")
+        if not isinstance(render_mode, str | None) or render_mode not in (None, *self.metadata["render_modes"]):
+            raise LeastActionError(f"render_mode must be None or 'rgb_array', got {shown(render_mode)}")
         self.task, self.render_mode = task_of(task), render_mode
         self.simulator = self.task.simulator()
         seen = len(self.task.observe(self.simulator.q, self.simulator.v))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import LARGEST, real_array, shown
 from leastaction.mechanism.joints import Motion
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 
 def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
-    """`value` as a contiguous float array of shape (size,); refuses wrong sizes, NaN and infinity."""
+    """`value` as a contiguous float array of shape (size,); refuses wrong sizes, NaN and numbers beyond `LARGEST`."""
     a = real_array(value)
     if a is None:
         raise MechanismError(f"{what}: expected {size} numbers for {mechanism.name!r}, got {shown(value)}")
@@ -26,11 +26,12 @@ def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> Floa
         a = a.reshape(1)
     if a.shape != (size,):
         raise MechanismError(f"{what}: expected shape ({size},) for {mechanism.name!r}, got {a.shape}")
-    if not np.isfinite(a).all():
-        k = int(np.flatnonzero(~np.isfinite(a))[0])
+    if not (np.abs(a) <= LARGEST).all():
+        k = int(np.flatnonzero(~(np.abs(a) <= LARGEST))[0])
         names = {mechanism.nq: mechanism.coordinate_names, mechanism.nv: mechanism.velocity_names}
         name = f" ({names[size][k]!r})" if size in names else ""
-        raise MechanismError(f"{what}: entry {k}{name} is {a[k]}, expected a finite number")
+        bound = f" of at most {LARGEST:g}" if np.isfinite(a[k]) else ""
+        raise MechanismError(f"{what}: entry {k}{name} is {a[k]}, expected a finite number{bound}")
     return a
 
 

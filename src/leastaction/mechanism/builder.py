@@ -261,7 +261,7 @@ class MechanismBuilder(ElementBuilder):
 
         _check.instance(robot, Mechanism, "attach: robot")
         _check.text(prefix, "attach: prefix")
-        if parent != WORLD and parent not in self._bodies:
+        if not isinstance(parent, str) or (parent != WORLD and parent not in self._bodies):
             raise MechanismError(f"attach: unknown body {_check.shown(parent)}{suggestion(str(parent), self._bodies)}")
         gravity = _check.vector(self.gravity, 3, "gravity")
         if gravity != robot.gravity:
@@ -305,8 +305,8 @@ class MechanismBuilder(ElementBuilder):
             body: its name.
             inertia: in its frame.
         """
-        if body not in self._bodies:
-            raise MechanismError(f"set_inertia: unknown body {body!r}{suggestion(body, self._bodies)}")
+        if not isinstance(body, str) or body not in self._bodies:
+            raise MechanismError(f"set_inertia: unknown body {_check.shown(body)}{suggestion(str(body), self._bodies)}")
         own = _check.instance(inertia, Inertia, f"body {body!r}: inertia")
         self._bodies[body] = replace(self._bodies[body], inertia=own)
 

@@ -90,7 +90,7 @@ class Shape:
         if self.surface_velocity is not None:
             velocity = _check.vector(self.surface_velocity, 3, f"{what}: surface_velocity")
             object.__setattr__(self, "surface_velocity", velocity)
-        if self.condim not in (None, 1, 3, 4, 6):
+        if isinstance(self.condim, np.ndarray) or self.condim not in (None, 1, 3, 4, 6):
             raise MechanismError(f"{what}: condim must be 1, 3, 4 or 6, got {_check.shown(self.condim)}")
         if isinstance(self.priority, bool) or not isinstance(self.priority, int):
             raise MechanismError(f"{what}: priority must be a whole number, got {_check.shown(self.priority)}")

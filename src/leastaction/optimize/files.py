@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from os import PathLike
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def load(file: str | PathLike[str], mechanism: Mechanism | None = None, integrat
         raise FormatError(f"expected the path of a file to read, got {shown(file)}")
     if not isinstance(mechanism, Mechanism | None):
         raise FormatError(f"load: expected the Mechanism of the solution or none, got {shown(mechanism)}", file=file)
-    if not Path(file).exists():
+    if not exists(file):
         raise FormatError("there is no such file", file=file)
     try:
         data = read_archive(Path(file))

@@ -6,12 +6,13 @@ import inspect
 import tomllib
 from collections.abc import Callable, Mapping
 from os import PathLike
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
 from leastaction.errors import FormatError, LeastActionError, ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import shown, suggestion
 from leastaction.optimize.held.contact import touch
 from leastaction.optimize.held.feet import foot, phase
 from leastaction.optimize.held.terrain import flat, gaps, steps
@@ -38,8 +39,10 @@ def read_problem(file: str | PathLike[str], **options: Any) -> Problem:
         file: its path. `robot` in it is a name of the zoo or the path of a robot's file, from where the file is.
         options: in place of what the file says: `steps`, `integrator`, ...
     """
+    if not isinstance(file, str | PathLike):
+        raise FormatError(f"expected the path of a file to read, got {shown(file)}")
     path = Path(file)
-    if not path.exists():
+    if not exists(path):
         raise FormatError("there is no such file", file=file)
     try:
         data = tomllib.loads(path.read_text("utf-8"))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.mechanism.shapes import Box, Capsule, Cylinder, HeightField, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
 
 FloatArray = NDArray[np.float64]
 
@@ -19,11 +19,16 @@ def distance(shape: Shape, origin: FloatArray, direction: FloatArray) -> float:
     """Distance [m] to a shape along a ray in the shape's own frame, from inside to its skin; `NONE` where it misses."""
     if isinstance(shape, Sphere):
         return _ball(origin, direction, shape.radius)
+    if isinstance(shape, Ellipsoid):
+        radii = np.array(shape.radii)
+        return _ball(origin / radii, direction / radii, 1.0)
     if isinstance(shape, Capsule):
         half = 0.5 * shape.length
         ends = [_ball(origin - [0.0, 0.0, z], direction, shape.radius) for z in (-half, half)]
         # Of a ball at an end only the outer half is skin.
-        ends = [s for s, z in zip(ends, (-1.0, 1.0), strict=True) if z * (origin + s * direction)[2] >= half]
+        ends = [
+            s for s, z in zip(ends, (-1.0, 1.0), strict=True) if s < NONE and z * (origin + s * direction)[2] >= half
+        ]
         return min([_side(origin, direction, shape.radius, half), *ends], default=NONE)
     if isinstance(shape, Cylinder):
         half = 0.5 * shape.length
@@ -42,8 +47,9 @@ def distance(shape: Shape, origin: FloatArray, direction: FloatArray) -> float:
 
 
 def _ball(o: FloatArray, d: FloatArray, radius: float) -> float:
+    """Of a ball; lengths along the ray are in units of d, which need not be of length one."""
     b, c = float(o @ d), float(o @ o) - radius * radius
-    return _roots(1.0, b, c)
+    return _roots(float(d @ d), b, c)
 
 
 def _roots(a: float, b: float, c: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import socket
 import threading
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
+from leastaction.errors import LeastActionError
+from leastaction.mechanism._check import shown as shown_value
 from leastaction.view.scene import Scene
 from leastaction.view.stage import Stage
 
@@ -24,6 +27,21 @@ SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 def _quiet() -> Any:
     """viser announces itself in a box, even when it is asked to be silent."""
     return contextlib.redirect_stdout(io.StringIO())
+
+
+def _check_address(host: Any, port: Any) -> None:
+    """Refuse an address that nobody can listen on: viser would wait for ever for its own server."""
+    if not isinstance(port, int) or isinstance(port, bool) or not 1 <= port <= 65535:
+        raise LeastActionError(f"view: port must be a whole number from 1 to 65535, got {shown_value(port)}")
+    if not isinstance(host, str) or not host:
+        raise LeastActionError(f'view: host must be an address such as "127.0.0.1", got {shown_value(host)}')
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+    except (OSError, UnicodeError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise LeastActionError(f"view: cannot listen on host {host!r}: {why}") from None
 
 
 class Served:
@@ -43,6 +61,7 @@ class Served:
 
     def __init__(self, scene: Scene, host: str, port: int) -> None:
         viser = require("viser", "view")
+        _check_address(host, port)
         self.scene = scene
         with _quiet():
             self.server = viser.ViserServer(host=host, port=port, label=scene.title, verbose=False)

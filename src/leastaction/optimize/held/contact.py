@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import real_array, shown, suggestion
 from leastaction.mechanism.closure import CLOSURE_ROW, ROLL, SHIFT
 from leastaction.optimize.held.contact_rows import Complementarity, Gap, LastComplementarity, Slip
 from leastaction.optimize.held.holding import ForceLimits, PointPiece
@@ -53,9 +53,9 @@ def touch(body: str, *, point: Any = (0.0, 0.0, 0.0), radius: float = 0.0, frict
         radius: of the ball [m]; 0 is a point.
         friction: Coulomb coefficient.
     """
-    place = np.asarray(point, float)
-    if place.shape != (3,) or not np.isfinite(place).all():
-        raise ProblemError(f"touch {body!r}: point must be 3 finite numbers [m], got {point!r}")
+    place = real_array(point)
+    if place is None or place.shape != (3,) or not np.isfinite(place).all():
+        raise ProblemError(f"touch {body!r}: point must be 3 finite numbers [m], got {shown(point)}")
     for name, value in (("radius", radius), ("friction", friction)):
         if not isinstance(value, int | float | np.number) or not (np.isfinite(value) and value >= 0.0):
             raise ProblemError(f"touch {body!r}: {name} must be a finite number, not negative, got {value!r}")

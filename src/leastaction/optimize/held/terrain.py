@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import LARGEST
 
 FloatArray = NDArray[np.float64]
 
@@ -103,6 +104,6 @@ def gaps(
 
 
 def _finite(value: Any, what: str) -> float:
-    if not isinstance(value, int | float | np.number) or not np.isfinite(value):
+    if not isinstance(value, int | float | np.number) or not abs(value) <= LARGEST:
         raise ProblemError(f"{what} must be a finite number, got {value!r}")
     return float(value)
