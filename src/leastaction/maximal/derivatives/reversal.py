@@ -59,11 +59,12 @@ class Sweep:
         bu = np.zeros((len(s.control_nodes), s.mechanism.nu))
         for j in range(len(maps) - 1, -1, -1):
             bars = bars._replace(velocities=bars.velocities + within) if j == 0 else bars
-            bars, start, end, W, by_work = maps[j].backward(bars, push if j == 0 else None)
+            bars, start, end, told = maps[j].backward(bars, push if j == 0 else None)
             bu[maps[j].solved.nodes[0]] += start
             bu[maps[j].solved.nodes[1]] += end
-            for k, derivative in enumerate(self.derivatives):
-                self.by_parameters[k] += W @ derivative.outputs(maps[j]) + by_work * derivative.work(maps[j])
+            for step, W, work in told:
+                for k, derivative in enumerate(self.derivatives):
+                    self.by_parameters[k] += W @ derivative.outputs(step) + work * derivative.work(step)
         return bars, bu
 
     def read(self, pose: PoseMap, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -15,6 +15,7 @@ work stays what it is one more equation: a change of rank one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from numpy.typing import NDArray
 from leastaction.contact.cones import DRY
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
 from leastaction.maximal.contact.detection import BOUNCE, BOUNCING
-from leastaction.maximal.contact.features import add_moving_features
+from leastaction.maximal.contact.features import by_moving_features, moving_of
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
 from leastaction.maximal.derivatives.colours import Neighbours
@@ -96,6 +97,8 @@ class Solved:
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
         goals: prescribed motions at both ends, as in `MaximalData.goals`.
         p: joint momenta at the start that a run would have, shape (nv,).
+        earlier: its solutions before this one, each with the contacts found so far, if any contact moves over both
+            bodies: where it is then depends on the solution in which it was found.
     """
 
     stepper: Any
@@ -112,11 +115,19 @@ class Solved:
     places: NDArray[np.int64]
     goals: FloatArray
     p: FloatArray
+    earlier: tuple[Solved, ...] = ()
 
     @property
     def count(self) -> int:
         """Number of cones."""
         return len(self.cones)
+
+    @property
+    def found(self) -> list[tuple[int, int, FloatArray]]:
+        """Which contacts, from one number up to another, were found at which poses."""
+        poses = [self.start.Z, *(solved.end.Z for solved in self.earlier)]
+        begins = [0, *(len(solved.contacts) for solved in self.earlier), len(self.contacts)]
+        return list(zip(begins[:-1], begins[1:], poses, strict=True))
 
     @property
     def hits(self) -> NDArray[np.bool_]:
@@ -177,12 +188,43 @@ class Solved:
         return result, contact.cones
 
 
+class Late(NamedTuple):
+    """Contacts that a solution of a step had missed, and where they are by where the bodies end in it.
+
+    Attributes:
+        step: derivative of that solution.
+        by_ends: outputs of the next solution by the poses at the end of this one.
+    """
+
+    step: StepMap
+    by_ends: Entries
+
+
+class Told(NamedTuple):
+    """Gradient by all that a solved step computes at its unknowns.
+
+    Attributes:
+        step: its derivative.
+        outputs: gradient by its outputs.
+        work: gradient by the work of the impulses at fixed impulses and velocities, see `StepMap.work`.
+    """
+
+    step: StepMap
+    outputs: FloatArray
+    work: float
+
+
 class StepMap:
     """Derivative of a solved step by poses, momenta, velocities before and controls.
 
     All that a step computes are its outputs (`sensitivity_kernels.outputs`): equations, what cones ask for, momenta at
     the end, and what the cones push with. Their partial derivatives by poses and velocities and Newton's factors make
-    the derivative both ways.
+    the derivative both ways. Contacts that are found in an earlier solution of the step depend on that one.
+
+    Args:
+        solved: the step.
+        neighbours: bodies that stand in common equations.
+        earlier: those of its earlier solutions.
 
     Attributes:
         Jz, Jx: outputs by poses at the start, and momenta at the end by velocities.
@@ -194,10 +236,11 @@ class StepMap:
         kept: what they ask for by the share of their restitution that they keep, shape (number, 3); None where that is
             all of it.
         start_drives, end_drives: impulses at the start and end per control.
+        late: contacts that its earlier solutions missed, if any of them moves with these.
         turned, spun: turns at the end by turns at the start and by angular velocities, shape (bodies, 3, 3).
     """
 
-    def __init__(self, solved: Solved, neighbours: Neighbours) -> None:
+    def __init__(self, solved: Solved, neighbours: Neighbours, earlier: Sequence[StepMap] = ()) -> None:
         self.solved, self.neighbours = solved, neighbours
         s, n = solved.stepper, len(solved.V)
         sparsity = neighbours.step
@@ -205,8 +248,16 @@ class StepMap:
         result, cones = solved.outputs(sparsity.colours, J, solved.model, solved.contacts)
         spun = s.dt * rotations(solved.end.Z).transpose(0, 2, 1) @ solved.data.bodies.E.reshape(-1, 3, 3)
         self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if solved.count else s.ldu.tolerance)
-        add_moving_features(solved, sparsity, neighbours.none, J)
         out, size = result.out, len(result.out)
+        self.late: list[Late] = []
+        moving = moving_of(solved) if len(solved.contacts) else np.zeros(0, np.int64)
+        for k, (begin, end, Z) in enumerate(solved.found):
+            own = moving[(moving >= begin) & (moving < end)]
+            by_poses = by_moving_features(solved, own, Z, sparsity, neighbours.none) if len(own) else 0.0
+            if k == 0:
+                J[:, :6] += by_poses
+            elif len(own):
+                self.late.append(Late(earlier[k - 1], Entries(sparsity, by_poses, size)))
         self.size = neighbours.size
         self.end = self.size + 3 * solved.count
         self.Jz, self.Jx = Entries(sparsity, J[:, :6], size), Entries(sparsity, J[:, 6:], size)
@@ -282,18 +333,20 @@ class StepMap:
         both[:, :3] = applied(left, dV[:, :3]) + applied(right, dx[:, :3])
         return np.einsum("bi,bim->m", velocities, push) + np.einsum("bi,bim->m", 0.5 * self.push, both)
 
-    def forward(
-        self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None, by_work: float = 0.0
-    ) -> tuple[FloatArray, ...]:
+    def forward(self, dz: Any, dP: Any, dV: Any, du: Any, of: Any = None) -> tuple[FloatArray, ...]:
         """Changes (dz1, dP1, velocities, `push`), each shape (bodies, 6, m).
 
         Args:
             dz, dP: at the start, shape (bodies, 6, m).
             dV: of the velocities before, shape (bodies, 6, m).
             du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
-            direct: change of all outputs by something else, shape (outputs, m).
-            by_work: change of the work of the impulses by something else, at fixed impulses and velocities.
+            of: gives, for a `StepMap`, the change of all its outputs by something else, shape (outputs, m), and that of
+                the work of the impulses, at fixed impulses and velocities; None where there is nothing else.
         """
+        direct, by_work = (None, 0.0) if of is None else of(self)
+        for step, by_ends in self.late:
+            moved = by_ends.times(step.forward(dz, dP, dV, du, of)[0])
+            direct = moved if direct is None else direct + moved
         changes = self._forward(dz, dP, dV, du, direct)
         if self.kept is None:
             return changes
@@ -326,15 +379,26 @@ class StepMap:
         shifts = dz[:, 3:] + self.solved.stepper.dt * dx[:, 3:]
         return np.concatenate([turns, shifts], axis=1), dP1, dx, push + self.cones.on_bodies(asked)
 
-    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
-        """Gradients by (state at the start, controls at the start, at the end, outputs at fixed unknowns, work).
+    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, list[Told]]:
+        """Gradients by (state at the start, controls at the start, at the end, what it computes at fixed unknowns).
 
-        The last is by the work of the impulses at fixed impulses and velocities, see `work`.
+        The last are those of this step and of its earlier solutions, if these count.
 
         Args:
             bars: gradients by the state at the end.
             push: gradient by `push`, shape (bodies, 6); None is zero.
         """
+        before, by_start, by_end, W, work = self._with_share(bars, push)
+        told = [Told(self, W, work)]
+        for step, by_ends in self.late:
+            bz = by_ends.transposed(W)
+            more, at_start, at_end, own = step.backward(Bars(bz, np.zeros_like(bz), np.zeros_like(bz)))
+            before = Bars(*(a + b for a, b in zip(before, more, strict=True)))
+            by_start, by_end, told = by_start + at_start, by_end + at_end, told + own
+        return before, by_start, by_end, told
+
+    def _with_share(self, bars: Bars, push: Any) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
+        """`backward` of this solution alone: (state, controls at the start, at the end, outputs, work)."""
         if self.kept is None:
             return *self._backward(bars, push), 0.0
         (dz1, dP1, dx, pushed), work = self._by_share
