@@ -49,7 +49,8 @@ def test_late_contacts_are_found_in_two_rounds(boxes):
     start = parts.start(q, la.dynamics.mass_matrix(robot, q) @ v)
     parts.plan(start)
     solved, divided = parts.solve(DT, start, np.zeros((2, 12)), (0, 1), 1)
-    assert divided == 0 and len(solved.earlier) == 2
+    assert divided == 0
+    assert len(solved.earlier) == 2
     assert len(solved.earlier[0].contacts) < len(solved.earlier[1].contacts) < len(solved.contacts)
 
 

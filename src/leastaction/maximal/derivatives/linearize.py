@@ -11,8 +11,10 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.pressed_map import pressed_map
 from leastaction.maximal.derivatives.replay import Parts
 from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_joints, share_of
-from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
+from leastaction.maximal.derivatives.sensitivity import Bars
+from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
+
 
 class OneStep:
     """Derivative of a whole step (q, p, u) -> (q', p').

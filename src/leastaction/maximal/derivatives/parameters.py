@@ -19,7 +19,8 @@ from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.pressed_map import PressedMap
-from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.derivatives.sensitivity import StepMap
+from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE, ROPE

@@ -24,7 +24,8 @@ from leastaction.maximal.derivatives.parameters import Derivative
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.pressed_map import PressedMap, pressed_map
 from leastaction.maximal.derivatives.replay import Parts, Replay
-from leastaction.maximal.derivatives.sensitivity import Bars, BodyState, StepMap
+from leastaction.maximal.derivatives.sensitivity import Bars, StepMap
+from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
 from leastaction.maximal.prescribed import next_goals
