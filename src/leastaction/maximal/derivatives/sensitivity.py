@@ -115,10 +115,12 @@ class StepMap:
         moving = moving_of(solved) if len(solved.contacts) else np.zeros(0, np.int64)
         for k, (begin, end, Z) in enumerate(solved.found):
             own = moving[(moving >= begin) & (moving < end)]
-            by_poses = by_moving_features(solved, own, Z, sparsity, neighbours.none) if len(own) else 0.0
+            if not len(own):
+                continue
+            by_poses = by_moving_features(solved, own, Z, sparsity, neighbours.none)
             if k == 0:
                 J[:, :6] += by_poses
-            elif len(own):
+            else:
                 self.late.append(Late(earlier[k - 1], Entries(sparsity, by_poses, size)))
         self.size = neighbours.size
         self.end = self.size + 3 * solved.count
