@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -284,6 +285,22 @@ def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceMode
     items = zeroed(0, tendon_records.ITEM) if forces.items is None else forces.items.copy()
     modes = (np.zeros((*many, n), np.int64) for n in sizes)
     return ForceModes(*modes, pull=pull, items=items, user=_user_scratch(forces.user))
+
+
+@contextmanager
+def items_of(modes: ForceModes, forces: ForceModel) -> Iterator[None]:
+    """Let modes have the tendons of another mechanism, which differs in a parameter; turns of angles stay.
+
+    Kernels read them there: their lengths go with where joints and points are.
+    """
+    own, other = modes.items.copy(), forces.items
+    if other is not None and len(other) == len(own):
+        modes.items[:] = other
+        modes.items.near = own.near
+    try:
+        yield
+    finally:
+        modes.items[:] = own
 
 
 @inline

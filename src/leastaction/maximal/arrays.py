@@ -106,6 +106,8 @@ class MaximalSettings(NamedTuple):
             for compositions, whose parts gain and lose in turns.
         turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
         fine: how many parts of a step are short for all springs; 1 where the step itself is.
+        rounds: after how many times that a step was solved again, with contacts that it had missed, its solution is
+            taken as it is: for derivatives; `LAST_ROUND` for the one that misses none.
     """
 
     dt: float
@@ -124,6 +126,7 @@ class MaximalSettings(NamedTuple):
     account: float
     turn: float
     fine: int
+    rounds: int
 
 
 class MaximalData(NamedTuple):

@@ -240,6 +240,7 @@ CONTACT_STATE = np.dtype(
         ("lost", "i8"),  # how long modes are not tried after they have failed once more, see `maximal.step.interior`
         ("pause", "i8"),  # steps until they are tried again
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
+        ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
     ],
     align=True,
 )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.maximal.arrays import MaximalSettings
+from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.layout import carried_mass
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE
@@ -65,6 +66,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         account=ACCOUNT if len(substeps) == 1 else math.inf,
         turn=SPRUNG if model.fine > 1 and has_stiff_springs(model) else TURN,
         fine=int(model.fine),
+        rounds=LAST_ROUND,
     )
 
 

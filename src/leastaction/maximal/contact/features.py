@@ -1,8 +1,8 @@
 """Contacts found again at other poses or with other shapes, and points of contact that move over both bodies.
 
 Most contacts are of features that are fixed to their bodies: a corner over a plane, two edges, a ball's centre. But
-faces touch where their outlines cross, and those points depend on the poses at which they are looked for, at
-the start of a step.
+faces touch where their outlines cross, and those points depend on the poses at which they are looked for: at
+the start of a step, or at the end of its first solution where that had missed them (`missed_contacts`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.contact.entries import detect_all
 from leastaction.contact.features import are_moving
@@ -47,19 +48,24 @@ def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict
             out[k] = c
 
 
-def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> None:
-    """Add to the derivatives J (entries, 12) by the poses what comes from contact points that are found elsewhere.
+def moving_of(solved: Any) -> NDArray[np.int64]:
+    """Numbers of the contacts of a `Solved` step whose points move over both bodies."""
+    pair, pairs, kinds = solved.contacts.pair, solved.stepper.near.pairs, solved.stepper.table.shapes.kind
+    return np.flatnonzero(are_moving([kinds[pairs.a[pair]], kinds[pairs.b[pair]]]))
+
+
+def by_moving_features(solved: Any, moving: NDArray[np.int64], Z: FloatArray, entries: Any, none: Any) -> FloatArray:
+    """Derivatives (entries, 6) of outputs by the poses at which some contacts were found, where these move as well.
 
     Args:
         solved: a `Solved` step.
+        moving: numbers of its contacts.
+        Z: poses at which they were found, shape (bodies, 7).
         entries: a `Sparsity` of its outputs.
         none: colours of no body at all.
     """
     s, contacts = solved.stepper, solved.contacts
-    pairs, shapes = s.near.pairs, s.table.shapes
-    moving = np.flatnonzero(are_moving([shapes.kind[pairs.a[contacts.pair]], shapes.kind[pairs.b[contacts.pair]]]))
-    if not len(moving):
-        return
+    pairs, J = s.near.pairs, np.zeros((len(entries.owner), 6))
     own = pairs[np.unique(contacts.pair[moving])]
     touched = set(contacts.a[moving].tolist()) | set(contacts.b[moving].tolist())
     members, begins, pointer, index = entries.colours
@@ -71,8 +77,7 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
             for offset, _ in CENTRAL:
                 missing = {int(contacts.key[k]): int(k) for k in moving}
                 found.append(contacts.copy())
-                Z = displaced(solved.start.Z, bodies, c, offset * sizes)
-                find_again(solved, s.table, own, Z, missing, found[-1])
+                find_again(solved, s.table, own, displaced(Z, bodies, c, offset * sizes), missing, found[-1])
                 lost |= set(missing.values())
             for (_, weight), other in zip(CENTRAL, found, strict=True):
                 other[list(lost)] = contacts[list(lost)]  # as if fixed, not half of a difference
@@ -80,6 +85,7 @@ def add_moving_features(solved: Any, entries: Any, none: Any, J: FloatArray) -> 
                 for i, size in zip(bodies, sizes, strict=True):
                     at = slice(pointer[i], pointer[i + 1])
                     J[at, c] += weight / size * result.out[index[at]]
+    return J
 
 
 def displaced(Z: FloatArray, bodies: list[int], c: int, d: FloatArray) -> FloatArray:

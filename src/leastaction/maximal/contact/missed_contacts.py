@@ -37,6 +37,9 @@ from leastaction.maximal.step.joint_rows import coordinate
 ROUNDS = 6
 """Most times that a step is solved again; one that still misses something is divided."""
 
+LAST_ROUND = ROUNDS + 1
+"""See `MaximalSettings.rounds`."""
+
 DEEP = 1e-6
 """Overlap that counts, relative to the size of the shapes."""
 

@@ -11,11 +11,9 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.pressed_map import pressed_map
 from leastaction.maximal.derivatives.replay import Parts
 from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_joints, share_of
-from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
+from leastaction.maximal.derivatives.sensitivity import Bars
+from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
-
-NOTHING: Any = (None, 0.0)
-"""In place of changes of outputs and work by a parameter."""
 
 
 class OneStep:
@@ -65,13 +63,13 @@ class OneStep:
         if self.maps[0].bounces:
             velocities = self.first.velocities(dz, dP, None if direct is None else direct.velocities)
             dV = guessed(self.parts)[:, :, None] * velocities
-        for j, step in enumerate(self.maps):
-            dz, dP, dV, _ = step.forward(dz, dP, dV, du, *(NOTHING if direct is None else direct.steps[j]))
+        of = None if direct is None else direct.of
+        for step in self.maps:
+            dz, dP, dV, _ = step.forward(dz, dP, dV, du, of)
         dP = self.carried.project(dz, dP, None if direct is None else direct.projection)
         dq, within = self.last.positions(dz), dV
         if self.after is not None:
-            own = NOTHING if direct is None else direct.after
-            _, _, within, push = self.after.forward(dz, dP, dV, du, *own)
+            _, _, within, push = self.after.forward(dz, dP, dV, du, of)
             dP = dP + self.share * push
         if self.pressed is not None:
             dp = self.pressed.forward(dq if direct is None else dq + direct.dq, dP, dV, within)

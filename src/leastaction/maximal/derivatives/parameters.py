@@ -19,7 +19,8 @@ from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.pressed_map import PressedMap
-from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.derivatives.sensitivity import StepMap
+from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE, ROPE
@@ -226,14 +227,18 @@ class Variant:
     def _renewed(self, solved: Solved) -> Any:
         """The contacts of a solved step with these shapes and coefficients."""
         pairs = self.pairs[np.isin(self.pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
-        missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
-        for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
+        keys, out, lost = solved.contacts.key, solved.contacts.copy(), False
+        for begin, end, Z in solved.found:
+            missing = {int(keys[k]): k for k in range(begin, end)}
             find_again(solved, self.table, pairs, Z, missing, out)
-            if not missing:
-                return out
-        raise IntegratorError(
-            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
-        )
+            # Things that do not move over both bodies were missed as well, and are found at the end, too.
+            find_again(solved, self.table, pairs, solved.end.Z, missing, out)
+            lost = lost or bool(missing)
+        if lost:
+            raise IntegratorError(
+                "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
+            )
+        return out
 
 
 def pairs_of(table: Any) -> Any:
@@ -338,7 +343,7 @@ class Direct:
         dz: poses at the start, at fixed q; shape (bodies, 6, 1).
         first: p at the start, at fixed poses and momenta.
         velocities: equations of the velocities there; see `PoseMap.velocities`.
-        steps, after: outputs and work (see `StepMap.work`) of each part, and of the step after.
+        of: gives those of the outputs and of the work (see `StepMap.work`) of a `StepMap`.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
     """
@@ -346,8 +351,7 @@ class Direct:
     dz: Any
     first: Any
     velocities: Any
-    steps: Any
-    after: Any
+    of: Any
     projection: Any
     dq: Any
     dp: Any
@@ -362,8 +366,7 @@ def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArra
         dz=d.placed(step.maps[0].solved.start)[:, :, None],
         first=d.read(step.first)[1][:, None],
         velocities=d.projected(step.first)[0][:, None] if step.maps[0].bounces else None,
-        steps=[(d.outputs(part)[:, None], d.work(part)) for part in step.maps],
-        after=(None, 0.0) if step.after is None else (d.outputs(step.after)[:, None], d.work(step.after)),
+        of=lambda part: (d.outputs(part)[:, None], d.work(part)),
         projection=[x[..., None] for x in d.projected(step.carried)] if step.carried.projection else None,
         dq=dq[:, None],
         dp=dp[:, None],

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from leastaction.maximal.derivatives.arrays import PoseOutputs
 from leastaction.maximal.derivatives.colours import Neighbours
-from leastaction.maximal.derivatives.sensitivity import BodyState
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_pose
+from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, rotations, skew
 from leastaction.maximal.prescribed import spread_goals
 

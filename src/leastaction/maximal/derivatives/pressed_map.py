@@ -17,8 +17,9 @@ from leastaction._jit import entry
 from leastaction.maximal.arrays import ContactData, MaximalSettings, contact_data, named_data, named_model, plain
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.derivatives.pose_map import PoseMap
-from leastaction.maximal.derivatives.sensitivity import Solved, StepMap
+from leastaction.maximal.derivatives.sensitivity import StepMap
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, read_start
+from leastaction.maximal.derivatives.solved_steps import Solved
 from leastaction.maximal.step.body_states import load_state
 from leastaction.maximal.step.pressed import hold_pressed, renew_wrenches
 

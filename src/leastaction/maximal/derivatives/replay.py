@@ -20,10 +20,13 @@ from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
+from leastaction.maximal.contact.features import moving_of
+from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.pose_map import PoseMap
-from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
+from leastaction.maximal.derivatives.sensitivity import StepMap
+from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import places_of
 from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
@@ -40,6 +43,12 @@ MOST = 1000
 
 PATIENT = 5
 """How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
+
+
+OTHERWISE = (
+    "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take a smaller dt or "
+    "a larger max_iterations"
+)
 
 
 def lengths_of(divided: int) -> list[float]:
@@ -145,6 +154,21 @@ class Parts:
             goals: where prescribed motions are at its end; by default `goals` of this.
         """
         s = self.stepper_of(h, patience)
+        solved, divided, rounds = self._solve(s, at, u, nodes, goals)
+        if divided or not rounds or not len(moving_of(solved)):
+            return solved, divided
+        earlier: list[Solved] = []
+        for k in range(rounds):
+            one, otherwise, _ = self._solve(s, at, u, nodes, goals, k)
+            if otherwise:
+                raise IntegratorError(OTHERWISE)
+            earlier.append(replace(one, earlier=tuple(earlier)))
+        return replace(solved, earlier=tuple(earlier)), divided
+
+    def _solve(
+        self, s: Any, at: BodyState, u: FloatArray, nodes: Any, goals: Any, rounds: int = LAST_ROUND
+    ) -> tuple[Solved, int, int]:
+        """`solve` with a stepper, up to a solution of a number of rounds; with it comes how many there were."""
         u = u[list(nodes)]
         record = s.record(2)
         record["rigid_poses"][:2], record["momenta"][1], record["q"][1] = at.Z, at.P, at.q
@@ -160,20 +184,30 @@ class Parts:
         data.rows.lam, data.rows.mu = 0.0, 0.0 if at.mu is None else at.mu
         if s.contact is not None:
             s.contact.now.known = 0  # no warm start
-        if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
-            raise s.failure(0, record)
+        own = s.settings
+        if rounds != own.rounds:
+            s.settings = own._replace(rounds=rounds)
+            s._bind()
+        try:
+            if s.advance(record, 1, 2, u[None] if s.halves < 1.0 else u[None, :1]) < 2:
+                raise s.failure(0, record)
+        finally:
+            if s.settings is not own:
+                s.settings = own
+                s._bind()
         cones, contacts, data = records(0, CONE), records(0, CONTACT), s.data
         if s.contact is not None:
             cones = s.contact.cones[: s.contact.now[0].count].copy()
             contacts = s.contact.contacts[: int(cones.source.max(initial=-1)) + 1].copy()
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
-        end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1], before=h)
+        end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1], before=s.dt)
         impulses, u = np.array(data.rows.lam), np.array(u, order="C")
         spread = np.stack([spread_goals(s.model, row) for row in ends])
         p = np.array(record["p"][1])
         solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread, p)
-        return solved, int(record["divided"][2, 0])
+        rounds = 0 if s.contact is None else int(s.contact.now[0].rounds)
+        return solved, int(record["divided"][2, 0]), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
         """Solve and differentiate all parts of a step.
@@ -204,10 +238,7 @@ class Parts:
                 goals = mixed_goals(self.stepper.model, begin, self.goals, share)
             solved, found = self.solve(h * length, at, u, nodes, PATIENT, goals)
             if found != 0:
-                raise IntegratorError(
-                    "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take "
-                    "a smaller dt or a larger max_iterations"
-                )
+                raise IntegratorError(OTHERWISE)
             maps.append(self._map(solved))
             at = maps[-1].carried
         return maps
@@ -226,10 +257,13 @@ class Parts:
         return self._map(solved) if solved.count else None
 
     def _map(self, solved: Solved) -> StepMap:
-        """Differentiate a solved step."""
-        cones = np.asarray(solved.cones)
-        pairs = np.stack([cones["a"], cones["b"]], axis=1)
-        return StepMap(solved, self._neighbours_of(solved.stepper, pairs))
+        """Differentiate a solved step, and its earlier solutions."""
+        maps: list[StepMap] = []
+        for one in (*solved.earlier, solved):
+            cones = np.asarray(one.cones)
+            pairs = np.stack([cones["a"], cones["b"]], axis=1)
+            maps.append(StepMap(one, self._neighbours_of(one.stepper, pairs), tuple(maps)))
+        return maps[-1]
 
     def _neighbours_of(self, s: Any, pairs: NDArray[np.int64]) -> Neighbours:
         """Bodies that stand in common equations, with cones between these pairs."""

@@ -24,7 +24,8 @@ from leastaction.maximal.derivatives.parameters import Derivative
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.pressed_map import PressedMap, pressed_map
 from leastaction.maximal.derivatives.replay import Parts, Replay
-from leastaction.maximal.derivatives.sensitivity import Bars, BodyState, StepMap
+from leastaction.maximal.derivatives.sensitivity import Bars, StepMap
+from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
 from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
 from leastaction.maximal.prescribed import next_goals
@@ -59,11 +60,12 @@ class Sweep:
         bu = np.zeros((len(s.control_nodes), s.mechanism.nu))
         for j in range(len(maps) - 1, -1, -1):
             bars = bars._replace(velocities=bars.velocities + within) if j == 0 else bars
-            bars, start, end, W, by_work = maps[j].backward(bars, push if j == 0 else None)
+            bars, start, end, told = maps[j].backward(bars, push if j == 0 else None)
             bu[maps[j].solved.nodes[0]] += start
             bu[maps[j].solved.nodes[1]] += end
-            for k, derivative in enumerate(self.derivatives):
-                self.by_parameters[k] += W @ derivative.outputs(maps[j]) + by_work * derivative.work(maps[j])
+            for step, W, work in told:
+                for k, derivative in enumerate(self.derivatives):
+                    self.by_parameters[k] += W @ derivative.outputs(step) + work * derivative.work(step)
         return bars, bu
 
     def read(self, pose: PoseMap, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,8 @@ work stays what it is one more equation: a change of rank one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -23,13 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.cones import DRY
-from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
-from leastaction.maximal.contact.detection import BOUNCE, BOUNCING
-from leastaction.maximal.contact.features import add_moving_features
-from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
-from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
+from leastaction.maximal.contact.detection import BOUNCING
+from leastaction.maximal.contact.features import by_moving_features, moving_of
 from leastaction.maximal.derivatives.colours import Neighbours
-from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
+from leastaction.maximal.derivatives.solved_steps import Solved, pairs_of
 from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, node_velocities, rotations
 
 FloatArray = NDArray[np.float64]
@@ -52,129 +50,30 @@ class Bars(NamedTuple):
         return cls(*np.zeros((3, n, 6)))
 
 
-@dataclass(frozen=True, eq=False)
-class BodyState:
-    """State between two steps.
+class Late(NamedTuple):
+    """Contacts that a solution of a step had missed, and where they are by where the bodies end in it.
 
     Attributes:
-        Z, P: poses (bodies, 7) and momenta (bodies, 6).
-        q: joint positions, shape (nq,).
-        near: coordinates of the model, which tell full turns.
-        V: velocities (bodies, 6) of the step before: approach velocities, and the guess of the next step.
-        fresh: whether a run starts here.
-        goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
-        before: length of the step, or part of one, before it [s]; 0 where a run starts.
-        mu: impulses of the joints' rows that held the momenta on closed loops there; None is zero. No step depends on
-            them, but what of its contacts' impulses belongs to p does (`pressed.presses`).
+        step: derivative of that solution.
+        by_ends: outputs of the next solution by the poses at the end of this one.
     """
 
-    Z: FloatArray
-    P: FloatArray
-    q: FloatArray
-    near: FloatArray
-    V: FloatArray
-    fresh: bool = False
-    goals: FloatArray | None = None
-    before: float = 0.0
-    mu: FloatArray | None = None
+    step: StepMap
+    by_ends: Entries
 
 
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """One solved step, or part of a composed one.
+class Told(NamedTuple):
+    """Gradient by all that a solved step computes at its unknowns.
 
     Attributes:
-        stepper: holds the unknowns in its arrays, until it solves another step.
-        start, end: states.
-        V: velocities (bodies, 6) within the step.
-        nodes: of the whole step's controls, which of them are those at both ends.
-        u: controls there, shape (2, nu).
-        model, data: what it was solved with; another plan has others.
-        cones, contacts: the cones as they were solved (see `sensitivity_kernels.renew_cones` for `side`), and the
-            contacts they belong to.
-        impulses: of the rows.
-        places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
-        goals: prescribed motions at both ends, as in `MaximalData.goals`.
-        p: joint momenta at the start that a run would have, shape (nv,).
+        step: its derivative.
+        outputs: gradient by its outputs.
+        work: gradient by the work of the impulses at fixed impulses and velocities, see `StepMap.work`.
     """
 
-    stepper: Any
-    start: BodyState
-    V: FloatArray
-    nodes: tuple[int, int]
-    u: FloatArray
-    model: MaximalModel
-    data: MaximalData
-    cones: Any
-    contacts: Any
-    impulses: FloatArray
-    end: BodyState
-    places: NDArray[np.int64]
-    goals: FloatArray
-    p: FloatArray
-
-    @property
-    def count(self) -> int:
-        """Number of cones."""
-        return len(self.cones)
-
-    @property
-    def hits(self) -> NDArray[np.bool_]:
-        """Whether each contact closes so fast that restitution would act, see `detection.contact_cone`."""
-        out, cones = np.zeros(len(self.contacts), bool), self.cones[self.cones.source >= 0]
-        bodies, wrenches = pairs_of(cones)
-        V = np.where(bodies[:, :, None] >= 0, self.start.V[bodies], 0.0)
-        closing = -np.einsum("psi,psi->p", wrenches[:, :, 0], V)
-        settings = self.stepper.settings
-        out[cones.source[closing > BOUNCE * settings.gravity * settings.dt]] = True
-        return out
-
-    @cached_property
-    def _own(self) -> tuple[Any, ...]:
-        """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
-        contact = contact_data(0, 0, 0, 0, 0)
-        contact.now.count = self.count
-        return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
-
-    @cached_property
-    def _clipped(self) -> NDArray[np.int64] | None:
-        """How drives with force ranges are, see `clipping`; None without any."""
-        tendons = self.model.forces.tendons
-        if not (tendons.weakest.max(initial=-np.inf) > -np.inf or tendons.strongest.min(initial=np.inf) < np.inf):
-            return None
-        forces, half = np.zeros((2, len(tendons))), 0.5 * self.stepper.dt
-        model, _, data, _ = self._own
-        for state, u, time, out in ((self.start, self.u, half, forces[0]), (self.end, self.u[::-1], -half, forces[1])):
-            at = (state.Z, state.P, self.V, state.near, state.q, np.ascontiguousarray(u))
-            drive_forces(model, data, at, time, out)
-        return clipped(tendons, forces)
-
-    def outputs(
-        self, colours: Colours, J: FloatArray, model: Any, contacts: Any, other: Any = None
-    ) -> tuple[StepOutputs, Any]:
-        """Run `differentiate_step` with the arrays of a model on the same graph; what it gives, and the cones.
-
-        Args:
-            model: `self.model`, or the plain tuple of another one.
-            other: that of its data, which shares all that is set here.
-        """
-        n, nu = len(self.V), self.u.shape[1]
-        own, settings, data, contact = self._own
-        data = data if other is None else other
-        model = own if model is self.model else model
-        if self._clipped is not None:
-            model = frozen(model, self._clipped)
-        out = np.zeros(len(self.data.fixed) + 3 * self.count + 12 * n)
-        most = max([2, *(2 * int(t.count) for t in self.model.forces.tendons)])
-        bodies, columns = np.zeros((2, nu, most), np.int64), np.zeros((2, nu, most, 6))
-        result = StepOutputs(out, J, bodies[0], columns[0], bodies[1], columns[1])
-        at = (self.start.Z, self.start.P, self.V, self.start.near, self.start.q.copy(), self.u)
-        self.data.rows.lam, self.data.bodies.x = self.impulses, self.start.V
-        self.data.goals[:] = self.goals
-        contact = contact._replace(cones=self.cones.copy(), contacts=contacts)
-        problem = (model, settings, data, tuple(contact), tuple(SolvedStep(*at)), tuple(colours))
-        differentiate_step(*problem, self.places, tuple(result))
-        return result, contact.cones
+    step: StepMap
+    outputs: FloatArray
+    work: float
 
 
 class StepMap:
@@ -182,7 +81,12 @@ class StepMap:
 
     All that a step computes are its outputs (`sensitivity_kernels.outputs`): equations, what cones ask for, momenta at
     the end, and what the cones push with. Their partial derivatives by poses and velocities and Newton's factors make
-    the derivative both ways.
+    the derivative both ways. Contacts that are found in an earlier solution of the step depend on that one.
+
+    Args:
+        solved: the step.
+        neighbours: bodies that stand in common equations.
+        earlier: those of its earlier solutions.
 
     Attributes:
         Jz, Jx: outputs by poses at the start, and momenta at the end by velocities.
@@ -194,10 +98,11 @@ class StepMap:
         kept: what they ask for by the share of their restitution that they keep, shape (number, 3); None where that is
             all of it.
         start_drives, end_drives: impulses at the start and end per control.
+        late: contacts that its earlier solutions missed, if any of them moves with these.
         turned, spun: turns at the end by turns at the start and by angular velocities, shape (bodies, 3, 3).
     """
 
-    def __init__(self, solved: Solved, neighbours: Neighbours) -> None:
+    def __init__(self, solved: Solved, neighbours: Neighbours, earlier: Sequence[StepMap] = ()) -> None:
         self.solved, self.neighbours = solved, neighbours
         s, n = solved.stepper, len(solved.V)
         sparsity = neighbours.step
@@ -205,8 +110,18 @@ class StepMap:
         result, cones = solved.outputs(sparsity.colours, J, solved.model, solved.contacts)
         spun = s.dt * rotations(solved.end.Z).transpose(0, 2, 1) @ solved.data.bodies.E.reshape(-1, 3, 3)
         self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if solved.count else s.ldu.tolerance)
-        add_moving_features(solved, sparsity, neighbours.none, J)
         out, size = result.out, len(result.out)
+        self.late: list[Late] = []
+        moving = moving_of(solved) if len(solved.contacts) else np.zeros(0, np.int64)
+        for k, (begin, end, Z) in enumerate(solved.found):
+            own = moving[(moving >= begin) & (moving < end)]
+            if not len(own):
+                continue
+            by_poses = by_moving_features(solved, own, Z, sparsity, neighbours.none)
+            if k == 0:
+                J[:, :6] += by_poses
+            else:
+                self.late.append(Late(earlier[k - 1], Entries(sparsity, by_poses, size)))
         self.size = neighbours.size
         self.end = self.size + 3 * solved.count
         self.Jz, self.Jx = Entries(sparsity, J[:, :6], size), Entries(sparsity, J[:, 6:], size)
@@ -282,18 +197,20 @@ class StepMap:
         both[:, :3] = applied(left, dV[:, :3]) + applied(right, dx[:, :3])
         return np.einsum("bi,bim->m", velocities, push) + np.einsum("bi,bim->m", 0.5 * self.push, both)
 
-    def forward(
-        self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any = None, by_work: float = 0.0
-    ) -> tuple[FloatArray, ...]:
+    def forward(self, dz: Any, dP: Any, dV: Any, du: Any, of: Any = None) -> tuple[FloatArray, ...]:
         """Changes (dz1, dP1, velocities, `push`), each shape (bodies, 6, m).
 
         Args:
             dz, dP: at the start, shape (bodies, 6, m).
             dV: of the velocities before, shape (bodies, 6, m).
             du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
-            direct: change of all outputs by something else, shape (outputs, m).
-            by_work: change of the work of the impulses by something else, at fixed impulses and velocities.
+            of: gives, for a `StepMap`, the change of all its outputs by something else, shape (outputs, m), and that of
+                the work of the impulses, at fixed impulses and velocities; None where there is nothing else.
         """
+        direct, by_work = (None, 0.0) if of is None else of(self)
+        for step, by_ends in self.late:
+            moved = by_ends.times(step.forward(dz, dP, dV, du, of)[0])
+            direct = moved if direct is None else direct + moved
         changes = self._forward(dz, dP, dV, du, direct)
         if self.kept is None:
             return changes
@@ -326,15 +243,26 @@ class StepMap:
         shifts = dz[:, 3:] + self.solved.stepper.dt * dx[:, 3:]
         return np.concatenate([turns, shifts], axis=1), dP1, dx, push + self.cones.on_bodies(asked)
 
-    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
-        """Gradients by (state at the start, controls at the start, at the end, outputs at fixed unknowns, work).
+    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, list[Told]]:
+        """Gradients by (state at the start, controls at the start, at the end, what it computes at fixed unknowns).
 
-        The last is by the work of the impulses at fixed impulses and velocities, see `work`.
+        The last are those of this step and of its earlier solutions, if these count.
 
         Args:
             bars: gradients by the state at the end.
             push: gradient by `push`, shape (bodies, 6); None is zero.
         """
+        before, by_start, by_end, W, work = self._with_share(bars, push)
+        told = [Told(self, W, work)]
+        for step, by_ends in self.late:
+            bz = by_ends.transposed(W)
+            more, at_start, at_end, own = step.backward(Bars(bz, np.zeros_like(bz), np.zeros_like(bz)))
+            before = Bars(*(a + b for a, b in zip(before, more, strict=True)))
+            by_start, by_end, told = by_start + at_start, by_end + at_end, told + own
+        return before, by_start, by_end, told
+
+    def _with_share(self, bars: Bars, push: Any) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
+        """`backward` of this solution alone: (state, controls at the start, at the end, outputs, work)."""
         if self.kept is None:
             return *self._backward(bars, push), 0.0
         (dz1, dP1, dx, pushed), work = self._by_share
@@ -384,9 +312,3 @@ def impulses_of(cones: Any) -> FloatArray:
     cones = np.asarray(cones)
     normal = np.where(cones["kind"] >= DRY, 0.0, cones["gam"])
     return np.concatenate([normal[:, None], cones["beta"]], axis=1)
-
-
-def pairs_of(cones: Any) -> tuple[NDArray[np.int64], FloatArray]:
-    """Bodies (cones, 2) and unit wrenches (cones, 2, 3, 6) of cones."""
-    wrenches = np.stack([cones["da"], cones["db"]], axis=1).reshape(-1, 2, 3, 6)
-    return np.stack([cones["a"], cones["b"]], axis=1), wrenches

@@ -200,7 +200,7 @@ def is_pressed(model, settings, data, contact):
 
 @routine(allocates=False)
 def is_moving(near, contact):
-    """Whether a contact's point moves over both bodies, see `features.add_moving_features`."""
+    """Whether a contact's point moves over both bodies, see `features.by_moving_features`."""
     if contact is None:
         return False
     for k in range(contact.now[0].count):

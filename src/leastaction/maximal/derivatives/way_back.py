@@ -13,8 +13,9 @@ from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.backward import go_back, go_back_with_contact
 from leastaction.maximal.derivatives.kept_steps import KeptSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
-from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
+from leastaction.maximal.derivatives.sensitivity import Bars
 from leastaction.maximal.derivatives.solve_again import OTHERWISE
+from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
 

@@ -215,6 +215,9 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             spent = -1 - spent
         if spent < 0:
             break
+        contact.now[0].rounds = rounds
+        if rounds == settings.rounds:
+            return spent, iterations, DONE
         if settings.smoothing == 0.0 and not slip:
             closed, lost = unforeseen_impacts(model.bodies, data.bodies, settings, contact, dt)
             if closed > 0:

@@ -12,6 +12,7 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction.division import FINEST
 from leastaction.errors import ConvergenceError
+from leastaction.forces.arrays import items_of
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
@@ -105,7 +106,8 @@ class BodywiseStepper(ActionStepper):
         if name not in self._kernels:
             self._kernels[name] = Bound(horizon.rows, model, self._bare)
         rows = np.zeros((1, len(self.control_nodes), len(p)))
-        self._kernels[name](self.settings, self.data.Q, np.array(u[None], order="C"), False, rows)
+        with items_of(self.data.modes, model.forces):
+            self._kernels[name](self.settings, self.data.Q, np.array(u[None], order="C"), False, rows)
         rows[0, 0] += p
         return rows[0]
 

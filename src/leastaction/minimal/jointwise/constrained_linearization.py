@@ -15,6 +15,7 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.dynamics.loops import momentum_projection
+from leastaction.forces.arrays import items_of
 from leastaction.integrators import FloatArray
 from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.minimal.jointwise import linearization as linear
@@ -116,7 +117,8 @@ def _changes(
     for c, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
             model, t, p = stepper.other(mechanism).tree, mechanism.tree, end[1].copy()
-            evaluate(model, settings, points, stepper.linear, loops, start, u)
+            with items_of(points.modes, model.forces):
+                evaluate(model, settings, points, stepper.linear, loops, start, u)
             last_turns(model, points)
             out.rows[:s, :, c] += weight * points.r
             out.rows[s, :, c] += weight * points.g[s]

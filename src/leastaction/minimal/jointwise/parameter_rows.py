@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leastaction._jit import entry
+from leastaction.forces.arrays import items_of
 from leastaction.integrators import FloatArray
 from leastaction.minimal.jointwise import linearization as linear
 from leastaction.minimal.jointwise.residual import residual, start_point
@@ -59,7 +60,9 @@ def changes(stepper: VariationalStepper, q: FloatArray, u: FloatArray, stencils:
     out = np.zeros((*points.g.shape, len(stencils)))
     for k, stencil in enumerate(stencils):
         for weight, mechanism in stencil:
-            action_rows(stepper.other(mechanism).tree, stepper.settings, points, q, u)
+            model = stepper.other(mechanism).tree
+            with items_of(points.modes, model.forces):
+                action_rows(model, stepper.settings, points, q, u)
             out[:, :, k] += weight * points.g
     return out
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.errors import MechanismError
+from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces.tendon_records import acting
 from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism.elements import PointElement
@@ -100,6 +100,13 @@ def _inertial(g: Gradients, mechanism: Mechanism, kind: str, body: str) -> Float
 
 
 def _placement(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> FloatArray:
+    measured = {name for force in acting(mechanism) for name, _ in force.joints}
+    if measured & set(joint.velocity_names()) and (kind == "rotation" or joint.kind != "revolute"):
+        # Lengths are read off the poses of the bodies, along axes that would have to move with the joint.
+        raise IntegratorError(
+            f"{kind}:{joint.name}: a tendon, or a drive with a force range, measures this joint, and the adjoint "
+            "method does not know how its axis moves; leastaction.Galerkin, Maximal and Grounded do"
+        )
     t = g.reduced.tree
     span = next((s for s in t.spans if s.joint.name == joint.name), None)
     loop = _rows_of(g, mechanism, joint)[0]

@@ -115,6 +115,23 @@ def across(solved: Solved) -> tuple[FloatArray, FloatArray]:
     return along, np.stack([-along[:, 1], along[:, 0]], axis=1)
 
 
+def idle_stops(solved: Solved) -> NDArray[np.bool_]:
+    """Stops whose impulses stay, since another one on the same joint holds it: both would say where it ends.
+
+    What rests on its limit, with dry friction, is held by the limit where it presses with more than friction can bear,
+    and by friction else.
+    """
+    idle = np.zeros(len(solved.stops), bool)
+    for j, stop in enumerate(solved.stops):
+        if stop.kind != DRY or abs(solved.push[j]) >= solved.bounds[j]:
+            continue
+        beside = np.flatnonzero((solved.stops.dof == stop.dof) & (solved.stops.kind != DRY))
+        for k in beside:
+            held = abs(solved.push[j] + solved.side[k] * solved.push[k]) <= solved.bounds[j]
+            idle[k if held else j] = True
+    return idle
+
+
 def laws(
     solved: Solved,
     smooth: Smooth,
@@ -154,9 +171,11 @@ def laws(
     values[smooth_ones, 1:] = lam[smooth_ones, 1:]
     turns = turning(solved, placed, touch, sides, cones)
     kick += np.einsum("ti,tin->n", solved.torques[turns.which], turns.columns)
-    stopped = np.zeros(len(stops))
+    stopped, idle = np.zeros(len(stops)), idle_stops(solved)
     for k, stop in enumerate(stops):
         kick[stop.dof] += solved.push[k] * (1.0 if stop.kind == DRY else solved.side[k])
+        if idle[k]:
+            continue
         if stop.kind == DRY:
             bound = 0.5 * (solved.before + solved.h) * stop.friction
             stopped[k] = solved.q1[stop.iq] - solved.q0[stop.iq]
@@ -223,11 +242,14 @@ def slopes(
         own = slice(e - len(solved.loops), e)
         out.columns[own], out.by_end[own] = found.loops, loop_jacobian(smooth.mechanism, solved.q1)[1]
         out.kick[:] += np.einsum("k,kab->ab", solved.loops, smooth.bends(solved.q0))
-    fall = fall_of(smooth.model.gravity, solved.h)
+    fall, idle = fall_of(smooth.model.gravity, solved.h), idle_stops(solved)
     for j, stop in enumerate(solved.stops):
         k, dof = last + j, stop.dof
         sign = 1.0 if stop.kind == DRY else solved.side[j]
         out.columns[k, dof] = sign
+        if idle[j]:
+            out.by_impulses[k, k] = 1.0
+            continue
         if stop.kind == DRY:
             if abs(solved.push[j]) >= solved.bounds[j]:
                 out.by_impulses[k, k] = 1.0
