@@ -107,3 +107,20 @@ def test_a_ball_that_hardly_spins_any_more():
     bars[-1, 2] = 1.0
     found = la.derivatives.gradient(run, bars, None, ["v"])["v"][2]
     assert found == pytest.approx(steps * dt, rel=1e-3)
+
+
+def test_what_comes_to_rest_takes_few_iterations():
+    """Friction against turning is weighed with inertias: balls that stop spinning and rolling stick at once."""
+    b = MechanismBuilder("balls that turn")
+    for i in range(3):
+        b.body(f"ball{i}", mass=1.0, inertia=0.001, shapes=Sphere(0.05))
+        b.free(f"ball{i}")
+    b.add_shape("world", Plane(friction=0.6, spinning=0.002, rolling=0.001))
+    robot = b.build()
+    q, v = robot.neutral().reshape(3, 7), np.zeros((3, 6))
+    q[:, 0], q[:, 2] = (0.0, 0.3, 0.6), 0.05
+    v[:, 1], v[:, 2] = (0.2, 0.6, 1.0), (0.3, 0.6, 0.9)
+    v[:, 3] = 0.05 * v[:, 1]
+    run = la.simulate(robot, q.ravel(), v.ravel(), dt=0.005, steps=200, integrator=la.Maximal())
+    assert np.abs(run.v[-1]).max() < 1e-8
+    assert run.iterations.max() <= 10

@@ -187,11 +187,13 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                     cuda.local.array((m, nv), number),
                     cuda.local.array((m, nv), number),
                     cuda.local.array((bodies, 6), number),
+                    cuda.local.array((nv, 8), number),
+                    cuda.local.array(1, number),
                 ),
                 None,
                 None,
             )
-            touch.told.wanted[0], touch.told.slack[0] = 0, slack
+            touch.told.wanted[0], touch.told.slack[0], touch.told.known[0] = 0, slack, 0.0
         else:
             own_cones = None
             touch = None

@@ -1,6 +1,7 @@
 """Reverse mode of contacts, limits and dry friction: gradients of what cones ask for and push with, one by one.
 
-The unit wrenches of a contact are differentiated by central differences of fourth order at its two bodies' poses.
+The unit wrenches of a contact are differentiated by central differences of fourth order at its two bodies' poses, those
+of a point on a floor in closed form.
 """
 
 import math
@@ -9,12 +10,13 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
+from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
 from leastaction.maximal.step.bodies import end_pose, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
-from leastaction.spatial import ZERO3, axpy3, cross, dot3, load3, load9, matmul, mattvec, matvec, sub3
+from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, load9, matmul, mattvec, matvec, scale3, sub3
 
 
 @inline
@@ -114,6 +116,45 @@ def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by):
     return value
 
 
+@inline
+def is_on_floor(c, contact):
+    """Whether a point of a body touches a plane of the world, neither in an overlap nor bouncing, which know their gap.
+
+    Then normals are everywhere the same and the arm of the point goes with the body: how it turns is all that counts.
+    """
+    fixed = (c.b if contact.flip == 1 else c.a) < 0 and c.whirl[3] == 0.0
+    return contact.kind == POINT_ON_PLANE and fixed and c.side != OVERLAPPING and c.side != BOUNCING
+
+
+@inline
+def floor_cotangents(c, contact, R, q, sign, by_first, by_second):
+    """Gradient of `contact_value` by the turn of a body on a floor (3), in the world.
+
+    A turn d moves a vector Q = R q by d x Q, and with it Q . f by d . (Q x f).
+
+    Args:
+        R, q: of the body, `qa` or `qb` (18).
+        sign: of the normal, from the floor to the body: 1, or -1 where the body is a.
+    """
+    n = scale3(sign, load3(contact.u))
+    t1, t2 = tangents(n)
+    lever = matvec(R, load3(contact.w))
+    arm, g = axpy3(-contact.r2 * sign, n, lever), ZERO3
+    for row in range(3):
+        d = n if row == 0 else (t1 if row == 1 else t2)
+        Q = matvec(R, (q[6 * row], q[6 * row + 1], q[6 * row + 2]))
+        if c.kind == ip.TURN and row > 0:
+            d = d if c.directions == ip.ROLL else (n if row == 1 else ZERO3)
+            g = axpy3(sign, cross(Q, d), g)
+        else:
+            g = axpy3(sign, add3(cross(Q, cross(arm, d)), cross(lever, cross(d, Q))), g)
+    if contact.belt != 0 and c.kind != ip.TURN:
+        belt = load3(contact.belt_b) if sign > 0.0 else load3(contact.belt_a)
+        along = axpy3(by_first, t1, scale3(by_second, t2))
+        g = axpy3(sign, cross(matvec(R, belt), along), g)
+    return g
+
+
 @routine(allocates=False)
 def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
     """Gradients of all cones by poses (G, in the world) and by the velocities before (bV).
@@ -158,6 +199,12 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
         Ra, xa = start_pose(states, c.a)
         Rb, xb = start_pose(states, c.b)
         by = (by_gap, -by_first, -by_second)
+        if is_on_floor(c, touching):
+            body, R, q, sign = (c.b, Rb, qb, 1.0) if c.a < 0 else (c.a, Ra, qa, -1.0)
+            g = floor_cotangents(c, touching, R, q, sign, by[1], by[2])
+            for i in range(3):
+                G[body, i] += g[i]
+            continue
         for side in range(2):
             body = c.a if side == 0 else c.b
             if body < 0:

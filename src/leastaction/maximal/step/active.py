@@ -47,8 +47,9 @@ SLOW = 1e-3
 """Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
 
 ROUND, HALF = 0.5, 0.5
-"""Where modes change and residuals are larger than this share of those two iterations before, modes go round in a
-circle: only so much of a step is taken, which leads out of it."""
+"""Where residuals are larger than this share of those two iterations before, modes go round in a circle, or the
+directions of what slides do: only so much of a step is taken, which leads out of it; of two steps in a row only where
+modes change."""
 
 FAR = 1e-2
 """While residuals are larger than this, relative to the typical speed of contacts, another factorisation follows in any
@@ -106,7 +107,10 @@ def begin_modes(bodies, contact):
             lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
         else:
             lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
-        c.weight = load / lightness if lightness > 0.0 else load
+        c.weight = c.drag = load / lightness if lightness > 0.0 else load
+        if c.kind == ip.TURN:
+            lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
+            c.drag = load / lightness if lightness > 0.0 else load
         c.mode = OPEN
         if now.saved == 1 and c.was >= 0 and contact.saved[c.was].mode != OPEN:
             ip.copy_kept(contact.saved[c.was], c)
@@ -214,18 +218,22 @@ def mode_of(c, grip):
     if c.kind == ip.LIMIT:
         return STICK
     bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
-    heavy = grip * c.weight
+    heavy = grip * c.drag
     t0, t1 = c.beta[0] - heavy * c.ry[0], c.beta[1] - heavy * c.ry[1]
     return STICK if t0 * t0 + t1 * t1 <= bound * bound else SLIP
 
 
 @inline
 def creep_of(c, goal):
-    """Sliding velocity against the friction of a cone that sticks, per impulse, at `goal` of the central path."""
+    """Sliding velocity against the friction of a cone that sticks, per impulse, at `goal` of the central path.
+
+    And how many times as much of it comes with a little more friction in the same direction.
+    """
     least = math.sqrt(goal * c.weight)
     bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, least)
     part = (c.beta[0] ** 2 + c.beta[1] ** 2) / (bound * bound)
-    return goal / (bound * bound * (1.0 - min(part, STEEP)))
+    rise = (1.0 + part) / (1.0 - part) if part < STEEP else 1.0
+    return goal / (bound * bound * (1.0 - min(part, STEEP))), rise
 
 
 @routine(allocates=False)
@@ -233,7 +241,7 @@ def change_of(c, goal, grip):
     """Fill `w0`; the largest change of an impulse or slack that is left, as a velocity [m/s]."""
     if c.mode == OPEN:
         c.w0[0], c.w0[1], c.w0[2] = -c.gam, -c.beta[0], -c.beta[1]
-        return max(abs(c.gam), abs(c.beta[0]), abs(c.beta[1])) / c.weight
+        return max(abs(c.gam) / c.weight, abs(c.beta[0]) / c.drag, abs(c.beta[1]) / c.drag)
     worst = slack = 0.0
     if c.kind != ip.DRY:
         slack = c.rs - goal / max(c.gam, math.sqrt(goal * c.weight))
@@ -242,23 +250,23 @@ def change_of(c, goal, grip):
     if c.kind == ip.LIMIT:
         return worst
     if c.mode == STICK:
-        creep = creep_of(c, goal)
+        creep, _ = creep_of(c, goal)
         y0, y1 = c.ry[0] + creep * c.beta[0], c.ry[1] + creep * c.beta[1]
-        c.w0[1], c.w0[2] = -c.W[4] * y0, -c.W[8] * y1
+        c.w0[1], c.w0[2] = -c.W[4] * y0 - c.W[5] * y1, -c.W[7] * y0 - c.W[8] * y1
         return max(worst, abs(y0), abs(y1))
     bound, d0, d1, share = sliding_of(c, grip)
     along, across = bound - c.beta[0] * d0 - c.beta[1] * d1, c.beta[0] * d1 - c.beta[1] * d0
     k = across / share
     # What the normal impulse adds goes along the direction that is in the matrix: it is stiff.
     c.w0[1], c.w0[2] = along * d0 - k * d1 - c.W[3] * slack, along * d1 + k * d0 - c.W[6] * slack
-    return max(worst, abs(along) / c.weight, abs(across) / (grip * c.weight))
+    return max(worst, abs(along) / c.drag, abs(across) / (grip * c.drag))
 
 
 @inline
 def sliding_of(c, grip):
     """Bound of the friction of a cone that slides, its direction (2), and what is left of a change across it."""
     bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
-    heavy = grip * c.weight
+    heavy = grip * c.drag
     t0, t1 = c.beta[0] - heavy * c.ry[0], c.beta[1] - heavy * c.ry[1]
     size = math.sqrt(t0 * t0 + t1 * t1)
     return bound, t0 / size, t1 / size, max(1.0 - bound / size, 1.0 / NEW)
@@ -279,11 +287,17 @@ def stiffen(c, goal, grip):
     if c.kind == ip.LIMIT:
         return
     if c.mode == STICK:
-        c.W[4] = c.W[8] = 1.0 / (1.0 / (STIFF * c.weight) + creep_of(c, goal))
+        creep, rise = creep_of(c, goal)
+        give = 1.0 / (STIFF * c.drag)
+        across, along = 1.0 / (give + creep), 1.0 / (give + rise * creep)
+        square = c.beta[0] ** 2 + c.beta[1] ** 2
+        more = (along - across) / square if square > 0.0 else 0.0
+        c.W[4], c.W[8] = across + more * c.beta[0] ** 2, across + more * c.beta[1] ** 2
+        c.W[5] = c.W[7] = more * c.beta[0] * c.beta[1]
         return
     _, d0, d1, share = sliding_of(c, grip)
     more = 0.0 if c.kind == ip.DRY else c.mu * rho
-    k = grip * c.weight * (1.0 - share) / share
+    k = grip * c.drag * (1.0 - share) / share
     c.W[3], c.W[6] = more * d0, more * d1
     c.W[4], c.W[5], c.W[7], c.W[8] = k * d1 * d1, -k * d0 * d1, -k * d0 * d1, k * d0 * d0
 
@@ -393,7 +407,7 @@ def active_step(model, settings, data, contact, dt):
         forget_modes(contact)
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
     least = max(settings.kappa, SHARPEST * now.energy)
-    matrices, last, before, fast = 0, math.inf, math.inf, OLD
+    matrices, last, before, fast, t = 0, math.inf, math.inf, OLD, 1.0
     for iteration in range(ITERATIONS):
         goal = max(least, least_product(typical, contact, dt))
         joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
@@ -417,7 +431,7 @@ def active_step(model, settings, data, contact, dt):
             leave_out_rows(model, data, settings.loops)
         else:
             leave_out_residuals(data, settings.loops)
-        t = HALF if changed > 0 and worst > ROUND * before else 1.0
+        t = HALF if worst > ROUND * before and (changed > 0 or t == 1.0) else 1.0
         if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
         apply(model, data, t, dt)

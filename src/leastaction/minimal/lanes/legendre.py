@@ -68,14 +68,18 @@ def momenta_upon(model, lane, ground, v, before, twists, out):
 @routine
 def velocities(model, lane, p, before, out):
     """out = (M + late)^-1 p, with bodies placed at q0; see `momenta_upon`."""
-    factor(model, lane, before)
-    solve(model, lane, p, out)
+    factor(model, lane, lane.W, before)
+    solve(model, lane, lane.W, p, out)
 
 
 @routine
-def factor(model, lane, before):
-    """M + late (see `momenta_upon`), with bodies placed at q0, eliminated from leaves to root as in `eliminate`."""
-    nodes, dofs, slots, wait, W = model.nodes, model.dofs, model.slots, lane.wait, lane.W
+def factor(model, lane, W, before):
+    """M + late (see `momenta_upon`), with bodies placed at q0, eliminated from leaves to root as in `eliminate`.
+
+    Args:
+        W: what is left of it, as in `Lane.W`.
+    """
+    nodes, dofs, slots, wait = model.nodes, model.dofs, model.slots, lane.wait
     R_, x_, S_ = lane.R[lane.now[0]], lane.x[lane.now[0]], lane.S[lane.now[0]]
     for k in range(model.branches):
         for c in range(36):
@@ -103,9 +107,9 @@ def factor(model, lane, before):
 
 
 @routine
-def solve(model, lane, p, out):
-    """out = (M + late)^-1 p with the factors that `factor` has left."""
-    nodes, slots, wait, W, S_ = model.nodes, model.slots, lane.wait, lane.W, lane.S[lane.now[0]]
+def solve(model, lane, W, p, out):
+    """out = (M + late)^-1 p with the factors that `factor` has left in W."""
+    nodes, slots, wait, S_ = model.nodes, model.slots, lane.wait, lane.S[lane.now[0]]
     for k in range(model.branches):
         for c in range(6):
             wait[k, c] = 0.0

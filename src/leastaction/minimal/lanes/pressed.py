@@ -119,6 +119,22 @@ def tell_end(model, lane, told):
 
 
 @routine
+def factor_once(model, lane, told):
+    """Factors of M + late into `told.W`, unless the end of the step before has left them there."""
+    before = lane.touch.before[0]
+    if told.known[0] == 0.0 or told.known[0] != before:
+        factor(model, lane, told.W, before)
+        told.known[0] = before
+
+
+@routine
+def forget_factors(told):
+    """Bodies are about to move: what `factor_once` has left is of no use there."""
+    if told is not None:
+        told.known[0] = 0.0
+
+
+@routine
 def is_impact(model, lane, told, dt):
     """Whether velocities have jumped by `told.v`, more than gravity makes them in a few steps."""
     nodes, x_, S_, twists = model.nodes, lane.x[lane.now[0]], lane.S[lane.now[0]], told.twists
@@ -151,8 +167,8 @@ def stops_motion(model, lane, told, before):
     momenta_upon(model, lane, ZEROS, far, before, told.twists, off)
     for k in range(v.shape[0]):
         off[k] = lane.p[k] - off[k]
-    factor(model, lane, before)
-    solve(model, lane, off, y)
+    factor_once(model, lane, told)
+    solve(model, lane, told.W, off, y)
     for k in range(v.shape[0]):
         pressed += off[k] * y[k]
     return jumped > pressed - mass_of(model) * (0.5 * pull(model) * before) ** 2
@@ -170,8 +186,8 @@ def presses(model, lane, told, p, falling, dt):
     for k in range(p.shape[0]):
         moving += off[k] * told.v[k]
         off[k] = p[k] - off[k]
-    factor(model, lane, lane.touch.before[0])
-    solve(model, lane, off, told.y)
+    factor_once(model, lane, told)
+    solve(model, lane, told.W, off, told.y)
     for k in range(p.shape[0]):
         speed += off[k] * told.y[k]
     return speed > max(mass_of(model) * (SMALL * pull(model) * dt) ** 2, SLIGHT * moving)
@@ -194,7 +210,7 @@ def hold(model, lane, told, p, closed, dt):
         if touch.active[c]:
             find_directions(model, lane, told, model.cones[c], c, closed, dt)
     find_others(model, lane, told, found, closed, dt)
-    solve(model, lane, p, told.y)
+    solve(model, lane, told.W, p, told.y)
     softest = give_way(model, lane, told, n)
     for i in range(n):
         row, d[i], soft = N[which[i]], 0.0, 0.0
@@ -231,7 +247,7 @@ def give_way(model, lane, told, n):
     for i in range(n):
         row, out, soft = told.N[which[i]], told.Y[which[i]], 0.0
         if told.holds[which[i]]:
-            solve(model, lane, row, out)
+            solve(model, lane, told.W, row, out)
             for k in range(row.shape[0]):
                 soft += row[k] * out[k]
             softest = max(softest, soft)

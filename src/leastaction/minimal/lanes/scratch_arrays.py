@@ -48,6 +48,8 @@ class Told(NamedTuple):
         v, off, y: velocities, momenta, and velocities that these make, shape (nv,).
         N, Y: directions of impulses along the joints, and velocities of unit impulses, shape (m, nv).
         twists: of the bodies, shape (bodies, 6).
+        W: factors of M + late where the step begins, as `Lane.W`, shape (nv, 8).
+        known: length of the step before that these are of [s], 0 for none, shape (1,).
     """
 
     wanted: NDArray[np.int64]
@@ -64,6 +66,8 @@ class Told(NamedTuple):
     N: FloatArray
     Y: FloatArray
     twists: FloatArray
+    W: FloatArray
+    known: FloatArray
 
 
 def between_arrays(bodies: int, nq: int, nv: int) -> Between:
@@ -78,4 +82,5 @@ def told_arrays(bodies: int, nv: int, m: int) -> Told:
     holds, held = np.zeros((2, m), np.int64)
     mean, pressed = np.zeros(1), np.zeros(1, np.int64)
     wanted, slack = np.ones(1, np.int64), np.array([SLACK])
-    return Told(wanted, slack, p, end, mean, pressed, holds, held, v, off, y, N, Y, np.zeros((bodies, 6)))
+    twists, W, known = np.zeros((bodies, 6)), np.zeros((nv, 8)), np.zeros(1)
+    return Told(wanted, slack, p, end, mean, pressed, holds, held, v, off, y, N, Y, twists, W, known)

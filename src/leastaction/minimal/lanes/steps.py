@@ -9,7 +9,7 @@ from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle
 from leastaction.minimal.lanes.passing import passes_through
-from leastaction.minimal.lanes.pressed import tell_start
+from leastaction.minimal.lanes.pressed import forget_factors, tell_start
 from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
@@ -268,6 +268,7 @@ def note(model, lane, touch, count, dt):
             tell_start(model, lane, touch.told, dt)
             for k in range(touch.kick.shape[0]):
                 touch.first[k] = touch.kick[k]
+        forget_factors(touch.told)
         touch.before[0] = dt
         for k in range(touch.lam.shape[0]):
             touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
@@ -277,6 +278,8 @@ def note(model, lane, touch, count, dt):
 @routine
 def prepare(model, lane):
     """Bodies at the start of a run."""
+    if lane.touch is not None:
+        forget_factors(lane.touch.told)
     lane.now[0] = 0
     for k in range(3):
         lane.origin[k] = 0.0
