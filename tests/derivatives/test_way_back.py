@@ -270,7 +270,7 @@ def test_gradients_are_those_of_single_steps(name, monkeypatch):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in CASES if not {"bouncing", "loop", "prescribed", "pushed", "order 4"} & set(name.split(", "))],
+    [name for name in CASES if not {"bouncing", "loop", "prescribed", "pushed"} & set(name.split(", "))],
 )
 def test_jacobians_of_a_step_are_those_of_its_forward_map(name):
     """With contacts from the state after six steps, where they push; p then has a share of the step after."""
@@ -288,23 +288,47 @@ def test_jacobians_of_a_step_are_those_of_its_forward_map(name):
         assert (mine == other).all()
 
 
-def test_divided_steps_are_left_to_replay():
-    """Compiled before and after them, and the same gradient as by differences."""
-    robot, integrator = la.robots.pendulum(2), la.Maximal()
+@pytest.mark.parametrize("order", [1, 2])
+def test_divided_steps_are_compiled(order, monkeypatch):
+    """The same gradient as part by part, and as differences say."""
+    robot, integrator = la.robots.pendulum(2), la.Maximal(order=order)
     q, v, dt, steps = np.array([2.5, -1.0]), np.array([3.0, -8.0]), 0.05, 12
     run = la.simulate(robot, q, v, dt=dt, steps=steps, integrator=integrator)
     divided = run.stored["divided"][1:, 0] != 0
     assert divided.any()
     assert not divided.all()
-    bars = np.random.default_rng(0).normal(size=(2, steps + 1, 2))
-    found = gradient(run, *bars, ("q",))["q"]
+    bars, names = np.random.default_rng(0).normal(size=(2, steps + 1, 2)), ("q", "controls", "mass:link1", "com:link2")
+    with monkeypatch.context() as only:
+        only.setattr(reversal.Replay, "step", None)
+        only.setattr(kept_steps, "LONGEST", 4)
+        found = gradient(run, *bars, names)
+    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
+    for key, expected in gradient(run, *bars, names).items():
+        assert np.abs(found[key] - expected).max() < 1e-9 * np.abs(expected).max(), key
 
     def value(d):
         other = la.simulate(robot, q + d, v, dt=dt, steps=steps, integrator=integrator)
         return float((bars[0] * other.q).sum() + (bars[1] * other.v).sum())
 
-    for e, slope in zip(np.eye(2), found, strict=True):
-        assert abs(central(lambda s, e=e: value(s * e), 1e-6) - slope) < 1e-5 * np.abs(found).max()
+    for e, slope in zip(np.eye(2), found["q"], strict=True):
+        assert abs(central(lambda s, e=e: value(s * e), 1e-6) - slope) < 1e-5 * np.abs(found["q"]).max()
+
+
+def test_parts_that_follow_stiff_springs_are_compiled(monkeypatch):
+    """32 and more of a step, whose number alone is told."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(3))
+    one, _, three = la.robots.pendulum(3).body_names
+    b.spring("spring", one, three, stiffness=2e5)
+    robot, q = b.build(), np.array([0.3, 0.3, 0.3])
+    run = la.simulate(robot, q, dt=0.005, steps=8, integrator=la.Maximal())
+    assert run.stored["divided"].min() <= -32
+    bars, names = np.random.default_rng(0).normal(size=(2, 9, 3)), ("q", "v", "mass:link1", "stiffness:spring")
+    with monkeypatch.context() as only:
+        only.setattr(reversal.Replay, "step", None)
+        found = gradient(run, *bars, names)
+    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
+    for key, expected in gradient(run, *bars, names).items():
+        assert np.abs(found[key] - expected).max() < 2e-8 * np.abs(expected).max(), key
 
 
 def test_what_has_no_compiled_way_back():

@@ -12,7 +12,7 @@ from leastaction.contact import cones as ip
 from leastaction.forces import total
 from leastaction.linalg.graph.kernels import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
-from leastaction.maximal.derivatives.arrays import named_back
+from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents
 from leastaction.maximal.derivatives.body_force_cotangents import (
     known_cotangents,
@@ -40,6 +40,8 @@ from leastaction.maximal.derivatives.solve_again import (
     OTHERWISE,
     cones_of,
     is_pressed,
+    parts_of,
+    row_of,
     rows_of,
     slot_of,
     solve_again,
@@ -81,11 +83,9 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
     k = last
     back.newest[0] = last
     while k >= first:
-        if back.divided[k + 1] != 0:
-            return k, np.int64(OTHERWISE)
         copy_bars(back.bars, back.reached)
         why = unfold(model, settings, data, near, contact, back, k)
-        for j in range(back.lengths.shape[0] - 1, -1, -1):
+        for j in range(parts_of(back, k) - 1, -1, -1):
             if why == DONE:
                 why = solve_again(model, settings, data, near, contact, back, k, j)
             if why == DONE and j == 0 and is_read_otherwise(settings.loops, model, settings, data, contact, back, k):
@@ -109,14 +109,16 @@ def all_rows(model, settings, data, near, contact, places, back, last):
     looks, m = False, back.A.shape[0]
     nv = m // 2
     if last > 0:
-        why = solve_again(model, settings, data, near, contact, back, last, 0)
+        why = unfold(model, settings, data, near, contact, back, last)
+        if why == DONE:
+            why = solve_again(model, settings, data, near, contact, back, last, 0)
         if why != DONE:
             return last, np.int64(why)
         looks = cones_of(contact) > 0
-        if looks and is_pressed(model, settings, data, contact):
+        if looks and is_pressed(model, settings, data, contact, back.lengths[back.begins[last]]):
             return last, np.int64(OTHERWISE)
     if not looks:
-        stand(model, data, back, rows_of(back), 1, settings.dt)
+        stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
     for i in range(m):
         row = back.bq[1] if i < nv else back.bp[1]
         row[i % nv] = 1.0
@@ -128,14 +130,22 @@ def all_rows(model, settings, data, near, contact, places, back, last):
             read_bars(model, data, back, back.bq[1], back.bp[1])
         row[i % nv] = 0.0
         copy_bars(back.bars, back.kept[i])
-    why = np.int64(OTHERWISE) if back.divided[1] != 0 else solve_again(model, settings, data, near, contact, back, 0, 0)
+    why = unfold(model, settings, data, near, contact, back, 0)
+    for j in range(parts_of(back, 0) - 1, -1, -1):
+        if why == DONE:
+            why = solve_again(model, settings, data, near, contact, back, 0, j)
+        if why != DONE:
+            break
+        for i in range(m):
+            copy_bars(back.kept[i], back.bars)
+            pull_back(model, settings, data, contact, places, back, 0, j)
+            take_controls(back, 0, i)
+            copy_bars(back.bars, back.kept[i])
     if why != DONE:
         return np.int64(0), np.int64(why)
     find_lifts(model, data, back)
     for i in range(m):
         copy_bars(back.kept[i], back.bars)
-        pull_back(model, settings, data, contact, places, back, 0, 0)
-        take_controls(back, 0, i)
         for j in range(back.bars.shape[1]):
             if reads(back.bars[2, j]):  # by velocities before the run
                 return np.int64(0), np.int64(OTHERWISE)
@@ -152,21 +162,24 @@ def is_read_otherwise(loops, model, settings, data, contact, back, k):
     """
     if contact is None or settings.halves == 1.0 or (k == 0 and back.first_row) or not reads(back.bp[k]):
         return False
-    if is_pressed(model, settings, data, contact):
+    dt = back.lengths[back.begins[k]]
+    if is_pressed(model, settings, data, contact, dt):
         return True
     if loops is None:
         return False
     count = contact.now[0].count
-    return count > 0 and share_of_cones(model.bodies, data.bodies, settings.gravity, settings.dt) > 0.0
+    return count > 0 and share_of_cones(model.bodies, data.bodies, settings.gravity, dt) > 0.0
 
 
 @routine(allocates=False)
 def pull_back(model, settings, data, contact, places, back, k, j):
     """Bring the bars from the end of the solved part j of step k to its start; adds to the gradients by controls."""
-    bodies, states, dt, halves = model.bodies, data.bodies, back.lengths[j], settings.halves
+    bodies, states, part, halves = model.bodies, data.bodies, back.begins[k] + j, settings.halves
+    dt, early = back.lengths[part], back.nodes[part]
+    loose = early + (1 if halves < 1.0 else 0)
     bars, E0, E1, G0, G1, y, rhs = back.bars, back.E0, back.E1, back.G0, back.G1, data.dx, data.fixed
-    n, first, loose, rows = bodies.shape[0], model.graph.first, j + (1 if halves < 1.0 else 0), rows_of(back)
-    row, slot = j if back.lengths.shape[0] > 1 else k, slot_of(back, k, j)
+    n, first, rows = bodies.shape[0], model.graph.first, rows_of(back, k)
+    row, slot = row_of(back, k, j), slot_of(back, k, j)
     keep_solved(model, data, contact, back.slots, rows, row, slot)
     for i in range(n):
         t = matvec(load9(states[i].R1), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
@@ -232,10 +245,10 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
     path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
-    joint_forces(model, data, rows.q[row], back.u[k, j], back.at)
+    joint_forces(model, data, rows.q[row], back.u[k, early], back.at)
     force_cotangents(back.balls, model, data, back.at, halves * dt, START, E0, G0)
-    control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, j])
-    start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, j], back.controls[k, j])
+    control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, early])
+    start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, early], back.controls[k, early])
     if contact is not None:
         cone_cotangents(model, data, contact, dt, back.push, back, G0, bars[2])
     for i in range(n):

@@ -114,15 +114,15 @@ def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) ->
     """
     if parts.goes_back is None:
         own = parts.stepper
-        parts.goes_back = has_way_back(own) and not own.loops and len(parts.lengths) == 1
+        parts.goes_back = has_way_back(own) and not own.loops
     if not parts.goes_back:
         return None
-    s = parts.stepper_of(parts.lengths[0], 1)
+    s = parts.stepper_of(parts.lengths[0], 1) if len(parts.lengths) == 1 else parts.stepper
     record = s.record(2)
     record["q"][0], record["p"][0] = q, p
     steps = 1 if s.contact is None or s.halves == 1.0 else 2
     held = np.broadcast_to(u, (steps, *u.shape))
-    if s.advance(record, 0, steps, held) < steps or record["divided"][1].any():
+    if s.advance(record, 0, steps, held) < steps:
         return None
     start = BodyState(record["rigid_poses"][0], record["momenta"][0], q, parts.near(q), s.before, True)
     return WayBack(parts, record, start, 0, held).jacobians()

@@ -12,6 +12,7 @@ from leastaction.maximal.arrays import plain
 from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.backward import go_back, go_back_with_contact
 from leastaction.maximal.derivatives.kept_steps import KeptSteps
+from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
 from leastaction.maximal.derivatives.solve_again import OTHERWISE
@@ -78,10 +79,9 @@ class WayBack:
         self.poses[0], self.momenta[0] = start.Z, start.P
         self.velocities[0] = start.V
         self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
-        self.divided = np.where(np.any(record["divided"][rows] != 0, axis=1), 1, 0)
         self.u = np.array(u, order="C")
-        lengths = parts.lengths
-        n, ends, nq = len(start.Z), len(lengths) + 1, self.q.shape[1]
+        self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
+        n, ends, nq = len(start.Z), self.parted.most + 1, self.q.shape[1]
         self.scratch = {name: np.zeros((n, 6)) for name in SCRATCH} | {
             "part_poses": np.zeros((ends, n, 7)),
             "part_momenta": np.zeros((ends, n, 6)),
@@ -94,7 +94,7 @@ class WayBack:
         }
         if s.contact is not None:
             s.contact.now.known = 0
-        self.kept = KeptSteps(s, lengths, derivatives)
+        self.kept = KeptSteps(s, self.parted, derivatives)
         self.by_parameters = np.zeros(len(derivatives))
         self.planned = False
 
@@ -130,7 +130,7 @@ class WayBack:
             if s.contact is not None:
                 s.contact.written[0] = 0
             back = plain(self._data(found, bq, bp, controls, rows))
-            first = max(last + 1 - self.kept.steps, 0) if self.kept.derivatives else 0
+            first = self.parted.since(last, self.kept.slots) if self.kept.derivatives else 0
             if s.contact is None:
                 left, why = go_back(*s.problem, self.parts.places, back, first, last)
             else:
@@ -168,9 +168,12 @@ class WayBack:
             velocities=self.velocities,
             q=self.q,
             goals=self.goals,
-            divided=self.divided,
             u=self.u,
-            lengths=np.array(self.parts.lengths),
+            begins=self.parted.begins,
+            lengths=self.parted.lengths,
+            before=self.parted.before,
+            nodes=self.parted.nodes,
+            shares=self.parted.shares,
             fresh=self.row == 0,
             first_row=self.row == 0,
             bq=bq,

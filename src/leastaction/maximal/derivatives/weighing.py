@@ -107,19 +107,21 @@ def near_of(coordinates, q, near):
 
 
 @entry(nogil=True)
-def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stride):
-    """Weighed sum of all that the steps in slots first, first + stride, ... before `last` compute with a model.
+def weigh_steps(model, settings, data, contact, kept, scratch, slots):
+    """Weighed sum of all that the parts of steps in some slots compute with a model.
 
     Args:
         model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
             `ContactData` and `Kept`; the model may be another one on the same graph.
         scratch: (near (coordinates,), q (nq,), outputs, and controls at both ends of each slot's step (slots, 2, nu)).
+        slots: numbers of those that are as long as the settings say.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     contact, kept = ContactData(*contact), Kept(*kept)
     near, q, out, u = scratch
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
-    for slot in range(first, last, stride):
+    for at_slot in range(slots.shape[0]):
+        slot = slots[at_slot]
         near_of(model.coordinates, kept.q[slot], near)
         copy_goals(kept.goals[slot], data.goals)
         for c in range(q.shape[0]):
@@ -164,7 +166,7 @@ def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stri
 
 
 @entry(nogil=True)
-def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
+def weigh_projections(model, data, kept, scratch, dt, slots):
     """The same of the projections of momenta on closed loops at the ends of the steps.
 
     Args:
@@ -175,7 +177,8 @@ def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
     near, q, out, impulses, twists = scratch
     n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
     total = 0.0
-    for slot in range(first, last, stride):
+    for at_slot in range(slots.shape[0]):
+        slot = slots[at_slot]
         for k in range(rows.shape[0]):
             impulses[0, k] = kept.twists[slot, start[n + rows[k].node] + rows[k].local]
         for i in range(n):
@@ -203,17 +206,16 @@ def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
 
 
 @entry(nogil=True)
-def read_slots(model, data, kept, scratch, dt, first, last, stride):
-    """q and p that are read off the bodies with a model.
+def read_slots(model, data, kept, scratch, dt, slots):
+    """q and p that are read off the bodies with a model in some slots, those of first parts of steps.
 
     Args:
         scratch: (near (coordinates,), and out: q (slots, nq), p (slots, nv)).
     """
     model, data, kept = named_model(model), named_data(data), Kept(*kept)
     near, q, p = scratch
-    for slot in range(first, last, stride):
-        if kept.step[slot] < 0:
-            continue
+    for at_slot in range(slots.shape[0]):
+        slot = slots[at_slot]
         near_of(model.coordinates, kept.q[slot], near)
         for c in range(q.shape[1]):
             q[slot, c] = kept.q[slot, c]
