@@ -318,11 +318,11 @@ def test_parts_that_follow_stiff_springs_are_compiled(monkeypatch):
     """32 and more of a step, whose number alone is told."""
     b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(3))
     one, _, three = la.robots.pendulum(3).body_names
-    b.spring("spring", one, three, stiffness=2e5)
+    b.spring("spring", one, three, stiffness=5e4)
     robot, q = b.build(), np.array([0.3, 0.3, 0.3])
-    run = la.simulate(robot, q, dt=0.005, steps=8, integrator=la.Maximal())
+    run = la.simulate(robot, q, dt=0.005, steps=9, integrator=la.Maximal())
     assert run.stored["divided"].min() <= -32
-    bars, names = np.random.default_rng(0).normal(size=(2, 9, 3)), ("q", "v", "mass:link1", "stiffness:spring")
+    bars, names = np.random.default_rng(0).normal(size=(2, 10, 3)), ("q", "v", "mass:link1", "stiffness:spring")
     with monkeypatch.context() as only:
         only.setattr(reversal.Replay, "step", None)
         found = gradient(run, *bars, names)
@@ -332,10 +332,7 @@ def test_parts_that_follow_stiff_springs_are_compiled(monkeypatch):
 
 
 def test_what_has_no_compiled_way_back():
-    tendon = la.MechanismBuilder.from_mechanism(la.robots.pendulum(2))
-    tendon.tendon("stiff", joints={"joint1": 1.0, "joint2": -0.5}, stiffness=1e5)
-    for robot in (tendon.build(), pushed()[0]):
-        assert not reversal.has_way_back(la.Maximal().prepare(robot, 0.01))
+    assert not reversal.has_way_back(la.Maximal().prepare(pushed()[0], 0.01))
 
 
 def test_prescribed_motions_say_how_fast_they_start():

@@ -35,6 +35,7 @@ from leastaction.maximal.derivatives.joint_gradients import (
     read_bars,
     take_controls,
 )
+from leastaction.maximal.derivatives.middle_length_cotangents import length_cotangents
 from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
     OTHERWISE,
@@ -207,6 +208,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
     path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    length_cotangents(model.sprung, model, settings, data, back, dt)
     for i in range(rhs.shape[0]):
         rhs[i] = 0.0
     for i in range(n):
@@ -244,6 +246,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
     path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    length_cotangents(model.sprung, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
     joint_forces(model, data, rows.q[row], back.u[k, early], back.at)
     force_cotangents(back.balls, model, data, back.at, halves * dt, START, E0, G0)

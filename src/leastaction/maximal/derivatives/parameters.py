@@ -80,7 +80,8 @@ class Variant:
         for name in ("damped", "sprung", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
-        return same and (own.damped is None or len(own.damped) == len(other.damped)) and not self._fresh
+            same = same and (a is None or name == "resisting" or len(a) == len(b))
+        return same and not self._fresh
 
     @cached_property
     def _same_places(self) -> bool:

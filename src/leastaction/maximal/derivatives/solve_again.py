@@ -24,6 +24,7 @@ from leastaction.maximal.step.directions import add_cones, look_at_cones
 from leastaction.maximal.step.goals import set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.judgement import share_of_cones
+from leastaction.maximal.step.middle_lengths import start_lengths
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.pressed import presses
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
@@ -76,6 +77,7 @@ def stand(model, data, back, rows, row, dt):
     read_coordinates(model.coordinates, data.bodies, data.coordinates, back.at, dt)
     start_rows(model, data)
     start_paths(model, data, model.damped)
+    start_lengths(model, data, back.at, model.sprung)
 
 
 @routine(allocates=False)

@@ -32,12 +32,12 @@ def has_way_back(stepper: Any) -> bool:
     """Whether `go_back` knows all that a `MaximalStepper` steps with.
 
     It takes trees of joints and closed loops, with springs, dampers and drive inertias, forces on bodies, controls,
-    prescribed motions, and all that touches; others are differentiated step by step (`replay`): tendons and soft limits
-    that are stiff for the step, rigid contacts of closed loops (and beside prescribed motions) at order 2.
+    prescribed motions, and all that touches; rigid contacts of closed loops (and beside prescribed motions) at order 2
+    are differentiated step by step (`replay`): whether forces press on these is only known with what holds momenta on
+    the loops.
     """
-    if stepper.loops and stepper.contact is not None and stepper.settings.smoothing == 0.0 and stepper.halves < 1.0:
-        return False  # whether forces press on contacts is only known with what holds momenta on the loops
-    return stepper.arrays.sprung is None
+    touches = stepper.contact is not None and stepper.settings.smoothing == 0.0
+    return not (stepper.loops and touches and stepper.halves < 1.0)
 
 
 def pushes_bodies(stepper: Any) -> bool:
