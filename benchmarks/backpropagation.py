@@ -49,6 +49,24 @@ def driven(links: int):
     return b.build()
 
 
+def stiff(links: int):
+    """A chain whose springs, from each link to the one after the next, are so stiff that they divide its steps."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
+    names = la.robots.pendulum(links).body_names
+    for i in range(links - 2):
+        b.spring(f"spring{i}", names[i], names[i + 2], stiffness=2e4)
+    return b.build()
+
+
+def held(links: int):
+    """A chain with a stiff tendon along its joints, and one through points of its links."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
+    own = la.robots.pendulum(links)
+    b.tendon("along", joints=[(name, (-1.0) ** k) for k, name in enumerate(own.velocity_names)], stiffness=2e4)
+    b.tendon("through", via=["world", *own.body_names[1::2]], stiffness=2e4, rest=(0.0, 0.6 * links))
+    return b.build()
+
+
 def roped(links: int):
     """A chain with a rope from its foot to its end."""
     b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
@@ -88,11 +106,14 @@ def cases():
     box, q, v = rolling_box()
     plain, smooth, four = la.Maximal(), la.Maximal(smoothing=1e-4), la.Maximal(order=4)
     home, rest = dog.home(), np.zeros(dog.nv)
+    foot = "FR_calf/0"
     yield "states and controls", chain, bent, still, plain, STATES
     yield "order 4", chain, bent, still, four, STATES
     yield "springs between bodies", tied, bent, still, plain, STATES
     yield "springs and dampers of balls", soft, soft.neutral(), np.full(soft.nv, 0.3), plain, STATES
     yield "prescribed motions", hand, hand.neutral(), np.zeros(hand.nv), plain, STATES
+    yield "stiff springs, divided steps", stiff(8), bent, still, plain, STATES
+    yield "stiff tendons", held(8), bent, still, plain, STATES
     yield "rigid limit of a tendon", roped(8), bent, still, smooth, STATES
     yield "closed loops", linkage, *moving, plain, STATES
     yield "closed loops, order 4", linkage, *moving, four, STATES
@@ -107,6 +128,8 @@ def cases():
     yield "a centre of mass (3 numbers)", chain, bent, still, plain, ("com:link4",)
     yield "a mass, closed loops", linkage, *moving, plain, (f"mass:{linkage.body_names[0]}",)
     yield "a coefficient of friction", box, q, v, smooth, ("friction:world/0",)
+    yield "the size of a shape (3 numbers)", box, q, v, smooth, ("size:box/0",)
+    yield "the place of a shape in contact (3 numbers)", dog, home, rest, smooth, (f"position:{foot}",)
     yield "a mass in contact", dog, home, rest, smooth, (f"mass:{dog.body_names[0]}",)
 
 

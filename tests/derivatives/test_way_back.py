@@ -378,8 +378,16 @@ PARAMETERS = {
     "stiff ties": ("mass:link2", "stiffness:cable", "damping:cable", "stiffness:plain"),
     "prescribed": ("mass:link2", "com:held", "position:wrist", "gravity"),
     "limits": ("mass:l1", "com:l2", "friction:j2"),
-    "box": ("mass:box", "inertia:box", "friction:world/0"),
-    "balls": ("mass:b1", "friction:b0/0"),
+    "box": (
+        "mass:box",
+        "inertia:box",
+        "friction:world/0",
+        "size:box/0",
+        "com:box",
+        "position:box/0",
+        "position:world/0",
+    ),
+    "balls": ("mass:b1", "friction:b0/0", "radius:b1/0"),
 }
 
 

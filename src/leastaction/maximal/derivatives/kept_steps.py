@@ -17,11 +17,12 @@ from leastaction.maximal.derivatives.arrays import Kept
 from leastaction.maximal.derivatives.parameters import Derivative, Variant
 from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.point_weights import weigh_points
+from leastaction.maximal.derivatives.renewed_contacts import Touching, renewed, touching
 from leastaction.maximal.derivatives.weighing import read_slots, weigh_projections, weigh_steps
 from leastaction.maximal.records import records
 
-ROOM = 16e6
-"""Bytes that kept steps may take."""
+ROOM = 64e6
+"""Bytes that kept steps may take; of those for contacts few are ever touched."""
 
 LONGEST = 256
 """Most steps that are kept at once."""
@@ -56,6 +57,8 @@ class KeptSteps:
         self.stepper, self.parted, self.derivatives = stepper, parted, derivatives
         self.size, self.slots = (-1, -1), 0
         self.bound: dict[tuple[int, float], Bound] = {}
+        self.touching: Touching | None = None
+        self.known: dict[int, dict[bytes, Any]] = {}
 
     def room(self) -> Kept:
         """Arrays for as many steps as are kept at once."""
@@ -79,6 +82,7 @@ class KeptSteps:
             arrays["cones"] = np.zeros((slots, size[0]), CONE).view(np.recarray)
             arrays["contacts"] = np.zeros((slots, size[1]), CONTACT).view(np.recarray)
             self.kept = Kept(**arrays)
+            self.every = self.kept.contacts.reshape(-1), np.arange(slots * size[1]).reshape(slots, size[1])
             self._scratch(n, m, nq, N)
         return self.kept
 
@@ -108,6 +112,7 @@ class KeptSteps:
         step = np.repeat(steps, np.diff(np.append(slots.first, len(parts))))
         ends = np.ascontiguousarray(np.stack([u[step, nodes], u[step, loose]], axis=1))
         sums: dict[int, float] = {}
+        self.touching = None
         of_points = any(derivative.of_points for derivative in self.derivatives)
         inertial, points = self._inertial(slots), self._points(slots, bp) if of_points else ()
         for k, derivative in enumerate(self.derivatives):
@@ -163,10 +168,10 @@ class KeptSteps:
 
     def _sum(self, variant: Variant, key: int, u: FloatArray, slots: Slots) -> float:
         """Weighed sum of what all equations of the kept steps are with a variant of the model."""
-        total, s, kept = 0.0, self.stepper, tuple(self._touching(variant))
+        total, s, kept, there = 0.0, self.stepper, tuple(self.kept), self._touching(variant, slots)
         for h in np.unique(slots.lengths).tolist():
             own = np.flatnonzero(slots.lengths == h)
-            total += self._weighing(variant, key, h)(kept, (*self.scratch, u), own)
+            total += self._weighing(variant, key, h)(kept, there, (*self.scratch, u), own)
         if s.loops:
             total += self._weighing(variant, key, 0.0)(kept, self.projected, s.dt, slots.last)
         return total
@@ -181,11 +186,20 @@ class KeptSteps:
             self.bound[key, h] = parts if h else Bound(weigh_projections, model, data)
         return self.bound[key, h]
 
-    def _touching(self, variant: Variant) -> Kept:
-        """The kept steps with the coefficients of friction and restitution of a variant."""
-        if not variant.rubs:
-            return self.kept
-        return self.kept._replace(contacts=variant.rubbing(self.kept.contacts))
+    def _touching(self, variant: Variant, slots: Slots) -> tuple[Any, Any]:
+        """Contacts of a variant, with its shapes and coefficients, each once; and which of them the slots have."""
+        if not variant.rubs or not self.kept.contacts.size:
+            return self.every
+        if self.touching is None:
+            n, dt, kept = len(slots.lengths), slots.lengths, self.kept
+            poses, V = kept.poses[:n], kept.velocities[:n]
+            ends, speeds = (poses, moved_poses(poses, V, dt)), np.abs(V).max(axis=(1, 2), initial=0.0)
+            own = kept.contacts[:n], kept.cones[:n], kept.count[:n]
+            self.touching = touching(self.stepper.table, *own, ends, speeds, dt)
+        at = self.touching
+        if variant.same_places:
+            return variant.rubbing(at.contacts), at.which
+        return renewed(variant.table, variant.pairs, at, self.known.setdefault(id(variant), {})), at.which
 
     def _reads(self, derivative: Derivative, slots: Slots, bq: FloatArray, bp: FloatArray) -> float:
         """What follows for q and p at the starts of the kept steps, with gradients bq and bp, newest first."""
@@ -197,6 +211,15 @@ class KeptSteps:
             moved = s.mechanism.difference(self.kept.q[first], q[first])
             total += weight * float((bq * moved).sum() + (bp * p[first]).sum())
         return total
+
+
+def moved_poses(Z: FloatArray, V: FloatArray, dt: FloatArray) -> FloatArray:
+    """Poses (steps, bodies, 7) after steps of dt (steps,) with velocities V (steps, bodies, 6), see `bodies.move`."""
+    h = 0.5 * dt[:, None, None]
+    u = h * V[..., :3]
+    s, w, v = np.sqrt(np.maximum(1.0 - (u * u).sum(axis=-1, keepdims=True), 0.0)), Z[..., 3:4], Z[..., 4:]
+    turned = s * w - (u * v).sum(axis=-1, keepdims=True), s * v + w * u + np.cross(v, u)
+    return np.concatenate([Z[..., :3] + 2.0 * h * V[..., 3:], *turned], axis=-1)
 
 
 def _product(gradients: Sequence[FloatArray], values: Sequence[FloatArray]) -> float:

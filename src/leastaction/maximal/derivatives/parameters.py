@@ -15,10 +15,10 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
-from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.pressed_map import PressedMap
+from leastaction.maximal.derivatives.renewed_contacts import renewed, touching
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
@@ -75,8 +75,8 @@ class Variant:
 
     @cached_property
     def quick(self) -> bool:
-        """Whether contacts are the same but for their coefficients, and the same kinds of forces act."""
-        own, other, same = self.stepper.model, self.model, self._same_places
+        """Whether contacts have the same equations, and the same kinds of forces act."""
+        own, other, same = self.stepper.model, self.model, True
         for name in ("damped", "sprung", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
@@ -84,7 +84,7 @@ class Variant:
         return same and not self._fresh
 
     @cached_property
-    def _same_places(self) -> bool:
+    def same_places(self) -> bool:
         """Whether shapes are as they are on the robot: contacts found again elsewhere would be others."""
         given = np.asarray(self.table.shapes).copy()
         given["given"] = self.stepper.table.shapes.given
@@ -114,7 +114,7 @@ class Variant:
         joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
         """
         curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
-        return self.quick and self._alike(INERTIAL, () if curved else ("pa", "pb"))
+        return self.quick and self.same_places and self._alike(INERTIAL, () if curved else ("pa", "pb"))
 
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
@@ -180,15 +180,15 @@ class Variant:
         if not self._touches or not len(solved.contacts):
             return solved.contacts
         for name, keys in self._fresh.items():
-            touching = np.isin(solved.contacts.key >> 32, keys)
+            own = np.isin(solved.contacts.key >> 32, keys)
             if name == "restitution":
-                touching &= solved.hits
-            if touching.any():
+                own &= solved.hits
+            if own.any():
                 raise IntegratorError(
                     f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
                     "slight one"
                 )
-        return self.rubbing(solved.contacts) if self._same_places else self._renewed(solved)
+        return self.rubbing(solved.contacts) if self.same_places else self._renewed(solved)
 
     def rubbing(self, contacts: Any) -> Any:
         """Contacts of any shape with these coefficients in place of their own."""
@@ -226,15 +226,10 @@ class Variant:
 
     def _renewed(self, solved: Solved) -> Any:
         """The contacts of a solved step with these shapes and coefficients."""
-        pairs = self.pairs[np.isin(self.pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
-        missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
-        for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
-            find_again(solved, self.table, pairs, Z, missing, out)
-            if not missing:
-                return out
-        raise IntegratorError(
-            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
-        )
+        ends, speed = (solved.start.Z[None], solved.end.Z[None]), np.abs(solved.V).max()
+        own = solved.contacts[None], solved.cones[None], [solved.count]
+        at = touching(self.table, *own, ends, speed, solved.stepper.dt)
+        return renewed(self.table, self.pairs, at, {})[at.which[0]]
 
 
 def pairs_of(table: Any) -> Any:

@@ -30,7 +30,7 @@ from leastaction.maximal.step.pressed import presses
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
 
 OTHERWISE = UNTIED - 1
-"""Why the way back stops before a step: it has no solution found again, or contacts whose derivatives are found otherwise."""
+"""Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and to the coordinate]."""

@@ -107,18 +107,19 @@ def near_of(coordinates, q, near):
 
 
 @entry(nogil=True)
-def weigh_steps(model, settings, data, contact, kept, scratch, slots):
+def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
     """Weighed sum of all that the parts of steps in some slots compute with a model.
 
     Args:
         model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
             `ContactData` and `Kept`; the model may be another one on the same graph.
+        there: `CONTACT` records, and which of them the contacts of the slots are, shape (slots, most).
         scratch: (near (coordinates,), q (nq,), outputs, and controls at both ends of each slot's step (slots, 2, nu)).
         slots: numbers of those that are as long as the settings say.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     contact, kept = ContactData(*contact), Kept(*kept)
-    near, q, out, u = scratch
+    (contacts, which), (near, q, out, u) = there, scratch
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
     for at_slot in range(slots.shape[0]):
         slot = slots[at_slot]
@@ -132,18 +133,19 @@ def weigh_steps(model, settings, data, contact, kept, scratch, slots):
                 s.x[c] = kept.before[slot, i, c]
         for k in range(data.rows.shape[0]):
             data.rows[k].lam = kept.impulses[slot, k]
-        count = kept.count[slot]
+        count, most = kept.count[slot], -1
         contact.now[0].count = count
         for k in range(count):
             contact.cones[k] = kept.cones[slot, k]
+            most = max(most, contact.cones[k].source)
         at = SolvedStep(kept.poses[slot], kept.momenta[slot], kept.velocities[slot], near, q, u[slot])
         load_state(data.bodies, at.poses, at.momenta)
         for i in range(n):
             s = data.bodies[i]
             for c in range(3):
                 s.w[c], s.vc[c] = at.velocities[i, c], at.velocities[i, 3 + c]
-        for k in range(kept.contacts.shape[1]):
-            contact.contacts[k] = kept.contacts[slot, k]
+        for k in range(most + 1):
+            contact.contacts[k] = contacts[which[slot, k]]
         outputs(model, settings, data, contact, at, slot < 0, out)
         for i in range(N):
             total -= kept.y[slot, i] * out[i]
