@@ -15,10 +15,10 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.pressed_map import PressedMap
-from leastaction.maximal.derivatives.renewed_contacts import renewed, touching
 from leastaction.maximal.derivatives.sensitivity import BodyState, Solved, StepMap
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
@@ -180,10 +180,10 @@ class Variant:
         if not self._touches or not len(solved.contacts):
             return solved.contacts
         for name, keys in self._fresh.items():
-            own = np.isin(solved.contacts.key >> 32, keys)
+            touching = np.isin(solved.contacts.key >> 32, keys)
             if name == "restitution":
-                own &= solved.hits
-            if own.any():
+                touching &= solved.hits
+            if touching.any():
                 raise IntegratorError(
                     f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
                     "slight one"
@@ -226,10 +226,15 @@ class Variant:
 
     def _renewed(self, solved: Solved) -> Any:
         """The contacts of a solved step with these shapes and coefficients."""
-        ends, speed = (solved.start.Z[None], solved.end.Z[None]), np.abs(solved.V).max()
-        own = solved.contacts[None], solved.cones[None], [solved.count]
-        at = touching(self.table, *own, ends, speed, solved.stepper.dt)
-        return renewed(self.table, self.pairs, at, {})[at.which[0]]
+        pairs = self.pairs[np.isin(self.pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
+        missing, out = {int(key): k for k, key in enumerate(solved.contacts.key)}, solved.contacts.copy()
+        for Z in (solved.start.Z, solved.end.Z):  # those that a step had missed were found at its end
+            find_again(solved, self.table, pairs, Z, missing, out)
+            if not missing:
+                return out
+        raise IntegratorError(
+            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
+        )
 
 
 def pairs_of(table: Any) -> Any:

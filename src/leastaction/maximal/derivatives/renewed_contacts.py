@@ -1,4 +1,4 @@
-"""Contacts of solved steps as they would be with other shapes, for derivatives by what moves these.
+"""Contacts of many solved steps as they would be with other shapes, for derivatives by what moves these.
 
 Features of most contacts are fixed to their bodies, so over many steps few of them differ: each is looked for once.
 """
