@@ -83,6 +83,25 @@ MOTIONS = {
 """Of the cases that have prescribed ones, by name."""
 
 
+def pantograph():
+    """(robot, q, v) of a base that stands with two legs on a common foot with four balls: a closed loop in contact."""
+    b = la.MechanismBuilder("pantograph")
+    b.body("base", mass=2.0, inertia=(0.02, 0.03, 0.03))
+    b.free("base")
+    for side, name in ((-1, "left"), (1, "right")):
+        b.body(name, mass=0.3, com=(0, 0, -0.1), inertia=1e-3)
+        b.revolute(f"hip {name}", "base", name, axis="y", position=(0.15 * side, 0, -0.05))
+    places = [la.mechanism.Pose((x, y, 0.0)) for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
+    b.body("foot", mass=0.3, shapes=[la.mechanism.Sphere(0.02, pose=place, friction=0.6) for place in places])
+    b.revolute("ankle", "left", "foot", axis="y", position=(0, 0, -0.2), child_pose=la.mechanism.Pose((0.15, 0, 0)))
+    b.revolute("close", "foot", "right", axis="y", position=(0.15, 0, 0), child_pose=la.mechanism.Pose((0, 0, 0.2)))
+    b.add_shape("world", la.mechanism.Plane())
+    robot = b.build()
+    q = robot.home()
+    q[2] = 0.27
+    return robot, q, np.zeros(robot.nv)
+
+
 def rolling_box():
     """(robot, q, v) of a box that slides on a plane."""
     b = la.MechanismBuilder("box on a plane")
@@ -121,6 +140,8 @@ def cases():
     yield "smoothed contact, slides", box, q, v, smooth, STATES
     yield "rigid contact, stands", dog, home, rest, plain, STATES
     yield "smoothed contact, stands", dog, home, rest, smooth, STATES
+    yield "closed loop in rigid contact", *pantograph(), plain, STATES
+    yield "closed loop in smoothed contact", *pantograph(), smooth, STATES
     yield "a mass", chain, bent, still, plain, masses[:1]
     yield "8 masses", chain, bent, still, plain, masses
     yield "8 masses, order 4", chain, bent, still, four, masses

@@ -181,7 +181,9 @@ class BackData(NamedTuple):
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
+        p: joint momenta of the rows of the run.
         reached: bars before the present step, scratch, shape (3, bodies, 6).
+        aside, asked, holds, momenta_there: scratch of `held_momenta.read_held`.
         kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
@@ -232,7 +234,12 @@ class BackData(NamedTuple):
     qb: Floats
     A: Floats
     B: Floats
+    p: Floats
     reached: Floats
+    aside: Floats
+    asked: Floats
+    holds: Integers
+    momenta_there: Floats
     kept: Floats
     lifts: Floats
     gram: Floats

@@ -8,7 +8,6 @@ gradients of `cotangents` bring the gradient by the state at the end of the step
 import numpy as np
 
 from leastaction._jit import entry, routine
-from leastaction.contact import cones as ip
 from leastaction.forces import total
 from leastaction.linalg.graph.kernels import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
@@ -27,6 +26,7 @@ from leastaction.maximal.derivatives.cotangents import (
     rate_cotangents,
     read_cotangents,
 )
+from leastaction.maximal.derivatives.held_momenta import push_of_cones, reads
 from leastaction.maximal.derivatives.joint_gradients import (
     clear_bars,
     copy_bars,
@@ -51,7 +51,6 @@ from leastaction.maximal.derivatives.solve_again import (
 )
 from leastaction.maximal.derivatives.weighing import keep_gradients, keep_read, keep_solved
 from leastaction.maximal.step.bodies import END, START, momentum_slope
-from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.rollout import DONE
 from leastaction.spatial import load3, load9, mattvec, matvec
 
@@ -158,18 +157,12 @@ def all_rows(model, settings, data, near, contact, places, back, last):
 def is_read_otherwise(loops, model, settings, data, contact, back, k):
     """Whether p at the start of the solved step k is wanted, and not that of the momenta there alone.
 
-    Forces that press on contacts make it so, and loops that hold a share of the contacts' impulses; at order 1 p has no
-    such share.
+    Forces that press on contacts make it so; at order 1 p has no share of the contacts' impulses. With closed loops
+    `held_momenta.read_held` looks.
     """
-    if contact is None or settings.halves == 1.0 or (k == 0 and back.first_row) or not reads(back.bp[k]):
+    if loops is not None or contact is None or settings.halves == 1.0 or (k == 0 and back.first_row):
         return False
-    dt = back.lengths[back.begins[k]]
-    if is_pressed(model, settings, data, contact, dt):
-        return True
-    if loops is None:
-        return False
-    count = contact.now[0].count
-    return count > 0 and share_of_cones(model.bodies, data.bodies, settings.gravity, dt) > 0.0
+    return reads(back.bp[k]) and is_pressed(model, settings, data, contact, back.lengths[back.begins[k]])
 
 
 @routine(allocates=False)
@@ -192,7 +185,15 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     share = push_of_cones(bodies, settings, data, contact, back.pushed, dt)
     if j == 0 and (k > 0 or not back.first_row):
         share = share if reads(back.bp[k]) else 0.0
-        if reads(back.bp[k]) or reads(back.bq[k]):
+        if back.holds[0] == 1:
+            for i in range(n):
+                t = matvec(load9(states[i].R), (back.asked[0, i, 0], back.asked[0, i, 1], back.asked[0, i, 2]))
+                for c in range(3):
+                    G0[i, c], G0[i, 3 + c] = t[c], back.asked[0, i, 3 + c]
+                for c in range(6):
+                    back.read[i, c] = back.asked[1, i, c]
+                    back.push[i, c] = share * back.read[i, c]
+        elif reads(back.bp[k]) or reads(back.bq[k]):
             read_cotangents(model, data, back.bq[k], back.bp[k], back.pushed, share, back.twists, back.read, G0)
             for i in range(n):
                 for c in range(6):
@@ -280,36 +281,6 @@ def end_cotangents(cot, model, data, back, scale, dt, u, bu):
     known_cotangents(cot, model, data, back, scale, u, back.E1, back.G1, bu)
     resisting_cotangents(model.resisting, data, back, scale, -0.5 * dt, back.E1, back.G1, back.by_velocity, bu)
     swap_ends(data.bodies)
-
-
-@routine(allocates=False)
-def reads(b):
-    """Whether any entry is not zero."""
-    largest = 0.0
-    for i in range(b.shape[0]):
-        largest = max(largest, abs(b[i]))
-    return largest > 0.0
-
-
-@routine(allocates=False)
-def push_of_cones(bodies, settings, data, contact, pushed, dt):
-    """Impulses of the cones on the bodies, into `pushed`; the share of them in p at the start of the step."""
-    for i in range(pushed.shape[0]):
-        for j in range(6):
-            pushed[i, j] = 0.0
-    if contact is None:
-        return 0.0
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        normal = 0.0 if c.kind >= ip.DRY else c.gam
-        for i in range(6):
-            if c.a >= 0:
-                pushed[c.a, i] += normal * c.da[i] + c.beta[0] * c.da[6 + i] + c.beta[1] * c.da[12 + i]
-            if c.b >= 0:
-                pushed[c.b, i] += normal * c.db[i] + c.beta[0] * c.db[6 + i] + c.beta[1] * c.db[12 + i]
-    if contact.now[0].count == 0 or settings.halves == 1.0:
-        return 0.0
-    return share_of_cones(bodies, data.bodies, settings.gravity, dt)
 
 
 @routine(allocates=False)

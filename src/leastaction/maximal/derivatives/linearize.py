@@ -12,7 +12,7 @@ from leastaction.maximal.derivatives.pressed_map import pressed_map
 from leastaction.maximal.derivatives.replay import Parts
 from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_joints, share_of
 from leastaction.maximal.derivatives.sensitivity import Bars, BodyState
-from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
+from leastaction.maximal.derivatives.way_back import WayBack
 
 NOTHING: Any = (None, 0.0)
 """In place of changes of outputs and work by a parameter."""
@@ -112,10 +112,7 @@ def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) ->
         parts: of a `MaximalStepper`.
         u: controls at the nodes of the step, shape (nodes, nu), held.
     """
-    if parts.goes_back is None:
-        own = parts.stepper
-        parts.goes_back = has_way_back(own) and not own.loops
-    if not parts.goes_back:
+    if parts.stepper.loops:
         return None
     s = parts.stepper_of(parts.lengths[0], 1) if len(parts.lengths) == 1 else parts.stepper
     record = s.record(2)

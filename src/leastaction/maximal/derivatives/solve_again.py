@@ -13,6 +13,7 @@ from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
+from leastaction.maximal.derivatives.held_momenta import read_held
 from leastaction.maximal.derivatives.row_cotangents import project_back
 from leastaction.maximal.derivatives.sharp_cones import sharpen
 from leastaction.maximal.derivatives.weighing import keep_projection_of
@@ -175,7 +176,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     if contact is not None:
         sharpen(model.bodies, settings, contact)
     held = hold_back(settings.loops, model, settings, data, contact, back, k, j)
-    if held < 0:
+    if held < 0 or not read_held(settings.loops, model, settings, data, contact, back, k, j):
         return np.int64(OTHERWISE)
     if count > 0 or held > 0 or spent != 1:
         assemble(model, settings, data, dt, k >= 0)

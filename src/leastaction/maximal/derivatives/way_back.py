@@ -28,18 +28,6 @@ NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
 SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "pushed", "read", "twists", "by_velocity")
 
 
-def has_way_back(stepper: Any) -> bool:
-    """Whether `go_back` knows all that a `MaximalStepper` steps with.
-
-    It takes trees of joints and closed loops, with springs, dampers and drive inertias, forces on bodies, controls,
-    prescribed motions, and all that touches; rigid contacts of closed loops (and beside prescribed motions) at order 2
-    are differentiated step by step (`replay`): whether forces press on these is only known with what holds momenta on
-    the loops.
-    """
-    touches = stepper.contact is not None and stepper.settings.smoothing == 0.0
-    return not (stepper.loops and touches and stepper.halves < 1.0)
-
-
 def pushes_bodies(stepper: Any) -> bool:
     """Whether any force or control acts on bodies."""
     forces = stepper.arrays.forces
@@ -60,7 +48,7 @@ class WayBack:
     """The way back over a piece of a run, as far as it is compiled.
 
     Args:
-        parts: of a `MaximalStepper` that `has_way_back`.
+        parts: of a `MaximalStepper`.
         record: states of the run by name.
         start: state of the row from which the piece starts.
         row: number of that row.
@@ -78,6 +66,7 @@ class WayBack:
         self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
         self.poses[0], self.momenta[0] = start.Z, start.P
         self.velocities[0] = start.V
+        self.p = np.array(record["p"][rows]) if "p" in record else np.full((len(u) + 1, s.mechanism.nv), np.nan)
         self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
         self.u = np.array(u, order="C")
         self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
@@ -87,7 +76,9 @@ class WayBack:
             "part_momenta": np.zeros((ends, n, 6)),
             "part_velocities": np.zeros((ends, n, 6)),
             "part_q": np.zeros((ends, nq)),
-            "reached": np.zeros((3, n, 6)),
+            **{name: np.zeros((3, n, 6)) for name in ("reached", "aside", "asked")},
+            "holds": np.zeros(1, np.int64),
+            "momenta_there": np.zeros(s.mechanism.nv),
             "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
             "balls": True if has_soft_balls(s) else None,
             "stiff": True if s.arrays.damped is not None and (s.arrays.damped.held > 0.0).any() else None,
@@ -167,6 +158,7 @@ class WayBack:
             momenta=self.momenta,
             velocities=self.velocities,
             q=self.q,
+            p=self.p,
             goals=self.goals,
             u=self.u,
             begins=self.parted.begins,
