@@ -71,7 +71,7 @@ class WayBack:
         self.u = np.array(u, order="C")
         self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
         n, ends, nq = len(start.Z), self.parted.most + 1, self.q.shape[1]
-        self.scratch = {name: np.zeros((n, 6)) for name in SCRATCH} | {
+        self.scratch: dict[str, Any] = {name: np.zeros((n, 6)) for name in SCRATCH} | {
             "part_poses": np.zeros((ends, n, 7)),
             "part_momenta": np.zeros((ends, n, 6)),
             "part_velocities": np.zeros((ends, n, 6)),
