@@ -49,6 +49,24 @@ def driven(links: int):
     return b.build()
 
 
+def stiff(links: int):
+    """A chain whose springs, from each link to the one after the next, are so stiff that they divide its steps."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
+    names = la.robots.pendulum(links).body_names
+    for i in range(links - 2):
+        b.spring(f"spring{i}", names[i], names[i + 2], stiffness=2e4)
+    return b.build()
+
+
+def held(links: int):
+    """A chain with a stiff tendon along its joints, and one through points of its links."""
+    b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
+    own = la.robots.pendulum(links)
+    b.tendon("along", joints=[(name, (-1.0) ** k) for k, name in enumerate(own.velocity_names)], stiffness=2e4)
+    b.tendon("through", via=["world", *own.body_names[1::2]], stiffness=2e4, rest=(0.0, 0.6 * links))
+    return b.build()
+
+
 def roped(links: int):
     """A chain with a rope from its foot to its end."""
     b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(links))
@@ -63,6 +81,25 @@ MOTIONS = {
     }
 }
 """Of the cases that have prescribed ones, by name."""
+
+
+def pantograph():
+    """(robot, q, v) of a base that stands with two legs on a common foot with four balls: a closed loop in contact."""
+    b = la.MechanismBuilder("pantograph")
+    b.body("base", mass=2.0, inertia=(0.02, 0.03, 0.03))
+    b.free("base")
+    for side, name in ((-1, "left"), (1, "right")):
+        b.body(name, mass=0.3, com=(0, 0, -0.1), inertia=1e-3)
+        b.revolute(f"hip {name}", "base", name, axis="y", position=(0.15 * side, 0, -0.05))
+    places = [la.mechanism.Pose((x, y, 0.0)) for x in (-0.2, 0.2) for y in (-0.1, 0.1)]
+    b.body("foot", mass=0.3, shapes=[la.mechanism.Sphere(0.02, pose=place, friction=0.6) for place in places])
+    b.revolute("ankle", "left", "foot", axis="y", position=(0, 0, -0.2), child_pose=la.mechanism.Pose((0.15, 0, 0)))
+    b.revolute("close", "foot", "right", axis="y", position=(0.15, 0, 0), child_pose=la.mechanism.Pose((0, 0, 0.2)))
+    b.add_shape("world", la.mechanism.Plane())
+    robot = b.build()
+    q = robot.home()
+    q[2] = 0.27
+    return robot, q, np.zeros(robot.nv)
 
 
 def rolling_box():
@@ -88,11 +125,14 @@ def cases():
     box, q, v = rolling_box()
     plain, smooth, four = la.Maximal(), la.Maximal(smoothing=1e-4), la.Maximal(order=4)
     home, rest = dog.home(), np.zeros(dog.nv)
+    foot = "FR_calf/0"
     yield "states and controls", chain, bent, still, plain, STATES
     yield "order 4", chain, bent, still, four, STATES
     yield "springs between bodies", tied, bent, still, plain, STATES
     yield "springs and dampers of balls", soft, soft.neutral(), np.full(soft.nv, 0.3), plain, STATES
     yield "prescribed motions", hand, hand.neutral(), np.zeros(hand.nv), plain, STATES
+    yield "stiff springs, divided steps", stiff(8), bent, still, plain, STATES
+    yield "stiff tendons", held(8), bent, still, plain, STATES
     yield "rigid limit of a tendon", roped(8), bent, still, smooth, STATES
     yield "closed loops", linkage, *moving, plain, STATES
     yield "closed loops, order 4", linkage, *moving, four, STATES
@@ -100,6 +140,8 @@ def cases():
     yield "smoothed contact, slides", box, q, v, smooth, STATES
     yield "rigid contact, stands", dog, home, rest, plain, STATES
     yield "smoothed contact, stands", dog, home, rest, smooth, STATES
+    yield "closed loop in rigid contact", *pantograph(), plain, STATES
+    yield "closed loop in smoothed contact", *pantograph(), smooth, STATES
     yield "a mass", chain, bent, still, plain, masses[:1]
     yield "8 masses", chain, bent, still, plain, masses
     yield "8 masses, order 4", chain, bent, still, four, masses
@@ -107,6 +149,8 @@ def cases():
     yield "a centre of mass (3 numbers)", chain, bent, still, plain, ("com:link4",)
     yield "a mass, closed loops", linkage, *moving, plain, (f"mass:{linkage.body_names[0]}",)
     yield "a coefficient of friction", box, q, v, smooth, ("friction:world/0",)
+    yield "the size of a shape (3 numbers)", box, q, v, smooth, ("size:box/0",)
+    yield "the place of a shape in contact (3 numbers)", dog, home, rest, smooth, (f"position:{foot}",)
     yield "a mass in contact", dog, home, rest, smooth, (f"mass:{dog.body_names[0]}",)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.mechanism import Box, Plane, Pose, Sphere
+from leastaction.mechanism import Box, Plane, Pose, Sphere, joints
 
 G = 9.81
 
@@ -62,6 +62,21 @@ def test_driven_joint_moves_what_hangs_on_it():
     # What the drive puts in is what the energy gains: known up to half of the last step's.
     gain = run.energy - run.energy[0]
     assert abs(run.stored["work"] - gain).max() < 0.6 * abs(np.diff(run.stored["work"])).max()
+
+
+def test_driven_joint_of_a_massless_body():
+    """Its joints lend it their equations, and prescribed rates hold momenta: v is these rates all the same."""
+    b = la.MechanismBuilder("composed")
+    b.body("one", mass=1.0, com=(0.1, 0.0, -0.2), inertia=(0.02, 0.03, 0.025))
+    b.body("two", mass=0.7, com=(0.0, 0.1, -0.1), inertia=(0.01, 0.012, 0.011))
+    parts = (joints.prismatic("x"), joints.revolute("y"), joints.prismatic("z"))
+    b.joint("first", "composite", "world", "one", parts=parts)
+    b.revolute("second", "one", "two", axis="y", position=(0.0, 0.0, -0.3))
+    b.prescribe("first.slide1", "second")
+    robot, motions = b.build(), {"first.slide1": lambda t: 0.7 * t, "second": lambda t: 0.2 - 1.1 * t}
+    assert la.Maximal().prepare(robot, 0.01).model.augment.any()
+    run = la.simulate(robot, [0, 0.3, 0.1, 0.2], dt=0.01, steps=30, integrator=la.Maximal(), motions=motions)
+    np.testing.assert_allclose(run.v[:, [0, 3]], np.tile([0.7, -1.1], (31, 1)), atol=1e-7)
 
 
 def test_simulator_and_restarts_follow():

@@ -10,6 +10,7 @@ import pytest
 
 import leastaction as la
 from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.derivatives import reversal
 from leastaction.maximal.derivatives.replay import lengths_of
 from leastaction.mechanism import MechanismBuilder
 from leastaction.mechanism.tendons import Wrap
@@ -136,6 +137,21 @@ def test_derivatives_of_stiff_lengths(kind, order):
         assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-5, assert_relative)
         names = {"limits": ["limit_stiffness:ja", "upper:ja"], "ends": []}.get(kind, ["stiffness:t"])
         assert_parameters(robot, integrator, q, p, u, ["mass:c", "com:b", *names], 1e-5)
+
+
+@pytest.mark.parametrize("kind", REACHES)
+def test_compiled_way_back_over_stiff_lengths(kind, monkeypatch):
+    """As step by step, over steps in which tendons go slack, limits are met, and which swings divide."""
+    robot, steps = reach(kind, 2e3), 10
+    run = la.simulate(robot, [0.2, -0.1, 0.15], [1.0, -2.0, 0.5], dt=0.01, steps=steps, integrator=la.Maximal())
+    bars, names = np.random.default_rng(0).normal(size=(2, steps + 1, 3)), ["q", "v", "controls", "mass:c", "com:b"]
+    names += {"limits": ["limit_stiffness:ja", "upper:ja"], "ends": []}.get(kind, ["stiffness:t"])
+    with monkeypatch.context() as only:
+        only.setattr(reversal.Replay, "step", None)
+        found = la.derivatives.gradient(run, *bars, names)
+    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
+    for key, expected in la.derivatives.gradient(run, *bars, names).items():
+        assert np.abs(found[key] - expected).max() < 1e-8 * np.abs(expected).max(), key
 
 
 def gain(run):

@@ -26,23 +26,41 @@ STEP = 1e-6
 """Displacement [rad; lengths relative to the radius of gyration]: small, for faces of boxes switch easily."""
 
 
+def margin_of(table: Any, gap: Any, speed: Any, dt: Any) -> Any:
+    """Gap up to which contacts are looked for [m]: what is found beyond those wanted is left aside.
+
+    Args:
+        gap: largest at the start of the step [m].
+        speed: largest velocity [m/s or rad/s].
+    """
+    reach = 1.0 + float(np.where(table.shapes.bound < 1e30, table.shapes.bound, 0.0).max())
+    return 2.0 * gap + 8.0 * dt * reach * speed + 1e-3
+
+
+def found_at(table: Any, pairs: Any, Z: FloatArray, margins: FloatArray) -> tuple[Any, NDArray[np.int64]]:
+    """(contacts of the shapes of a table at many poses Z (m, bodies, 7), of which of these each is)."""
+    turns = rotations(Z.reshape(-1, 7)).reshape(*Z.shape[:2], 9)
+    transforms = np.concatenate([turns, Z[:, :, :3]], axis=2)
+    room, parts = records(64, CONTACT), []
+    for X, margin in zip(transforms, margins.tolist(), strict=True):
+        while (count := detect_all(table.shapes, pairs, X, table.data, room, margin)) > len(room):
+            room = records(count, CONTACT)
+        parts.append(room[:count].copy())
+    found = np.concatenate(parts).view(np.recarray)
+    pair, shapes = found.pair, table.shapes
+    found.spin, found.roll = pairs.spin[pair], pairs.roll[pair]
+    sides = shapes.belt[pairs.a[pair]], shapes.belt[pairs.b[pair]]
+    found.belt_a, found.belt_b = sides
+    found.belt = np.any(sides, axis=(0, 2))
+    given = (shapes.given == GIVEN).astype(np.int64)
+    found.given = given[pairs.b[pair]] - given[pairs.a[pair]]
+    return found, np.repeat(np.arange(len(Z)), [len(part) for part in parts])
+
+
 def find_again(solved: Any, table: Any, pairs: Any, Z: FloatArray, missing: dict[int, int], out: Any) -> None:
     """Put contacts of the shapes of a table at poses Z in the places that `missing` has for their keys, out of it."""
-    # More than the gaps at the start of the step: what is found beyond the contacts wanted is left aside.
-    reach = 1.0 + float(np.where(table.shapes.bound < 1e30, table.shapes.bound, 0.0).max())
-    speed = float(np.abs(solved.V).max())
-    margin = 2.0 * float(np.abs(solved.cones.gap).max()) + 8.0 * solved.stepper.dt * reach * speed + 1e-3
-    transforms = np.hstack([rotations(Z).reshape(-1, 9), Z[:, :3]])
-    found = records(4 * len(out) + 16, CONTACT)
-    while (count := detect_all(table.shapes, pairs, transforms, table.data, found, margin)) > len(found):
-        found = records(count, CONTACT)
-    found.spin[:count], found.roll[:count] = pairs.spin[found.pair[:count]], pairs.roll[found.pair[:count]]
-    sides = table.shapes.belt[pairs.a[found.pair[:count]]], table.shapes.belt[pairs.b[found.pair[:count]]]
-    found.belt_a[:count], found.belt_b[:count] = sides
-    found.belt[:count] = np.any(sides, axis=(0, 2))
-    given, pair = (table.shapes.given == GIVEN).astype(np.int64), found.pair[:count]
-    found.given[:count] = given[pairs.b[pair]] - given[pairs.a[pair]]
-    for c in found[:count]:
+    margin = margin_of(table, np.abs(solved.cones.gap).max(), np.abs(solved.V).max(), solved.stepper.dt)
+    for c in found_at(table, pairs, Z[None], np.array([margin]))[0]:
         k = missing.pop(int(c.key), None)
         if k is not None:
             out[k] = c

@@ -166,21 +166,24 @@ class BackData(NamedTuple):
         poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
             before it.
         goals: the same of prescribed motions.
-        divided: whether the step that ends there was, shape (steps + 1,).
         u: controls at the nodes of each step, shape (steps, nodes, nu).
-        lengths: of the parts that steps are composed of [s].
+        begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
+            divided; one that was divided too finely to be told has none.
+        lengths, before, nodes, shares: of the parts, see `parted_steps.PartedSteps`.
         fresh: whether a run starts with the first row; first_row: whether what is read off that row is left to others.
         bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
         bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
         controls: gradients by the controls at the nodes of each step, out, shape (steps, nodes, nu).
-        part_poses, part_momenta, part_velocities, part_q: the same rows of one step of a composition, scratch.
+        part_poses, part_momenta, part_velocities, part_q: the same rows of the parts of one step, scratch.
         E0, E1, G0, G1, push, pushed, read, twists, by_velocity: scratch, shape (bodies, 6).
         at: joint positions, scratch, shape (nq,).
         original, residual, y: Newton matrix before it was factorised, and right-hand sides, scratch.
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
+        p: joint momenta of the rows of the run.
         reached: bars before the present step, scratch, shape (3, bodies, 6).
+        aside, asked, holds, momenta_there: scratch of `held_momenta.read_held`.
         kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
@@ -198,9 +201,12 @@ class BackData(NamedTuple):
     velocities: Floats
     q: Floats
     goals: Floats
-    divided: Integers
     u: Floats
+    begins: Integers
     lengths: Floats
+    before: Floats
+    nodes: Integers
+    shares: Floats
     fresh: bool
     first_row: bool
     bq: Floats
@@ -228,7 +234,12 @@ class BackData(NamedTuple):
     qb: Floats
     A: Floats
     B: Floats
+    p: Floats
     reached: Floats
+    aside: Floats
+    asked: Floats
+    holds: Integers
+    momenta_there: Floats
     kept: Floats
     lifts: Floats
     gram: Floats

@@ -8,11 +8,10 @@ gradients of `cotangents` bring the gradient by the state at the end of the step
 import numpy as np
 
 from leastaction._jit import entry, routine
-from leastaction.contact import cones as ip
 from leastaction.forces import total
 from leastaction.linalg.graph.kernels import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
-from leastaction.maximal.derivatives.arrays import named_back
+from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents
 from leastaction.maximal.derivatives.body_force_cotangents import (
     known_cotangents,
@@ -27,6 +26,7 @@ from leastaction.maximal.derivatives.cotangents import (
     rate_cotangents,
     read_cotangents,
 )
+from leastaction.maximal.derivatives.held_momenta import push_of_cones, reads
 from leastaction.maximal.derivatives.joint_gradients import (
     clear_bars,
     copy_bars,
@@ -35,11 +35,14 @@ from leastaction.maximal.derivatives.joint_gradients import (
     read_bars,
     take_controls,
 )
+from leastaction.maximal.derivatives.middle_length_cotangents import length_cotangents
 from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
     OTHERWISE,
     cones_of,
     is_pressed,
+    parts_of,
+    row_of,
     rows_of,
     slot_of,
     solve_again,
@@ -48,7 +51,6 @@ from leastaction.maximal.derivatives.solve_again import (
 )
 from leastaction.maximal.derivatives.weighing import keep_gradients, keep_read, keep_solved
 from leastaction.maximal.step.bodies import END, START, momentum_slope
-from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.rollout import DONE
 from leastaction.spatial import load3, load9, mattvec, matvec
 
@@ -81,11 +83,9 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
     k = last
     back.newest[0] = last
     while k >= first:
-        if back.divided[k + 1] != 0:
-            return k, np.int64(OTHERWISE)
         copy_bars(back.bars, back.reached)
         why = unfold(model, settings, data, near, contact, back, k)
-        for j in range(back.lengths.shape[0] - 1, -1, -1):
+        for j in range(parts_of(back, k) - 1, -1, -1):
             if why == DONE:
                 why = solve_again(model, settings, data, near, contact, back, k, j)
             if why == DONE and j == 0 and is_read_otherwise(settings.loops, model, settings, data, contact, back, k):
@@ -109,14 +109,16 @@ def all_rows(model, settings, data, near, contact, places, back, last):
     looks, m = False, back.A.shape[0]
     nv = m // 2
     if last > 0:
-        why = solve_again(model, settings, data, near, contact, back, last, 0)
+        why = unfold(model, settings, data, near, contact, back, last)
+        if why == DONE:
+            why = solve_again(model, settings, data, near, contact, back, last, 0)
         if why != DONE:
             return last, np.int64(why)
         looks = cones_of(contact) > 0
-        if looks and is_pressed(model, settings, data, contact):
+        if looks and is_pressed(model, settings, data, contact, back.lengths[back.begins[last]]):
             return last, np.int64(OTHERWISE)
     if not looks:
-        stand(model, data, back, rows_of(back), 1, settings.dt)
+        stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
     for i in range(m):
         row = back.bq[1] if i < nv else back.bp[1]
         row[i % nv] = 1.0
@@ -128,14 +130,22 @@ def all_rows(model, settings, data, near, contact, places, back, last):
             read_bars(model, data, back, back.bq[1], back.bp[1])
         row[i % nv] = 0.0
         copy_bars(back.bars, back.kept[i])
-    why = np.int64(OTHERWISE) if back.divided[1] != 0 else solve_again(model, settings, data, near, contact, back, 0, 0)
+    why = unfold(model, settings, data, near, contact, back, 0)
+    for j in range(parts_of(back, 0) - 1, -1, -1):
+        if why == DONE:
+            why = solve_again(model, settings, data, near, contact, back, 0, j)
+        if why != DONE:
+            break
+        for i in range(m):
+            copy_bars(back.kept[i], back.bars)
+            pull_back(model, settings, data, contact, places, back, 0, j)
+            take_controls(back, 0, i)
+            copy_bars(back.bars, back.kept[i])
     if why != DONE:
         return np.int64(0), np.int64(why)
     find_lifts(model, data, back)
     for i in range(m):
         copy_bars(back.kept[i], back.bars)
-        pull_back(model, settings, data, contact, places, back, 0, 0)
-        take_controls(back, 0, i)
         for j in range(back.bars.shape[1]):
             if reads(back.bars[2, j]):  # by velocities before the run
                 return np.int64(0), np.int64(OTHERWISE)
@@ -147,26 +157,23 @@ def all_rows(model, settings, data, near, contact, places, back, last):
 def is_read_otherwise(loops, model, settings, data, contact, back, k):
     """Whether p at the start of the solved step k is wanted, and not that of the momenta there alone.
 
-    Forces that press on contacts make it so, and loops that hold a share of the contacts' impulses; at order 1 p has no
-    such share.
+    Forces that press on contacts make it so; at order 1 p has no share of the contacts' impulses. With closed loops
+    `held_momenta.read_held` looks.
     """
-    if contact is None or settings.halves == 1.0 or (k == 0 and back.first_row) or not reads(back.bp[k]):
+    if loops is not None or contact is None or settings.halves == 1.0 or (k == 0 and back.first_row):
         return False
-    if is_pressed(model, settings, data, contact):
-        return True
-    if loops is None:
-        return False
-    count = contact.now[0].count
-    return count > 0 and share_of_cones(model.bodies, data.bodies, settings.gravity, settings.dt) > 0.0
+    return reads(back.bp[k]) and is_pressed(model, settings, data, contact, back.lengths[back.begins[k]])
 
 
 @routine(allocates=False)
 def pull_back(model, settings, data, contact, places, back, k, j):
     """Bring the bars from the end of the solved part j of step k to its start; adds to the gradients by controls."""
-    bodies, states, dt, halves = model.bodies, data.bodies, back.lengths[j], settings.halves
+    bodies, states, part, halves = model.bodies, data.bodies, back.begins[k] + j, settings.halves
+    dt, early = back.lengths[part], back.nodes[part]
+    loose = early + (1 if halves < 1.0 else 0)
     bars, E0, E1, G0, G1, y, rhs = back.bars, back.E0, back.E1, back.G0, back.G1, data.dx, data.fixed
-    n, first, loose, rows = bodies.shape[0], model.graph.first, j + (1 if halves < 1.0 else 0), rows_of(back)
-    row, slot = j if back.lengths.shape[0] > 1 else k, slot_of(back, k, j)
+    n, first, rows = bodies.shape[0], model.graph.first, rows_of(back, k)
+    row, slot = row_of(back, k, j), slot_of(back, k, j)
     keep_solved(model, data, contact, back.slots, rows, row, slot)
     for i in range(n):
         t = matvec(load9(states[i].R1), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
@@ -178,7 +185,15 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     share = push_of_cones(bodies, settings, data, contact, back.pushed, dt)
     if j == 0 and (k > 0 or not back.first_row):
         share = share if reads(back.bp[k]) else 0.0
-        if reads(back.bp[k]) or reads(back.bq[k]):
+        if back.holds[0] == 1:
+            for i in range(n):
+                t = matvec(load9(states[i].R), (back.asked[0, i, 0], back.asked[0, i, 1], back.asked[0, i, 2]))
+                for c in range(3):
+                    G0[i, c], G0[i, 3 + c] = t[c], back.asked[0, i, 3 + c]
+                for c in range(6):
+                    back.read[i, c] = back.asked[1, i, c]
+                    back.push[i, c] = share * back.read[i, c]
+        elif reads(back.bp[k]) or reads(back.bq[k]):
             read_cotangents(model, data, back.bq[k], back.bp[k], back.pushed, share, back.twists, back.read, G0)
             for i in range(n):
                 for c in range(6):
@@ -194,6 +209,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
     path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    length_cotangents(model.sprung, model, settings, data, back, dt)
     for i in range(rhs.shape[0]):
         rhs[i] = 0.0
     for i in range(n):
@@ -231,11 +247,12 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
     path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    length_cotangents(model.sprung, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
-    joint_forces(model, data, rows.q[row], back.u[k, j], back.at)
+    joint_forces(model, data, rows.q[row], back.u[k, early], back.at)
     force_cotangents(back.balls, model, data, back.at, halves * dt, START, E0, G0)
-    control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, j])
-    start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, j], back.controls[k, j])
+    control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, early])
+    start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, early], back.controls[k, early])
     if contact is not None:
         cone_cotangents(model, data, contact, dt, back.push, back, G0, bars[2])
     for i in range(n):
@@ -264,36 +281,6 @@ def end_cotangents(cot, model, data, back, scale, dt, u, bu):
     known_cotangents(cot, model, data, back, scale, u, back.E1, back.G1, bu)
     resisting_cotangents(model.resisting, data, back, scale, -0.5 * dt, back.E1, back.G1, back.by_velocity, bu)
     swap_ends(data.bodies)
-
-
-@routine(allocates=False)
-def reads(b):
-    """Whether any entry is not zero."""
-    largest = 0.0
-    for i in range(b.shape[0]):
-        largest = max(largest, abs(b[i]))
-    return largest > 0.0
-
-
-@routine(allocates=False)
-def push_of_cones(bodies, settings, data, contact, pushed, dt):
-    """Impulses of the cones on the bodies, into `pushed`; the share of them in p at the start of the step."""
-    for i in range(pushed.shape[0]):
-        for j in range(6):
-            pushed[i, j] = 0.0
-    if contact is None:
-        return 0.0
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        normal = 0.0 if c.kind >= ip.DRY else c.gam
-        for i in range(6):
-            if c.a >= 0:
-                pushed[c.a, i] += normal * c.da[i] + c.beta[0] * c.da[6 + i] + c.beta[1] * c.da[12 + i]
-            if c.b >= 0:
-                pushed[c.b, i] += normal * c.db[i] + c.beta[0] * c.db[6 + i] + c.beta[1] * c.db[12 + i]
-    if contact.now[0].count == 0 or settings.halves == 1.0:
-        return 0.0
-    return share_of_cones(bodies, data.bodies, settings.gravity, dt)
 
 
 @routine(allocates=False)

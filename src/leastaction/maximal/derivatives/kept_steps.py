@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.cones import CONE
@@ -14,15 +15,30 @@ from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
 from leastaction.maximal.derivatives.arrays import Kept
 from leastaction.maximal.derivatives.parameters import Derivative, Variant
+from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.point_weights import weigh_points
+from leastaction.maximal.derivatives.renewed_contacts import Touching, renewed, touching
 from leastaction.maximal.derivatives.weighing import read_slots, weigh_projections, weigh_steps
 from leastaction.maximal.records import records
 
-ROOM = 16e6
-"""Bytes that kept steps may take."""
+ROOM = 64e6
+"""Bytes that kept steps may take; of those for contacts few are ever touched."""
 
 LONGEST = 256
 """Most steps that are kept at once."""
+
+
+class Slots(NamedTuple):
+    """The slots that are filled, the last step first.
+
+    Attributes:
+        lengths: of their parts of steps [s].
+        first, last: numbers of those of first and of last parts of steps.
+    """
+
+    lengths: FloatArray
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
 
 
 class KeptSteps:
@@ -30,14 +46,19 @@ class KeptSteps:
 
     Args:
         stepper: that solves the steps again.
-        lengths: of the parts of a step [s].
+        parted: parts of all steps.
         derivatives: by entries of parameters; without any, nothing is kept.
+
+    Attributes:
+        slots: how many parts of steps are kept at once.
     """
 
-    def __init__(self, stepper: Any, lengths: Sequence[float], derivatives: Sequence[Derivative]) -> None:
-        self.stepper, self.lengths, self.derivatives = stepper, lengths, derivatives
-        self.size, self.steps = (-1, -1), 0
-        self.bound: dict[int, tuple[Bound, ...]] = {}
+    def __init__(self, stepper: Any, parted: PartedSteps, derivatives: Sequence[Derivative]) -> None:
+        self.stepper, self.parted, self.derivatives = stepper, parted, derivatives
+        self.size, self.slots = (-1, -1), 0
+        self.bound: dict[tuple[int, float], Bound] = {}
+        self.touching: Touching | None = None
+        self.known: dict[int, dict[bytes, Any]] = {}
 
     def room(self) -> Kept:
         """Arrays for as many steps as are kept at once."""
@@ -47,10 +68,10 @@ class KeptSteps:
             self.size, self.bound = size, {}
             n, m, nq, N = len(s.model.bodies), len(s.model.rows), s.mechanism.nq, len(s.data.fixed)
             bytes_each = size[0] * CONE.itemsize + size[1] * CONTACT.itemsize + 8 * (3 * N + 70 * n + 2 * nq + m)
-            self.steps = 0
             if self.derivatives:
-                self.steps = int(np.clip(ROOM / (bytes_each * len(self.lengths)), 1, LONGEST))
-            slots = self.steps * len(self.lengths)
+                most = self.parted.most
+                self.slots = int(np.clip(ROOM / bytes_each, most, LONGEST * most))
+            slots = self.slots
             arrays: dict[str, Any] = {name: np.zeros((slots, n, 6)) for name in Kept._fields}
             arrays |= {name: np.zeros(slots, np.int64) for name in ("step", "count")}
             arrays |= {name: np.zeros((slots, N)) for name in ("y", "twists", "by_projection")}
@@ -61,6 +82,7 @@ class KeptSteps:
             arrays["cones"] = np.zeros((slots, size[0]), CONE).view(np.recarray)
             arrays["contacts"] = np.zeros((slots, size[1]), CONTACT).view(np.recarray)
             self.kept = Kept(**arrays)
+            self.every = self.kept.contacts.reshape(-1), np.arange(slots * size[1]).reshape(slots, size[1])
             self._scratch(n, m, nq, N)
         return self.kept
 
@@ -72,8 +94,7 @@ class KeptSteps:
         )
         self.scratch = near, q, np.zeros(N + 3 * self.size[0] + 12 * n)
         self.projected = near, q, np.zeros(N + s.mechanism.nv), np.zeros((2, m)), np.zeros((2, n, 6))
-        slots = self.steps * len(self.lengths)
-        self.read = np.zeros((slots, nq)), np.zeros((slots, s.mechanism.nv))
+        self.read = np.zeros((self.slots, nq)), np.zeros((self.slots, s.mechanism.nv))
 
     def add(self, out: FloatArray, u: FloatArray, last: int, left: int, bq: FloatArray, bp: FloatArray) -> None:
         """Add to the gradients by all entries, shape (entries,), what the steps left + 1 ... last say.
@@ -82,17 +103,18 @@ class KeptSteps:
             u: controls at the nodes of all steps.
             bq, bp: gradients by positions and momenta of the rows where they are read, zero for others.
         """
-        steps, parts = last - left, len(self.lengths)
-        if steps == 0 or not self.derivatives:
+        if last == left or not self.derivatives:
             return
-        nodes = np.arange(parts)
+        steps, parts = np.arange(last, left, -1), self.parted.newest_first(left + 1, last)
+        lengths, nodes, of = self.parted.lengths[parts], self.parted.nodes[parts], self.kept.step[: len(parts)]
+        slots = Slots(lengths, np.flatnonzero(of >= 0), np.flatnonzero(np.append(of[1:], last) >= 0))
         loose = nodes + 1 if self.stepper.halves < 1.0 else nodes
-        own = u[left + 1 : last + 1][::-1]
-        ends = np.ascontiguousarray(np.stack([own[:, nodes], own[:, loose]], axis=2).reshape(-1, 2, u.shape[2]))
-        rows = np.arange(last, left, -1)
+        step = np.repeat(steps, np.diff(np.append(slots.first, len(parts))))
+        ends = np.ascontiguousarray(np.stack([u[step, nodes], u[step, loose]], axis=1))
         sums: dict[int, float] = {}
-        slots, of_points = steps * parts, any(derivative.of_points for derivative in self.derivatives)
-        inertial, points = self._inertial(slots), self._points(slots, bp[rows]) if of_points else ()
+        self.touching = None
+        of_points = any(derivative.of_points for derivative in self.derivatives)
+        inertial, points = self._inertial(slots), self._points(slots, bp) if of_points else ()
         for k, derivative in enumerate(self.derivatives):
             if derivative.inertial or derivative.of_points:
                 for weight, variant in derivative:
@@ -105,83 +127,99 @@ class KeptSteps:
                 if variant.rubs or key not in sums:
                     sums[key] = self._sum(variant, key, ends, slots)
                 out[k] += weight * sums[key]
-            if derivative.moved and (bq[rows].any() or bp[rows].any()):
-                out[k] += self._reads(derivative, slots, bq[rows], bp[rows])
+            if derivative.moved and (bq[steps].any() or bp[steps].any()):
+                out[k] += self._reads(derivative, slots, bq[steps], bp[steps])
 
-    def _points(self, slots: int, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _points(self, slots: Slots, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients of the weighed sum, and of p with gradients bp, by the points of joints, see `Variant.points`."""
-        s, parts = self.stepper, len(self.lengths)
+        s = self.stepper
         by_rows, by_coordinates = np.zeros((len(s.model.rows), 2, 3)), np.zeros((len(s.model.coordinates), 2, 3))
         tables = s.model.bodies, s.model.rows, s.model.coordinates, s.ldu.rows
         scratch = np.zeros((len(s.model.bodies), 3)), by_rows, by_coordinates
-        for j, dt in enumerate(self.lengths):
-            weigh_points(tables, tuple(self.kept), np.ascontiguousarray(bp), scratch, dt, j, slots, parts)
+        weigh_points(tables, tuple(self.kept), np.ascontiguousarray(bp), scratch, slots.lengths)
         return by_rows, by_coordinates
 
-    def _inertial(self, slots: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _inertial(self, slots: Slots) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients of the weighed sum by masses (bodies,), inertias (bodies, 3, 3) and gravity (3,).
 
         They stand in the momenta at both ends of a step (`bodies.momenta`), in what gravity gives there, and in the
         projection of momenta on closed loops, linearly.
         """
-        s, kept, parts, halves = self.stepper, self.kept, len(self.lengths), self.stepper.halves
+        s, kept, halves, dt = self.stepper, self.kept, self.stepper.halves, slots.lengths[:, None, None]
         mass, g, n = s.model.bodies.mass, s.mechanism.tree.gravity, len(s.model.bodies)
         first = s.ldu.rows[:n, None] + np.arange(6)
-        by_mass, by_inertia, by_gravity = np.zeros(n), np.zeros((n, 3, 3)), np.zeros(3)
-        for j, dt in enumerate(self.lengths):
-            own = slice(j, slots, parts)
-            y, ended, V, h = kept.y[own][:, first], kept.ended[own], kept.velocities[own], 0.5 * dt
-            w, v = V[..., :3], V[..., 3:]
-            c = np.sqrt(np.maximum(1.0 - h * h * (w * w).sum(axis=-1, keepdims=True), 0.0))
-            left, right = (
-                c * y[..., :3] + h * np.cross(y[..., :3], w),
-                c * ended[..., :3] - h * np.cross(ended[..., :3], w),
-            )
-            by_inertia += np.einsum("kni,knj->nij", right - left, w)
-            fall = halves * dt * y[..., 3:] + (1.0 - halves) * dt * ended[..., 3:]
-            by_mass += ((ended[..., 3:] - y[..., 3:]) * v).sum(axis=(0, 2)) + (fall @ g).sum(axis=0)
-            by_gravity += np.einsum("n,kni->i", mass, fall)
+        own = slice(0, len(dt))
+        y, ended, V, h = kept.y[own][:, first], kept.ended[own], kept.velocities[own], 0.5 * dt
+        w, v = V[..., :3], V[..., 3:]
+        c = np.sqrt(np.maximum(1.0 - h * h * (w * w).sum(axis=-1, keepdims=True), 0.0))
+        left, right = (
+            c * y[..., :3] + h * np.cross(y[..., :3], w),
+            c * ended[..., :3] - h * np.cross(ended[..., :3], w),
+        )
+        by_inertia = np.einsum("kni,knj->nij", right - left, w)
+        fall = halves * dt * y[..., 3:] + (1.0 - halves) * dt * ended[..., 3:]
+        by_mass = ((ended[..., 3:] - y[..., 3:]) * v).sum(axis=(0, 2)) + (fall @ g).sum(axis=0)
+        by_gravity = np.einsum("n,kni->i", mass, fall)
         if s.loops:
-            own = slice(parts - 1, slots, parts)
-            T, y = kept.twists[own][:, first], kept.by_projection[own][:, first]
+            T, y = kept.twists[slots.last][:, first], kept.by_projection[slots.last][:, first]
             by_mass -= (y[..., 3:] * T[..., 3:]).sum(axis=(0, 2))
             by_inertia -= np.einsum("kni,knj->nij", y[..., :3], T[..., :3])
         return by_mass, by_inertia, by_gravity
 
-    def _sum(self, variant: Variant, key: int, u: FloatArray, slots: int) -> float:
+    def _sum(self, variant: Variant, key: int, u: FloatArray, slots: Slots) -> float:
         """Weighed sum of what all equations of the kept steps are with a variant of the model."""
-        total, parts, s = 0.0, len(self.lengths), self.stepper
-        if key not in self.bound:
-            model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)
-            settings = s.settings._replace(loops=None)
-            touching = tuple(self.contact)
-            self.bound[key] = (
-                *(Bound(weigh_steps, model, tuple(settings._replace(dt=h)), data, touching) for h in self.lengths),
-                Bound(weigh_projections, model, data),
-            )
-        kept = tuple(self._touching(variant))
-        for j in range(parts):
-            total += self.bound[key][j](kept, (*self.scratch, u), j, slots, parts)
+        total, s, kept, there = 0.0, self.stepper, tuple(self.kept), self._touching(variant, slots)
+        for h in np.unique(slots.lengths).tolist():
+            own = np.flatnonzero(slots.lengths == h)
+            total += self._weighing(variant, key, h)(kept, there, (*self.scratch, u), own)
         if s.loops:
-            total += self.bound[key][parts](kept, self.projected, self.lengths[-1], parts - 1, slots, parts)
+            total += self._weighing(variant, key, 0.0)(kept, self.projected, s.dt, slots.last)
         return total
 
-    def _touching(self, variant: Variant) -> Kept:
-        """The kept steps with the coefficients of friction and restitution of a variant."""
-        if not variant.rubs:
-            return self.kept
-        return self.kept._replace(contacts=variant.rubbing(self.kept.contacts))
+    def _weighing(self, variant: Variant, key: int, h: float) -> Bound:
+        """`weigh_steps` of parts of length h, or with 0 `weigh_projections`, of a variant of the model."""
+        if (key, h) not in self.bound:
+            s = self.stepper
+            model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)
+            settings = tuple(s.settings._replace(loops=None, dt=h))
+            parts = Bound(weigh_steps, model, settings, data, tuple(self.contact))
+            self.bound[key, h] = parts if h else Bound(weigh_projections, model, data)
+        return self.bound[key, h]
 
-    def _reads(self, derivative: Derivative, slots: int, bq: FloatArray, bp: FloatArray) -> float:
+    def _touching(self, variant: Variant, slots: Slots) -> tuple[Any, Any]:
+        """Contacts of a variant, with its shapes and coefficients, each once; and which of them the slots have."""
+        if not variant.rubs or not self.kept.contacts.size:
+            return self.every
+        if self.touching is None:
+            n, dt, kept = len(slots.lengths), slots.lengths, self.kept
+            poses, V = kept.poses[:n], kept.velocities[:n]
+            ends, speeds = (poses, moved_poses(poses, V, dt)), np.abs(V).max(axis=(1, 2), initial=0.0)
+            own = kept.contacts[:n], kept.cones[:n], kept.count[:n]
+            self.touching = touching(self.stepper.table, *own, ends, speeds, dt)
+        at = self.touching
+        if variant.same_places:
+            return variant.rubbing(at.contacts), at.which
+        return renewed(variant.table, variant.pairs, at, self.known.setdefault(id(variant), {})), at.which
+
+    def _reads(self, derivative: Derivative, slots: Slots, bq: FloatArray, bp: FloatArray) -> float:
         """What follows for q and p at the starts of the kept steps, with gradients bq and bp, newest first."""
-        s, parts, total = self.stepper, len(self.lengths), 0.0
+        s, total, first = self.stepper, 0.0, slots.first
         kept, (q, p) = tuple(self.kept), self.read
         for weight, variant in derivative:
             arrays = variant.arrays(s.arrays.graph), plain(s.data), kept
-            read_slots(*arrays, (self.scratch[0], q, p), s.dt, 0, slots, parts)
-            moved = s.mechanism.difference(self.kept.q[:slots:parts], q[:slots:parts])
-            total += weight * float((bq * moved).sum() + (bp * p[:slots:parts]).sum())
+            read_slots(*arrays, (self.scratch[0], q, p), s.dt, first)
+            moved = s.mechanism.difference(self.kept.q[first], q[first])
+            total += weight * float((bq * moved).sum() + (bp * p[first]).sum())
         return total
+
+
+def moved_poses(Z: FloatArray, V: FloatArray, dt: FloatArray) -> FloatArray:
+    """Poses (steps, bodies, 7) after steps of dt (steps,) with velocities V (steps, bodies, 6), see `bodies.move`."""
+    h = 0.5 * dt[:, None, None]
+    u = h * V[..., :3]
+    s, w, v = np.sqrt(np.maximum(1.0 - (u * u).sum(axis=-1, keepdims=True), 0.0)), Z[..., 3:4], Z[..., 4:]
+    turned = s * w - (u * v).sum(axis=-1, keepdims=True), s * v + w * u + np.cross(v, u)
+    return np.concatenate([Z[..., :3] + 2.0 * h * V[..., 3:], *turned], axis=-1)
 
 
 def _product(gradients: Sequence[FloatArray], values: Sequence[FloatArray]) -> float:

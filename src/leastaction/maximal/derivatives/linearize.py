@@ -13,7 +13,7 @@ from leastaction.maximal.derivatives.replay import Parts
 from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_joints, share_of
 from leastaction.maximal.derivatives.sensitivity import Bars
 from leastaction.maximal.derivatives.solved_steps import BodyState
-from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
+from leastaction.maximal.derivatives.way_back import WayBack
 
 
 class OneStep:
@@ -110,17 +110,14 @@ def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) ->
         parts: of a `MaximalStepper`.
         u: controls at the nodes of the step, shape (nodes, nu), held.
     """
-    if parts.goes_back is None:
-        own = parts.stepper
-        parts.goes_back = has_way_back(own) and not own.loops and len(parts.lengths) == 1
-    if not parts.goes_back:
+    if parts.stepper.loops:
         return None
-    s = parts.stepper_of(parts.lengths[0], 1)
+    s = parts.stepper_of(parts.lengths[0], 1) if len(parts.lengths) == 1 else parts.stepper
     record = s.record(2)
     record["q"][0], record["p"][0] = q, p
     steps = 1 if s.contact is None or s.halves == 1.0 else 2
     held = np.broadcast_to(u, (steps, *u.shape))
-    if s.advance(record, 0, steps, held) < steps or record["divided"][1].any():
+    if s.advance(record, 0, steps, held) < steps:
         return None
     start = BodyState(record["rigid_poses"][0], record["momenta"][0], q, parts.near(q), s.before, True)
     return WayBack(parts, record, start, 0, held).jacobians()

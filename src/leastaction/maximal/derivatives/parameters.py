@@ -76,15 +76,16 @@ class Variant:
 
     @cached_property
     def quick(self) -> bool:
-        """Whether contacts are the same but for their coefficients, and the same kinds of forces act."""
-        own, other, same = self.stepper.model, self.model, self._same_places
+        """Whether contacts have the same equations, and the same kinds of forces act."""
+        own, other, same = self.stepper.model, self.model, True
         for name in ("damped", "sprung", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
-        return same and (own.damped is None or len(own.damped) == len(other.damped)) and not self._fresh
+            same = same and (a is None or name == "resisting" or len(a) == len(b))
+        return same and not self._fresh
 
     @cached_property
-    def _same_places(self) -> bool:
+    def same_places(self) -> bool:
         """Whether shapes are as they are on the robot: contacts found again elsewhere would be others."""
         given = np.asarray(self.table.shapes).copy()
         given["given"] = self.stepper.table.shapes.given
@@ -114,7 +115,7 @@ class Variant:
         joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
         """
         curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
-        return self.quick and self._alike(INERTIAL, () if curved else ("pa", "pb"))
+        return self.quick and self.same_places and self._alike(INERTIAL, () if curved else ("pa", "pb"))
 
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
@@ -188,7 +189,7 @@ class Variant:
                     f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
                     "slight one"
                 )
-        return self.rubbing(solved.contacts) if self._same_places else self._renewed(solved)
+        return self.rubbing(solved.contacts) if self.same_places else self._renewed(solved)
 
     def rubbing(self, contacts: Any) -> Any:
         """Contacts of any shape with these coefficients in place of their own."""

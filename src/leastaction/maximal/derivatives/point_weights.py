@@ -67,22 +67,22 @@ def _add(out, f):
 
 
 @entry(nogil=True)
-def weigh_points(tables, kept, bp, scratch, dt, first, last, stride):
-    """Add the gradients of the weighed sum over the slots first, first + stride, ... before `last`, and of p there.
+def weigh_points(tables, kept, bp, scratch, lengths):
+    """Add the gradients of the weighed sum over the first slots, and of p there.
 
     Args:
         tables: `BODY`, `JOINT_ROW` and `COORDINATE` records, and where the unknowns of the graph's nodes begin.
         kept: plain tuple of `Kept`.
-        bp: gradients by p where the slots' steps start, (slots / stride, nv).
+        bp: gradients by p where steps start, shape (steps + 1, nv).
         scratch: (momenta of subtrees (bodies, 3); out: by pa and pb of rows (rows, 2, 3), of coordinates that are
             hinges or balls (coordinates, 2, 3)).
-        dt: length of these parts of steps [s].
+        lengths: of the parts of steps in these slots [s].
     """
     (bodies, rows, coordinates, start), kept = tables, Kept(*kept)
     L, by_rows, by_coordinates = scratch
     n = bodies.shape[0]
-    for slot in range(first, last, stride):
-        poses, velocities, y = kept.poses[slot], kept.velocities[slot], kept.y[slot]
+    for slot in range(lengths.shape[0]):
+        poses, velocities, y, dt = kept.poses[slot], kept.velocities[slot], kept.y[slot], lengths[slot]
         for k in range(rows.shape[0]):
             row = rows[k]
             if row.kind == DOT or row.kind == COUPLING:
@@ -111,7 +111,7 @@ def weigh_points(tables, kept, bp, scratch, dt, first, last, stride):
             i = child_of(c)
             Ra, Rb, momentum = _turned(poses, c.a), _turned(poses, c.b), (L[i, 0], L[i, 1], L[i, 2])
             # Its momentum is that of its child about an axis through the point.
-            b = bp[slot // stride]
+            b = bp[kept.step[slot]]
             if c.kind == BALL:
                 axis = matvec(Rb, matvec(load9(c.Rb), (b[c.iv], b[c.iv + 1], b[c.iv + 2])))
             else:

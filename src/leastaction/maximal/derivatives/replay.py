@@ -68,7 +68,6 @@ class Parts:
         lengths: of the composition [s]; each of them may be divided further.
         goals: where prescribed motions are at the end of the step that is solved, a row of `MaximalRecord.goals`; None
             where they stay.
-        goes_back: whether its steps have the compiled way back; None before anybody asked.
         fast: bodies whose spin at the start of a run is beyond the chart of a step, and not guessed.
     """
 
@@ -78,7 +77,6 @@ class Parts:
         self.lengths: list[float] = (stepper.substeps * stepper.dt).tolist()
         self.near_pairs_at: BodyState | None = None
         self.goals: FloatArray | None = None
-        self.goes_back: bool | None = None
         self.fast = np.zeros((len(stepper.model.bodies), 1), bool)
         self.places = places_of(stepper.model, stepper.mechanism.nv)
         coordinates = stepper.model.coordinates

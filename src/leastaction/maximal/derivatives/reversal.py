@@ -27,7 +27,7 @@ from leastaction.maximal.derivatives.replay import Parts, Replay
 from leastaction.maximal.derivatives.sensitivity import Bars, StepMap
 from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.sparse_blocks import momenta_within
-from leastaction.maximal.derivatives.way_back import WayBack, has_way_back
+from leastaction.maximal.derivatives.way_back import WayBack
 from leastaction.maximal.prescribed import next_goals
 from leastaction.maximal.step.judgement import IMPACT
 from leastaction.parameter_stencils import by_name, stencils
@@ -158,8 +158,7 @@ class MaximalReversal(Reversal):
         self.names = [name for name in names if name != CONTROLS]
         found = [stencil for name in self.names for stencil in stencils(stepper.mechanism, name)]
         self.sweep = Sweep(self.parts, [Derivative(stepper, stencil) for stencil in found])
-        quick = all(variant.quick for derivative in self.sweep.derivatives for _, variant in derivative)
-        self.compiled = quick and has_way_back(stepper)
+        self.compiled = has_way_back(self.sweep.derivatives)
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bars: Bars | None = None
@@ -251,6 +250,11 @@ class MaximalReversal(Reversal):
             shape = (0, len(self.stepper.control_nodes), m.nu)
             out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros(shape)])
         return out | by_name(m, self.names, self.sweep.by_parameters)
+
+
+def has_way_back(derivatives: Sequence[Derivative]) -> bool:
+    """Whether the compiled way back knows these gradients by parameters."""
+    return all(variant.quick for derivative in derivatives for _, variant in derivative)
 
 
 def guessed(parts: Parts) -> FloatArray:

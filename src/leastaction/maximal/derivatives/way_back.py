@@ -12,6 +12,7 @@ from leastaction.maximal.arrays import plain
 from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.backward import go_back, go_back_with_contact
 from leastaction.maximal.derivatives.kept_steps import KeptSteps
+from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.replay import PATIENT, Parts
 from leastaction.maximal.derivatives.sensitivity import Bars
 from leastaction.maximal.derivatives.solve_again import OTHERWISE
@@ -26,18 +27,6 @@ NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
 """Where only the bars are brought back."""
 
 SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "pushed", "read", "twists", "by_velocity")
-
-
-def has_way_back(stepper: Any) -> bool:
-    """Whether `go_back` knows all that a `MaximalStepper` steps with.
-
-    It takes trees of joints and closed loops, with springs, dampers and drive inertias, forces on bodies, controls,
-    prescribed motions, and all that touches; others are differentiated step by step (`replay`): tendons and soft limits
-    that are stiff for the step, rigid contacts of closed loops (and beside prescribed motions) at order 2.
-    """
-    if stepper.loops and stepper.contact is not None and stepper.settings.smoothing == 0.0 and stepper.halves < 1.0:
-        return False  # whether forces press on contacts is only known with what holds momenta on the loops
-    return stepper.arrays.sprung is None
 
 
 def pushes_bodies(stepper: Any) -> bool:
@@ -60,7 +49,7 @@ class WayBack:
     """The way back over a piece of a run, as far as it is compiled.
 
     Args:
-        parts: of a `MaximalStepper` that `has_way_back`.
+        parts: of a `MaximalStepper`.
         record: states of the run by name.
         start: state of the row from which the piece starts.
         row: number of that row.
@@ -78,24 +67,26 @@ class WayBack:
         self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
         self.poses[0], self.momenta[0] = start.Z, start.P
         self.velocities[0] = start.V
+        self.p = np.array(record["p"][rows]) if "p" in record else np.full((len(u) + 1, s.mechanism.nv), np.nan)
         self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
-        self.divided = np.where(np.any(record["divided"][rows] != 0, axis=1), 1, 0)
         self.u = np.array(u, order="C")
-        lengths = parts.lengths
-        n, ends, nq = len(start.Z), len(lengths) + 1, self.q.shape[1]
-        self.scratch = {name: np.zeros((n, 6)) for name in SCRATCH} | {
+        self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
+        n, ends, nq = len(start.Z), self.parted.most + 1, self.q.shape[1]
+        self.scratch: dict[str, Any] = {name: np.zeros((n, 6)) for name in SCRATCH} | {
             "part_poses": np.zeros((ends, n, 7)),
             "part_momenta": np.zeros((ends, n, 6)),
             "part_velocities": np.zeros((ends, n, 6)),
             "part_q": np.zeros((ends, nq)),
-            "reached": np.zeros((3, n, 6)),
+            **{name: np.zeros((3, n, 6)) for name in ("reached", "aside", "asked")},
+            "holds": np.zeros(1, np.int64),
+            "momenta_there": np.zeros(s.mechanism.nv),
             "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
             "balls": True if has_soft_balls(s) else None,
             "stiff": True if s.arrays.damped is not None and (s.arrays.damped.held > 0.0).any() else None,
         }
         if s.contact is not None:
             s.contact.now.known = 0
-        self.kept = KeptSteps(s, lengths, derivatives)
+        self.kept = KeptSteps(s, self.parted, derivatives)
         self.by_parameters = np.zeros(len(derivatives))
         self.planned = False
 
@@ -131,7 +122,7 @@ class WayBack:
             if s.contact is not None:
                 s.contact.written[0] = 0
             back = plain(self._data(found, bq, bp, controls, rows))
-            first = max(last + 1 - self.kept.steps, 0) if self.kept.derivatives else 0
+            first = self.parted.since(last, self.kept.slots) if self.kept.derivatives else 0
             if s.contact is None:
                 left, why = go_back(*s.problem, self.parts.places, back, first, last)
             else:
@@ -168,10 +159,14 @@ class WayBack:
             momenta=self.momenta,
             velocities=self.velocities,
             q=self.q,
+            p=self.p,
             goals=self.goals,
-            divided=self.divided,
             u=self.u,
-            lengths=np.array(self.parts.lengths),
+            begins=self.parted.begins,
+            lengths=self.parted.lengths,
+            before=self.parted.before,
+            nodes=self.parted.nodes,
+            shares=self.parted.shares,
             fresh=self.row == 0,
             first_row=self.row == 0,
             bq=bq,

@@ -107,19 +107,22 @@ def near_of(coordinates, q, near):
 
 
 @entry(nogil=True)
-def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stride):
-    """Weighed sum of all that the steps in slots first, first + stride, ... before `last` compute with a model.
+def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
+    """Weighed sum of all that the parts of steps in some slots compute with a model.
 
     Args:
         model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
             `ContactData` and `Kept`; the model may be another one on the same graph.
+        there: `CONTACT` records, and which of them the contacts of the slots are, shape (slots, most).
         scratch: (near (coordinates,), q (nq,), outputs, and controls at both ends of each slot's step (slots, 2, nu)).
+        slots: numbers of those that are as long as the settings say.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     contact, kept = ContactData(*contact), Kept(*kept)
-    near, q, out, u = scratch
+    (contacts, which), (near, q, out, u) = there, scratch
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
-    for slot in range(first, last, stride):
+    for at_slot in range(slots.shape[0]):
+        slot = slots[at_slot]
         near_of(model.coordinates, kept.q[slot], near)
         copy_goals(kept.goals[slot], data.goals)
         for c in range(q.shape[0]):
@@ -130,18 +133,19 @@ def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stri
                 s.x[c] = kept.before[slot, i, c]
         for k in range(data.rows.shape[0]):
             data.rows[k].lam = kept.impulses[slot, k]
-        count = kept.count[slot]
+        count, most = kept.count[slot], -1
         contact.now[0].count = count
         for k in range(count):
             contact.cones[k] = kept.cones[slot, k]
+            most = max(most, contact.cones[k].source)
         at = SolvedStep(kept.poses[slot], kept.momenta[slot], kept.velocities[slot], near, q, u[slot])
         load_state(data.bodies, at.poses, at.momenta)
         for i in range(n):
             s = data.bodies[i]
             for c in range(3):
                 s.w[c], s.vc[c] = at.velocities[i, c], at.velocities[i, 3 + c]
-        for k in range(kept.contacts.shape[1]):
-            contact.contacts[k] = kept.contacts[slot, k]
+        for k in range(most + 1):
+            contact.contacts[k] = contacts[which[slot, k]]
         outputs(model, settings, data, contact, at, slot < 0, out)
         for i in range(N):
             total -= kept.y[slot, i] * out[i]
@@ -164,7 +168,7 @@ def weigh_steps(model, settings, data, contact, kept, scratch, first, last, stri
 
 
 @entry(nogil=True)
-def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
+def weigh_projections(model, data, kept, scratch, dt, slots):
     """The same of the projections of momenta on closed loops at the ends of the steps.
 
     Args:
@@ -175,7 +179,8 @@ def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
     near, q, out, impulses, twists = scratch
     n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
     total = 0.0
-    for slot in range(first, last, stride):
+    for at_slot in range(slots.shape[0]):
+        slot = slots[at_slot]
         for k in range(rows.shape[0]):
             impulses[0, k] = kept.twists[slot, start[n + rows[k].node] + rows[k].local]
         for i in range(n):
@@ -203,17 +208,16 @@ def weigh_projections(model, data, kept, scratch, dt, first, last, stride):
 
 
 @entry(nogil=True)
-def read_slots(model, data, kept, scratch, dt, first, last, stride):
-    """q and p that are read off the bodies with a model.
+def read_slots(model, data, kept, scratch, dt, slots):
+    """q and p that are read off the bodies with a model in some slots, those of first parts of steps.
 
     Args:
         scratch: (near (coordinates,), and out: q (slots, nq), p (slots, nv)).
     """
     model, data, kept = named_model(model), named_data(data), Kept(*kept)
     near, q, p = scratch
-    for slot in range(first, last, stride):
-        if kept.step[slot] < 0:
-            continue
+    for at_slot in range(slots.shape[0]):
+        slot = slots[at_slot]
         near_of(model.coordinates, kept.q[slot], near)
         for c in range(q.shape[1]):
             q[slot, c] = kept.q[slot, c]

@@ -64,7 +64,7 @@ def _note(law, items, stretches, states):
 
 
 @routine(allocates=False)
-def _middle(law, items, stretches, states):
+def middle_of(law, items, stretches, states):
     """Length in the middle of the step, one end of which is in `stretches`, and at the other, where the bodies are."""
     length = end = law.offset
     for k in range(law.first, law.first + law.count):
@@ -191,7 +191,7 @@ def implicit_lengths(model, settings, data, dt, fresh, sprung):
         _clear(own, rows)
         for j in range(own.shape[0]):
             exchange_ends(states[own[j]])
-        length, end = _middle(law, data.strings, data.stretches, states)
+        length, end = middle_of(law, data.strings, data.stretches, states)
         half = 0.5 * (end - row[LENGTH])
         pull, by_first, by_last = mean_tension(law, length - half, length + half)
         if fresh:
@@ -286,7 +286,7 @@ def end_lengths(model, settings, data, dt, sprung):
     for i in range(sprung.shape[0]):
         law, row = sprung[i], data.lengths[i]
         own = model.sprung_bodies[law.begin : law.begin + law.bodies]
-        length, end = _middle(law, data.strings, data.stretches, states)
+        length, end = middle_of(law, data.strings, data.stretches, states)
         half = 0.5 * (end - row[LENGTH])
         pull, by_first, by_last = mean_tension(law, length - half, length + half)
         row[PULLED], row[BEFORE], row[WAS_BENT] = pull, elastic(law, length)[1], _is_bent(by_first, by_last)

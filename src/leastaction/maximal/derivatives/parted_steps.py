@@ -1,0 +1,66 @@
+"""The parts that the steps of a run were solved in, one after the other, as the compiled way back goes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.integrators import FloatArray
+from leastaction.step_parts import lengths_of
+
+UNKNOWN = -1
+"""What `divided` says of a step that was divided too finely to be told."""
+
+
+class PartedSteps:
+    """Parts of all steps: those of a composition, each of which may have been divided.
+
+    Args:
+        lengths: of the composition [s].
+        divided: how each of these was divided in each step, see `step_parts.LONGEST`, shape (steps, composition).
+        before: length of the part before the first [s].
+
+    Attributes:
+        begins: first part of each step, and the number of parts, shape (steps + 1,); a step of parts that nobody knows
+            has none.
+        lengths, before: of each part and of the one before it [s], shape (parts,).
+        nodes: control node at the start of each part; that at its end is the next one, at order 1 the same.
+        shares: at both ends of each part how much of its step of the composition is over, shape (parts, 2).
+        most: largest number of parts of a step.
+    """
+
+    def __init__(self, lengths: Sequence[float], divided: NDArray[np.int64], before: float) -> None:
+        kinds: dict[bytes, tuple[Any, ...]] = {}
+        own = []
+        for row in divided:
+            key = row.tobytes()
+            if key not in kinds:
+                kinds[key] = _parts_of(lengths, row.tolist())
+            own.append(kinds[key])
+        self.begins = np.cumsum([0, *(len(parts[0]) for parts in own)], dtype=np.int64)
+        self.lengths, self.nodes, self.shares = (np.concatenate([parts[i] for parts in own]) for i in range(3))
+        self.before = np.concatenate([[before], self.lengths[:-1]]) if len(self.lengths) else self.lengths
+        self.most = int(np.diff(self.begins).max(initial=1))
+
+    def since(self, last: int, room: int) -> int:
+        """The first step from which on, up to step `last`, all parts find room."""
+        return min(int(np.searchsorted(self.begins, self.begins[last + 1] - room)), last)
+
+    def newest_first(self, first: int, last: int) -> NDArray[np.int64]:
+        """Parts of the steps from `last` down to `first`, those of a step in order of time: as slots are filled."""
+        ranges = [np.arange(self.begins[k], self.begins[k + 1]) for k in range(last, first - 1, -1)]
+        return np.concatenate([np.zeros(0, np.int64), *ranges])
+
+
+def _parts_of(lengths: Sequence[float], divided: list[int]) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
+    """(lengths, nodes, shares) of the parts of a step."""
+    if UNKNOWN in divided:
+        return np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 2))
+    relative = [np.array(lengths_of(number)) if number else np.ones(1) for number in divided]
+    nodes = np.repeat(np.arange(len(lengths)), [len(own) for own in relative])
+    ends = [np.cumsum(own) for own in relative]
+    shares = np.concatenate([np.stack([end - own, end], axis=1) for end, own in zip(ends, relative, strict=True)])
+    return np.concatenate([h * own for h, own in zip(lengths, relative, strict=True)]), nodes, shares

@@ -1,0 +1,114 @@
+"""Contacts of many solved steps as they would be with other shapes, for derivatives by what moves these.
+
+Features of most contacts are fixed to their bodies, so over many steps few of them differ: each is looked for once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.records import SEGMENTS
+from leastaction.errors import IntegratorError
+from leastaction.integrators import FloatArray
+from leastaction.maximal.contact.features import found_at, margin_of
+
+Integers = NDArray[np.int64]
+
+
+class Touching(NamedTuple):
+    """Contacts of many steps: which there are, each once.
+
+    Attributes:
+        contacts: `CONTACT` records, each as it was the first time; steps: when that was.
+        names: what tells them apart.
+        which: of each contact of each step which it is, shape (steps, most).
+        ends: poses at the start and at the end of the steps, (steps, bodies, 7) each.
+        margins: largest gaps that are looked for [m], shape (steps,).
+    """
+
+    contacts: Any
+    steps: Integers
+    names: list[bytes]
+    which: Integers
+    ends: tuple[FloatArray, FloatArray]
+    margins: FloatArray
+
+
+def touching(table: Any, contacts: Any, cones: Any, counts: Any, ends: Any, speeds: Any, lengths: Any) -> Touching:
+    """Contacts that the cones of many steps belong to.
+
+    Args:
+        table: of all shapes.
+        contacts, cones: `CONTACT` and `CONE` records as the steps were solved with, shapes (steps, most).
+        counts: how many cones each step has.
+        ends: see `Touching`.
+        speeds: largest velocity in each [m/s or rad/s].
+        lengths: of the steps [s].
+    """
+    there = np.arange(cones.shape[1]) < np.asarray(counts)[:, None]
+    most = np.where(there, cones.source, -1).max(axis=1, initial=-1) + 1
+    gaps = np.abs(np.where(there, cones.gap, 0.0)).max(axis=1, initial=0.0)
+    steps, places = np.nonzero(np.arange(contacts.shape[1]) < most[:, None])
+    own = contacts[steps, places]
+    same = own.copy()
+    same["pair"] = 0  # numbers of another plan
+    same["n"][same["kind"] == SEGMENTS] = 0.0  # only counts where segments cross
+    names, first, kinds = np.unique(np.asarray(same).view(f"V{same.itemsize}"), return_index=True, return_inverse=True)
+    which = np.zeros(contacts.shape, np.int64)
+    which[steps, places] = kinds
+    found = own[first], steps[first], [name.tobytes() for name in names], which
+    return Touching(*found, ends, margin_of(table, gaps, speeds, lengths))
+
+
+def renewed(table: Any, pairs: Any, at: Touching, known: dict[bytes, Any]) -> Any:
+    """The contacts with the shapes and coefficients of another table, each once.
+
+    Normals of segments are those of the first time; they only count where segments cross.
+
+    Args:
+        table: of the shapes.
+        pairs: `PAIR` records of all that may touch.
+        known: contacts of this table by the names of their kinds, to which is added.
+    """
+    missing = np.array([name not in known for name in at.names])
+    if missing.any():
+        found = _looked_for(table, pairs, at.contacts[missing], at.steps[missing], at)
+        known |= {at.names[k]: contact for k, contact in zip(np.flatnonzero(missing).tolist(), found, strict=True)}
+    out = at.contacts.copy()
+    for k, name in enumerate(at.names):
+        out[k] = known[name]
+    return out
+
+
+def _looked_for(table: Any, pairs: Any, own: Any, steps: Integers, at: Touching) -> Any:
+    """Contacts of some steps with the shapes of another table."""
+    pairs = pairs[np.isin(pairs.key >> 32, np.unique(own.key >> 32))]
+    new, missing = own.copy(), np.ones(len(own), bool)
+    for Z in at.ends:  # what a step had missed at its start was found at its end
+        if not missing.any():
+            break
+        looked = np.unique(steps[missing])
+        found, of = found_at(table, pairs, Z[looked], at.margins[looked])
+        wanted = np.flatnonzero(missing)
+        place = _places(steps[wanted], own.key[wanted], looked[of], found.key)
+        wanted, place = wanted[place >= 0], place[place >= 0]
+        new[wanted] = found[place]
+        missing[wanted] = False
+    if missing.any():
+        raise IntegratorError(
+            "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
+        )
+    return new
+
+
+def _places(steps: Integers, keys: Integers, found_steps: Integers, found_keys: Integers) -> Integers:
+    """Where contacts of steps with these keys stand among those that were found, the first of each; -1 nowhere."""
+    _, ranks = np.unique(np.concatenate([keys, found_keys]), return_inverse=True)
+    most = ranks.max(initial=0) + 1
+    wanted, there = steps * most + ranks[: len(keys)], found_steps * most + ranks[len(keys) :]
+    order = np.argsort(there, kind="stable")
+    place = np.append(order, -1)[np.searchsorted(there[order], wanted)]
+    return np.where(np.append(there, -1)[place] == wanted, place, -1)
