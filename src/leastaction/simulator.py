@@ -13,7 +13,7 @@ from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.implausible import EnergyWatch, Once
-from leastaction.integrators import Integrator, is_number
+from leastaction.integrators import Integrator
 from leastaction.late_dampers import RunVelocities
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
@@ -22,6 +22,7 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
+from leastaction.settings import is_number
 from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory

@@ -9,7 +9,8 @@ import leastaction as la
 from leastaction.mechanism import Inertia
 from leastaction.mechanism.shapes import Box, Plane
 from leastaction.minimal.lanes import friction
-from leastaction.minimal.lanes.arrays import DRY, LANE_CONE, LIMIT, Touch
+from leastaction.minimal.lanes.arrays import Touch
+from leastaction.minimal.lanes.lane_records import DRY, LANE_CONE, LIMIT
 
 G = 9.81
 

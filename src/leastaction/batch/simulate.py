@@ -12,7 +12,7 @@ from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.controls import check_call, refuse_names
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import Integrator, is_count
+from leastaction.integrators import Integrator
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
@@ -20,6 +20,7 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.minimal import Galerkin
 from leastaction.motions import checked_names
 from leastaction.parameters import with_parameters
+from leastaction.settings import is_count
 from leastaction.start import checked_integrator, number_of_steps
 
 DEVICES = ("cpu", "cuda")

@@ -16,12 +16,13 @@ from leastaction.batch.starts import moved_starts
 from leastaction.controls import refuse_names
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.implausible import Once
-from leastaction.integrators import Integrator, is_count
+from leastaction.integrators import Integrator
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.minimal import Galerkin
 from leastaction.motions import checked_names, motion_at
+from leastaction.settings import is_count
 from leastaction.simulator import Simulator as One
 from leastaction.simulator_state import not_set
 from leastaction.start import checked_integrator, first_state

@@ -18,10 +18,11 @@ from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.implausible import warn_of_energies
-from leastaction.integrators import Stepper, is_count
+from leastaction.integrators import Stepper
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.motions import motion_table
+from leastaction.settings import is_count
 from leastaction.start import first_state
 from leastaction.warn import Gathered
 

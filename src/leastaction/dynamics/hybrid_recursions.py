@@ -9,27 +9,19 @@ eliminated one degree of freedom at a time, which equals the paper's block elimi
 from leastaction._jit import entry, routine
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.recursions import (
+    accelerations,
     apply,
     armature_bias,
     articulate,
-    from_rigid,
     load_articulated,
-    minus_outer,
     respond,
-    store_articulated,
-    sum_articulated,
 )
-from leastaction.kinematics.sweeps import add_to, joint_acceleration, lift, parent_twist, positions, velocities
+from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.spatial import (
     add,
-    axpy,
-    cross_force,
     dot,
     load6,
-    load_inertia,
-    momentum,
     store6,
-    sub,
 )
 
 
@@ -45,40 +37,10 @@ def hybrid_recursion(model, data, v, given, acc, tau):
         acc: accelerations (nv,): read where given, written elsewhere.
         tau: generalised forces (nv,): written where the acceleration is given, read elsewhere.
     """
-    nodes, dofs, links, screws, external = model.nodes, model.dofs, data.links, data.screws, data.external
+    nodes, dofs, links, screws = model.nodes, model.dofs, data.links, data.screws
+    accelerations(model, data, v, tau, acc, given)
     for i in range(nodes.shape[0]):
-        M = load_inertia(links[i].M)
-        V = load6(links[i].v)
-        store_articulated(links[i].A, from_rigid(M))
-        store6(links[i].f, sub(cross_force(V, momentum(M, V)), load6(external[i])))
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        X = load_articulated(links[i].A)
-        f = load6(links[i].f)
-        for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            S = load6(screws[k].S)
-            U = apply(X, S)
-            if given[k] != 0:
-                f = axpy(acc[k], U, f)
-                continue
-            h = 1.0 / (dot(S, U) + dofs[k].armature)
-            u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
-            store6(screws[k].U, U)
-            screws[k].h, screws[k].u = h, u
-            X = minus_outer(X, U, h)
-            f = axpy(u * h, U, f)
-        if node.parent >= 0:
-            sum_articulated(links[node.parent].A, X)
-            add_to(links[node.parent].f, add(f, apply(X, joint_acceleration(node, screws, v))))
-    root = lift(model.gravity)
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
-        for k in range(node.iv, node.iv + node.nv):
-            if given[k] == 0:
-                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
-            a = axpy(acc[k], load6(screws[k].S), a)
-        store6(links[i].a, a)
+        node, a = nodes[i], load6(links[i].a)
         F = add(apply(load_articulated(links[i].A), a), load6(links[i].f))
         store6(links[i].f, F)
         for k in range(node.iv, node.iv + node.nv):

@@ -186,9 +186,20 @@ def sum_articulated(a, X):
         a[6 + k] += B[k]
 
 
+@inline
+def is_given(given, k):
+    """Whether the acceleration of degree of freedom k is given; where none is, `given` is None."""
+    if given is None:
+        return False
+    return given[k] != 0
+
+
 @routine
-def accelerations(model, data, v, tau, acc):
-    """Accelerations from generalised forces and external wrenches (ABA), once positions and velocities are there."""
+def accelerations(model, data, v, tau, acc, given=None):
+    """Accelerations from generalised forces and external wrenches (ABA), once positions and velocities are there.
+
+    Those that are `given` (nv,), not 0, are read from acc, and their forces are not (Sueda 2021, Algorithm 9).
+    """
     nodes, dofs, links, screws, external = model.nodes, model.dofs, data.links, data.screws, data.external
     for i in range(nodes.shape[0]):
         M = load_inertia(links[i].M)
@@ -202,6 +213,9 @@ def accelerations(model, data, v, tau, acc):
         for k in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = load6(screws[k].S)
             U = apply(X, S)
+            if is_given(given, k):
+                f = axpy(acc[k], U, f)
+                continue
             h = 1.0 / (dot(S, U) + dofs[k].armature)
             u = tau[k] - dot(S, f) - armature_bias(node, dofs, v, k - node.iv)
             store6(screws[k].U, U)
@@ -216,7 +230,8 @@ def accelerations(model, data, v, tau, acc):
         node = nodes[i]
         a = add(parent_twist(links, node.parent, root, False), joint_acceleration(node, screws, v))
         for k in range(node.iv, node.iv + node.nv):
-            acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
+            if not is_given(given, k):
+                acc[k] = (screws[k].u - dot(load6(screws[k].U), a)) * screws[k].h
             a = axpy(acc[k], load6(screws[k].S), a)
         store6(links[i].a, a)
 

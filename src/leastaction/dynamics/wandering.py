@@ -7,6 +7,8 @@ joints are, so these are moved, by points of a grid, which is exact.
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,6 +32,15 @@ def free_trees(tree: Tree) -> FloatArray:
 
     Columns: where the position of the free joint stands in q, and the width of the grid [m], a power of two.
     """
+    if tree not in _trees:
+        _trees[tree] = _free_trees(tree)
+    return _trees[tree]
+
+
+_trees: WeakKeyDictionary[Tree, FloatArray] = WeakKeyDictionary()
+
+
+def _free_trees(tree: Tree) -> FloatArray:
     nodes = tree.nodes
     free = np.flatnonzero((nodes.parent < 0) & (nodes.kind == FREE))
     if not len(free):

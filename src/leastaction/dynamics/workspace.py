@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from leastaction.dynamics.arrays import SlopeData
 from leastaction.dynamics.derivatives import RATES
-from leastaction.forces.arrays import force_model, force_modes
+from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import robot
@@ -25,8 +26,16 @@ class Workspace:
         self.screws: Any = np.zeros(tree.nv, JOINT_SCREW).view(np.recarray)
         self.external = np.zeros((n, 6))
         self.tau = np.zeros(tree.nv)
-        self.forces = force_model(tree)
-        self.modes = force_modes(self.forces)
+
+    @cached_property
+    def forces(self) -> ForceModel:
+        """What the kernels of forces read."""
+        return force_model(self.tree)
+
+    @cached_property
+    def modes(self) -> ForceModes:
+        """What they write."""
+        return force_modes(self.forces)
 
     @property
     def model(self) -> tuple[Any, ...]:

@@ -14,7 +14,7 @@ from leastaction.batch.threads import number_of_cores
 from leastaction.errors import LeastActionError
 from leastaction.gym.env import RobotEnv
 from leastaction.gym.tasks import Task, task_of
-from leastaction.integrators import is_count
+from leastaction.settings import is_count
 
 
 class RobotVectorEnv(VectorEnv):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
-from leastaction.integrators import Integrator, Stepper, is_number
+from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize import arguments
@@ -26,6 +26,7 @@ from leastaction.optimize.transcriptions.collocation import Collocation
 from leastaction.optimize.transcriptions.layout import CONTROLS
 from leastaction.optimize.transcriptions.transcription import TURN, Transcription
 from leastaction.optimize.transcriptions.variational import Variational
+from leastaction.settings import is_number
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution import Solution

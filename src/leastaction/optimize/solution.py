@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
-from leastaction.integrators import Integrator, is_number
+from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.endings import decided, largest_violation, told
 from leastaction.optimize.held.feet import Phase
 from leastaction.optimize.transcriptions.transcription import Transcription
+from leastaction.settings import is_number
 from leastaction.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]

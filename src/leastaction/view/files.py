@@ -17,8 +17,8 @@ from leastaction._extras import require
 from leastaction._output import check_output, writing
 from leastaction.controls import check_call
 from leastaction.errors import FormatError, LeastActionError
-from leastaction.integrators import is_number
 from leastaction.mechanism._check import shown, text
+from leastaction.settings import is_number
 from leastaction.view.page import page
 from leastaction.view.render import Painter
 from leastaction.view.scene import Scene, build_scene

@@ -116,22 +116,23 @@ def _wrench(states, body, t, f, sign):
 
 
 @inline
+def _way(c, j, a, b):
+    """Way of a FREE along axis j of its frame with its bodies at poses (R, x), and its change by them; see `along`."""
+    e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
+    return along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), a[0], a[1], b[0], b[1])
+
+
+@inline
 def shift_axis(c, j, states):
     """Way of a FREE along axis j of its frame at the start of the step, and the wrenches (a, b) of a unit force."""
-    e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-    Ra, xa = start_pose(states, c.a)
-    Rb, xb = start_pose(states, c.b)
-    value, tb, ta, f = along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), Ra, xa, Rb, xb)
+    value, tb, ta, f = _way(c, j, start_pose(states, c.a), start_pose(states, c.b))
     return value, _wrench(states, c.a, ta, f, -1.0), _wrench(states, c.b, tb, f, 1.0)
 
 
 @inline
 def shift_row(c, j, states):
     """The same way at the end of the step, and its rows by (w, v) of both bodies."""
-    e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-    Ra, xa = end_pose(states, c.a)
-    Rb, xb = end_pose(states, c.b)
-    value, tb, ta, f = along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), Ra, xa, Rb, xb)
+    value, tb, ta, f = _way(c, j, end_pose(states, c.a), end_pose(states, c.b))
     return value, end_row(states, c.a, ta, f, -1.0), end_row(states, c.b, tb, f, 1.0)
 
 

@@ -66,11 +66,17 @@ def _gradient(points, states, k, f):
 
 
 @inline
+def _moment(s, point, f):
+    """Moment of a force at a point about the centre of mass of its body, both in the directions of the start."""
+    return mattvec(load9(s.R), cross(matvec(load9(s.R), load3(point.p)), f))
+
+
+@inline
 def _take(states, point, f, share):
     """Take the impulse share f at a point from the residual of its body, in the directions of the start."""
     if point.node >= 0:
         s = states[point.node]
-        t = mattvec(load9(s.R), cross(matvec(load9(s.R), load3(point.p)), f))
+        t = _moment(s, point, f)
         for c in range(3):
             s.r[c] -= share * t[c]
             s.r[3 + c] -= share * f[c]
@@ -81,7 +87,7 @@ def _give(states, point, f, share):
     """Add that impulse to the momentum of its body."""
     if point.node >= 0:
         s = states[point.node]
-        t = mattvec(load9(s.R), cross(matvec(load9(s.R), load3(point.p)), f))
+        t = _moment(s, point, f)
         for c in range(3):
             s.P[c] += share * t[c]
             s.P[3 + c] += share * f[c]

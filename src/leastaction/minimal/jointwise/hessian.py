@@ -249,7 +249,7 @@ def control_blocks(model, settings, points, data, C):
                     continue
                 wdt = w[al] * dt
                 if drive.tendon > 0:
-                    _tendon_block(model.forces.tendons, model, points, data, drive, al, chi, k, wdt, C)
+                    _tendon_block(model.forces.tendons, model, points, data, drive, al, chi, wdt, C[chi, :, k])
                     continue
                 if drive.dof < 0:
                     pt = pts[al, drive.node]
@@ -269,8 +269,8 @@ def control_blocks(model, settings, points, data, C):
 
 
 @routine
-def _tendon_block(tendons, model, points, data, drive, al, chi, k, wdt, C):
-    """What a unit of control k, which drives a tendon at quadrature point al, adds to the rows of control point chi."""
+def _tendon_block(tendons, model, points, data, drive, al, chi, wdt, column):
+    """What a unit of a control, which drives a tendon at quadrature point al, adds to the rows of control point chi."""
     if tendons is None:
         return
     nodes, external, touched, modes = model.nodes, points.external, model.forces.touched, modes_at(points.modes, al)
@@ -284,5 +284,5 @@ def _tendon_block(tendons, model, points, data, drive, al, chi, k, wdt, C):
         i, F = touched[j], load6(external[touched[j]])
         while i >= 0:
             for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-                C[chi, c, k] += wdt * dot(load6_at(data.row[c, chi], 6 * (Q + al)), F)
+                column[c] += wdt * dot(load6_at(data.row[c, chi], 6 * (Q + al)), F)
             i = nodes[i].parent

@@ -124,7 +124,7 @@ def in_child_rate(scr, al, n, F):
 def rows(model, settings, data):
     """All rows g[chi, k] of the derivative of the discrete action, and momenta and impulses summed over subtrees."""
     nodes, dofs, rule = model.nodes, model.dofs, settings.rule
-    pts, scr, rate, force, g = data.nodes, data.screws, data.rate, data.force, data.g
+    pts, g = data.nodes, data.g
     w, b, dt = rule.w, rule.b, settings.dt
     second = is_nodal(rule) and b.shape[1] == 2
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -135,8 +135,8 @@ def rows(model, settings, data):
                 add_to(pts[al, parent].mu, load6(pts[al, i].mu))
                 add_to(pts[al, parent].G, load6(pts[al, i].G))
         if second and node.nv == 1:  # order 2, written out: sums over two points stay in registers
-            first, push = _axis_terms(pts, scr, rate, force, dofs[n].armature, 0, i, n, w[0], dt)
-            last, pull = _axis_terms(pts, scr, rate, force, dofs[n].armature, 1, i, n, w[1], dt)
+            first, push = _axis_terms(data, dofs[n].armature, 0, i, n, w[0], dt)
+            last, pull = _axis_terms(data, dofs[n].armature, 1, i, n, w[1], dt)
             g[0, n] = b[0, 0] * first + b[1, 0] * last + push
             g[1, n] = b[0, 1] * first + b[1, 1] * last + pull
             continue
@@ -145,7 +145,7 @@ def rows(model, settings, data):
                 g[chi, k] = 0.0
         for al in range(w.shape[0]):
             if node.nv == 1:
-                t, push = _axis_terms(pts, scr, rate, force, dofs[n].armature, al, i, n, w[al], dt)
+                t, push = _axis_terms(data, dofs[n].armature, al, i, n, w[al], dt)
                 for chi in range(b.shape[1]):
                     g[chi, n] += b[al, chi] * t
                 if is_nodal(rule):
@@ -165,12 +165,13 @@ def rows(model, settings, data):
 
 
 @inline
-def _axis_terms(pts, scr, rate, force, armature, al, i, n, w, dt):
+def _axis_terms(data, armature, al, i, n, w, dt):
     """What acts on the joint of node i, with one axis, at point al of weight w: momentum, and impulse along it."""
-    S, mu = load6(scr[al, n].S), load6(pts[al, i].mu)
-    momentum = w * (dot(S, mu) + armature * rate[al, n])
-    turn = dot(load6(scr[al, n].Sp), mu) + force[al, n]
-    return momentum, w * dt * turn + dot(S, load6(pts[al, i].G))
+    screw, point = data.screws[al, n], data.nodes[al, i]
+    S, mu = load6(screw.S), load6(point.mu)
+    momentum = w * (dot(S, mu) + armature * data.rate[al, n])
+    turn = dot(load6(screw.Sp), mu) + data.force[al, n]
+    return momentum, w * dt * turn + dot(S, load6(point.G))
 
 
 @inline
@@ -236,7 +237,7 @@ def next_momentum(model, settings, data, p):
     as the same wrench, momentum maps are kept whatever the tolerance, and without an impulse nothing is rounded twice.
     """
     nodes, free, dt = model.nodes, model.free, settings.dt
-    pts, scr, balls, X, rate, force, r = data.nodes, data.screws, data.balls, data.X, data.rate, data.force, data.r
+    pts, balls, X, r = data.nodes, data.balls, data.X, data.r
     w = settings.rule.w
     s = r.shape[0]
     for i in range(nodes.shape[0]):
@@ -244,7 +245,7 @@ def next_momentum(model, settings, data, p):
         n = node.iv
         if node.nv == 1:
             for al in range(w.shape[0]):
-                _, push = _axis_terms(pts, scr, rate, force, 0.0, al, i, n, w[al], dt)
+                _, push = _axis_terms(data, 0.0, al, i, n, w[al], dt)
                 p[n] += push
             continue
         total = (p[n], p[n + 1], p[n + 2])

@@ -16,7 +16,8 @@ from leastaction.dynamics import body_poses, body_twists
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING, LaneShapes
+from leastaction.minimal.lanes.arrays import LaneShapes
+from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
 from leastaction.minimal.lanes.pull_arrays import loops, ties
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)

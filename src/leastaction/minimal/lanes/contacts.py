@@ -20,11 +20,11 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 from leastaction._jit import inline, routine
 from leastaction.contact.overlaps import overlap_left
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import list_impulses
 from leastaction.minimal.lanes.islands import impulses, relate_islands
+from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.lanes.meetings import miss_found, push_found, relate_found
 from leastaction.minimal.lanes.paths import pull_up, push_up
 from leastaction.minimal.lanes.pulls import kick_loop, miss_loop, relate_tie

@@ -17,8 +17,8 @@ from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.overlaps import overlap_left
 from leastaction.contact.records import BOX, CAPSULE, FIELD
-from leastaction.minimal.lanes.arrays import CONTACT, PLAIN, TURNING
 from leastaction.minimal.lanes.bounces import bounced
+from leastaction.minimal.lanes.lane_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.lanes.sixes import wrench
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3

@@ -13,9 +13,9 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 
 from leastaction._jit import inline, routine
 from leastaction.linalg.dense import solve_leading, solve_within
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LOOP, PLAIN, TIE
 from leastaction.minimal.lanes.compliance import GIVING, add, add_three, disc_rows, stiffness, within
 from leastaction.minimal.lanes.islands import arrange, cone_at, find_ranges, impulses, range_of
+from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LOOP, PLAIN, TIE
 from leastaction.minimal.lanes.turns import clip_turn, sweep_turn, turn_rows, violation_of_turn
 
 SWEEPS, ROUNDS, TRIES = 6, 12, 20

@@ -28,11 +28,11 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.contact.distance import tangents
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.lanes.bounces import mass_of
 from leastaction.minimal.lanes.found import gap_at
 from leastaction.minimal.lanes.friction import list_impulses, solve_rows
 from leastaction.minimal.lanes.islands import impulses, range_of
+from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.lanes.legendre import factor, momenta_upon, solve
 from leastaction.minimal.lanes.meetings import kick_both
 from leastaction.minimal.lanes.pulls import kick_loop, place_start

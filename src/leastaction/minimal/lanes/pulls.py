@@ -19,8 +19,8 @@ from leastaction.forces.tendon_records import HINGE, SLIDE
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, push
 from leastaction.kinematics.loop_equations import coordinate_of
 from leastaction.minimal.bodywise.turning import turn_between
-from leastaction.minimal.lanes.arrays import LOOP, TIE
 from leastaction.minimal.lanes.joint_pulls import pull_in_joints
+from leastaction.minimal.lanes.lane_records import LOOP, TIE
 from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3

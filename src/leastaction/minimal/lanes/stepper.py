@@ -23,21 +23,13 @@ from leastaction.errors import ConvergenceError
 from leastaction.integrators import FloatArray, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
-from leastaction.minimal.lanes.arrays import (
-    CONTACT,
-    BatchSettings,
-    Found,
-    GroundRecord,
-    Lane,
-    Touch,
-    lane_arrays,
-    lane_model,
-)
+from leastaction.minimal.lanes.arrays import BatchSettings, Found, GroundRecord, Lane, Touch, lane_arrays, lane_model
 from leastaction.minimal.lanes.cones import cones_and_shapes, starts_apart
 from leastaction.minimal.lanes.derivatives.by_parameters import Derivative
 from leastaction.minimal.lanes.derivatives.replay import Replay
 from leastaction.minimal.lanes.derivatives.reversal import GroundReversal, OneStep, Sweep
 from leastaction.minimal.lanes.known import refuse_unknown
+from leastaction.minimal.lanes.lane_records import CONTACT
 from leastaction.minimal.lanes.rollout import rollout
 from leastaction.minimal.lanes.steps import FINEST
 from leastaction.record import Record

@@ -10,8 +10,8 @@ of Coulomb's kind, with the impulse lam along the normal: `friction` solves for 
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
-from leastaction.minimal.lanes.arrays import PLAIN
 from leastaction.minimal.lanes.compliance import GIVING, add, disc_rows, stiffness, within
+from leastaction.minimal.lanes.lane_records import PLAIN
 from leastaction.minimal.lanes.paths import against, pull_both, push_both
 from leastaction.minimal.sixes import ZEROS, plus
 from leastaction.spatial import ZERO3, add3, dot3, load3, load9, mattvec, scale3, sub3

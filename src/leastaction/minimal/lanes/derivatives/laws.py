@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from leastaction.contact.overlaps import overlap_left
 from leastaction.dynamics.loops import loop_jacobian
-from leastaction.minimal.lanes.arrays import DRY
 from leastaction.minimal.lanes.derivatives.smooth import (
     Placed,
     Smooth,
@@ -35,6 +34,7 @@ from leastaction.minimal.lanes.derivatives.turning import (
     turn_slopes,
     turning,
 )
+from leastaction.minimal.lanes.lane_records import DRY
 
 FloatArray = NDArray[np.float64]
 

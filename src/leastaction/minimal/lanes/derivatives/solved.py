@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
-from leastaction.minimal.lanes.arrays import CONTACT, DRY, LIMIT, LOOP, TURNING, Lane
+from leastaction.minimal.lanes.arrays import Lane
 from leastaction.minimal.lanes.compliance import GIVING
+from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LIMIT, LOOP, TURNING
 from leastaction.minimal.lanes.turns import SPIN
 
 FloatArray = NDArray[np.float64]

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
-from leastaction.minimal.lanes.arrays import DRY
 from leastaction.minimal.lanes.derivatives.laws import Laws, frame_changes, impulse_slopes, rate_slopes, sides_of
 from leastaction.minimal.lanes.derivatives.smooth import Placed, Smooth
 from leastaction.minimal.lanes.derivatives.solved import Solved
 from leastaction.minimal.lanes.derivatives.touching import Changes, Touching
 from leastaction.minimal.lanes.derivatives.turning import torque_slopes, turn_rates
+from leastaction.minimal.lanes.lane_records import DRY
 
 FloatArray = NDArray[np.float64]
 
