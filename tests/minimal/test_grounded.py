@@ -75,6 +75,9 @@ def test_a_box_that_starts_within_the_ground_starts_on_it(integrator):
     assert 0.05 <= run.q[0, 2] < 0.05 + 1e-4
     assert np.abs(run.q[:, 4:7]).max() < 1e-9  # nor was it turned
     assert run.energy.max() < run.energy[0] + 1e-9
+    thin = block(size=(1.0, 1.0, 0.02))
+    with pytest.warns(la.LeastActionWarning, match=r"'box' overlap at the start, by 0\.01 m; the run starts"):
+        la.simulate(thin, resting(thin, height=0.0), dt=0.005, steps=1, integrator=integrator)
 
 
 def test_a_box_comes_to_rest_and_its_weight_is_borne():

@@ -25,7 +25,8 @@ CLEAR = 1e-4
 """Gap that links are moved to, in terms of the size of the smaller one."""
 
 SUNK = 0.2
-"""Overlap with the world that what flies is moved out of, in terms of its size; contacts push out of less, slowly."""
+"""Overlap with the world that what flies is moved out of, in terms of half of its thickness; contacts push out of less,
+slowly."""
 
 LONGEST = 0.2
 """How far a joint moves in a step at most [rad or m]."""
@@ -45,6 +46,7 @@ class Pairs:
         reach: how far apart the centres of their bounding spheres are at most where they touch [m].
         robots: for each shape the number of its robot: pairs of two robots are found where they are near each other.
         sizes: of all shapes [m]; that of a point is how far it is from its body's centre of mass.
+        thick: how thick they are [m], half of it: less than the size of what is flat.
     """
 
     def __init__(self, table: ContactTable, pairs: Any, robots: NDArray[np.int64] | None = None) -> None:
@@ -54,6 +56,8 @@ class Pairs:
         bodies = table.shapes.body
         reach = np.append(reach_of_bodies(table.shapes, int(bodies.max(initial=-1)) + 1), 0.0)  # the world is the last
         self.sizes = np.maximum(np.where(bound > 0.0, bound, reach[bodies]), ROUNDED / DEEP)
+        thickness = table.shapes.thickness
+        self.thick = np.where(thickness > 0.0, np.minimum(thickness, self.sizes), self.sizes)
 
     def meeting(self, X: FloatArray) -> Any:
         """Records of those whose bounding spheres meet at the poses X."""
@@ -82,7 +86,8 @@ class Found:
             self.pairs = pairs_of(met[contacts.pair])
         self.sizes = np.array([min(pairs.sizes[a], pairs.sizes[b]) for a, b in self.pairs]).reshape(-1)
         self.is_deep = self.gaps < -DEEP * self.sizes
-        self.is_sunk = self.gaps < -SUNK * self.sizes
+        thick = np.array([min(pairs.thick[a], pairs.thick[b]) for a, b in self.pairs]).reshape(-1)
+        self.is_sunk = self.gaps < -SUNK * thick
         self.deep = bool(self.is_deep.any())
 
 
