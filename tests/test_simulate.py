@@ -212,9 +212,10 @@ def test_progress_goes_to_stderr_only(robot, capsys):
 
 def test_contacts_that_do_not_act_are_warned_of():
     """Only where they do not: `Maximal` has contact."""
+    q = la.robots.on_ground(la.robots.cube())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        la.simulate(la.robots.cube(), steps=0, integrator=la.Maximal())
+        la.simulate(la.robots.cube(), q, steps=0, integrator=la.Maximal())
     with pytest.warns(UserWarning, match="contacts do not act with RungeKutta: 'cube' .*leastaction.Maximal"):
         la.simulate(la.robots.cube(), steps=0, integrator=RK4)
 

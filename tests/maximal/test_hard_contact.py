@@ -335,5 +335,5 @@ def test_light_links_that_snap_taut_between_heavy_ones(masses, seed):
     q[:3] = 0, 0, 0.25 * len(masses) + 0.3
     run = la.simulate(robot, q, rng.normal(size=robot.nv), dt=0.01, steps=100, integrator=la.Maximal())
     assert run.constraint_violation.max() < 1e-8
-    assert gaps(run).min() > -2e-8
+    assert gaps(run).min() > -5e-8
     assert (run.energy - run.energy[0]).max() < 5e-3 * run.kinetic_energy.max()

@@ -1,6 +1,6 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import gains_energy
@@ -278,13 +278,19 @@ def note(model, lane, touch, count, dt):
 @routine
 def prepare(model, lane):
     """Bodies at the start of a run."""
-    if lane.touch is not None:
-        forget_factors(lane.touch.told)
+    _forget_kept(lane.touch)
     lane.now[0] = 0
     for k in range(3):
         lane.origin[k] = 0.0
     put_start(model, lane, lane.touch)
     recentre(model, lane, lane.touch, model.turning)
+
+
+@inline
+def _forget_kept(touch):
+    """No factors from a step before."""
+    if touch is not None:
+        forget_factors(touch.told)
 
 
 @routine
