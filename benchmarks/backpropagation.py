@@ -125,7 +125,6 @@ def cases():
     box, q, v = rolling_box()
     plain, smooth, four = la.Maximal(), la.Maximal(smoothing=1e-4), la.Maximal(order=4)
     home, rest = dog.home(), np.zeros(dog.nv)
-    foot = "FR_calf/0"
     yield "states and controls", chain, bent, still, plain, STATES
     yield "order 4", chain, bent, still, four, STATES
     yield "springs between bodies", tied, bent, still, plain, STATES
@@ -150,7 +149,7 @@ def cases():
     yield "a mass, closed loops", linkage, *moving, plain, (f"mass:{linkage.body_names[0]}",)
     yield "a coefficient of friction", box, q, v, smooth, ("friction:world/0",)
     yield "the size of a shape (3 numbers)", box, q, v, smooth, ("size:box/0",)
-    yield "the place of a shape in contact (3 numbers)", dog, home, rest, smooth, (f"position:{foot}",)
+    yield "the place of a foot (3 numbers)", dog, home, rest, smooth, ("point:FR_foot",)
     yield "a mass in contact", dog, home, rest, smooth, (f"mass:{dog.body_names[0]}",)
 
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
@@ -45,6 +46,9 @@ COEFFICIENTS = {"friction": "friction", "restitution": "restitution", "spin": "s
 
 _MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
 """Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
+
+PLACES, CORNERED = ("p", "half", "radius"), (BOX, SPHERE, CAPSULE)
+"""Fields of shapes that say where their corners and balls are, and kinds of shapes that have no other features."""
 
 INERTIAL = ("mass", "J", "behind")
 """Fields of bodies that masses and inertias change; the last only scales residuals of contacts and limits."""
@@ -115,7 +119,23 @@ class Variant:
         joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
         """
         curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
-        return self.quick and self.same_places and self._alike(INERTIAL, () if curved else ("pa", "pb"))
+        return self.quick and self._straight and self._alike(INERTIAL, () if curved else ("pa", "pb"))
+
+    @cached_property
+    def _straight(self) -> bool:
+        """Whether gaps and points of contacts are linear in the change of shapes: corners and balls on planes alone."""
+        if self.same_places:
+            return True
+        own, other = self.stepper.table.shapes, self.table.shapes
+        if len(own) != len(other) or not np.array_equal(self.table.data, self.stepper.table.data):
+            return False
+        turned = other.copy()
+        for name in (*PLACES, "centre", "bound", "thickness", "given"):
+            turned[name] = own[name]
+        moved = np.any([(own[name] != other[name]).reshape(len(own), -1).any(axis=1) for name in PLACES], axis=0)
+        touching = self.pairs[moved[self.pairs.a] | moved[self.pairs.b]]
+        on_planes = (own.kind[touching.a] == PLANE).all() and np.isin(own.kind[touching.b], CORNERED).all()
+        return turned.tobytes() == own.tobytes() and bool(on_planes)
 
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
