@@ -9,6 +9,7 @@ from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_mome
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian, prescribed_freedoms
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.joints import Motion
 
 FAR = 0.5
 """Motion between two rows, by their velocities [rad or m], from which on these are looked at again."""
@@ -43,7 +44,7 @@ def velocities_of_run(
     step = float(np.diff(t).min())
     for k in np.flatnonzero(~(np.abs(V).max(axis=1, initial=0.0) * step < FAR)):
         before, after = max(k - 1, 0), min(k + 1, len(t) - 1)
-        rate = mechanism.difference(Q[before], Q[after]) / (t[after] - t[before])
+        rate = _turned(mechanism, Q[before], Q[after], V[k], float(t[after] - t[before]))
         n = mechanism.nv
         M = momentum_of_velocity(mechanism, np.tile(Q[k], (n, 1)), np.eye(n))
         size = np.sqrt(np.maximum(np.diag(M), 1e-300))
@@ -52,6 +53,19 @@ def velocities_of_run(
         own, off = weak.T @ (size * V[k]), weak.T @ (size * (V[k] - rate))
         V[k] -= (weak @ np.where(np.abs(off) > OTHER * np.abs(own), off, 0.0)) / size
     return V
+
+
+def _turned(mechanism: Mechanism, q0: FloatArray, q1: FloatArray, v: FloatArray, time: float) -> FloatArray:
+    """Rates (nv,) from q0 to q1 in a time [s]; of the turns that lead there, up to a full one more, those next to v."""
+    rate = mechanism.difference(q0, q1) / time
+    for group in mechanism.coordinate_groups if mechanism.nq != mechanism.nv else ():
+        if group.kind in (Motion.SPHERICAL, Motion.FREE):
+            turn = slice(int(group.iv), int(group.iv) + 3)
+            size = float(np.linalg.norm(rate[turn]))
+            full = rate[turn] * (2.0 * np.pi / (size * time)) if size > 0.0 else np.zeros(3)
+            turns = rate[turn] + np.outer((-1.0, 0.0, 1.0), full)
+            rate[turn] = turns[np.linalg.norm(turns - v[turn], axis=1).argmin()]
+    return rate
 
 
 def velocities_of_rows(mechanism: Mechanism, Q: FloatArray, P: FloatArray, late: FloatArray | None) -> FloatArray:
