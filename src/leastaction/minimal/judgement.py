@@ -8,11 +8,10 @@ same for a step and for the same one back in time, so what is done about it does
 from leastaction._jit import inline, routine
 from leastaction.mechanism import Mechanism
 
-PLAUSIBLE, PER_BODY, BY_JOINTS = 0.02, 0.2, 0.12
+PLAUSIBLE, PER_BODY = 0.02, 0.2
 """Share of its kinetic energy that a mechanism may get from nowhere within a step, and that of the energy of one body
-in the mean; the last where joint coordinates are interpolated, whose steps err more. Pendulums with steps of a tenth of
-their period stay below; a long chain whose end cracks like a whip is wrong when the energy of one link is, though that
-is little beside all others'."""
+in the mean. Pendulums with steps of a tenth of their period stay below; a long chain whose end cracks like a whip is
+wrong when the energy of one link is, though that is little beside all others'."""
 
 MANY = 32
 """With more bodies than this, the share of each is less in proportion: there are always some that whip about, in all
@@ -24,10 +23,10 @@ NOISE = 100.0
 """Velocities are known to so many tolerances of the Newton updates per step."""
 
 
-def plausible_share(mechanism: Mechanism, per_body: float = PER_BODY) -> float:
+def plausible_share(mechanism: Mechanism) -> float:
     """How much may come from nowhere in a step of this mechanism; see `is_implausible`."""
     bodies = max(1, len(mechanism.bodies))
-    return min(PLAUSIBLE, per_body / bodies * min(1.0, MANY / bodies))
+    return min(PLAUSIBLE, PER_BODY / bodies * min(1.0, MANY / bodies))
 
 
 @routine

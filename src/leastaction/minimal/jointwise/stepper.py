@@ -33,7 +33,7 @@ from leastaction.minimal.jointwise.data import (
 )
 from leastaction.minimal.jointwise.newton import turns_too_far
 from leastaction.minimal.jointwise.sparse import depths
-from leastaction.minimal.judgement import BY_JOINTS, plausible_share
+from leastaction.minimal.judgement import plausible_share
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.rules import Rule
 from leastaction.record import Record
@@ -67,7 +67,7 @@ class VariationalStepper(ActionStepper):
         self.control_points = tuple(rule.c.tolist())
         self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
-        self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism, BY_JOINTS))
+        self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism))
         self.model = self.compiled(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)
