@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -86,8 +87,13 @@ def test_a_signal_at_any_moment_is_a_keyboard_interrupt(monkeypatch):
         raise KeyboardInterrupt
 
     def interrupted_after(seconds):
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        module.interruptible(time.sleep, 0.01)
+        gate = threading.Lock()  # the call does not end before the signal comes, however slow the machine is
+        gate.acquire()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+            module.interruptible(gate.acquire, True, 60.0)
+        finally:
+            gate.release()
 
     old = signal.signal(signal.SIGALRM, interrupt)
     try:
