@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         SingularMatrixError,
     )
     from leastaction.explicit.integrators import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
-    from leastaction.formats import load
+    from leastaction.formats import load, load_string
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Grounded, Midpoint
@@ -115,6 +115,7 @@ _NAMES = {
     "default_integrator": "default",
     "linearize": "derivatives",
     "load": "formats",
+    "load_string": "formats",
     "simulate": "simulate",
 }
 
@@ -163,6 +164,7 @@ __all__ = [
     "kinematics",
     "linearize",
     "load",
+    "load_string",
     "maximal",
     "mechanism",
     "optimize",

@@ -101,3 +101,37 @@ def test_made_up_names_are_found_at_once():
     assert len(set(made)) == 100
     assert made[:3] == ["geom", "geom_2", "geom_3"]
     assert Counted.asked < 310
+
+
+@pytest.mark.parametrize(("text", "reader"), [(arm(), load_urdf), (mjcf(BALL), load_mjcf)])
+def test_a_text_reads_as_its_file_does(tmp_path, text, reader):
+    assert la.load_string(text) == reader(write(tmp_path, text, "robot.xml"))
+
+
+def test_a_text_names_files_relative_to_its_folder(tmp_path):
+    write(tmp_path, f"<mujoco><worldbody>{BALL}</worldbody></mujoco>", "ball.xml")
+    text = '<mujoco model="scene"><include file="ball.xml"/></mujoco>'
+    assert la.load_string(text, folder=tmp_path).joint_names == ("ball_free",)
+    with pytest.raises(la.FormatError, match="<string>:1"):
+        la.load_string(text, folder=tmp_path / "..")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ball.xml"]
+
+
+def test_a_text_may_have_keyframes_macros_and_an_encoding_that_was_its_file_s():
+    key = '<keyframe><key name="up" qpos="0 0 1 1 0 0 0"/></keyframe></mujoco>'
+    text = '<?xml version="1.0" encoding="utf-16"?>\n' + mjcf(BALL).replace("</mujoco>", key)
+    assert la.load_string(text, keyframe="up").home()[2] == 1
+    pytest.importorskip("xacro")
+    text = '<robot name="é" xmlns:xacro="http://ros.org/wiki/xacro"><link name="${\'a\' + str(1)}"/></robot>'
+    assert la.load_string(text).body_names == ("a1",)
+
+
+def test_what_is_no_text_is_refused_and_a_text_in_place_of_a_path_names_the_remedy():
+    with pytest.raises(la.FormatError, match="load_string needs a text, got bytes"):
+        la.load_string(b"<robot/>")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(la.FormatError, match=r"<string>:2: <x>: this is an unknown format"):
+        la.load_string("\n<x/>")
+    with pytest.raises(la.FormatError, match="there is no folder 'nowhere'"):
+        la.load_string(arm(), folder="nowhere")
+    with pytest.raises(la.FormatError, match="see load_string"):
+        la.load("\n<robot/>")

@@ -58,6 +58,8 @@ def formats():
         urdf = {"path": path, "floating_base": False, "strict": False, "package_dirs": (), **plain}
         yield Call("load", la.load, urdf, kinds)
         yield Call("formats.load_urdf", f.load_urdf, urdf, kinds)
+        text = {key: value for key, value in urdf.items() if key != "path"} | {"text": path.read_text()}
+        yield Call("load_string", la.load_string, text | {"folder": folder}, kinds | {"text": [3, ODD, "<", None]})
         for save in (f.save_urdf, f.save_mjcf):
             valid = {"robot": ROBOT, "path": Path(folder) / "written", "lossy": False}
             yield Call(f"formats.{save.__name__}", save, valid, kinds)

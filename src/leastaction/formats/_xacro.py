@@ -14,7 +14,7 @@ from xml.parsers.expat import ExpatError
 from leastaction._extras import require
 from leastaction.errors import FormatError, MissingExtraError
 from leastaction.formats._files import MODEL_FILES, Folder
-from leastaction.formats._xml import Element, parse_xml
+from leastaction.formats._xml import Element, given, parse_xml
 from leastaction.mechanism._check import suggestion
 
 _ONE = threading.Lock()
@@ -118,7 +118,11 @@ def _bounded(xacro: Any, folder: Folder, where: Element, refused: list[FormatErr
 
     def bounded_parse(inp: Any, filename: Any = None) -> Any:
         if inp is None:
+            inp = given(folder.path / Path(filename))
+        if inp is None:
             checked(filename)
+        elif isinstance(inp, bytes):
+            inp = inp.decode()
         return parse(inp, filename)
 
     def bounded_yaml(filename: Any) -> Any:

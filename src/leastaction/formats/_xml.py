@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
@@ -16,6 +19,9 @@ MAX_BYTES = 64 * 2**20
 """Default limit of the size of a file [bytes]."""
 MAX_DEPTH = 1000
 MAX_ELEMENTS = 2_000_000
+
+_TEXTS: ContextVar[Mapping[Path, bytes]] = ContextVar("texts", default=MappingProxyType({}))
+"""Documents that stand in for files, by the resolved paths that these would have."""
 
 _DECLARATION = re.compile(rb"((?:\s|<!--(?:[^-]|-(?!->))*-->)+)(<\?xml\s[^>]*\?>)")
 
@@ -113,16 +119,40 @@ class Element:
             stack.extend(reversed(element.children))
 
 
+@contextmanager
+def in_place_of(path: Path, data: bytes) -> Iterator[None]:
+    """While it lasts, this thread reads `data` for the file at `path`, which need not exist."""
+    token = _TEXTS.set({**_TEXTS.get(), path.resolve(): data})
+    try:
+        yield
+    finally:
+        _TEXTS.reset(token)
+
+
+def given(path: Path) -> bytes | None:
+    """The document that stands in for the file at `path`, or None."""
+    texts = _TEXTS.get()
+    return texts.get(path.resolve()) if texts else None
+
+
 def read_bytes(path: Path, max_bytes: int) -> bytes:
-    """The contents of a regular file that is not larger than `max_bytes`."""
+    """The contents of a regular file, or of the text in its place, that is not larger than `max_bytes`."""
+    data = given(path)
+    return _limited(_contents(path, max_bytes) if data is None else data, path, max_bytes)
+
+
+def _contents(path: Path, max_bytes: int) -> bytes:
     try:
         if not path.is_file():
             raise FormatError("this is not a file" if path.exists() else "no such file", file=path)
         # One byte more than allowed, rather than asking for the size: the file may grow in between.
         with path.open("rb") as stream:
-            data = stream.read(max_bytes + 1)
+            return stream.read(max_bytes + 1)
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot be read: {error}", file=path) from None
+
+
+def _limited(data: bytes, path: Path, max_bytes: int) -> bytes:
     if len(data) > max_bytes:
         raise FormatError(f"larger than {max_bytes} bytes; raise the limit with max_bytes=...", file=path)
     return data

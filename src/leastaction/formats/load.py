@@ -1,15 +1,16 @@
-"""`load`: a robot from a file, whatever its format."""
+"""`load`, `load_string`: a robot from a file or a text, whatever its format."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from leastaction.errors import FormatError
 from leastaction.formats._files import checked_options
-from leastaction.formats._xml import MAX_BYTES, read_xml
+from leastaction.formats._xml import MAX_BYTES, in_place_of, read_xml
 from leastaction.formats.mjcf_reader import load_mjcf
 from leastaction.formats.urdf_reader import load_urdf
 from leastaction.mechanism import Mechanism
@@ -17,6 +18,7 @@ from leastaction.mechanism._check import suggestion
 
 _READERS = {"robot": load_urdf, "mujoco": load_mjcf}
 _XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro")
+_DECLARED = re.compile(r"""(^\s*<\?xml[^>]*?)\sencoding\s*=\s*["'][^"']*["']""")
 _OTHERS = {"sdf": "an SDFormat model", "redmax": "a DiffRedMax scene", "COLLADA": "a mesh"}
 
 
@@ -31,6 +33,8 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     Raises:
         FormatError: the file cannot be read; names the file, the line and the element.
     """
+    if isinstance(path, str) and path.lstrip().startswith("<"):
+        raise FormatError(f"load needs the path of a file, got the text {path.lstrip()[:40]!r}...: see load_string")
     try:
         path = Path(path)
     except TypeError:
@@ -38,6 +42,42 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     checked_options(path, options.get("max_bytes", MAX_BYTES))
     if path.suffix.lower() not in _XML_SUFFIXES:
         raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, or .xml for MJCF", file=path)
+    return _read(path, options)
+
+
+def load_string(text: str, *, folder: str | PathLike[str] = ".", **options: Any) -> Mechanism:
+    """Read a robot from a text in URDF or MJCF; its root element decides which it is.
+
+    Args:
+        text: the document.
+        folder: in which the meshes and other files lie that it names, as if it were the text of a file there.
+        **options: as in `load`.
+
+    Raises:
+        FormatError: the text cannot be read; names the line and the element, and the text as the file "<string>".
+
+    Examples:
+        >>> robot = la.load_string('<robot name="stone"><link name="stone"/></robot>')
+        >>> robot.name
+        'stone'
+    """
+    if not isinstance(text, str):
+        raise FormatError(f"load_string needs a text, got {type(text).__name__}")
+    try:
+        place = Path(folder)
+    except TypeError:
+        raise FormatError(f"folder: expected the path of a folder, got {folder!r}") from None
+    if not place.is_dir():
+        raise FormatError(f"folder: there is no folder {str(folder)!r}")
+    path = place / "<string>"
+    checked_options(path, options.get("max_bytes", MAX_BYTES))
+    # A declaration of another encoding was true of the file that the text came from; expat heeds it.
+    with in_place_of(path, _DECLARED.sub(r"\1", text.lstrip("\ufeff"), count=1).encode("utf-8", "replace")):
+        return _read(path, options)
+
+
+def _read(path: Path, options: dict[str, Any]) -> Mechanism:
+    """A robot, by the reader that the root element calls for."""
     root = read_xml(path, options.get("max_bytes", MAX_BYTES))
     if root.tag not in _READERS:
         what = _OTHERS.get(root.tag, "an unknown format")
