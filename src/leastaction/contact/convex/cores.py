@@ -39,6 +39,10 @@ POINT, LINE, ROUND = np.int64(0), np.int64(1), np.int64(2)
 SKEW = 1e-8
 """A direction belongs to a line, not to its end, while it leans to the end by less, which is rounding; `axis_along`."""
 
+LEANING = 1e-4
+"""The same where the point that touches lies between the ends: directions between rims and lines are not known better
+than that."""
+
 FLAT = 0.02
 """Sine of the angle between a direction and the axis of a rim below which the rim is seen from above."""
 
@@ -132,15 +136,29 @@ def meet(out, count, touch, first, X1, second, X2, n):
         return _round(out, count, flipped(touch), second, X2, first, X1, neg3(n))
     if first.kind == ROUND:
         return _round(out, count, touch, first, X1, second, X2, n)
-    feature = _feature(first, second)
-    normal = mattvec(X1[0], n)
     if first.kind == LINE and second.kind == LINE and first.r + second.r == 0.0:
-        # Sharp edges: their distance has a sign.
-        if norm3(cross(first.direction, second.direction)) < PARALLEL:
-            return count
-        s, t = closest_on_lines(first.centre, first.direction, second.centre, second.direction)
-        return edges(out, count, touch, feature, _line(first, X1, s), _line(second, X2, t), normal, 0.0)
-    return segments(out, count, touch, feature, _segment(first, X1), _segment(second, X2), normal)
+        return lines_cross(out, count, touch, first, X1, second, X2, n)
+    normal = mattvec(X1[0], n)
+    return segments(out, count, touch, _feature(first, second), _segment(first, X1), _segment(second, X2), normal)
+
+
+@routine
+def lines_cross(out, count, touch, first, X1, second, X2, n):
+    """A contact of two lines that are not parallel, with a distance that has a sign; gives back the count."""
+    if norm3(cross(first.direction, second.direction)) < PARALLEL:
+        return count
+    s, t = closest_on_lines(first.centre, first.direction, second.centre, second.direction)
+    one, two, normal = _line(first, X1, s), _line(second, X2, t), mattvec(X1[0], n)
+    return edges(out, count, touch, _feature(first, second), one, two, normal, first.r + second.r)
+
+
+@inline
+def _is_beside(thing, line, n):
+    """Whether the point of something round that lies farthest along n (3) is between the ends of a line."""
+    Qn = symvec(thing.Q, n)
+    square = dot3(n, Qn)
+    x = axpy3(1.0 / math.sqrt(square), Qn, thing.centre) if square > 0.0 else thing.centre
+    return abs(dot3(line.direction, sub3(x, line.centre))) < line.half
 
 
 @routine
@@ -149,7 +167,7 @@ def _round(out, count, touch, first, X1, second, X2, n):
     normal = mattvec(X1[0], n)
     if second.kind == LINE:
         lean = dot3(n, second.direction)
-        if abs(lean) < SKEW:
+        if abs(lean) < SKEW or (abs(lean) < LEANING and _is_beside(first, second, n)):
             at = dot3(second.direction, sub3(first.centre, second.centre))
             radial = axpy3(-dot3(n, first.direction), first.direction, n)
             sine = norm3(radial)

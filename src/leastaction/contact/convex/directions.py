@@ -30,7 +30,10 @@ well defined. Round-off spoils that of closer ones."""
 SHIFT = 0.1
 """How far shapes that are close or overlap are moved apart, in terms of their size."""
 
-ROUNDS = 12
+PULLS = 4
+"""Closest points, at most, on the way out along the line of centres."""
+
+ROUNDS = 32
 """Proximal points, at most."""
 
 FLAT = 1e-12
@@ -139,6 +142,31 @@ def _better(one, two, data, n, m, best):
 
 
 @routine
+def pulled_apart(one, two, data, d, n, best):
+    """A direction for shapes that overlap, from where they come apart as the second is moved along d (3).
+
+    Where they overlap, s(n) has more than one peak, and that of the faces or axes nearest to n need not be the highest.
+    From well apart the second is moved back as far as the closest points allow, as a ray meets a convex thing (van den
+    Bergen 2004: Ray casting against general convex objects); the directions on the way are tried. Gives back the best
+    of them and n (3), and its separation; `best` is that of n.
+    """
+    r, size = rounding(one.shape) + rounding(two.shape), min(one.shape.bound, two.shape.bound)
+    t = max(-separation(one, two, data, d) - r, 0.0) + SHIFT * size
+    for _ in range(PULLS):
+        v, distance = closest_points(one, two, data, scale3(t, d), d, math.inf)
+        if distance <= 0.0:
+            break
+        m = scale3(1.0 / norm3(v), v)
+        n, best = _better(one, two, data, n, m, best)
+        ahead = dot3(m, d)
+        back = separation(one, two, data, m) + r + t * ahead - 0.5 * SHIFT * size
+        if back <= 0.01 * SHIFT * size or ahead <= 0.01:
+            break
+        t -= back / ahead
+    return n, best
+
+
+@routine
 def best_direction(one, two, data, margin):
     """Unit vector (3) along which two shapes are furthest apart, from first to second, and how far; see above.
 
@@ -154,8 +182,10 @@ def best_direction(one, two, data, margin):
     if distance < 0.0:
         return m, math.inf
     if distance > CLEAR * size:
-        return m, distance - r
+        return m, separation(one, two, data, m)  # the distance is a bound from above
     s = separation(one, two, data, n)
+    if distance == 0.0:
+        n, s = pulled_apart(one, two, data, n, n, s)
     n, s = _better(one, two, data, n, m, s)
     for k in range(12 if distance == 0.0 else 0):  # they overlap: from the best of a few directions
         axis = column(one.pose[0], k % 3) if k < 6 else column(two.pose[0], k % 3)

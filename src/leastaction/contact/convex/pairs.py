@@ -7,11 +7,13 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import flipped, pose_of
 from leastaction.contact.convex.arrays import Convex
-from leastaction.contact.convex.cores import LINE, axis_along, core_along, edge_core, lines_meet, meet
+from leastaction.contact.convex.cores import LINE, axis_along, core_along, edge_core, lines_cross, lines_meet, meet
 from leastaction.contact.convex.directions import best_direction
 from leastaction.contact.convex.faces import FACE_NUMBERS, edge_of, edges_at, face_along
 from leastaction.contact.convex.manifolds import deepest_over, has_faces, over
-from leastaction.contact.convex.supports import farthest_vertex, is_polytope, separation
+from leastaction.contact.convex.supports import farthest_vertex, is_polytope, rounding, separation, support
+from leastaction.contact.distance import local
+from leastaction.contact.emit import point_on_plane
 from leastaction.contact.gap import gap
 from leastaction.contact.planes import vertex
 from leastaction.contact.round import PARALLEL
@@ -19,6 +21,9 @@ from leastaction.spatial import act, axpy3, compose, cross, dot3, mattvec, matve
 
 TIE = 1e-5
 """Separations that differ by less than this part of the size are the same."""
+
+FARTHEST = (1 << 29) - 1
+"""Number of the feature of points that reach farthest."""
 
 EXACT = 1e-10
 """The same for directions that differ by what the search for them leaves."""
@@ -56,9 +61,26 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
         n, first, second = closest_cores(one, two, data, n, s)
         if first.kind == LINE and second.kind == LINE:
             count = lines_meet(out, count, touch, one, first, two, second, n)
+            if lowest(out, start, count, touch, X1, X2) > s + tie:  # they are so deep in each other that these cross
+                count = lines_cross(out, start, touch, first, X1, second, X2, n)
         else:
             count = meet(out, count, touch, first, X1, second, X2, n)
+        if lowest(out, start, count, touch, X1, X2) > s + tie:
+            count = supports_meet(out, count, touch, one, two, data, n)
     return near_ones(out, start, count, touch, X1, X2, margin)
+
+
+@routine
+def supports_meet(out, count, touch, one, two, data, n):
+    """A contact of what reaches farthest of the second shape with the plane before the first, across n (3).
+
+    For what the cores do not tell: where several edges are as flat as the one that touches, another may be taken for
+    it. It is as deep as the shapes are along n; how it goes on as they turn, only the next step knows.
+    """
+    X1, X2 = one.body, two.body
+    below, above = axpy3(rounding(one.shape), n, support(one, data, n)), support(two, data, neg3(n))
+    normal, r = mattvec(X1[0], n), rounding(two.shape)
+    return point_on_plane(out, count, touch, FARTHEST, normal, local(X1, below), local(X2, above), r)
 
 
 @routine
