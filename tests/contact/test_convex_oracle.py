@@ -106,8 +106,8 @@ def test_round_sides_nearly_along_the_side_of_a_face(b):
         assert gaps.min() == pytest.approx(d, abs=1e-6), seed
 
 
-HEXAGON = Mesh([[0.2 * np.cos(t), 0.2 * np.sin(t), z] for t in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)])
-CUBOID = Mesh([[x, y, z] for x in (-0.25, 0.25) for y in (-0.2, 0.2) for z in (-0.15, 0.15)])
+HEXAGON = Mesh(np.array([[0.2 * np.cos(t), 0.2 * np.sin(t), z] for t in np.arange(6) * np.pi / 3 for z in (-0.1, 0.1)]))
+CUBOID = Mesh(np.array([[x, y, z] for x in (-0.25, 0.25) for y in (-0.2, 0.2) for z in (-0.15, 0.15)]))
 ALIGNED = {
     "capsule, ellipsoid": (Capsule(0.02, 0.3), Ellipsoid((0.06, 0.04, 0.03))),
     "disc, cuboid": (Cylinder(0.3, 0.04), CUBOID),
