@@ -57,3 +57,27 @@ def test_light_bodies_that_spin_fast_keep_the_velocities_of_their_momenta():
     assert turned.max() > 1.0
     work = 0.1 * (run.q[:, 1] - run.q[0, 1])
     assert (run.energy - work).max() < 1e-3 * work[-1]
+
+
+@pytest.mark.parametrize("frame", ["fixed", "revolute"])
+def test_light_bodies_that_wobble_as_they_spin_keep_the_velocities_of_their_momenta(frame):
+    """Rates of q tell no axis where a free joint turns by a whole turn between the rows beside a row.
+
+    Be the link without mass one with the base, or beside it: then nothing moves it alone.
+    """
+    builder = MechanismBuilder("wobble")
+    builder.body("base", mass=0.47, com=(0, 0, 0.12), inertia=(9e-4, 9e-4, 4e-4))
+    builder.free("base")
+    builder.body("arm", mass=3.0, com=(0.2, 0, 0.1), inertia=(0.02, 0.03, 0.04))
+    builder.revolute("turn", "base", "arm", axis="z", position=(0, 0, 0.2))
+    builder.body("frame")
+    builder.joint("mount", frame, "base", "frame", axis=(1, 0, 0))
+    builder.body("tip", mass=0.1, inertia=(1e-4, 1e-4, 1e-4))
+    builder.joint("end", "revolute", "frame", "tip", axis=(0, 1, 0))
+    robot, dt = builder.build(), 0.005
+    V, Q = np.zeros((5, robot.nv)), [robot.neutral()]
+    V[:, 0], V[:, 2], V[:, 6] = [30, -30, 30, -30, 30], 2.0 * np.pi / (2.0 * dt) - 5.0, -623.0
+    for v in V[:-1]:
+        Q.append(robot.integrate(Q[-1], dt * v))
+    told = velocities_of_run(robot, dt * np.arange(5), np.array(Q), momentum_of_velocity(robot, np.array(Q), V))
+    np.testing.assert_allclose(told, V, atol=1e-6)

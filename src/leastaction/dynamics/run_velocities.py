@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from leastaction.dynamics.api import mass_matrix
+from leastaction.dynamics.api import body_twists, mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian, prescribed_freedoms
 from leastaction.mechanism import Mechanism
@@ -21,6 +22,10 @@ beside what each has alone."""
 OTHER = 0.5
 """Share of the velocity in such a direction by which the rates of q differ from it where it is none. A light body that
 spins fast turns by up to a radian and more in a step, and there the two differ, too: like x and sin x."""
+
+ALONE = 0.5
+"""How fast bodies with mass may move in such a direction, beside links without: light bodies that spin have little
+inertia in it as well, but all of their momentum is their own."""
 
 
 def velocities_of_run(
@@ -39,7 +44,8 @@ def velocities_of_run(
         late: what the momenta hold of dampers, see `late_dampers`, shape (rows, nv); None: nothing.
     """
     V = velocities_of_rows(mechanism, Q, P, late)
-    if len(t) < 2 or all(body.inertia.mass > 0.0 for body in mechanism.bodies):
+    massless = _without_mass(mechanism)
+    if len(t) < 2 or not massless.any():
         return V
     step = float(np.diff(t).min())
     for k in np.flatnonzero(~(np.abs(V).max(axis=1, initial=0.0) * step < FAR)):
@@ -50,9 +56,26 @@ def velocities_of_run(
         size = np.sqrt(np.maximum(np.diag(M), 1e-300))
         shares, directions = np.linalg.eigh(0.5 * (M + M.T) / np.outer(size, size))
         weak = directions[:, shares < WEAK]
+        weak = weak[:, [_moves_alone(mechanism, massless, Q[k], d / size) for d in weak.T]]
         own, off = weak.T @ (size * V[k]), weak.T @ (size * (V[k] - rate))
         V[k] -= (weak @ np.where(np.abs(off) > OTHER * np.abs(own), off, 0.0)) / size
     return V
+
+
+def _without_mass(mechanism: Mechanism) -> NDArray[np.bool_]:
+    """Which bodies, with all that fixed joints make one with them, have no mass."""
+    root = np.arange(len(mechanism.bodies))
+    for i, (joint, parent) in enumerate(zip(mechanism.joints, mechanism.parents, strict=True)):
+        if joint.nv == 0 and parent >= 0:
+            root[i] = root[parent]
+    mass = np.bincount(root, [body.inertia.mass for body in mechanism.bodies], len(root))
+    return mass[root] == 0.0
+
+
+def _moves_alone(mechanism: Mechanism, massless: NDArray[np.bool_], q: FloatArray, v: FloatArray) -> bool:
+    """Whether velocities v (nv,) move links without mass, and no others by much."""
+    speeds = np.linalg.norm(body_twists(mechanism, q, v), axis=1)
+    return bool(speeds[~massless].max(initial=0.0) < ALONE * speeds[massless].max())
 
 
 def _turned(mechanism: Mechanism, q0: FloatArray, q1: FloatArray, v: FloatArray, time: float) -> FloatArray:

@@ -23,6 +23,7 @@ from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
+from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
@@ -101,6 +102,11 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
             if why != DONE:
                 return k, why
+            if parts < FINEST and would_turn_far(bodies, states, contact, h):
+                forget_failure(data, contact)
+                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
+                parts, part = 2 * parts, 2 * part
+                continue
             spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
             if why != DONE:
                 return k, why
@@ -197,7 +203,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if spent >= 0 and is_wrong(model, data, settings, dt, divisible, divisible):
+        far = spent >= 0 and divisible and is_beyond_quarter(model.bodies, data.bodies, dt)
+        if far or (spent >= 0 and is_wrong(model, data, settings, dt, divisible, divisible)):
             spent = -1 - spent
         return spent, iterations, DONE
     lost = 0.0
@@ -206,6 +213,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
+        if divisible and spent >= 0 and is_beyond_quarter(model.bodies, data.bodies, dt):
+            spent = -1 - spent
         if spent >= 0:
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
             iterations += more
