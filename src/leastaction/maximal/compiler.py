@@ -182,7 +182,10 @@ class _Compiler:
         self.pieces.append(Piece(joint, joint.primitives, 0, 0, a, Xa, b, Xb, loop=True))
 
     def _armature(self, bodies: Any, coordinates: list[dict[str, Any]]) -> None:
-        """Drive inertia of balls and free joints that hang on the world is part of the body's own inertia."""
+        """Drive inertia of balls and free joints that hang on the world is part of the body's own inertia.
+
+        That of a ball between two bodies is told here, and acts in `step.ball_drives`.
+        """
         for c in coordinates:
             if c["kind"] not in (BALL, FREE):
                 continue
@@ -190,6 +193,9 @@ class _Compiler:
             first = c.pop("first")
             values = joint.armature[first : first + (3 if c["kind"] == BALL else 6)]
             if not any(values):
+                continue
+            if c["a"] >= 0 and c["kind"] == BALL:
+                c["armature"] = max(values)
                 continue
             if c["a"] >= 0:
                 raise IntegratorError(

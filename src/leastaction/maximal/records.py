@@ -116,7 +116,10 @@ COORDINATE = np.dtype(
         ("servo", "f8"),  # stiffness of servos, which pull from the middle of the step
         ("damping", "f8", 6),
         ("holds", "f8"),  # most impulse of a damper per rate at the end of a step, of SLIDE and HINGE
-        ("armature", "f8"),  # of SLIDE and HINGE
+        (
+            "armature",
+            "f8",
+        ),  # of SLIDE and HINGE; of a BALL between two bodies the largest of the tree's
         ("friction", "f8"),
         ("lower", "f8"),
         ("upper", "f8"),

@@ -357,7 +357,13 @@ def pose_outputs(model, data, at, dt, out):
     last = first[first.shape[0] - 1]
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], data.coordinates[k]
-        if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:
+        if c.armature > 0.0 and c.kind == BALL:
+            for j in range(3):
+                wa, wb = ball_axis(c, j, data.bodies)
+                rate = model.forces.dofs[c.iv + j].armature * (rate_of(wa, T, c.a) + rate_of(wb, T, c.b))
+                give(out, first, c.a, wa, rate)
+                give(out, first, c.b, wb, rate)
+        elif c.armature > 0.0:
             rate = c.armature * (rate_of(s.wa, T, c.a) + rate_of(s.wb, T, c.b))
             give(out, first, c.a, s.wa, rate)
             give(out, first, c.b, s.wb, rate)
