@@ -140,6 +140,21 @@ def loop():
     return robot, run.q[0], run.v[0]
 
 
+def ball_loop():
+    """Two links on a hinge and a ball with drive inertia, the end of which slides along a line of the world."""
+    b = la.MechanismBuilder("ball loop")
+    b.body("one", mass=1.0, com=(0.1, 0.0, -0.2), inertia=(0.02, 0.03, 0.025))
+    b.body("two", mass=0.7, com=(0.0, 0.1, -0.1), inertia=(0.01, 0.012, 0.011))
+    b.revolute("hinge", "world", "one", axis="y", armature=0.05)
+    b.spherical("ball", "one", "two", position=(0.0, 0.0, -0.4), armature=(0.03, 0.01, 0.02))
+    ends = {"pose": (0.0, 0.0, -0.6), "child_pose": (0.0, 0.0, 0.3)}
+    b.joint("line", "cylindrical_free_orientation", "world", "two", axis="x", loop=True, **ends)
+    robot = b.build()
+    q, v = robot.integrate(robot.neutral(), np.array([0.5, 0.1, -0.9, 0.3])), np.array([1.0, 2.0, -1.0, 3.0])
+    run = la.simulate(robot, q, v, project=True, dt=1e-3, steps=1, integrator=la.Maximal())
+    return robot, run.q[0], run.v[0]
+
+
 def composed():
     """A joint of two motions, which a body without mass carries."""
     b = la.MechanismBuilder("composed")
@@ -248,6 +263,7 @@ CASES = {
     "screws": (moving(random_tree(3, 5, ("revolute", "screw"), armature=False)), la.Maximal(), 1e-9),
     "loop": (loop(), la.Maximal(), 1e-9),
     "loop, order 4": (loop(), la.Maximal(order=4), 1e-9),
+    "loop, geared ball": (ball_loop(), la.Maximal(), 1e-9),
     "box": (box(), SMOOTH, 1e-9),
     "box, rigid": (box(), la.Maximal(), 1e-5),
     "box, bouncing": (box(0.6), SMOOTH, 1e-8),
