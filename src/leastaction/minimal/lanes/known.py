@@ -58,7 +58,7 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
         "joints along splines": "spline joint" in m.special_parts,
         "springs and dampers of ball and free joints": not pushes and turns(m, "stiffness", "damping"),
         "armatures of ball and free joints": not pushes and turns(m, "armature"),
-        "servos of ball joints": servos_turn(m),
+        "servos of ball joints": not pushes and servos_turn(m),
     }
     for what, there in parts.items():
         if there:
