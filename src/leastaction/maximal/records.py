@@ -175,7 +175,7 @@ COORDINATE_STATE = np.dtype(
         ("now", "f8"),  # that over the step, of coordinates with dampers, drive inertias or servos
         ("kick", "f8"),  # impulse of servos within the step that is not among the known ones, see `assembly` ...
         ("left", "f8"),  # ... and at the end of the step before
-        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
+        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions; see `ball_drives` for a BALL
         ("wb", "f8", 6),
     ],
     align=True,

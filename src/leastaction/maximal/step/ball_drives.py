@@ -12,10 +12,10 @@ Both are the same for -D, so there is no half turn to mind.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.step.ball_springs import add_momentum, ball_axis, scalar_of, turns
-from leastaction.maximal.step.block_parts import add_pair, push
-from leastaction.maximal.step.bodies import END, START, start_pose
-from leastaction.spatial import add3, axpy3, cross, dot3, load9, mattvec, matvec, scale3
+from leastaction.maximal.step.ball_springs import scalar_of
+from leastaction.maximal.step.block_parts import add_pair
+from leastaction.maximal.step.bodies import END, START
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matmul, mattmul, mattvec, matvec, scale3, store3
 
 
 @inline
@@ -43,7 +43,7 @@ def drive_momentum(dofs, n, a, b, dt, when):
 
     Args:
         n: first degree of freedom of the joint.
-        a, b: see `ball_springs.turns`, at that end.
+        a, b: see `ball_springs`, vector parts of A* and B, in the directions of the child at that end.
     """
     s, d = turn_of(b, a) if when == END else turn_of(a, b)
     Id = scaled(dofs, n, d)
@@ -69,27 +69,45 @@ def drive_slopes(dofs, n, a, b, e, when):
     return by_a, by_b
 
 
+@inline
+def _axes(c, states):
+    """Axes of the child at the start of the step as columns, in the directions of its body b and of the other one."""
+    joint = load9(c.Rb)
+    return joint, mattmul(load9(states[c.a].R), matmul(load9(states[c.b].R), joint))
+
+
+@inline
+def _turns(c, states, of_b, of_a, dt):
+    """Vector parts of A* and B in the directions of the child."""
+    a, b = scale3(-0.5 * dt, load3(states[c.a].w)), scale3(0.5 * dt, load3(states[c.b].w))
+    return mattvec(of_a, a), mattvec(of_b, b)
+
+
 @routine(allocates=False)
-def push_drive(c, dofs, states, graph, values, dt, fresh):
+def push_drive(c, s, dofs, states, graph, values, dt, fresh):
     """Add the momentum of a drive at the start of the step to the residuals, and its slopes to the Newton matrix."""
     if c.armature == 0.0:
         return
-    a, b = turns(c, states, dt)
-    p, joint = drive_momentum(dofs, c.iv, a, b, dt, START), load9(c.Rb)
-    Rb, _ = start_pose(states, c.b)
-    Ra, _ = start_pose(states, c.a)
-    zero = 0.0 * dt  # a number as the others are: tuples of two kinds of numbers have no elements by index
+    of_b, of_a = _axes(c, states)
+    a, b = _turns(c, states, of_b, of_a, dt)
+    # Through the record: dt has 64 bits, and from here on numbers have as many as those of the robot.
+    store3(s.wa, a)
+    store3(s.wb, b)
+    a, b = load3(s.wa), load3(s.wb)
+    p = drive_momentum(dofs, c.iv, a, b, dt, START)
+    add_turn(states[c.b].r, matvec(of_b, p), 1.0)
+    add_turn(states[c.a].r, matvec(of_a, p), -1.0)
+    if not fresh:
+        return
+    zero = 0.0 * a[0]  # a number as the others are: tuples of two kinds of numbers have no elements by index
     for j in range(3):
-        wa, wb = ball_axis(c, j, states)
-        own = dot3(p, unit(j))
-        push(states, c.a, wa, -own)
-        push(states, c.b, wb, -own)
-        if fresh:
-            by_a, by_b = drive_slopes(dofs, c.iv, a, b, unit(j), START)
-            eb = matvec(joint, by_b)
-            ea = scale3(-1.0, mattvec(Ra, matvec(Rb, matvec(joint, by_a))))
-            ea, eb = (ea[0], ea[1], ea[2], zero, zero, zero), (eb[0], eb[1], eb[2], zero, zero, zero)
-            add_pair(graph, values, c, wa, wb, ea, eb, 1.0)
+        by_a, by_b = drive_slopes(dofs, c.iv, a, b, unit(j), START)
+        wa, wb = matvec(of_a, unit(j)), matvec(of_b, unit(j))
+        ea, eb = matvec(of_a, by_a), matvec(of_b, by_b)
+        # Both have the opposite sign on the other body.
+        wa, wb = (-wa[0], -wa[1], -wa[2], zero, zero, zero), (wb[0], wb[1], wb[2], zero, zero, zero)
+        ea, eb = (-ea[0], -ea[1], -ea[2], zero, zero, zero), (eb[0], eb[1], eb[2], zero, zero, zero)
+        add_pair(graph, values, c, wa, wb, ea, eb, 1.0)
 
 
 @routine(allocates=False)
@@ -97,10 +115,15 @@ def leave_drive(c, dofs, states, dt):
     """Momentum of a drive at the end of the step, which has become the start of the next."""
     if c.armature == 0.0:
         return
-    a, b = turns(c, states, dt)
+    of_b, of_a = _axes(c, states)
+    a, b = _turns(c, states, of_b, of_a, dt)
     p = drive_momentum(dofs, c.iv, a, b, dt, END)
-    for j in range(3):
-        wa, wb = ball_axis(c, j, states)
-        own = dot3(p, unit(j))
-        add_momentum(states, c.a, wa, own)
-        add_momentum(states, c.b, wb, own)
+    add_turn(states[c.b].P, matvec(of_b, p), 1.0)
+    add_turn(states[c.a].P, matvec(of_a, p), -1.0)
+
+
+@inline
+def add_turn(out, t, sign):
+    """Add sign times t to the angular part of six numbers."""
+    for c in range(3):
+        out[c] += sign * t[c]

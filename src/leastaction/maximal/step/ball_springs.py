@@ -55,7 +55,7 @@ def ball_axis(c, j, states):
 
 
 @inline
-def turns(c, states, dt):
+def _turns(c, states, dt):
     """Vector parts of A* and B, in the child's directions at the poses of the records' start."""
     joint = load9(c.Rb)
     b = mattvec(joint, scale3(0.5 * dt, load3(states[c.b].w)))
@@ -75,7 +75,7 @@ def scalar_of(v):
 @inline
 def ball_rate(c, states, dt, when):
     """Mean rate of a BALL over the step, about the axes of its child [rad/s], from the poses at its START or END."""
-    a, b = turns(c, states, dt)
+    a, b = _turns(c, states, dt)
     A, B = (scalar_of(a), a[0], a[1], a[2]), (scalar_of(b), b[0], b[1], b[2])
     return scale3(1.0 / dt, quat_log(quat_mul(B, A) if when == END else quat_mul(A, B)))
 
@@ -83,7 +83,7 @@ def ball_rate(c, states, dt, when):
 @inline
 def _rate_slopes(c, states, dt, j):
     """Derivatives of component j of the rate by (w, v) of both bodies (6, 6), at the start of the step."""
-    a, b = turns(c, states, dt)
+    a, b = _turns(c, states, dt)
     ca, cb = scalar_of(a), scalar_of(b)
     d = add3(add3(scale3(ca, b), scale3(cb, a)), cross(a, b))
     scalar, sine = ca * cb - dot3(a, b), math.sqrt(dot3(d, d))
