@@ -30,14 +30,14 @@ def motion(robot, q, seed=1, size=1.0):
 
 
 def damped_chain():
-    """Joints of all sorts with springs, dampers, a drive's inertia, a spring between bodies, a thruster."""
+    """Joints of all sorts with springs, dampers, inertias of drives, a spring between bodies, a thruster."""
     b = la.MechanismBuilder("damped")
     b.body("cart", mass=2.0)
     b.prismatic("rail", "world", "cart", axis="x", stiffness=3.0, damping=0.5)
     b.body("arm", mass=1.0, com=(0.1, 0.0, -0.5), inertia=(0.2, 0.1, 0.15))
     b.revolute("pivot", "cart", "arm", axis="y", stiffness=2.0, damping=0.3, armature=0.1)
     b.body("bob", mass=0.5, com=(0.0, 0.1, -0.3), inertia=(0.02, 0.03, 0.04))
-    b.joint("ball", "spherical", "arm", "bob", position=(0.0, 0.0, -1.0), damping=0.05)
+    b.joint("ball", "spherical", "arm", "bob", position=(0.0, 0.0, -1.0), damping=0.05, armature=(0.03, 0.01, 0.02))
     b.spring("rope", ("world", (1, 0, 0)), ("bob", (0, 0, -0.4)), stiffness=5.0, rest_length=0.5, damping=0.2)
     b.actuator("motor", "pivot", gear=2.0)
     b.thruster("jet", "bob", (0.3, -0.2, 0.1, 1.0, 2.0, 3.0))
@@ -166,6 +166,7 @@ def test_parameters_of_a_tree(order):
     q, p, u = motion(robot, robot.integrate(robot.neutral(), 0.5 * np.random.default_rng(4).normal(size=robot.nv)))
     names = ["mass:arm", "com:bob", "inertia:bob", "position:ball", "rotation:pivot", "stiffness:pivot"]
     names += ["damping:pivot", "armature:pivot", "rest:rail", "stiffness:rope", "rest:rope", "damping:rope", "gravity"]
+    names += ["armature:ball"]
     assert_parameters(robot, la.Maximal(order=order, **SHARP), q, p, u, names, 1e-6)
 
 

@@ -17,7 +17,7 @@ NAMES = ("q", "v", "controls")
 
 
 def chain():
-    """Joints of every kind without screws, with springs, dampers and drive inertias where they are hinges or slides."""
+    """Joints of every kind without screws; hinges and slides have springs, dampers and drive inertia, the ball that."""
     b = la.MechanismBuilder("chain", gravity=(0.3, -0.5, -9.81))
     rng = np.random.default_rng(2)
     kinds = ("revolute", "spherical", "prismatic", "universal", "revolute", "cylindrical", "free")
@@ -25,6 +25,7 @@ def chain():
         b.body(f"b{i}", mass=1.0 + 0.1 * i, com=tuple(rng.uniform(-0.2, 0.2, 3)), inertia=(0.012, 0.01, 0.014))
         single = kind in ("revolute", "prismatic")
         extra = {"stiffness": 2.0, "damping": 0.1, "armature": 0.05} if single else {}
+        extra |= {"armature": (0.03, 0.01, 0.02)} if kind == "spherical" else {}
         axis = {"axis": (0.6, 0.0, 0.8)} if single or kind == "cylindrical" else {}
         parent = "world" if i == 0 else f"b{max(0, i - 1 - i % 2)}"
         b.joint(f"j{i}", kind, parent, f"b{i}", position=tuple(rng.uniform(-0.3, 0.3, 3)), **axis, **extra)
@@ -62,7 +63,7 @@ def stiffly_tied():
 
 
 def soft_balls(k=1.0):
-    """Ball and free joints with springs, k times as stiff, and dampers."""
+    """Ball and free joints with springs, k times as stiff, and dampers, the last with drive inertia."""
     b = la.MechanismBuilder("soft balls", gravity=(0.3, -0.5, -9.81))
     parents = ("world", "b0", "world", "b2")
     for i, (kind, parent) in enumerate(zip(("spherical", "free", "free", "spherical"), parents, strict=True)):
@@ -70,6 +71,7 @@ def soft_balls(k=1.0):
         stiffness, damping = np.array([1.0, 2.0, 1.5, 20.0, 30.0, 25.0]) * k, np.array([0.1, 0.0, 0.05, 0.3, 0.3, 0.3])
         n = 3 if kind == "spherical" else 6
         soft = {"stiffness": tuple(stiffness[:n]), "damping": tuple(damping[:n])}
+        soft |= {"armature": (0.03, 0.01, 0.02)} if i == 3 else {}
         b.joint(f"j{i}", kind, parent, f"b{i}", position=(0.1, 0.2 * i, -0.1), **soft)
     return b.build()
 
@@ -135,6 +137,21 @@ def loop():
     """A four-bar linkage that moves."""
     robot = la.robots.four_bar()
     run = la.simulate(robot, v=np.ones(robot.nv), project=True, dt=1e-3, steps=1, integrator=la.Maximal())
+    return robot, run.q[0], run.v[0]
+
+
+def ball_loop():
+    """Two links on a hinge and a ball with drive inertia, the end of which slides along a line of the world."""
+    b = la.MechanismBuilder("ball loop")
+    b.body("one", mass=1.0, com=(0.1, 0.0, -0.2), inertia=(0.02, 0.03, 0.025))
+    b.body("two", mass=0.7, com=(0.0, 0.1, -0.1), inertia=(0.01, 0.012, 0.011))
+    b.revolute("hinge", "world", "one", axis="y", armature=0.05)
+    b.spherical("ball", "one", "two", position=(0.0, 0.0, -0.4), armature=(0.03, 0.01, 0.02))
+    ends = {"pose": (0.0, 0.0, -0.6), "child_pose": (0.0, 0.0, 0.3)}
+    b.joint("line", "cylindrical_free_orientation", "world", "two", axis="x", loop=True, **ends)
+    robot = b.build()
+    q, v = robot.integrate(robot.neutral(), np.array([0.5, 0.1, -0.9, 0.3])), np.array([1.0, 2.0, -1.0, 3.0])
+    run = la.simulate(robot, q, v, project=True, dt=1e-3, steps=1, integrator=la.Maximal())
     return robot, run.q[0], run.v[0]
 
 
@@ -246,6 +263,7 @@ CASES = {
     "screws": (moving(random_tree(3, 5, ("revolute", "screw"), armature=False)), la.Maximal(), 1e-9),
     "loop": (loop(), la.Maximal(), 1e-9),
     "loop, order 4": (loop(), la.Maximal(order=4), 1e-9),
+    "loop, geared ball": (ball_loop(), la.Maximal(), 1e-9),
     "box": (box(), SMOOTH, 1e-9),
     "box, rigid": (box(), la.Maximal(), 1e-5),
     "box, bouncing": (box(0.6), SMOOTH, 1e-8),

@@ -22,7 +22,7 @@ def test_free_body_keeps_its_angular_momentum():
 
 
 def floating(seed=3):
-    """A free base with a branching tree of balls, hinges and a slide, without gravity."""
+    """A free base with a branching tree of a ball with drive inertia, hinges and a slide, without gravity."""
     rng = np.random.default_rng(seed)
     b = la.MechanismBuilder("floating", gravity=(0, 0, 0))
     for k, (kind, parent) in enumerate(
@@ -37,6 +37,7 @@ def floating(seed=3):
         b.body(f"body{k}", inertia=random_inertia(rng))
         damping = 0.1 if k else 0.0
         options = {"pose": random_pose(rng), "child_pose": random_pose(rng)} if k else {}
+        options |= {"armature": (0.3, 0.1, 0.2)} if kind == "spherical" else {}
         b.joint(f"joint{k}", kind, parent, f"body{k}", damping=damping, **options)
     b.spring("spring", "body3", "body4", stiffness=3.0, rest_length=0.2, damping=0.4)
     return b.build()

@@ -174,13 +174,19 @@ def test_gradients_by_springs_and_servos():
             assert float(np.ravel(gradient[name])[0]) == pytest.approx((one - two) / (x - y), rel=1e-4)
 
 
-def ball_arm(floor=-0.9):
-    """A body on a free joint with a spring and a damper, and a link on a ball joint with springs and dampers."""
+def ball_arm(kind, floor=-0.9):
+    """A body on a free joint and a link on a ball joint, with drive inertias or springs and dampers, of servos too."""
+    root = {"stiffness": [2.0, 3.0, 4.0, 30.0, 40.0, 50.0], "damping": [0.1, 0.2, 0.3, 1.0, 1.0, 1.0]}
+    neck = {"stiffness": [1.0, 2.0, 3.0], "damping": [0.05, 0.1, 0.02]}
+    if kind == "drives":
+        root, neck = {"armature": [0.02, 0.03, 0.01, 0.4, 0.4, 0.4]}, {"armature": [0.05, 0.01, 0.03]}
     builder = la.MechanismBuilder("ball arm")
     builder.body("a", mass=1.0, inertia=(0.05, 0.04, 0.03), com=(0.0, 0.01, -0.2))
     builder.body("b", mass=0.5, inertia=0.02, com=(0.02, 0.0, -0.2), shapes=Sphere(0.05, pose=(0.0, 0.0, -0.4)))
-    builder.free("a", stiffness=[2.0, 3.0, 4.0, 30.0, 40.0, 50.0], damping=[0.1, 0.2, 0.3, 1.0, 1.0, 1.0])
-    builder.spherical("neck", "a", "b", pose=(0.0, 0.0, -0.4), stiffness=[1.0, 2.0, 3.0], damping=[0.05, 0.1, 0.02])
+    builder.free("a", **root)
+    builder.spherical("neck", "a", "b", pose=(0.0, 0.0, -0.4), **neck)
+    for axis, kv in zip("xyz" if kind == "servos" else "", (0.02, 0.1, 0.05), strict=False):
+        builder.position_servo(f"servo {axis}", f"neck.w{axis}", kp=4.0, kv=kv)
     builder.add_shape("world", Plane(pose=(0.0, 0.0, floor)))
     robot = builder.build()
     v = np.array([0.5, -0.7, 0.3, 0.4, -0.2, 0.5, 1.0, -2.0, 0.8])
@@ -188,19 +194,54 @@ def ball_arm(floor=-0.9):
     return robot, q, v
 
 
+@pytest.mark.parametrize("kind", ["springs", "drives", "servos"])
 @pytest.mark.filterwarnings("ignore:contacts do not act")
-def test_springs_of_ball_joints_are_those_of_the_rule_it_builds_on():
+def test_ball_joints_are_those_of_the_rule_it_builds_on(kind):
     """In flight `Grounded` is the body-wise rule of order 2."""
-    robot, q, v = ball_arm(floor=-9.0)
-    one, two = (la.simulate(robot, q, v, dt=DT, steps=40, integrator=i) for i in (la.Grounded(), la.Galerkin(order=2)))
+    robot, q, v = ball_arm(kind, floor=-9.0)
+    options = {"dt": DT, "steps": 40, "controls": np.tile(np.linspace(-0.5, 0.5, robot.nu), (40, 1))}
+    one, two = (la.simulate(robot, q, v, integrator=i, **options) for i in (la.Grounded(), la.Galerkin(order=2)))
     np.testing.assert_allclose(one.q, two.q, atol=1e-8)
     np.testing.assert_allclose(one.p, two.p, atol=1e-7)
 
 
-def test_springs_of_ball_joints_have_derivatives_in_contact():
-    robot, q, v = ball_arm()
+@pytest.mark.parametrize("kind", ["springs", "drives", "servos"])
+def test_ball_joints_have_derivatives_in_contact(kind):
+    robot, q, v = ball_arm(kind)
     run = la.simulate(robot, q, v, dt=DT, steps=40, integrator=la.Grounded())
     log = run.stored["contacts"]
     assert log[:, 9].min() > -1e-8
     at = int(log[len(log) // 2, 0])
     assert_linearized(robot, la.Grounded(tolerance=1e-13), run.q[at], run.p[at], np.zeros(robot.nu), 1e-5, 1e-6)
+
+
+def test_drive_inertias_of_ball_joints_agree_with_maximal_in_contact():
+    """Distances fall with the step."""
+    robot, q, v = ball_arm("drives")
+    ends = []
+    for n in (40, 160):
+        one, two = (la.simulate(robot, q, v, dt=0.4 / n, steps=n, integrator=i) for i in (la.Grounded(), la.Maximal()))
+        assert len(one.stored["contacts"]) > n // 20
+        assert one.energy.max() < one.energy[0] + 1e-4 * abs(one.energy[0])
+        ends.append(np.abs(robot.difference(one.q[-1], two.q[-1])).max())
+    assert ends[1] < 0.2 * ends[0] < 1e-4
+
+
+def test_gradients_by_drive_inertias_of_ball_joints():
+    robot, q, v = ball_arm("drives")
+    w = np.linspace(0.5, 1.5, robot.nv)
+
+    def objective(run):
+        by_v = np.zeros(run.v.shape)
+        by_v[-1] = w
+        return float(run.v[-1] @ w), None, by_v
+
+    integrator = la.Grounded(tolerance=1e-13)
+    _, gradient = la.adjoint(robot, integrator, objective, ["armature:neck"], q=q, v=v, dt=DT, steps=30)
+    root, neck = robot.joints
+    for axis, found in zip(np.eye(3), gradient["armature:neck"], strict=True):
+        ends = []
+        for change in (1e-5, -1e-5):
+            moved = robot.replace(joints=(root, replace(neck, armature=tuple(neck.armature + change * axis))))
+            ends.append(objective(la.simulate(moved, q, v, dt=DT, steps=30, integrator=integrator))[0])
+        assert found == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4)

@@ -69,7 +69,7 @@ ROBOTS = {
         "revolute", axis="y", lower=-0.1, upper=0.1, limit_stiffness=50.0, limit_damping=0.1, name="limits"
     ),
     "spherical": lambda: chain("spherical"),
-    "soft balls": lambda: chain("spherical", stiffness=3.0, damping=0.2),
+    "soft balls": lambda: chain("spherical", stiffness=3.0, damping=0.2, armature=(0.1, 0.3, 0.2)),
     "free": lambda: chain("free"),
     "curve": lambda: chain("spline_curve", 1, tail, frames=ring(), damping=0.1, stiffness=0.5),
     "surface": lambda: chain("spline_surface", 1, tail, controls=sheet()),

@@ -342,6 +342,16 @@ class Elements:
         gear = self.m.actuator_gear[k]
         return gear[np.flatnonzero(gear)[0]] if np.any(gear) else 0.0
 
+    def _turned_body(self, j: int, gear: Any) -> tuple[str, Any] | None:
+        """A body on the world, and the torque about axes of its own that an actuator of its ball or free joint is.
+
+        Between two bodies such a torque has a reaction, and forces along a free joint are along axes of the world.
+        """
+        m, body = self.m, int(self.m.jnt_bodyid[j])
+        torque, force = (gear[:3], np.zeros(3)) if m.jnt_type[j] == BALL else (gear[3:], gear[:3])
+        alone = m.body_jntnum[body] == 1 and m.body_weldid[m.body_parentid[body]] == 0
+        return (self.bodies.bodies[body], np.concatenate([torque, force])) if alone and not force.any() else None
+
     def _target(self, k: int) -> str | tuple[str, Any] | None:
         """The degree of freedom that an actuator drives, or a body and the wrench on it per unit of force."""
         m = self.m
@@ -353,6 +363,7 @@ class Elements:
             axes = np.flatnonzero(gear[:3])
             if m.jnt_type[target] == BALL and type_ == Transmission.JOINT and len(axes) == 1:
                 return f"{self.bodies.balls[target]}.w{'xyz'[axes[0]]}"
+            return self._turned_body(target, gear) if type_ == Transmission.JOINT else None
         if type_ == Transmission.TENDON:
             return self.tendons.names.get(target)
         if type_ == Transmission.SITE and m.actuator_trnid[k, 1] < 0:

@@ -21,17 +21,16 @@ from leastaction.forces.arrays import ForceModel, compact, force_model, force_re
 from leastaction.forces.points import zeroed
 from leastaction.forces.wrenches import WRENCH
 from leastaction.maximal.arrays import SIZES
+from leastaction.maximal.drives import lay_ball_drives
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.lengths import lay_lengths, sprung_lengths
 from leastaction.maximal.locked import free_locked
 from leastaction.maximal.model import Model
 from leastaction.maximal.prescribed import COLUMNS
 from leastaction.maximal.records import (
-    BALL,
     BODY,
     COORDINATE,
     FRAME,
-    FREE,
     GOAL,
     HINGE,
     JOINT_ROW,
@@ -108,7 +107,7 @@ class _Compiler:
         coefficients = self._couplings(rows, sizes, names, coordinates)
         coefficients += self._prescribed(rows, sizes, names, coordinates, len(coefficients))
         coefficients += self._locks(rows, sizes, names, coordinates, len(coefficients))
-        self._armature(bodies, coordinates)
+        lay_ball_drives(bodies, coordinates)
         model = Model(
             mechanism=m,
             bodies=bodies,
@@ -180,23 +179,6 @@ class _Compiler:
             )
         Xa, Xb = Xa * joint.pose, Xb * joint.child_pose.inverse()
         self.pieces.append(Piece(joint, joint.primitives, 0, 0, a, Xa, b, Xb, loop=True))
-
-    def _armature(self, bodies: Any, coordinates: list[dict[str, Any]]) -> None:
-        """Drive inertia of balls and free joints that hang on the world is part of the body's own inertia."""
-        for c in coordinates:
-            if c["kind"] not in (BALL, FREE):
-                continue
-            joint: Joint = c.pop("joint")
-            first = c.pop("first")
-            values = joint.armature[first : first + (3 if c["kind"] == BALL else 6)]
-            if not any(values):
-                continue
-            if c["a"] >= 0:
-                raise IntegratorError(
-                    f"Maximal: joint {joint.name!r} has armature, which a {joint.kind} joint may only have on the world"
-                )
-            R, b = np.asarray(c["Rb"]).reshape(3, 3), bodies[c["b"]]
-            b.J = (b.J.reshape(3, 3) + R @ np.diag(values[:3]) @ R.T).ravel()
 
     # ------------------------------------------------------------------ equations and coordinates
 

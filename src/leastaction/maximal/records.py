@@ -116,7 +116,10 @@ COORDINATE = np.dtype(
         ("servo", "f8"),  # stiffness of servos, which pull from the middle of the step
         ("damping", "f8", 6),
         ("holds", "f8"),  # most impulse of a damper per rate at the end of a step, of SLIDE and HINGE
-        ("armature", "f8"),  # of SLIDE and HINGE
+        (
+            "armature",
+            "f8",
+        ),  # of SLIDE and HINGE; of a BALL between two bodies the largest of the tree's
         ("friction", "f8"),
         ("lower", "f8"),
         ("upper", "f8"),
@@ -172,7 +175,7 @@ COORDINATE_STATE = np.dtype(
         ("now", "f8"),  # that over the step, of coordinates with dampers, drive inertias or servos
         ("kick", "f8"),  # impulse of servos within the step that is not among the known ones, see `assembly` ...
         ("left", "f8"),  # ... and at the end of the step before
-        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions
+        ("wa", "f8", 6),  # gradient at the start, in the bodies' directions; see `ball_drives` for a BALL
         ("wb", "f8", 6),
     ],
     align=True,

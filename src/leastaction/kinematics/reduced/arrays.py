@@ -18,6 +18,7 @@ BALL_CHART = np.dtype(
         ("exponential", "i8"),
         ("frame", "f8", 9),  # placement of the joint's frame in the node before
         ("other", "i8"),  # the node before, which carries the joint
+        ("armature", "f8", 3),  # drive inertia about the axes of the child [kg m^2]
     ],
     align=True,
 )

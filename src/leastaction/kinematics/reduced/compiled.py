@@ -88,9 +88,10 @@ class ReducedCoordinates:
             return [(ir, iq, span.iy)]
         shifts = 3 if motion == Motion.FREE else 0
         first, weld = span.first + shifts, span.first + span.count - 1
-        if any(span.joint.armature[span.offset : span.offset + 3]):
+        armature = span.joint.armature[span.offset : span.offset + 3]
+        if any(armature) and has_splines(self.mechanism):
             kind = "ball" if motion == Motion.SPHERICAL else "free joint"
-            raise IntegratorError(f"joint {span.joint.name!r}: a {kind} with a drive inertia; use leastaction.Galerkin")
+            raise IntegratorError(f"joint {span.joint.name!r}: a {kind} with a drive inertia, beside spline joints")
         for j in range(shifts):
             dof = self.tree.dofs[span.iy + j]
             for name in PROPERTIES:
@@ -106,6 +107,7 @@ class ReducedCoordinates:
             "iq": span.iq + shifts,
             "iv": span.iv,
             "other": int(self.tree.nodes[first].parent),
+            "armature": armature,
         }
         copied = [(ir + j, iq + j, span.iy + j) for j in range(shifts)]
         base = self.tree.nodes[first].Rt
@@ -120,8 +122,9 @@ class ReducedCoordinates:
         kind = int(Motion.SPHERICAL)
         block = {"kind": kind, "ir": ball["ir"], "nr": 3, "iq": iq, "iv": iv, "nv": 3, "node": ball["node"]}
         self._blocks.append(block)
-        # Springs and dampers act as torques between the two bodies, as for balls in Euler angles.
-        self.tree.dofs.stiffness[iv : iv + 3] = self.tree.dofs.damping[iv : iv + 3] = 0.0
+        # Springs, dampers and drives act as torques between the two bodies, as for balls in Euler angles.
+        for name in ("stiffness", "damping", "armature"):
+            self.tree.dofs[name][iv : iv + 3] = 0.0
 
     def _spline(self, span: Span, ir: int, iq: int) -> None:
         p, node = span.primitive, self.tree.nodes[span.first]

@@ -122,14 +122,25 @@ def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatA
 
 
 def momenta_of(model: Model, Z: FloatArray, twists: FloatArray, rates: FloatArray) -> FloatArray:
-    """Momenta (bodies, 6) of twists, drive inertias of slides and hinges included."""
+    """Momenta (bodies, 6) of twists, drive inertias included."""
     bodies, coordinates = np.asarray(model.bodies), model.coordinates
     spins = np.einsum("ijk,ik->ij", bodies["J"].reshape(-1, 3, 3), twists[:, :3])
     P = np.hstack([spins, bodies["mass"][:, None] * twists[:, 3:]])
     for k in np.flatnonzero((coordinates.armature != 0.0) & (rates != 0.0)):
         c = coordinates[k]
         _add_drive(c, Z, P, c.armature * rates[k])
+    for c in coordinates[(coordinates.armature != 0.0) & (coordinates.kind == BALL)]:
+        _add_ball_drive(c, model.forces.dofs.armature[c.iv : c.iv + 3], Z, twists, P)
     return P
+
+
+def _add_ball_drive(c: Any, armature: FloatArray, Z: FloatArray, twists: FloatArray, P: FloatArray) -> None:
+    """Give the two bodies of a ball joint what its drive's inertias about the axes of the child have taken up."""
+    a_to_b = rotation_matrix(Z[c.b, 3:]).T @ rotation_matrix(Z[c.a, 3:])
+    joint = c.Rb.reshape(3, 3)
+    impulse = joint @ (armature * (joint.T @ (twists[c.b, :3] - a_to_b @ twists[c.a, :3])))
+    P[c.b, :3] += impulse
+    P[c.a, :3] -= a_to_b.T @ impulse
 
 
 def _add_drive(c: Any, Z: FloatArray, P: FloatArray, impulse: float) -> None:

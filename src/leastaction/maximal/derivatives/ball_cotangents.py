@@ -1,7 +1,8 @@
-"""Reverse mode of springs and dampers of ball and free joints.
+"""Reverse mode of springs, dampers and drive inertias of ball and free joints.
 
 Dampers act with the velocities of the step in the directions of its ends (`assembly.ball_dampers`). Stiff springs turn
-with the mean rate of the joint, and pull along the axes of its frame as slides do (`step.ball_springs`).
+with the mean rate of the joint, and pull along the axes of its frame as slides do (`step.ball_springs`). Drives have
+momentum (`step.ball_drives`).
 """
 
 import math
@@ -21,6 +22,7 @@ from leastaction.maximal.derivatives.bending import (
     read_ball,
 )
 from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.ball_drives import drive_momentum, drive_slopes, unit
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.joint_rows import along
 from leastaction.spatial import (
@@ -51,7 +53,7 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
     Adds to `back.by_velocity` the gradient by the velocities of the bodies of what is left at the end.
 
     Args:
-        balls: None where no such joint has a spring or a damper.
+        balls: None where no such joint has a spring, a damper or drive inertia.
     """
     if balls is None:
         return
@@ -65,6 +67,9 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
             if c.damping[j] > 0.0:
                 damper_cotangents(c, j, states, START, -halves * dt * c.damping[j], E0, G0, by_velocity)
                 damper_cotangents(c, j, states, END, -(1.0 - halves) * dt * c.damping[j], E1, G1, by_velocity)
+        if c.armature > 0.0:
+            drive_cotangents(c, dofs, states, START, dt, E0, G0, by_velocity)
+            drive_cotangents(c, dofs, states, END, dt, E1, G1, by_velocity)
         if c.servo > 0.0:
             gain = 0.5 * dt * dt
             turn_cotangents(c, dofs, states, START, -halves * gain, dt, E0, G0, by_velocity)
@@ -72,12 +77,6 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
             for j in range(3 if c.kind == FREE else 0):
                 gain = 0.5 * dt * dt * dofs[c.iv + 3 + j].stiffness
                 way_cotangents(c, j, states, (-halves * gain, (1.0 - halves) * gain), dt, back)
-
-
-@inline
-def unit(j):
-    """Unit vector j."""
-    return (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
 
 
 @routine(allocates=False)
@@ -163,6 +162,29 @@ def damper_cotangents(c, j, states, when, gain, E, G, by_velocity):
     if when == END:
         add_velocity(by_velocity, c.a, Ra, ta, neg3(f), worked)
         add_velocity(by_velocity, c.b, Rb, tb, f, worked)
+
+
+# ------------------------------------------------------------------ drive inertias
+
+
+@routine(allocates=False)
+def drive_cotangents(c, dofs, states, when, dt, E, G, by_velocity):
+    """Of the momentum of a drive, which the bodies lack at the START and have at the END of the step."""
+    Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
+    motion, V, joint = motions_of(E, c.a, c.b), velocities_at(states, c.a, c.b, Ra, Rb), matmul(Rb, load9(c.Rb))
+    a, b = mattvec(joint, scale3(-0.5 * dt, V[0])), mattvec(joint, scale3(0.5 * dt, V[2]))
+    sign = 1.0 if when == END else -1.0
+    p, z = drive_momentum(dofs, c.iv, a, b, dt, when), ZERO3
+    for j in range(3):
+        bend_ball(c, j, Ra, xa, Rb, xb, motion, G, sign * dot3(p, unit(j)))
+        z = axpy3(2.0 * sign / dt * ball_rate(c, j, Ra, xa, Rb, xb, motion), unit(j), z)
+    of_a, of_b = drive_slopes(dofs, c.iv, a, b, z, when)
+    if when == END:
+        add_velocity(by_velocity, c.a, Ra, matvec(joint, of_a), ZERO3, -0.5 * dt)
+        add_velocity(by_velocity, c.b, Rb, matvec(joint, of_b), ZERO3, 0.5 * dt)
+    by_turn = cross(of_a, a)
+    for j in range(3):
+        read_ball(c, j, Ra, xa, Rb, xb, G, dot3(by_turn, unit(j)))
 
 
 # ------------------------------------------------------------------ springs that are stiff for the step

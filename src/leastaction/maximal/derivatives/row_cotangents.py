@@ -8,6 +8,8 @@ from leastaction.linalg.graph.kernels import factorize, refine, solve, solve_tra
 from leastaction.maximal.derivatives.bending import (
     add_gradient,
     add_to,
+    ball_rate,
+    bend_ball,
     bend_coordinate,
     bend_row,
     motion_of,
@@ -15,7 +17,7 @@ from leastaction.maximal.derivatives.bending import (
     poses_at,
     rate_along,
 )
-from leastaction.maximal.records import BALL, FREE, NOT_LENT
+from leastaction.maximal.records import BALL, NOT_LENT
 from leastaction.maximal.step.block_parts import lent
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
@@ -197,7 +199,14 @@ def project_back(model, data, back):
             bend_row(row, Ra, xa, Rb, xb, (ZERO3, ZERO3, matvec(Rb, spin), speed), G, y[at])
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
-        if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:
+        if c.armature > 0.0 and c.kind == BALL:
+            Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
+            one, other = motions_of(back.E1, c.a, c.b), motions_of(back.twists, c.a, c.b)
+            for j in range(3):
+                own = -model.forces.dofs[c.iv + j].armature
+                bend_ball(c, j, Ra, xa, Rb, xb, other, G, own * ball_rate(c, j, Ra, xa, Rb, xb, one))
+                bend_ball(c, j, Ra, xa, Rb, xb, one, G, own * ball_rate(c, j, Ra, xa, Rb, xb, other))
+        elif c.armature > 0.0:
             Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
             _, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
             rate, other = rate_along(back.E1, c.a, c.b, tb, ta, f), rate_along(back.twists, c.a, c.b, tb, ta, f)

@@ -24,6 +24,7 @@ from leastaction.maximal.contact.detection import (
 from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
+from leastaction.maximal.derivatives.pose_parts import give, give_drive, rate_of
 from leastaction.maximal.derivatives.sharp_cones import sharpen
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import assemble, start_rows
@@ -357,10 +358,7 @@ def pose_outputs(model, data, at, dt, out):
     last = first[first.shape[0] - 1]
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], data.coordinates[k]
-        if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:
-            rate = c.armature * (rate_of(s.wa, T, c.a) + rate_of(s.wb, T, c.b))
-            give(out, first, c.a, s.wa, rate)
-            give(out, first, c.b, s.wb, rate)
+        give_drive(c, s, model.forces.dofs, data.bodies, T, first, out)
         if c.iv >= 0:
             child = child_of(c)
             for j in range(freedoms(c)):
@@ -377,24 +375,6 @@ def pose_outputs(model, data, at, dt, out):
         give(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
         give(out, first, a2, s.wa2, -mu[k])
         give(out, first, b2, s.wb2, -mu[k])
-
-
-@inline
-def rate_of(w, T, body):
-    """w . T of a body, zero for the world."""
-    rate = 0.0
-    if body >= 0:
-        for c in range(6):
-            rate += w[c] * T[body, c]
-    return rate
-
-
-@inline
-def give(out, first, body, w, k):
-    """Add k w to the equations of a body."""
-    if body >= 0:
-        for c in range(6):
-            out[first[body] + c] += k * w[c]
 
 
 @entry

@@ -12,6 +12,7 @@ Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
 from leastaction.maximal.records import BALL, FREE, NOT_LENT
+from leastaction.maximal.step.ball_drives import push_drive
 from leastaction.maximal.step.ball_springs import ball_axis, pull_from_middle
 from leastaction.maximal.step.block_parts import (
     add_pair,
@@ -169,6 +170,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         if c.kind == BALL or c.kind == FREE:
             ball_dampers(c, states, graph, values, dt * settings.halves, fresh)
             pull_from_middle(c, s, model.forces.dofs, states, graph, values, settings.halves, dt, fresh)
+            push_drive(c, s, model.forces.dofs, states, graph, values, dt, fresh)
             continue
         # The spring of a servo stands among the known impulses, at the start of the step: from there to its middle it
         # is a damper of stiffness dt / 2, and from the middle to the end one less of that (see `add_rates`).

@@ -67,7 +67,8 @@ def _turns(c, states, dt):
 
 
 @inline
-def _scalar(v):
+def scalar_of(v):
+    """Scalar part of the unit quaternion with the vector part v."""
     return math.sqrt(max(1.0 - dot3(v, v), 1e-12))
 
 
@@ -75,7 +76,7 @@ def _scalar(v):
 def ball_rate(c, states, dt, when):
     """Mean rate of a BALL over the step, about the axes of its child [rad/s], from the poses at its START or END."""
     a, b = _turns(c, states, dt)
-    A, B = (_scalar(a), a[0], a[1], a[2]), (_scalar(b), b[0], b[1], b[2])
+    A, B = (scalar_of(a), a[0], a[1], a[2]), (scalar_of(b), b[0], b[1], b[2])
     return scale3(1.0 / dt, quat_log(quat_mul(B, A) if when == END else quat_mul(A, B)))
 
 
@@ -83,7 +84,7 @@ def ball_rate(c, states, dt, when):
 def _rate_slopes(c, states, dt, j):
     """Derivatives of component j of the rate by (w, v) of both bodies (6, 6), at the start of the step."""
     a, b = _turns(c, states, dt)
-    ca, cb = _scalar(a), _scalar(b)
+    ca, cb = scalar_of(a), scalar_of(b)
     d = add3(add3(scale3(ca, b), scale3(cb, a)), cross(a, b))
     scalar, sine = ca * cb - dot3(a, b), math.sqrt(dot3(d, d))
     e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
@@ -143,7 +144,7 @@ def _earlier(states, i, dt):
         return EYE, ZERO3
     s = states[i]
     u = scale3(-0.5 * dt, load3(s.w))
-    back = quat_to_rotation((_scalar(u), u[0], u[1], u[2]))
+    back = quat_to_rotation((scalar_of(u), u[0], u[1], u[2]))
     return matmul(load9(s.R), back), axpy3(-dt, load3(s.vc), load3(s.p))
 
 

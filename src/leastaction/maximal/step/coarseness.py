@@ -188,11 +188,13 @@ def takes_energy(model, damped, resisting):
         return True
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
+        if c.armature > 0.0:
+            return True
         if c.kind == BALL or c.kind == FREE:
             for j in range(6):
                 if c.damping[j] > 0.0:
                     return True
-        elif c.armature > 0.0 or c.damping[0] > 0.0 or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0):
+        elif c.damping[0] > 0.0 or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0):
             return True
     return False
 

@@ -8,6 +8,7 @@ from leastaction._jit import routine
 from leastaction.forces import total
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import axis_damping, late_damping
+from leastaction.maximal.step.ball_drives import leave_drive
 from leastaction.maximal.step.ball_springs import ball_axis, leave_spring
 from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
@@ -84,6 +85,7 @@ def add_rates(model, settings, data, dt):
                     give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
             if c.servo > 0.0:
                 leave_spring(c, s, model.forces.dofs, states, halves, dt)
+            leave_drive(c, model.forces.dofs, states, dt)
             continue
         damping = axis_damping(c, s.value, model.forces, data.modes)
         late = late_damping(c, damping, halves, dt)

@@ -26,7 +26,8 @@ from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.contact.behaviour import across, is_open, lightness, slides
 from leastaction.maximal.contact.detection import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limits import coordinate_wrenches
-from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.records import BALL
+from leastaction.maximal.step.ball_springs import ball_axis
 from leastaction.maximal.step.block_parts import add_pair
 from leastaction.maximal.step.bodies import momenta, start_pose
 from leastaction.maximal.step.goals import goal_rate, split_work
@@ -82,7 +83,13 @@ def presses(model, settings, data, contact, share, dt):
             give(off, leader.b, s.wb2, impulse)
     for k in range(model.coordinates.shape[0]):
         c, s = model.coordinates[k], data.coordinates[k]
-        if c.kind != BALL and c.kind != FREE and c.armature > 0.0:
+        if c.kind == BALL and c.armature > 0.0:
+            for j in range(3):
+                wa, wb = ball_axis(c, j, states)
+                rate = split_work(states, wa, c.a, 1.0 - mean, mean) + split_work(states, wb, c.b, 1.0 - mean, mean)
+                give(off, c.a, wa, -model.forces.dofs[c.iv + j].armature * rate)
+                give(off, c.b, wb, -model.forces.dofs[c.iv + j].armature * rate)
+        elif c.armature > 0.0:
             rate = split_work(states, s.wa, c.a, 1.0 - mean, mean) + split_work(states, s.wb, c.b, 1.0 - mean, mean)
             give(off, c.a, s.wa, -c.armature * rate)
             give(off, c.b, s.wb, -c.armature * rate)

@@ -2,7 +2,8 @@
 
 from leastaction._jit import routine
 from leastaction.linalg.graph.kernels import factorize, solve
-from leastaction.maximal.records import NOT_LENT
+from leastaction.maximal.records import BALL, NOT_LENT
+from leastaction.maximal.step.ball_springs import ball_axis
 from leastaction.maximal.step.block_parts import add_pair, lend, place_row
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.newton import DEPENDENT
@@ -25,7 +26,11 @@ def projection_matrix(model, data):
             values[d + 7 * (3 + r)] = bodies[i].mass + bodies[i].least
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
-        if c.armature > 0.0:
+        if c.armature > 0.0 and c.kind == BALL:
+            for j in range(3):
+                wa, wb = ball_axis(c, j, data.bodies)
+                add_pair(graph, values, c, wa, wb, wa, wb, model.forces.dofs[c.iv + j].armature)
+        elif c.armature > 0.0:
             add_pair(graph, values, c, s.wa, s.wb, s.wa, s.wb, c.armature)
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]

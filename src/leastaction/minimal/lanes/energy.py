@@ -52,8 +52,10 @@ def energy_within(model, lane, dt):
             y = mattvec(R0, turn_between(R0, load9(lane.R[1 - now][i])))
             d = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
             energy += node.mass * dot3(d, d) + dot3(y, symvec(load_sym(node.Ic), y))
-        if node.nv == 1:
-            energy += dofs[node.iv].armature * lane.moved[node.iv] ** 2
+        for c in range(node.iv, node.iv + min(node.nv, 3)):
+            energy += dofs[c].armature * lane.moved[c] ** 2
+        for k in range(3 if node.nv == 6 else 0):
+            energy += dofs[node.iv + 3].armature * (lane.q1[node.iq + k] - lane.q0[node.iq + k]) ** 2
     return 0.5 * energy / (dt * dt)
 
 

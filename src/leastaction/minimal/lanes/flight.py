@@ -59,7 +59,8 @@ def travel(model, p):
     nodes, energy = model.nodes, 0.0
     for i in range(nodes.shape[0]):
         if nodes[i].parent < 0 and nodes[i].nv == 6:
-            n, mass = nodes[i].iv, nodes[i].mass
+            n = nodes[i].iv
+            mass = nodes[i].mass + model.dofs[n + 3].armature
             j = i + 1
             while j < nodes.shape[0] and nodes[j].parent >= 0:  # depth first: what follows is of the same tree
                 mass += nodes[j].mass

@@ -57,8 +57,8 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
         "limits that push back": not pushes and any(any(joint.limit_stiffness) for joint in m.joints),
         "joints along splines": "spline joint" in m.special_parts,
         "springs and dampers of ball and free joints": not pushes and turns(m, "stiffness", "damping"),
-        "armatures of ball and free joints": turns(m, "armature"),
-        "servos of ball joints": servos_turn(m),
+        "armatures of ball and free joints": not pushes and turns(m, "armature"),
+        "servos of ball joints": not pushes and servos_turn(m),
     }
     for what, there in parts.items():
         if there:

@@ -56,9 +56,9 @@ def momenta_upon(model, lane, ground, v, before, twists, out):
             own = with_body(NO_BLOCK, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
             H = plus(1.0, column_of(own, six(twists[i])), H)
         for c in range(node.iv, node.iv + node.nv):
-            out[c] = times(six(S_[c]), H)
+            out[c] = times(six(S_[c]), H) + dofs[c].armature * v[c]
             if node.nv == 1:
-                out[c] += (dofs[c].armature + late_of(dofs[c], before)) * v[c]
+                out[c] += late_of(dofs[c], before) * v[c]
         if node.parent != i - 1:
             if node.parent >= 0:
                 hold(wait[slots[node.parent]], 0, H)
@@ -95,7 +95,7 @@ def factor(model, lane, W, before):
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = six(S_[c])
             col = column_of(A, S)
-            D = 1.0 / (times(S, col) + (dofs[c].armature + late_of(dofs[c], before) if node.nv == 1 else 0.0))
+            D = 1.0 / (times(S, col) + dofs[c].armature + (late_of(dofs[c], before) if node.nv == 1 else 0.0))
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = col
             w[6] = D

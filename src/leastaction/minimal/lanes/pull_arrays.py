@@ -27,7 +27,8 @@ class Pulls(NamedTuple):
         modes: of one-sided forces, one row for each end.
         external, tau: world wrenches on the bodies, shape (bodies, 6), and impulses along the joints, shape (nv,).
         start, end: impulses along the joints at both ends, shape (nv,).
-        slope: how much less `start` is where the joint alone gets further, shape (nv,).
+        drives: momenta of the drives of ball and free joints at both ends, shape (2, nv).
+        slope: how much less `start` without these is where the joint alone gets further, shape (nv,).
     """
 
     links: Any
@@ -36,14 +37,16 @@ class Pulls(NamedTuple):
     tau: FloatArray
     start: FloatArray
     end: FloatArray
+    drives: FloatArray
     slope: FloatArray
 
 
 def in_joints(mechanism: Mechanism) -> bool:
-    """Whether limits push back, or ball and free joints have springs or dampers."""
+    """Whether limits push back, or ball and free joints have springs, dampers or drive inertia."""
     dofs, nodes = mechanism.tree.dofs, mechanism.tree.nodes
     own = [dofs[node.iv : node.iv + node.nv] for node in nodes if node.nv > 1]
-    return bool(dofs.limit_stiffness.any() or any(x.stiffness.any() or x.damping.any() for x in own))
+    turning = any(x.stiffness.any() or x.damping.any() or x.armature.any() for x in own)
+    return bool(dofs.limit_stiffness.any() or turning)
 
 
 def pulling(mechanism: Mechanism) -> ForceModel | None:
@@ -71,7 +74,7 @@ def pull_arrays(forces: ForceModel | None) -> Pulls | None:
     bodies, nv = len(forces.nodes), len(forces.dofs)
     links = np.zeros((2, bodies), BODY_AT_NODE).view(np.recarray)
     tau, start, end, slope = np.zeros((4, nv))
-    return Pulls(links, force_modes(forces, rows=2), np.zeros((bodies, 6)), tau, start, end, slope)
+    return Pulls(links, force_modes(forces, rows=2), np.zeros((bodies, 6)), tau, start, end, np.zeros((2, nv)), slope)
 
 
 def is_along_joint(forces: ForceModel, tendon: Any) -> bool:

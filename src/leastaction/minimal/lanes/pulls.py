@@ -255,7 +255,7 @@ def with_pull(pulls, c, r, slope):
     """A residual and its slope with what acts at the start of the step."""
     if pulls is None:
         return r, slope
-    return r + pulls.start[c], slope + pulls.slope[c]
+    return r + pulls.start[c] - pulls.drives[0, c], slope + pulls.slope[c]
 
 
 @inline
@@ -263,7 +263,7 @@ def with_pulls(pulls, c, r, last):
     """A residual and a momentum at the end with what acts at both ends of the step."""
     if pulls is None:
         return r, last
-    return r + pulls.start[c], last + pulls.end[c]
+    return r + pulls.start[c] - pulls.drives[0, c], last + pulls.end[c] + pulls.drives[1, c]
 
 
 @inline

@@ -29,6 +29,7 @@ class ParameterGradients(NamedTuple):
         gravity: shape (3,).
         rows: by displacements of the placement of each row of a loop (a twist in its parent node's frame), and by
             stiffness, damping and rest of soft rows, shape (rows, 9).
+        drives: by the drive inertias of balls, shape (balls, 3).
     """
 
     inertias: FloatArray
@@ -37,6 +38,7 @@ class ParameterGradients(NamedTuple):
     forces: ForceGradients
     gravity: FloatArray
     rows: FloatArray
+    drives: FloatArray
 
     @classmethod
     def zeros(cls, reduced: Reduced) -> ParameterGradients:
@@ -49,6 +51,7 @@ class ParameterGradients(NamedTuple):
             forces=force_gradients(reduced.model.forces),
             gravity=np.zeros(3),
             rows=np.zeros((len(reduced.rows), 9)),
+            drives=np.zeros((len(reduced.coordinates.model.balls), 3)),
         )
 
 
@@ -142,5 +145,5 @@ class RunGradients(NamedTuple):
 @inline
 def named_gradients(grads):
     """`ParameterGradients` of plain tuples, in entry points."""
-    inertias, placements, coordinates, forces, gravity, rows = grads
-    return ParameterGradients(inertias, placements, coordinates, ForceGradients(*forces), gravity, rows)
+    inertias, placements, coordinates, forces, gravity, rows, drives = grads
+    return ParameterGradients(inertias, placements, coordinates, ForceGradients(*forces), gravity, rows, drives)

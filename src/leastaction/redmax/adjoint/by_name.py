@@ -275,7 +275,7 @@ def _of_ball(g: Gradients, kind: str, joint: Joint, iv: int, shifts: FloatArray)
         turn = [-x * a - y * b - z * c, w * a + y * c - z * b, w * b + z * a - x * c, w * c + x * b - y * a]
         return [shifts, np.array(turn)]
     if kind == "armature":
-        raise MechanismError(f"{kind}:{joint.name}: balls with a drive inertia cannot be run in reduced coordinates")
+        return [g.parameters.drives[_ball(g, iv)], shifts]
     return [np.zeros(3), shifts]
 
 

@@ -72,9 +72,10 @@ def reverse_projection(loops, model, data, back, grads, projected, u, wanted):
             lam[k] = back.mu[k] if part == 0 else (-zp[n + k] if part == 1 else 0.0)
         residual(model, data, r, still, rates, u, lam)
         keep_inertias(data.links, back.cot)
-        newton_matrix(model, data, r, still, u, lam, 0.0)
         for k in range(n):
             data.rdd[k] = rates[k]
+        newton_matrix(model, data, r, still, u, lam, 0.0)
+        for k in range(n):
             for i in range(n):
                 back.bx[k] -= z[i] * data.H[i, k]
         end = StageEnd(r, still, lam)

@@ -10,6 +10,7 @@ from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
     cotangents,
 )
 from leastaction.redmax.adjoint.parameter_cotangents import add_gravity_gradient, add_joint_gradients, wrench_cotangents
+from leastaction.redmax.step.ball_drives import add_drive_gradients, add_drive_rates
 
 
 @routine
@@ -25,6 +26,8 @@ def rate_gradients(model, data, back, grads, end, u):
     lower(model.coordinates, data.coordinates, back.an, back.ya)
     lower(model.coordinates, data.coordinates, back.vn, back.yv)
     _block_rates(model.coordinates.blocks, model.forces.coords, data, back, end)
+    balls, blocks = model.coordinates.balls, model.coordinates.blocks
+    add_drive_rates(balls, blocks, data.coordinates, end, data.rdd, back.z, back.yv, back.ya)
 
 
 @routine
@@ -50,3 +53,5 @@ def parameter_gradients(model, data, back, grads, end):
     add_inertia_gradients(data.links, back.cot, -1.0, grads.inertias)
     add_joint_gradients(model, data, end.r, end.rd, back.z, grads.coordinates)
     add_gravity_gradient(data.coordinates.nodes, back.cot, grads.gravity)
+    balls, blocks = model.coordinates.balls, model.coordinates.blocks
+    add_drive_gradients(balls, blocks, data.coordinates, end, data.rdd, back.z, grads.drives)

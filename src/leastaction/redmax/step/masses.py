@@ -3,6 +3,7 @@
 from leastaction._jit import routine
 from leastaction.dynamics.recursions import composite_inertias
 from leastaction.linalg.factor import factor, solve
+from leastaction.redmax.step.ball_drives import add_drive_masses
 from leastaction.redmax.step.loops import loop_directions
 from leastaction.redmax.step.matrix import store_column
 from leastaction.spatial import dot, load6, load_inertia, momentum
@@ -34,6 +35,7 @@ def mass_matrix(model, data):
             data.column[i] = A[i, plain[p, 2]]
         store_column(model.coordinates, data, plain[p, 0])
     _block_masses(model.coordinates.blocks, model, data)
+    add_drive_masses(model.coordinates.balls, model.coordinates.blocks, data.coordinates, data.q, data.H)
 
 
 @routine

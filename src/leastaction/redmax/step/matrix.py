@@ -12,6 +12,7 @@ from leastaction.forces import total
 from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.kinematics.sweeps import parent_twist
+from leastaction.redmax.step.ball_drives import add_drive_slopes
 from leastaction.redmax.step.columns import add_force_columns
 from leastaction.spatial import (
     ZERO6,
@@ -151,7 +152,9 @@ def _through_blocks(blocks, model, data, r, rd, c1, c2):
 
 @routine
 def newton_matrix(model, data, r, rd, u, lam, c1):
-    """The exact matrix data.H (nr + m, nr + m) at the state where `residual` ran last; m: multipliers of loops.
+    """The exact matrix data.H (nr + m, nr + m) at the state where `residual` ran last, with accelerations data.rdd.
+
+    m: multipliers of loops.
 
     c1: inverse length of the stage; c2 is its square.
     """
@@ -164,4 +167,6 @@ def newton_matrix(model, data, r, rd, u, lam, c1):
     composite_inertias(nodes, data.links)
     if not _through_blocks(model.coordinates.blocks, model, data, r, rd, c1, c2):
         inertial_matrix(model, data, c1, c2, H)
+    balls, blocks = model.coordinates.balls, model.coordinates.blocks
+    add_drive_slopes(balls, blocks, data.coordinates, r, rd, data.rdd, c1, H)
     add_force_columns(model.wrenches, model, data, u, lam, c1)

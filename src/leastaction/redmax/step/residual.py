@@ -10,6 +10,7 @@ from leastaction.dynamics.recursions import required_forces
 from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.lift import lift, lower
 from leastaction.kinematics.sweeps import positions, velocities
+from leastaction.redmax.step.ball_drives import add_drive_forces
 from leastaction.redmax.step.loops import add_loop_forces, loop_values
 
 
@@ -62,3 +63,4 @@ def residual(model, data, r, rd, rdd, u, lam):
     lower(model.coordinates, data.coordinates, tau, g)
     drives.joint_forces(forces.drives, u, -1.0, g)
     _block_forces(model.coordinates.blocks, model, data, r, rd, rdd)
+    add_drive_forces(model.coordinates.balls, model.coordinates.blocks, data.coordinates, r, rd, rdd, g)
