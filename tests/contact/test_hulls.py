@@ -6,6 +6,8 @@ from scipy.spatial import ConvexHull
 
 from leastaction.contact.convex.faces import EDGE_NUMBERS
 from leastaction.contact.hulls import MANY, NEAR, box, polytope, thinned
+from leastaction.mechanism import Mesh
+from tests.contact.scenes import Scene, measure, pose
 
 
 def ball(count, sizes):
@@ -50,3 +52,31 @@ def test_edges_at_each_corner_are_listed(shape):
             row[lists + begin : lists + end].tolist() == np.flatnonzero((shape.edges[:, :2] == k).any(axis=1)).tolist()
         )
     assert len(row) == lists + 2 * len(shape.edges)
+
+
+def bumpy():
+    """Corners of a cube, and points on its faces that stand out by less than what parts two faces."""
+    corners = [[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    bumps = [np.roll((side * (1.0 + 1e-8), 0.3, 0.2), k) for side in (-1, 1) for k in range(3)]
+    return 0.1 * np.array([*corners, *bumps])
+
+
+def test_points_within_a_face_are_no_corners():
+    """Searches for contacts go from corners to their edges, and a point within a face has none."""
+    found = polytope(bumpy())
+    assert (len(found.vertices), len(found.faces), len(found.edges)) == (8, 6, 12)
+    assert np.bincount(found.edges[:, :2].astype(int).ravel()).tolist() == [3] * 8
+    assert set(found.loops) == set(range(8))
+
+
+@pytest.mark.parametrize(
+    "turn", [(0, 0, 0), (np.pi, 0, 0), *(s * np.pi / 2 * np.eye(3)[k] for s in (-1, 1) for k in (0, 1))]
+)
+def test_meshes_with_points_within_faces_are_as_far_apart_as_they_are(turn):
+    """A tip over such a face: some other face had told an overlap as deep as the mesh is long."""
+    tip = Mesh(np.array([[0, 0, 0], [0.2, 0, 0.3], [-0.2, 0.1, 0.3], [0.0, -0.2, 0.2]]))
+    scene = Scene(Mesh(bumpy()), tip)
+    poses = np.array([pose((0, 0, 0), turn), pose((0, 0, 0))])
+    poses[1, 9:] = scene.shape_pose(poses, 0)[1] - scene.shape_pose(poses, 1)[1] + (0.01, 0.02, 0.1 + 0.03)
+    phi, _, _ = measure(scene.find(poses, 0.1), poses)
+    assert phi.min() == pytest.approx(0.03, abs=1e-6)

@@ -133,6 +133,9 @@ def _polytope(vertices: FloatArray, triangles: Any, neighbours: Any, group: Any,
             if k < j and group[k] != group[j]:
                 sides.append((triangle[(corner + 1) % 3], triangle[(corner + 2) % 3], group[k], group[j]))
     edges = np.array(sides, float).reshape(-1, 4)
+    # Points within a face, which round-off or a fine mesh has put on it, are no corners: none of its edges ends there.
+    used, ends = np.unique(edges[:, :2].astype(int), return_inverse=True)
+    vertices, edges[:, :2] = vertices[used], ends.reshape(-1, 2)
     faces, loops = [], []
     for g in range(int(group.max()) + 1):
         normal = equations[group == g, :3].mean(axis=0)
