@@ -273,3 +273,26 @@ def test_the_way_back_where_nothing_is_near():
     stepper = la.Maximal().prepare(robot, 0.01)
     search, gone = starts_apart(stepper.model, stepper.table), np.array([0.0] * 6 + [0.1, -0.2])
     np.testing.assert_array_equal(search.step(robot.home(), search.look(robot.home()), gone), -gone)
+
+
+def gripper(overlap, opens):
+    """Two fingers on a palm that are drawn side by side, each at the limit of its slide, which lets it open or not."""
+    b = MechanismBuilder("gripper")
+    b.body("palm", mass=0.2, inertia=(1e-3, 1e-3, 1e-3))
+    b.revolute("wrist", "world", "palm", axis="x")
+    for name, side in (("left", 1.0), ("right", -1.0)):
+        b.body(name, mass=0.03, shapes=Box((0.02, 0.01, 0.05)))
+        limits = (0.0, 0.03) if opens else (-0.03, 0.0)
+        at = (0, side * (0.005 - 0.5 * overlap), 0.1)
+        b.prismatic(name, "palm", name, axis=(0, side, 0), position=at, limits=limits)
+    return b.build()
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_fingers_that_overlap_by_a_rounding_error_on_their_limits(opens, recwarn):
+    """Where these let them get into each other alone, no solution would part them; fingers that open touch."""
+    robot = gripper(3e-8, opens)
+    assert len(la.Maximal().prepare(robot, 0.005).table.body_pairs()) == (1 if opens else 0)
+    run = la.simulate(robot, dt=0.005, steps=40, integrator=la.Maximal())
+    assert run.iterations.max() < 100
+    assert opens != any("their joints leave no way" in str(w.message) for w in recwarn)

@@ -4,7 +4,8 @@ Told from the robot's home alone, so that it is a matter of the robot and not of
 
 - Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
   violent motion could. (MoveIt's setup leaves out such pairs, too.)
-- Links that a few joints tie and that are drawn flush may lock a joint, which could then turn neither way.
+- Links that a few joints tie and that are drawn flush may lock a joint, which could then turn neither way. Or they
+  overlap by the digits of a file, on limits of joints that let them get into each other alone: nothing undoes that.
 - A body that slides over a table cannot move along the normal of their contact: its joints bear it. Whatever such a
   contact were to push with would change nothing, and where the two overlap by a hair it has no solution. An arm that
   home stretches into a wall is no such body, although nothing moves its tip along the wall's normal just there.
@@ -15,7 +16,7 @@ Pairs of which the mechanism says that they always touch do so, wherever they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -107,6 +108,9 @@ def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
         elif gaps[k] < TOUCHING * size and not _can_part(model, table, pair, contact, normals[k], points[k]):
             fixed.append(pair)
             touching += [pair] if gaps[k] < -ROUNDED else []
+        elif gaps[k] < 0.0 and names in near and not _may_part(model, contact, normals[k], points[k]):
+            fixed.append(pair)
+            touching.append(pair)
         elif gaps[k] < TOUCHING * size and names in near and pair not in locked and _locks(model, table, pair, size):
             locked.append(pair)
     _say(table, overlap, "overlap as the robot is made")
@@ -237,6 +241,29 @@ def _parts(
     model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray, none: float
 ) -> bool:
     """Whether one of these degrees of freedom changes the gap of a contact at q."""
+    return any(abs(rate) > none * max(size, 1e-6) for rate, size in _rates(model, free, q, contact, n, x))
+
+
+def _may_part(model: AtHome, contact: Any, n: FloatArray, x: FloatArray) -> bool:
+    """Whether a degree of freedom opens the gap of a contact at home the way that its limits there let it go."""
+    free, m = _between(model, int(contact.a), int(contact.b)), model.mechanism
+    stopped, iq, iv = {}, 0, 0
+    for joint in m.joints:
+        if joint.nv == joint.nq == 1:
+            at = model.home[iq]
+            stopped[iv] = at <= joint.lower[0] + ROUNDED, at >= joint.upper[0] - ROUNDED
+        iq, iv = iq + joint.nq, iv + joint.nv
+    for j, (rate, size) in zip(free, _rates(model, free, model.home, contact, n, x), strict=True):
+        back, on = stopped.get(j, (False, False))
+        if (rate > DRAWN * max(size, 1e-6) and not on) or (rate < -DRAWN * max(size, 1e-6) and not back):
+            return True
+    return False
+
+
+def _rates(
+    model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray
+) -> Iterator[tuple[float, float]]:
+    """For each of these degrees of freedom, how fast it changes the gap of a contact at q, and moves its bodies."""
     X = model.poses(q)
     for j in free:
         v = np.zeros(model.mechanism.nv)
@@ -247,9 +274,7 @@ def _parts(
             if body >= 0:
                 at = twists[body, 3:] + np.cross(twists[body, :3], x - X[body, 9:])
                 rate, size = rate + sign * float(n @ at), max(size, float(np.linalg.norm(at)))
-        if abs(rate) > none * max(size, 1e-6):
-            return True
-    return False
+        yield rate, size
 
 
 def _locks(model: AtHome, table: ContactTable, pair: tuple[int, int], size: float) -> bool:
