@@ -5,6 +5,9 @@ its end. With Coulomb's friction this may add energy (Kane and Levinson 1985; St
 of all impulses with the mean of the velocities before and after is looked at; see `maximal.contact.bounces`, whose law
 this is. In joint coordinates it is a sum over the joints. Where it is above zero, all contacts that bounce keep one and
 the same share of their restitution, the largest without work.
+
+Mean velocities are not those of the momenta where bodies turn far in a step, which may be the one before. So the work
+with the latter (see `energy`) must not be above zero either, but for `SLIGHT`.
 """
 
 from leastaction._jit import routine
@@ -16,6 +19,10 @@ BOUNCE = 2.0
 
 LEFT = 1e-7
 """Work of the impulses, relative to the kinetic energy before, that counts as none."""
+
+SLIGHT = 1e-4
+"""The same of the work with velocities of momenta, relative to the kinetic energies before and after: forces of motors
+are in it."""
 
 RIGID = 1e-9
 """How well the work is brought to its bound, relative to the kinetic energy before."""

@@ -1,35 +1,43 @@
 """Energy that no force accounts for, in a step with contacts.
 
 Impulses of contacts take energy. The equations of a step that is too long for what touches may have solutions that do
-not: features of two bodies that turn fast are elsewhere at its end, and a huge impulse may bring them there. So a
-solved step must have no more kinetic energy than the momentum at its start and the work of the forces in it,
+not: features of two bodies that turn fast are elsewhere at its end, and a huge impulse may bring them there. Forces
+leave the mean motion of a step alone, so what it says of momenta and energies is the same whatever pushes: with the
+momenta
 
-    K <= T(q0, p) + J v,
+    m0 = -D1 T = p + F0 + k,    m1 = D2 T = p1 - F1
 
-with the mean velocity v of the step, its kinetic energy K and the impulses J of the forces that act at its start, half
-of those of the step. With impulses k of contacts p + J + k is the momentum of v, so to first order
+of this motion at both ends, the impulses F0 and F1 of all forces there and k of the contacts, the contacts have done
+the work
 
-    K = T(q0, p) + (J + k) v - (J + k) M^-1 (J + k) / 2.
+    W = T(q0, m0) - T(q0, m0 - k)
 
-Reactions to loads that a contact holds are in k and J with opposite signs, whatever moved before.
+beside forces that act with them, as motors do that press on a wall: where the motion stops it is negative. And from
+one end to the other the motion keeps its energy, T(q1, m1) = T(q0, m0), as that of bodies without forces does.
 """
+
+import math
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import turn_between
+from leastaction.minimal.judgement import PLAUSIBLE
 from leastaction.minimal.lanes.blocks import has_inertia
 from leastaction.minimal.lanes.bounces import given, mass_of
-from leastaction.minimal.lanes.legendre import velocities
-from leastaction.minimal.lanes.pulls import work_of_pulls
-from leastaction.minimal.lanes.sweeps import late_damping, with_thrust
-from leastaction.minimal.sixes import ZEROS
-from leastaction.spatial import cross, dot3, load3, load9, load_sym, mattvec, sub3, symvec
+from leastaction.minimal.lanes.legendre import factor, solve
+from leastaction.minimal.lanes.pulls import momenta_of_drive
+from leastaction.minimal.lanes.sixes import held, hold, six
+from leastaction.minimal.lanes.sweeps import torque_of, with_thrust
+from leastaction.minimal.sixes import ZEROS, times
+from leastaction.spatial import add3, cross, dot3, load3, load9, load_sym, mattvec, matvec, scale3, sub3
 
-GAIN = 0.05
-"""Kinetic energy from nowhere that a step may have, relative to that at its start and its own. Steps of walking and
-falling robots stay below 0.006, those that went wrong had more than 0.4."""
+WORK = 1e-3
+"""Work of the contacts in a step, relative to the kinetic energies before and after them, that counts as none."""
 
 NOISE = 1e-6
 """Motions within a step that are too small to look at [m]."""
+
+FAR = 1.0 + 2.0 * math.cos(0.2)
+"""Trace of the turn of a body [0.2 rad] beyond which a step is looked at."""
 
 
 @routine
@@ -42,21 +50,57 @@ def along_motion(lane):
 
 
 @routine
-def energy_within(model, lane, dt):
-    """Kinetic energy of the mean motion within a solved step [J]."""
-    nodes, dofs, now, energy = model.nodes, model.dofs, lane.now[0], 0.0
-    for i in range(nodes.shape[0]):
+def turns_far(model, lane):
+    """Whether a body turns so far in the solved step that there may be other solutions."""
+    now, far = lane.now[0], False
+    for i in range(model.nodes.shape[0]):
+        R0, R1, trace = lane.R[now][i], lane.R[1 - now][i], 0.0
+        for k in range(9):
+            trace += R0[k] * R1[k]
+        far = far or not trace >= FAR
+    return far
+
+
+@routine
+def momenta_of_motion(model, lane, dt, first, last):
+    """Momenta of the mean motion of the step at its start and its end, without those of forces, into two arrays."""
+    nodes, slots, wait, now = model.nodes, model.slots, lane.wait, lane.now[0]
+    for k in range(model.branches):
+        for c in range(12):
+            wait[k, c] = 0.0
+    F, E = ZEROS, ZEROS
+    for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
+        if slots[i] >= 0:
+            F, E = held(wait[slots[i]], 0, F), held(wait[slots[i]], 6, E)
         if has_inertia(node):
-            R0 = load9(lane.R[now][i])
+            R0, x0, x1 = load9(lane.R[now][i]), load3(lane.x[now][i]), load3(lane.x[1 - now][i])
             y = mattvec(R0, turn_between(R0, load9(lane.R[1 - now][i])))
-            d = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
-            energy += node.mass * dot3(d, d) + dot3(y, symvec(load_sym(node.Ic), y))
-        for c in range(node.iv, node.iv + min(node.nv, 3)):
-            energy += dofs[c].armature * lane.moved[c] ** 2
-        for k in range(3 if node.nv == 6 else 0):
-            energy += dofs[node.iv + 3].armature * (lane.q1[node.iq + k] - lane.q0[node.iq + k]) ** 2
-    return 0.5 * energy / (dt * dt)
+            _, t, _, _ = torque_of(load_sym(node.Ic), y, 1.0 / dt)
+            t, f = matvec(R0, t), scale3(node.mass / dt, sub3(x1, x0))
+            u, v = add3(cross(x0, f), t), add3(cross(x1, f), t)
+            F = (F[0] + u[0], F[1] + u[1], F[2] + u[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
+            E = (E[0] + v[0], E[1] + v[1], E[2] + v[2], E[3] + f[0], E[4] + f[1], E[5] + f[2])
+        for c in range(node.iv, node.iv + node.nv):
+            u0 = u1 = model.dofs[c].armature * lane.moved[c] / dt
+            if node.nv > 1:
+                u0, u1 = momenta_of_drive(lane.touch.pulls, c)
+            first[c], last[c] = times(six(lane.S[now][c]), F) + u0, times(six(lane.S[1 - now][c]), E) + u1
+        if node.parent != i - 1:
+            if node.parent >= 0:
+                hold(wait[slots[node.parent]], 0, F)
+                hold(wait[slots[node.parent]], 6, E)
+            F, E = ZEROS, ZEROS
+
+
+@routine
+def energy_of(model, lane, p):
+    """Kinetic energy [J] of momenta p, with the factors that `legendre.factor` has left in `lane.W`."""
+    energy, v = 0.0, lane.dx
+    solve(model, lane, lane.W, p, v)
+    for k in range(p.shape[0]):
+        energy += 0.5 * p[k] * v[k]
+    return energy
 
 
 @inline
@@ -70,41 +114,38 @@ def work_of_thrust(pushed, model, lane, i, shift, dt):
     return (dot3(f, shift) + dot3(sub3((F[0], F[1], F[2]), cross(x, f)), turn)) / dt
 
 
-@inline
-def work_of_controls(driven, lane, node):
-    """The same of controls along the axes of the joint that carries a body."""
-    work = 0.0
-    if driven is not None:  # else nobody has written `tau`
-        for c in range(node.iv, node.iv + node.nv):
-            work += 0.5 * lane.tau[c] * lane.moved[c]
-    return work
-
-
 @routine
-def work_of_forces(model, lane, dt):
-    """Work of the forces that act at the start of a step, with its mean velocity [J]."""
-    nodes, dofs, now, g, work = model.nodes, model.dofs, lane.now[0], load3(model.gravity), 0.0
-    for i in range(nodes.shape[0]):
-        node = nodes[i]
-        shift = sub3(load3(lane.x[1 - now][i]), load3(lane.x[now][i]))
-        work += 0.5 * node.mass * dot3(g, shift) + work_of_thrust(model.pushed, model, lane, i, shift, dt)
-        work += work_of_controls(model.driven, lane, node)
-        if node.nv == 1:
-            dof, moved = dofs[node.iv], lane.moved[node.iv]
-            pull = 0.5 * dof.stiffness * (lane.q0[node.iq] - dof.rest)
-            held = (0.5 * dof.damping + late_damping(dof, dt, 1.0 / dt)) / dt + 0.25 * dof.servo
-            work -= moved * (pull + held * moved)
-    return work + work_of_pulls(lane.touch.pulls, lane.moved, dt)
+def work_of_contacts(model, lane, dt):
+    """Work W of the contacts of a solved step, see the top of the file, and the kinetic energy after them [J]; beside
+    what may be `given`. Leaves the momenta of the motion at its end in `told.y`."""
+    told, kick, work = lane.touch.told, lane.touch.kick, 0.0
+    m0, v = told.off, lane.dx
+    momenta_of_motion(model, lane, dt, m0, told.y)
+    factor(model, lane, lane.W, 0.0)
+    solve(model, lane, lane.W, kick, v)
+    for k in range(kick.shape[0]):
+        work += v[k] * (m0[k] - 0.5 * kick[k])
+    left = given(model, lane.touch, dt) + mass_of(model) * (NOISE / dt) ** 2
+    return work - left, energy_of(model, lane, m0)
 
 
 @routine
 def gains_energy(model, lane, dt):
-    """Whether a solved step with contacts has energy from nowhere; only where impulses go with the motion at all."""
-    if along_motion(lane) <= 0.0:
+    """Whether a solved step with contacts has energy from nowhere: where impulses go with the motion, or bodies turn
+    far. Those of steps in which nothing touches are judged by `flight.goes_astray`."""
+    touch, now, pushes = lane.touch, lane.now[0], False
+    for k in range(lane.p.shape[0]):
+        pushes = pushes or touch.kick[k] != 0.0
+    far = pushes and turns_far(model, lane)
+    if not far and along_motion(lane) <= 0.0:
         return False
-    after, before, p, v = energy_within(model, lane, dt), 0.0, lane.p, lane.dx
-    velocities(model, lane, p, 0.0, v)
-    for k in range(p.shape[0]):
-        before += 0.5 * p[k] * v[k]
-    left = given(model, lane.touch, dt) + mass_of(model) * (NOISE / dt) ** 2
-    return not after - before - work_of_forces(model, lane, dt) <= GAIN * (before + after) + left
+    work, start = work_of_contacts(model, lane, dt)
+    if not work <= WORK * (start + start - work):
+        return True
+    if not far:
+        return False
+    lane.now[0] = 1 - now
+    factor(model, lane, lane.W, 0.0)
+    end = energy_of(model, lane, touch.told.y)
+    lane.now[0] = now
+    return not abs(end - start) <= PLAUSIBLE * (start + end) + mass_of(model) * (NOISE / dt) ** 2

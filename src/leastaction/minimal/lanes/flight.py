@@ -17,13 +17,9 @@ from leastaction.forces.joint_limits import limit_force
 from leastaction.forces.joint_springs import turning_springs
 from leastaction.forces.touch import BY_DEPTH
 from leastaction.minimal.judgement import MANY, NOISE, PER_BODY, PLAUSIBLE
-from leastaction.minimal.lanes.energy import work_of_thrust
+from leastaction.minimal.lanes.energy import turns_far, work_of_thrust
 from leastaction.minimal.lanes.legendre import velocities
 from leastaction.spatial import dot3, load3, sub3
-
-FAR = 1.0 + 2.0 * math.cos(0.2)
-"""Trace of the turn of a body [0.2 rad] beyond which a step is looked at."""
-
 
 LEAST = 1.0 / 64.0
 """Share of what a whole step may gain that parts may, however small: where a force bends, errors shrink slowly."""
@@ -42,14 +38,11 @@ def kinetic(model, lane, p, before):
 @routine
 def may_stray(model, lane):
     """Whether a body turns so far in the solved step, or a spring acts, that there may be other solutions."""
-    now, far = lane.now[0], False
+    far = turns_far(model, lane)
     for i in range(model.nodes.shape[0]):
-        node, R0, R1, trace = model.nodes[i], lane.R[now][i], lane.R[1 - now][i], 0.0
+        node = model.nodes[i]
         # Feedback of servos is stable for any stiffness.
         far = far or (node.nv == 1 and model.dofs[node.iv].stiffness > model.dofs[node.iv].servo)
-        for k in range(9):
-            trace += R0[k] * R1[k]
-        far = far or not trace >= FAR
     return far
 
 

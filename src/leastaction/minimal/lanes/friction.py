@@ -24,6 +24,10 @@ SWEEPS, ROUNDS, TRIES = 6, 12, 20
 BETTER = 0.999
 """What a Newton step must bring the violation to, relative to what it was."""
 
+NEARLY, CREEP = 1000.0, 1e-4
+"""Violations up to so many tolerances are of contacts that cannot all stick, and the largest share of what gives way
+under them by which they creep then."""
+
 HOLD = 1e-6
 """Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
 
@@ -328,12 +332,25 @@ def soften(cones, touch, share):
 
 
 @routine
+def way_of_creep(cones, touch):
+    """How far contacts would creep with a share of one [m]."""
+    active, W, lam, most = touch.active, touch.W, touch.lam, 0.0
+    for c in range(active.shape[0]):
+        if active[c] and cones[c].kind == CONTACT:
+            o = cones[c].row
+            rubs = max(abs(lam[o + 1]), abs(lam[o + 2]))
+            most = max(most, (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2]) * rubs)
+    return most
+
+
+@routine
 def settle(cones, touch, dt, tolerance):
     """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
 
     Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
     that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
-    is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them.
+    is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them; where nearly one
+    is, at once by what is missing.
     """
     lam, n = touch.lam, take_part(cones, touch, touch.found)
     for a in range(touch.soft.shape[0]):
@@ -343,8 +360,10 @@ def settle(cones, touch, dt, tolerance):
             add(touch, n, touch.which[m], lam[touch.which[m]])
     left, share = 0.0, tolerance
     for turn in range(ROUNDS):
-        if turn == 0 or turn > 2:
-            share = min(10.0 * share, 1e-4)
+        nearly = turn > 0 and left <= NEARLY * tolerance
+        if turn == 0 or turn > 2 or nearly:
+            way = way_of_creep(cones, touch) if nearly else 0.0
+            share = min(10.0 * max(share, left / way if way > 0.0 else 0.0), CREEP)
             soften(cones, touch, share)
         for _ in range(SWEEPS):
             if sweep(cones, touch, n, dt, 1.0 if turn == 0 else 0.6) <= 0.1 * tolerance:

@@ -18,6 +18,10 @@ before holds F- there, with v- in place of the mean; what has just closed at its
 moves with all of P. The rows of N are the directions in which cones hold in the step after: normal and tangents where
 contacts stick, the normal where they slide. This is the law of `Maximal` (`maximal.step.pressed`) in joint coordinates.
 
+Velocities within a step are not those of momenta where bodies turn far in it: they are chords of arcs, of joints that
+slide fast along what turns. What cones hold takes motion away; where p would have more energy so than P and
+P + N' f / 2 have, it is the latter.
+
 With dampers that are strong for the step, M is M + late, as in the velocities that p tells (see `late_dampers`).
 
 What contacts push with next only the next step knows. Until then those that bear a load are taken to push as they did,
@@ -47,6 +51,9 @@ IMPACT = 4.0
 SMALL, SLIGHT = 0.3, 1e-7
 """Speed of all bodies together that forces may leave in directions that do not move, relative to what gravity adds in a
 step; and its kinetic energy, relative to that of the motion. Less is not looked at."""
+
+SPARE = 1e-3
+"""Share of its kinetic energy by which what cones hold may add to that of a momentum."""
 
 CLOSED = 1e-3
 """Gap of what counts as closed at the start of a step, relative to how far gravity moves things in it."""
@@ -89,8 +96,13 @@ def tell_start(model, lane, told, dt):
         v[k] = (1.0 - mean) * far[k] + mean * near[k]
     # While something else hits, what rests is not taken to fall with what gravity gives in half of the step before.
     if presses(model, lane, told, told.p, 0.0 * dt, max(before, dt)):
-        told.pressed[0] = 1
+        allowed = max(energy_of(model, lane, told, p), energy_of(model, lane, told, told.p))
         hold(model, lane, told, told.p, mean == 0.0, dt)
+        if energy_of(model, lane, told, told.p) > (1.0 + SPARE) * allowed:
+            for k in range(p.shape[0]):
+                told.p[k] = p[k] + mean * kick[k]
+            return
+        told.pressed[0] = 1
         for k in range(told.holds.shape[0]):
             told.held[k] = told.holds[k]
 
@@ -112,10 +124,22 @@ def tell_end(model, lane, told):
     for k in range(p.shape[0]):
         v[k] = near[k]
     if presses(model, lane, told, told.end, 0.5 * dt, dt) or hit:
+        allowed = energy_of(model, lane, told, p)
         hold(model, lane, told, told.end, dt < 0.0, dt)  # False, but no literal
-        return
+        if energy_of(model, lane, told, told.end) <= (1.0 + SPARE) * allowed:
+            return
     for k in range(p.shape[0]):
-        told.end[k] += 0.5 * touch.first[k]
+        told.end[k] = p[k] if hit else p[k] + 0.5 * touch.first[k]
+
+
+@routine
+def energy_of(model, lane, told, p):
+    """Kinetic energy of the momentum p [J], with the factors in `told.W`."""
+    energy = 0.0
+    solve(model, lane, told.W, p, told.y)
+    for k in range(p.shape[0]):
+        energy += 0.5 * p[k] * told.y[k]
+    return energy
 
 
 @routine

@@ -1,9 +1,9 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.lanes.bounces import LEFT, RIGID, bounces, energy_before, work_of_impulses
+from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
-from leastaction.minimal.lanes.energy import gains_energy
+from leastaction.minimal.lanes.energy import gains_energy, work_of_contacts
 from leastaction.minimal.lanes.flight import goes_astray
 from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
@@ -228,7 +228,8 @@ def attempt_bounces(model, lane, settings, dt, steady):
         tried += abs(spent)
         if spent < 0 or (k == 0 and not bounces(lane.touch)):
             break
-        work = work_of_impulses(model, lane, dt) - LEFT * energy
+        exact, after = work_of_contacts(model, lane, dt)
+        work = max(work_of_impulses(model, lane, dt) - LEFT * energy, exact - SLIGHT * (after + after - exact))
         if k == 0:
             above = work
             if work <= 0.0:
