@@ -4,6 +4,8 @@ import gc
 import os
 from collections import Counter
 
+from tests.hanging import pytest_runtest_logreport, pytest_runtest_protocol, pytest_sessionstart  # noqa: F401
+
 os.environ["LEASTACTION_QUIET"] = "1"
 
 gc.set_threshold(100_000, 20, 20)

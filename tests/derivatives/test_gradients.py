@@ -284,6 +284,11 @@ def test_transforms_of_pytorch():
     (slope,) = torch.autograd.grad(loss(*tensors), tensors[1], create_graph=True)
     with pytest.raises(la.IntegratorError, match="no second ones"):
         slope.sum().backward()
+    # Gradients of linear functions of a run depend on its arguments by the run alone.
+    with pytest.raises(la.IntegratorError, match="no second ones"):
+        torch.autograd.functional.hessian(lambda v: last(Q[0], v).sum(), V[0])
+    with pytest.raises(la.IntegratorError, match="forward mode"):
+        torch.func.jvp(lambda v: last(Q[0], v), (V[0],), (V[0],))
 
 
 def test_bridges_refuse_at_the_call():

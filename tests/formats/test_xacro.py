@@ -87,3 +87,64 @@ def test_expressions_read_no_other_files(tmp_path):
             with pytest.raises(FormatError, match=r"arm.xacro:1: link .*: a macro reads .*notes.txt"):
                 la.load(path)
             assert la.load(path, allow_outside=True).body_names == ("tip",)
+
+
+def evaluated(folder, expression, before=""):
+    path = folder / "arm.urdf.xacro"
+    joint = '<joint name="j" type="fixed"><parent link="base"/><child link="tip"/><origin xyz="{} 0 0"/></joint>'
+    path.write_text(HEAD + before + '<link name="base"/><link name="tip"/>' + joint.format(expression) + "</robot>")
+    return la.load(path).joints[1].pose.position[0]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "${9**9**9}",
+        "${'x' * 10**10}",
+        "${10**9 * [1]}",
+        "${1 &lt;&lt; 10**10}",
+        "${len('%9999999999d' % 1)}",
+        "${len('a'.ljust(10**10))}",
+        "${math.factorial(10**8)}",
+        "${python.sum(python.range(10**12))}",
+        "${len([0 for i in python.range(10**5) for j in python.range(10**5)])}",
+        "${(lambda f, n: f(f, n))(lambda f, n: f(f, n - 1) + f(f, n - 1) if n else 1, 40)}",
+        "$(eval 9**9**9)",
+        "$(eval f'{1:9999999999}')",
+    ],
+)
+def test_expressions_without_end_are_refused(tmp_path, expression):
+    """Each would take minutes to years, or more memory than there is."""
+    pytest.importorskip("xacro")
+    with pytest.raises(FormatError, match=r"xacro refuses the file.* more than"):
+        evaluated(tmp_path, expression)
+
+
+@pytest.mark.parametrize("expression", ["${[x.__class__ for x in [1]]}", "$(eval open)"])
+def test_expressions_reach_nothing_of_python(tmp_path, expression):
+    pytest.importorskip("xacro")
+    with pytest.raises(FormatError, match=r"invalid name|not defined"):
+        evaluated(tmp_path, expression)
+
+
+def test_macros_that_call_one_another_without_end_are_refused(tmp_path, monkeypatch):
+    pytest.importorskip("xacro")
+    monkeypatch.setattr("leastaction.formats._xacro_expressions.MOST_TURNS", 200)
+    macros = '<xacro:macro name="m0"></xacro:macro>' + "".join(
+        f'<xacro:macro name="m{k + 1}">{10 * f"<xacro:m{k}/>"}</xacro:macro>' for k in range(9)
+    )
+    with pytest.raises(FormatError, match="more than 200 turns"):
+        evaluated(tmp_path, "0", macros + "<xacro:m9/>")
+
+
+def test_expressions_are_those_of_python(tmp_path):
+    pytest.importorskip("xacro")
+    properties = '<xacro:property name="a" value="${2 * 3}"/><xacro:property name="l" value="${[a, 1, 2]}"/>'
+    for expression, value in {
+        "${a**2 + (7 % 4) - a / 2}": 36.0,
+        "${python.sum([k * l[k] for k in python.range(3)])}": 5.0,
+        "${float('%.2f' % 0.123) + len(3 * 'ab')}": 6.12,
+        "${max(map(lambda k: k + a, l)) + math.cos(0) + radians(180) - pi}": 13.0,
+        "$(eval 2 * pi / pi + 7)": 9.0,
+    }.items():
+        assert evaluated(tmp_path, expression, properties) == pytest.approx(value), expression

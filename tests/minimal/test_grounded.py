@@ -306,3 +306,16 @@ def test_lengths_that_its_tolerances_are_not_made_for_are_named():
         la.simulate(robot, q, v, dt=10.0, steps=60, integrator=la.Grounded())
     run = la.simulate(robot, q, v, dt=10.0, steps=60, integrator=la.Maximal())
     assert (run.energy - run.energy[0]).max() < 1e-9 * run.kinetic_energy.max()
+
+
+def test_controls_that_are_read_only_need_no_kernel_of_their_own():
+    """A constant control is repeated over the steps without a copy; Numba has another type for such arrays."""
+    from leastaction.minimal.lanes.rollout import rollout
+
+    robot = la.robots.pendulum(2)
+    runs = [
+        la.simulate(robot, [0.3, 0.0], dt=0.01, steps=3, controls=controls, integrator=la.Grounded())
+        for controls in ([0.5, 0.0], np.tile([0.5, 0.0], (3, 1)))
+    ]
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    assert all(kinds[4].mutable for kinds in getattr(rollout, "overloads", ()))

@@ -4,16 +4,18 @@ import contextlib
 import gc
 import hashlib
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from importlib import import_module
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite.binding import newpassmanagers
 from numba import types
-from numba.core import ir, itanium_mangler
+from numba.core import config, errors, event, ir, itanium_mangler, postproc
 from numba.core.base import BaseContext
+from numba.core.codegen import JITCPUCodegen
 from numba.core.types.functions import BaseFunction
+from numba.core.typing.context import BaseContext as TypingContext
 
 from .background import second_thread
 
@@ -46,6 +48,13 @@ def in_haste() -> Iterator[None]:
             _instead(ir.Inst, "_rec_list_vars", _variables_of(ir)),
             _instead(itanium_mangler, "mangle", _short_names(itanium_mangler.mangle)),
             _instead(_llvm_lock(), "_cblist", []),  # Numba has every call of LLVM told to all its timers
+            _instead(event, "install_timer", _no_timer),  # each is told of all that goes on inside of it
+            _instead(type(errors.termcolor()), "_markup", _as_it_is),
+            _instead(config, "reload_config", _always(None)),  # done for the kernel
+            _instead(JITCPUCodegen, "magic_tuple", _remembered(JITCPUCodegen.magic_tuple)),
+            _instead(TypingContext, "resolve_value_type", _remembering_values(TypingContext.resolve_value_type)),
+            _instead(BaseContext, "get_function", _remembering_failures(BaseContext.get_function)),
+            _instead(postproc.PostProcessor, "run", _without_lives(postproc)),
             _instead(BaseContext, "get_abi_sizeof", _remembered_size(BaseContext.get_abi_sizeof)),
             _instead(llvm, "get_process_triple", _always(llvm.get_process_triple())),
             _instead(newpassmanagers, "dump_refprune_stats", _always(newpassmanagers.dump_refprune_stats())),
@@ -62,7 +71,7 @@ def in_haste() -> Iterator[None]:
 def cuda_in_haste() -> Iterator[None]:
     """`in_haste` for kernels of a GPU; numba-cuda has its own copy of much of Numba."""
     try:
-        base, instructions, names, codegen = map(import_module, (f"numba.cuda.{name}" for name in _COPIES))
+        base, instructions, names, codegen, after, told, said = map(import_module, (f"numba.cuda.{n}" for n in _COPIES))
     except ImportError:  # the simulator of CUDA, or another version of it
         yield
         return
@@ -70,6 +79,10 @@ def cuda_in_haste() -> Iterator[None]:
     with (
         in_haste(),
         _instead(base.BaseContext, "get_abi_sizeof", size),
+        _instead(base.BaseContext, "get_function", _remembering_failures(base.BaseContext.get_function)),
+        _instead(after.PostProcessor, "run", _without_lives(after)),
+        _instead(told, "install_timer", _no_timer),
+        _instead(type(said.termcolor()), "_markup", _as_it_is),
         _instead(instructions.Inst, "_rec_list_vars", _variables_of(instructions)),
         _instead(names, "mangle", _short_names(names.mangle)),
         _instead(codegen.CUDACodeLibrary, "modules", property(_modules)),
@@ -77,7 +90,7 @@ def cuda_in_haste() -> Iterator[None]:
         yield
 
 
-_COPIES = ("core.base", "core.ir", "itanium_mangler", "codegen")
+_COPIES = ("core.base", "core.ir", "itanium_mangler", "codegen", "core.postproc", "core.event", "core.errors")
 
 
 def _modules(library: Any) -> list[Any]:
@@ -109,6 +122,87 @@ def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
 
 def _always(value: Any) -> Callable[..., Any]:
     return lambda *args, **kwargs: value
+
+
+@contextlib.contextmanager
+def _no_timer(kind: str, callback: Any) -> Iterator[None]:
+    """In place of Numba's clock for the time that its threads wait for one another."""
+    yield
+
+
+def _as_it_is(self: Any, text: str, *args: Any, **kwargs: Any) -> str:
+    """Words of errors without colours: Numba catches thousands of its own, and asks the terminal for each."""
+    return text
+
+
+def _remembered(ordinary: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What a method without arguments gave the first time."""
+    known: dict[int, tuple[Any, Any]] = {}
+
+    def method(self: Any) -> Any:
+        if id(self) not in known:
+            known[id(self)] = ordinary(self), self  # kept: an id may be given again
+        return known[id(self)][0]
+
+    return method
+
+
+def _remembering_failures(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Look once for code that a type may have of its own, for what every type has: Numba reads all registries again."""
+    missing: set[Any] = set()
+
+    def get_function(self: Any, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+        if not isinstance(fn, str) or fn not in _OPTIONAL:
+            return ordinary(self, fn, sig, _firstcall)
+        key = (fn, sig.args)
+        if key in missing:
+            raise NotImplementedError
+        try:
+            return ordinary(self, fn, sig, _firstcall)
+        except NotImplementedError:
+            missing.add(key)
+            raise
+
+    return get_function
+
+
+_OPTIONAL = ("static_getitem", "static_setitem", "__array__")
+
+
+def _remembering_values(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Find the type of an operator once: Numba asks first whether it is an array, a number, ..."""
+    known: dict[Any, Any] = {}
+
+    def resolve_value_type(self: Any, value: Any) -> Any:
+        if not callable(value) or not isinstance(value, Hashable) or value not in _CALLS:
+            return ordinary(self, value)
+        key = (id(self), value)
+        if key not in known:
+            known[key] = ordinary(self, value)
+        return known[key]
+
+    return resolve_value_type
+
+
+def _without_lives(module: Any) -> Callable[..., Any]:
+    """`PostProcessor.run` of `numba.core.postproc` or its like, which is called after every pass.
+
+    Without the variables that live in each block: only generators and code that works on Python's objects ask for them.
+    """
+    ordinary = module.PostProcessor.run
+
+    def run(self: Any, emit_dels: bool = False, **options: Any) -> None:
+        code = self.func_ir
+        if code.is_generator:
+            ordinary(self, emit_dels, **options)
+            return
+        code.blocks = module.transforms.canonicalize_cfg(code.blocks)
+        code.variable_lifetime = module.VariableLifetime(code.blocks)
+        code.generator_info = None
+        if emit_dels:
+            self._insert_var_dels(**options)
+
+    return run
 
 
 def _llvm_lock() -> Any:

@@ -18,6 +18,41 @@ from leastaction.mechanism._check import shown
 __all__ = ["simulate"]
 
 
+@cache
+def _once() -> Any:
+    """The autograd function that hands gradients on and refuses to be differentiated.
+
+    Gradients of a simulation are functions of its arguments, too, also where those of its results are constant: without
+    this, PyTorch would take second derivatives for zero.
+    """
+    torch: Any = require("torch", "torch")
+
+    class Once(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(count: int, *tensors: Any):
+            return tuple(x.clone() for x in tensors[:count])
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any):
+            pass
+
+        backward = staticmethod(_no_second_derivatives)
+
+    return Once
+
+
+def _no_second_derivatives(ctx: Any, *bars: Any) -> Any:
+    """In place of derivatives of gradients."""
+    raise IntegratorError("simulations have first derivatives in PyTorch, no second ones")
+
+
+def _no_forward_mode(ctx: Any, *tangents: Any) -> Any:
+    """In place of derivatives along a direction, beside the simulation."""
+    raise IntegratorError("simulations have no derivatives in forward mode; use vjp, grad or jacrev for jvp and jacfwd")
+
+
 class _Runs:
     """A simulation and its runs, from the way forth to the way back."""
 
@@ -52,9 +87,7 @@ def _function() -> Any:
         def setup_context(ctx: Any, inputs: Any, output: Any):
             pass
 
-        @staticmethod
-        def backward(ctx: Any, *bars: Any):
-            raise IntegratorError("simulations have first derivatives in PyTorch, no second ones")
+        backward = staticmethod(_no_second_derivatives)
 
         @staticmethod
         def vmap(info: Any, dims: Any, kept: _Runs, *bars: Any):
@@ -78,12 +111,15 @@ def _function() -> Any:
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any):
             ctx.kept, *tensors = inputs
-            ctx.kinds = [x.dtype for x in tensors]
+            ctx.save_for_backward(*tensors)
 
         @staticmethod
         def backward(ctx: Any, *bars: Any):
-            found = Back.apply(ctx.kept, *bars)
-            return None, *(x.to(kind) for x, kind in zip(found, ctx.kinds, strict=True))
+            given = ctx.saved_tensors
+            found = _once().apply(len(given), *Back.apply(ctx.kept, *bars), *given)
+            return None, *(x.to(like.dtype) for x, like in zip(found, given, strict=True))
+
+        jvp = staticmethod(_no_forward_mode)
 
         @staticmethod
         def vmap(info: Any, dims: Any, kept: _Runs, *tensors: Any):
@@ -111,7 +147,8 @@ def _function_on_gpu() -> Any:
             if not run.success:
                 robot = next(iter(run.reasons))
                 raise ConvergenceError(f"robot {robot}: {run.reasons[robot]}", step=int(run.failed[robot]))
-            ctx.run, ctx.u, ctx.axes, ctx.like = run, flat[2], axes, (q, v, u)
+            ctx.run, ctx.u, ctx.axes = run, flat[2], axes
+            ctx.save_for_backward(q, v, u)
             states = (torch.as_tensor(x, device=q.device) for x in (run.device_q, device_velocities(run)))
             return tuple(x.permute(2, 0, 1).to(**like).reshape(*axes, *x.shape[:2]) for x in states)
 
@@ -119,8 +156,12 @@ def _function_on_gpu() -> Any:
         def backward(ctx: Any, *bars: Any):
             flat = [bar.reshape(-1, *bar.shape[-2:]).to(torch.float64).contiguous() for bar in bars]
             found = batch_gradient(ctx.run, flat[0], flat[1], ctx.u)
-            pairs = zip(found, ctx.like, strict=True)
-            return None, *(torch.as_tensor(x, device=t.device).to(t.dtype).reshape(t.shape) for x, t in pairs)
+            given = ctx.saved_tensors
+            pairs = zip(found, given, strict=True)
+            found = (torch.as_tensor(x, device=t.device).to(t.dtype).reshape(t.shape) for x, t in pairs)
+            return None, *_once().apply(len(given), *found, *given)
+
+        jvp = staticmethod(_no_forward_mode)
 
     return SimulationOnGpu
 

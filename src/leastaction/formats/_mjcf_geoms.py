@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
 from typing import Any
 
 from leastaction.formats._files import Notes
@@ -91,17 +92,22 @@ class Geoms:
     def exclude(self) -> None:
         """Exclude pairs of bodies none of whose geoms MuJoCo would let touch (contype, conaffinity, <exclude>)."""
         m, names = self.m, self.bodies.bodies
-        excluded = {tuple(sorted((s >> 16, s & 0xFFFF))) for s in m.exclude_signature.tolist()}
+        excluded = {(min(s >> 16, s & 0xFFFF), max(s >> 16, s & 0xFFFF)) for s in m.exclude_signature.tolist()}
         says: dict[int, set[tuple[int, int]]] = {}
         for g in range(m.ngeom):
             if m.geom_contype[g] or m.geom_conaffinity[g]:
                 says.setdefault(int(m.geom_bodyid[g]), set()).add((int(m.geom_contype[g]), int(m.geom_conaffinity[g])))
-        bodies = sorted(says)
-        for k, i in enumerate(bodies):
-            for j in bodies[k + 1 :]:
-                meet = any(a[0] & b[1] or b[0] & a[1] for a in says[i] for b in says[j])
-                if (not meet or (i, j) in excluded) and m.body_weldid[i] != m.body_weldid[j]:
-                    self.builder.exclude_contact(names[i], names[j])
+        # Bodies that say the same are taken together: scenes have thousands of bodies, and few that say something else.
+        alike: dict[frozenset[tuple[int, int]], list[int]] = {}
+        for i in sorted(says):
+            alike.setdefault(frozenset(says[i]), []).append(i)
+        apart = {pair for pair in excluded if pair[0] != pair[1] and all(i in says for i in pair)}
+        for (one, first), (other, second) in combinations_with_replacement(alike.items(), 2):
+            if not any(a[0] & b[1] or b[0] & a[1] for a in one for b in other):
+                apart |= {(min(i, j), max(i, j)) for i in first for j in second if i != j}
+        for i, j in sorted(apart):
+            if m.body_weldid[i] != m.body_weldid[j]:
+                self.builder.exclude_contact(names[i], names[j])
 
     def _meets_ground(self, g: int) -> bool:
         """Whether a geom touches one that never moves; where there is none, a ground may come later."""

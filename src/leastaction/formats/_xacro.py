@@ -14,6 +14,7 @@ from xml.parsers.expat import ExpatError
 from leastaction._extras import require
 from leastaction.errors import FormatError, MissingExtraError
 from leastaction.formats._files import MODEL_FILES, Folder
+from leastaction.formats._xacro_expressions import Bounds
 from leastaction.formats._xml import Element, given, parse_xml
 from leastaction.mechanism._check import suggestion
 
@@ -30,7 +31,7 @@ def macro(root: Element) -> Element | None:
 
 
 def _evaluated(element: Element) -> bool:
-    return any("${" in text or "$(arg" in text for text in element.attributes.values())
+    return any(mark in text for text in element.attributes.values() for mark in ("${", "$(arg", "$(eval"))
 
 
 def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Element:
@@ -99,10 +100,15 @@ def _first_line(error: Exception) -> str:
 def _bounded(xacro: Any, folder: Folder, where: Element, refused: list[FormatError]) -> Iterator[None]:
     """While it lasts, xacro opens only what a model may name, and finds packages where meshes are looked for.
 
-    Files that it may not open are added to `refused`.
+    Files that it may not open are added to `refused`. Expressions and macros have bounds (`Bounds`).
     """
     words: Any = import_module("xacro.substitution_args")
     parse, load_yaml, find = xacro.parse, xacro.load_yaml, words._eval_find
+    evaluate, call, bounds = xacro.safe_eval, xacro.handle_macro_call, Bounds()
+
+    def bounded_call(node: Any, macros: Any, symbols: Any) -> Any:
+        bounds.turn()
+        return call(node, macros, symbols)
 
     def checked(name: Any) -> None:
         path = (folder.path / Path(name)).resolve()
@@ -140,11 +146,16 @@ def _bounded(xacro: Any, folder: Folder, where: Element, refused: list[FormatErr
     xacro.parse, xacro.load_yaml, words._eval_find = bounded_parse, bounded_yaml, package
     known, symbols = words._eval_dict["find"], xacro._global_symbols
     words._eval_dict["find"] = package
+    xacro.safe_eval, xacro.handle_macro_call = lambda text, names, _=None: bounds.evaluate(text, names), bounded_call
+    # It would take Python's own, which runs anything.
+    words.eval = lambda text, _, names: bounds.evaluate(text, names, (list, dict, map, str, float, int))
     xacro._global_symbols = xacro.create_global_symbols()  # expressions take `load_yaml` from there
     try:
         yield
     finally:
         xacro.parse, xacro.load_yaml, words._eval_find = parse, load_yaml, find
+        xacro.safe_eval, xacro.handle_macro_call = evaluate, call
+        del words.eval
         xacro._global_symbols = symbols
         words._eval_dict["find"] = known
 

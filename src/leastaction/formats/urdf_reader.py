@@ -31,35 +31,20 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._room import with_room
+from leastaction.formats._urdf_elements import inertia_of, limits_of, motion_of
 from leastaction.formats._urdf_left_out import note_left_out
 from leastaction.formats._urdf_shapes import ShapeReader, pose_of
 from leastaction.formats._xacro import expanded, macro
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
-from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder, Pose, Shape
+from leastaction.mechanism import Mechanism, MechanismBuilder
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.graph import WORLD
-from leastaction.mechanism.joints import primitives_of
-
-KINDS = {
-    "fixed": "fixed",
-    "revolute": "revolute",
-    "continuous": "revolute",
-    "prismatic": "prismatic",
-    "planar": "planar",
-    "floating": "free",
-    "ball": "spherical",
-    "spherical": "spherical",
-    "planaraxis": "planar",
-}
-"""Joint types of URDF files and our kinds."""
 
 
 def load_urdf(
@@ -228,7 +213,7 @@ class _Reader:
                 for shape in shapes:
                     self.builder.add_shape(WORLD, shape)
             else:
-                self.builder.body(name, inertia=_inertia(inertial, shapes), shapes=shapes)
+                self.builder.body(name, inertia=inertia_of(inertial, shapes), shapes=shapes)
 
     def _check_floating(self, base: str) -> None:
         """Refuse a flying base that nothing holds against the one joint on it: it is meant to be fixed."""
@@ -268,7 +253,7 @@ class _Reader:
                 parent=self._end(joint, "parent"),
                 child=self._end(joint, "child"),
                 pose=pose_of(joint.find("origin")),
-                **_motion(joint),
+                **motion_of(joint),
             )
 
     def _loop(self, loop: Element) -> None:
@@ -283,7 +268,7 @@ class _Reader:
                 pose=ends[0][1],
                 child_pose=ends[1][1].inverse(),
                 loop=True,
-                **_motion(loop),
+                **motion_of(loop),
             )
 
     def _mimic(self, joint: Element) -> None:
@@ -316,7 +301,7 @@ class _Reader:
         home, mimics = {}, []
         for joint in axes:
             name, mimic = joint.required("name"), joint.find("mimic")
-            limits = _limits(joint, joint.required("type"), 1)
+            limits = limits_of(joint, joint.required("type"), 1)
             if mimic is None:
                 home[name] = min(max(0.0, *limits.get("lower", (0.0,))), *limits.get("upper", (math.inf,)))
             else:
@@ -358,78 +343,3 @@ def _by_name(elements: list[Element]) -> dict[str, Element]:
             raise element.error(f"this name is used twice, first in line {table[name].line}")
         table[name] = element
     return table
-
-
-def _inertia(inertial: Element | None, shapes: tuple[Shape, ...]) -> Inertia:
-    if inertial is None:
-        return Inertia()
-    mass, moments, density = (inertial.find(tag) for tag in ("mass", "inertia", "density"))
-    if density is not None and mass is None and moments is None:
-        solids = [shape for shape in shapes if shape.collision]
-        if not solids:
-            raise density.error("there is no <collision> that it could fill")
-        return Inertia.from_parts([(shape.inertia(density=density.number("value")), Pose()) for shape in solids])
-    if mass is None or moments is None:
-        raise inertial.error("needs <mass> and <inertia>")
-    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    values: Any = [moments.number(name, None if name[1] == name[2] else 0.0) for name in names]
-    about_com = Inertia(mass.number("value"), (0, 0, 0), values)
-    return about_com.moved(pose_of(inertial.find("origin")))
-
-
-def _motion(joint: Element) -> dict[str, Any]:
-    """Kind, axis and properties of a joint, as `MechanismBuilder.joint` takes them."""
-    type_ = joint.required("type")
-    if type_ not in KINDS:
-        raise joint.error(f"unknown joint type {type_!r}; known types: {', '.join(KINDS)}")
-    kind = KINDS[type_]
-    options: dict[str, Any] = {"kind": kind}
-    if kind in ("revolute", "prismatic", "planar"):
-        options["axis"] = _axis(joint)
-    primitives = primitives_of(kind, options.get("axis"))
-    nq, nv = sum(p.nq for p in primitives), sum(p.nv for p in primitives)
-    options.update(_limits(joint, type_, nv))
-    dynamics = joint.find("dynamics", "joint_properties")
-    if dynamics is not None and nv:
-        for name in ("damping", "friction", "armature"):
-            options[name] = _per_dof(dynamics, name, nv, 0.0)
-        options["stiffness"] = _per_dof(dynamics, "spring_stiffness", nv, 0.0)
-        if dynamics.get("spring_reference") is not None:
-            options["rest"] = _per_dof(dynamics, "spring_reference", nq, 0.0)
-    return options
-
-
-def _axis(joint: Element) -> tuple[float, ...]:
-    element = joint.find("axis")
-    axis = (1.0, 0.0, 0.0) if element is None else element.vector("xyz", (1.0, 0.0, 0.0))
-    norm = math.sqrt(sum(x * x for x in axis))
-    if norm == 0.0:
-        raise (element or joint).error("the axis must not be zero")
-    # Axes that are unit up to rounding stay as they are written.
-    return axis if abs(norm - 1.0) < 1e-15 else tuple(float(x) for x in np.array(axis) / norm)
-
-
-def _limits(joint: Element, type_: str, nv: int) -> dict[str, Any]:
-    limit = joint.find("limit")
-    if limit is None or nv == 0:
-        return {}
-    limits = {
-        "velocity_limit": _per_dof(limit, "velocity", nv, math.inf),
-        "effort_limit": _per_dof(limit, "effort", nv, math.inf),
-    }
-    lower, upper = limit.numbers("lower", infinite=True), limit.numbers("upper", infinite=True)
-    # On joints with several axes one number says nothing useful; files that have it mean no limit.
-    if type_ != "continuous" and (lower or upper) and (nv == 1 or len(lower or upper or ()) == nv):
-        limits["lower"] = _per_dof(limit, "lower", nv, 0.0)
-        limits["upper"] = _per_dof(limit, "upper", nv, 0.0)
-    return limits
-
-
-def _per_dof(element: Element, name: str, count: int, default: float) -> tuple[float, ...]:
-    """An attribute for each of `count` axes; one number serves them all."""
-    values = element.numbers(name, infinite=True)
-    if values is None:
-        return (default,) * count
-    if len(values) not in (1, count):
-        raise element.error(f"attribute {name}: expected 1 or {count} numbers, got {len(values)}")
-    return values * count if len(values) == 1 else values

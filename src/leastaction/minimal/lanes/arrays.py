@@ -75,9 +75,8 @@ class LaneShapes(NamedTuple):
         table: heights and vertices of shapes [m].
         reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
         skin: how far bodies may move until the list of the pairs to look at is made anew [m].
-        features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
-            that nothing about them is compiled.
-        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; likewise.
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None where they
+            cannot, so that nothing about it is compiled.
     """
 
     shapes: Any
@@ -85,7 +84,6 @@ class LaneShapes(NamedTuple):
     table: FloatArray
     reach: FloatArray
     skin: float
-    features: bool | None
     convex: bool | None
 
 

@@ -50,8 +50,7 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
         bound = table.shapes.bound[table.movers]
         reach = reach_of_bodies(table.shapes, len(mechanism.tree.nodes))
         skin = max(0.5 * float(np.median(bound)) if len(bound) else 0.0, 1e-3)
-        features, convex = (None if x else True for x in (table.is_smooth, table.is_plain))
-        shapes = LaneShapes(table.shapes, pairs, table.data, reach, skin, features, convex)
+        shapes = LaneShapes(table.shapes, pairs, table.data, reach, skin, None if table.is_plain else True)
     return _records(mechanism, table), shapes, table
 
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.contact.detect import detect, detect_smooth
+from leastaction.contact.detect import detect
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.overlaps import overlap_left
@@ -28,12 +28,10 @@ DEEP = 1e-6
 
 
 @routine
-def detect_pair(shapes, lane, contacts, k, end, count, margin, features, convex):
+def detect_pair(shapes, lane, contacts, k, end, count, margin, convex):
     """Append the contacts of pair k at the start (0) or the end (1) of the step; see `contact.detect`."""
     a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
     Xa, Xb = pose(lane, end, a.body), pose(lane, end, b.body)
-    if features is None:
-        return detect_smooth(shapes.shapes, shapes.pairs, k, Xa, Xb, shapes.table, contacts, count, margin)
     return detect(shapes.shapes, shapes.pairs, k, (Xa, Xb), shapes.table, contacts, count, margin, convex)
 
 
@@ -58,7 +56,7 @@ def find(model, lane, shapes, found, dt, fall):
         k = found.listed[m]
         begin = count
         margin = margin_of(shapes, found, k, fall)
-        count = detect_pair(shapes, lane, contacts, k, begin * 0, begin, margin, shapes.features, shapes.convex)
+        count = detect_pair(shapes, lane, contacts, k, begin * 0, begin, margin, shapes.convex)
         if count > contacts.shape[0]:
             now.full = 1
             return
@@ -166,7 +164,7 @@ def overlooked(model, lane, shapes, found, dt, fall):
     for m in range(now.listed if listed else shapes.pairs.shape[0]):
         k = found.listed[m] if listed else m
         a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
-        last = detect_pair(shapes, lane, contacts, k, start + 1, now.count, nothing, shapes.features, shapes.convex)
+        last = detect_pair(shapes, lane, contacts, k, start + 1, now.count, nothing, shapes.convex)
         if last > contacts.shape[0]:
             now.full = 1
             return 0

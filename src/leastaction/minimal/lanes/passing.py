@@ -12,7 +12,7 @@ take them, that is at q0 moved by a part of the motion of the joints.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.detect import detect, detect_smooth
+from leastaction.contact.detect import detect
 from leastaction.contact.gap import gap
 from leastaction.minimal.lanes.listing import is_listed, pose
 from leastaction.minimal.lanes.sixes import six
@@ -85,15 +85,12 @@ def put_between(model, lane, between, part):
 
 
 @routine
-def depth(shapes, found, k, features, convex):
+def depth(shapes, found, k, convex):
     """How deep the shapes of pair k are in each other within the step [m]; 0 where they are apart."""
     now, contacts, pairs, nothing = found.now[0], found.contacts, shapes.pairs, 0.0
     a, b = shapes.shapes[pairs[k].a].body, shapes.shapes[pairs[k].b].body
     Xa, Xb = pose_between(found.between, a), pose_between(found.between, b)
-    if features is None:
-        last = detect_smooth(shapes.shapes, pairs, k, Xa, Xb, shapes.table, contacts, now.count, nothing)
-    else:
-        last = detect(shapes.shapes, pairs, k, (Xa, Xb), shapes.table, contacts, now.count, nothing, convex)
+    last = detect(shapes.shapes, pairs, k, (Xa, Xb), shapes.table, contacts, now.count, nothing, convex)
     deepest = 0.0
     for i in range(now.count, min(last, contacts.shape[0])):
         deepest = max(deepest, -gap(contacts[i], Xa, Xb)[0])
@@ -101,11 +98,11 @@ def depth(shapes, found, k, features, convex):
 
 
 @routine
-def passes_through(model, lane, found, features, convex):
+def passes_through(model, lane, found, convex):
     """Whether two shapes are deep in each other within a solved step, deeper than at its start.
 
     Args:
-        features, convex: see `LaneShapes`.
+        convex: see `LaneShapes`.
     """
     shapes, between = model.shapes, found.between
     now, pairs, nothing, most = found.now[0], shapes.pairs, 0.0, 0.0
@@ -129,7 +126,7 @@ def passes_through(model, lane, found, features, convex):
         strides, first = min(math.ceil(path / (STRIDE * thick)), STRIDES), 0.0
         for j in range(strides):
             put_between(model, lane, between, j / strides)
-            deep = depth(shapes, found, k, features, convex)
+            deep = depth(shapes, found, k, convex)
             if j == 0:
                 first = deep
             elif deep > first + DEEP * thick:

@@ -146,7 +146,9 @@ class GroundStepper(Stepper):
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
         rows = tuple(record[name][first : last + 1] for name in WRITTEN)
-        controls = np.ascontiguousarray(u[:, 0, :, None])
+        controls = np.array(
+            u[:, 0, :, None], order="C"
+        )  # of its own: one that is read only would have a kernel of its own
         done, failed = self._rollout(controls, (*rows, self.steady), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):

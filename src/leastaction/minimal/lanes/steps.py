@@ -256,9 +256,7 @@ def is_astray(model, lane, shapes, found, dt):
     """Whether things have passed through each other, or contacts have turned them far aside."""
     if found is None:
         return False
-    return is_flipped(model, lane, found.between, dt) or passes_through(
-        model, lane, found, shapes.features, shapes.convex
-    )
+    return is_flipped(model, lane, found.between, dt) or passes_through(model, lane, found, shapes.convex)
 
 
 @routine
