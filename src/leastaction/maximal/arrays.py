@@ -355,9 +355,11 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
 
 
 def like(factors: GraphFactors, whole: bool) -> GraphFactors:
-    """Factors of another matrix on the same graph, all zero; without `whole` no entries."""
+    """Factors of another matrix on the same graph, all zero, with every link live; without `whole` no entries."""
     arrays: list[Any] = [np.zeros(x.shape if whole else x[:0].shape, x.dtype) for x in factors]
-    return GraphFactors(*arrays)
+    out = GraphFactors(*arrays)
+    out.live[:] = 1
+    return out
 
 
 def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:

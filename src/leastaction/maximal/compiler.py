@@ -44,7 +44,7 @@ from leastaction.maximal.records import (
 from leastaction.maximal.ropes import ropes
 from leastaction.maximal.rotors import NO_MASS, rotors
 from leastaction.maximal.swings import swing_of
-from leastaction.maximal.ties import spring_ties
+from leastaction.maximal.ties import groups, spring_ties
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -347,6 +347,7 @@ class _Compiler:
         ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
+        model.bodies.group = groups(n, model.edges)
 
     def _augment(self, model: Model, edge: Any) -> None:
         """Joints of a body without inertia lend it their equations, so that its block can be factored.

@@ -21,7 +21,7 @@ FloatArray = NDArray[np.float64]
 MANY = 150
 """Up to so many shapes, every pair of them counts as near."""
 
-GRAPHS = 4
+GRAPHS = 12
 """While so many graphs were in use bodies have not touched that are tied no longer."""
 
 KEPT = 64

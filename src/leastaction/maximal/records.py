@@ -40,6 +40,7 @@ NOT_LENT = -2
 BODY = np.dtype(
     [
         ("parent", "i8"),  # body that carries it in the spanning tree, -1 for the world
+        ("group", "i8"),  # first of the bodies that hang together with it by joints and forces
         ("mass", "f8"),
         ("J", "f8", 9),  # rotational inertia about the COM, in the body's directions, row major
         ("radius", "f8"),  # of gyration [m]: what angular velocities are scaled with

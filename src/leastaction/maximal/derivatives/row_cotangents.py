@@ -153,7 +153,7 @@ def project_back(model, data, back):
     """
     rows, states, first = model.rows, data.bodies, model.graph.first
     bars, G, rhs, y, n = back.bars, back.G0, data.fixed, back.y, model.bodies.shape[0]
-    projection_matrix(model, data)
+    projection_matrix(model, data, data.factors.values)
     for j in range(back.original.shape[0]):
         back.original[j] = data.factors.values[j]
     fill_projection(model, data)

@@ -406,7 +406,7 @@ def differentiate_pose(model, data, at, colours, dt, result):
                         result.J[e, c] += weight / step * result.out[index[e]]
     load_state(states, at.poses, at.momenta)
     pose_outputs(model, data, at, dt, result.out)
-    projection_matrix(model, data)
+    projection_matrix(model, data, data.factors.values)
     read_momenta(bodies, coordinates, states, data.subtrees, result.p)
     screws, gradients = result.screws, result.gradients
     for k in range(coordinates.shape[0]):

@@ -95,21 +95,41 @@ def presses(model, settings, data, contact, share, dt):
             give(off, c.b, s.wb, -c.armature * rate)
     if mean > 0.0:
         add_cones_impulses(contact, off, share)
-    return is_fast(bodies, states, settings, off)
+    return is_fast(bodies, states, settings, contact, off, data.dF)
 
 
 @routine(allocates=False)
-def is_fast(bodies, states, settings, off):
-    """Whether impulses `off` (bodies, 6) would make the bodies move with more than `SMALL` and `SLIGHT`."""
+def is_fast(bodies, states, settings, contact, off, marks):
+    """Whether impulses `off` (bodies, 6) would make the bodies move with more than `SMALL` and `SLIGHT`.
+
+    Of those that hang together with what cones hold: an arm that moves beside things at rest presses on nothing.
+
+    Args:
+        marks: scratch, shape (bodies, 6).
+    """
     speed = mass = moving = 0.0
+    mark_groups(bodies, contact, marks)
     for i in range(bodies.shape[0]):
         s, m, r = states[i], bodies[i].mass, bodies[i].radius
-        if m > 0.0:
+        if m > 0.0 and marks[bodies[i].group, 0] > 0.0:
             mass += m
             for c in range(3):
                 speed += off[i, 3 + c] ** 2 / m + (off[i, c] ** 2 / (m * r * r) if r > 0.0 else 0.0)
                 moving += m * (s.vc[c] ** 2 + (r * s.w[c]) ** 2)
     return speed > max(mass * (SMALL * settings.gravity * settings.dt) ** 2, SLIGHT * moving)
+
+
+@routine(allocates=False)
+def mark_groups(bodies, contact, marks):
+    """marks[:, 0] <- 1 at groups of bodies one of which has a cone that is not open, else 0."""
+    for i in range(bodies.shape[0]):
+        marks[i, 0] = 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if not is_open(bodies, c):
+            for body in (c.a, c.b):
+                if body >= 0:
+                    marks[bodies[body].group, 0] = 1.0
 
 
 @inline
@@ -219,7 +239,7 @@ def hold_pressed(model, settings, data, contact, mean):
     """
     states, first, dx, fixed, held = data.bodies, model.graph.first, data.dx, data.fixed, data.T
     n = model.bodies.shape[0]
-    projection_matrix(model, data)
+    projection_matrix(model, data, data.factors.values)
     for i in range(fixed.shape[0]):
         fixed[i] = 0.0
     for k in range(model.rows.shape[0]):
@@ -312,7 +332,7 @@ def presses_at_end(model, settings, data, contact, dt):
         row, s = model.rows[k], data.rows[k]
         give(off, row.a, s.wa, -s.mu)
         give(off, row.b, s.wb, -s.mu)
-    return is_fast(bodies, states, settings, off)
+    return is_fast(bodies, states, settings, contact, off, data.dF)
 
 
 @routine(allocates=False)

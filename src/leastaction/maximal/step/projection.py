@@ -4,16 +4,16 @@ from leastaction._jit import routine
 from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.records import BALL, NOT_LENT
 from leastaction.maximal.step.ball_springs import ball_axis
-from leastaction.maximal.step.block_parts import add_pair, lend, place_row
+from leastaction.maximal.step.block_parts import add_pair, add_six, lend, place_row
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.newton import DEPENDENT
 
 
 @routine(allocates=False, vectors=True)
-def projection_matrix(model, data):
-    """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into the values of the graph."""
+def projection_matrix(model, data, values):
+    """Matrix (M -G'; G 0) of `project_momenta` at the start poses, into `values` on the graph."""
     bodies, rows, coordinates, augment = model.bodies, model.rows, model.coordinates, model.augment
-    rowstates, cstates, values = data.rows, data.coordinates, data.factors.values
+    rowstates, cstates = data.rows, data.coordinates
     graph, diagonal, offsets = model.graph, model.graph.diagonal, model.graph.offsets
     for k in range(values.shape[0]):
         values[k] = 0.0
@@ -77,25 +77,11 @@ def project_momenta(model, data, multipliers, dt, loops):
 
 
 @routine(allocates=False)
-def keep_projection(data, loops):
-    """Keep the factors of `project_momenta`: the step that begins there may need them again."""
-    if loops is None:
-        return
-    factors, held = data.factors, data.held
-    for k in range(held.values.shape[0]):
-        held.values[k] = factors.values[k]
-    for k in range(held.pivots.shape[0]):
-        held.pivots[k, 0], held.pivots[k, 1] = factors.pivots[k, 0], factors.pivots[k, 1]
-    for k in range(held.live.shape[0]):
-        held.live[k] = factors.live[k]
-
-
-@routine(allocates=False)
 def hold_joints(model, data, known, loops):
     """Take from the momenta what closed loops, prescribed motions and joints hold; see `project_momenta`.
 
     Args:
-        known: whether `keep_projection` has kept the factors for the start of this step, if on this graph.
+        known: whether data.held are the factors of `project_momenta` for the start of this step, if on this graph.
         loops: see `project_momenta`.
     """
     if loops is None:
@@ -116,30 +102,29 @@ def hold_joints(model, data, known, loops):
 def push_row(model, data, k, mu):
     """Add the impulse mu of row k to the momenta."""
     row, s, states = model.rows[k], data.rows[k], data.bodies
-    leader = model.coordinates[row.leader]
-    for c in range(6):
-        if row.ea >= 0:
-            states[row.a].P[c] += mu * s.wa[c]
-        if row.eb >= 0:
-            states[row.b].P[c] += mu * s.wb[c]
-        if row.ea2 >= 0:
-            states[leader.a].P[c] += mu * s.wa2[c]
-        if row.eb2 >= 0:
-            states[leader.b].P[c] += mu * s.wb2[c]
+    if row.ea >= 0:
+        add_six(states[row.a].P, 0, s.wa, mu)
+    if row.eb >= 0:
+        add_six(states[row.b].P, 0, s.wb, mu)
+    if row.ea2 >= 0:
+        add_six(states[model.coordinates[row.leader].a].P, 0, s.wa2, mu)
+    if row.eb2 >= 0:
+        add_six(states[model.coordinates[row.leader].b].P, 0, s.wb2, mu)
 
 
 @routine(allocates=False)
 def solve_projection(model, data):
     """dx <- velocities and impulses of the rows that go with the momenta; -1 where there are none.
 
-    Else the number of equations that depend on others.
+    Else the number of equations that depend on others. The factors stay in data.held: the step that begins there may
+    need them again.
     """
-    projection_matrix(model, data)
+    projection_matrix(model, data, data.held.values)
     fill_projection(model, data)
-    singular, skipped = factorize(model.graph, data.factors, DEPENDENT)
+    singular, skipped = factorize(model.graph, data.held, DEPENDENT)
     if singular >= 0:
         return -1
-    solve(model.graph, data.factors, data.dx)
+    solve(model.graph, data.held, data.dx)
     return skipped
 
 

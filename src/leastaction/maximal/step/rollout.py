@@ -31,7 +31,7 @@ from leastaction.maximal.step.interior import SOLVED_BY_MODES, solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
-from leastaction.maximal.step.projection import keep_projection, project_momenta
+from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 
@@ -162,8 +162,6 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
         if contact is not None:
             contact.now[0].independent = 1 if independent else 0
-            if independent:
-                keep_projection(data, settings.loops)
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_end_momenta(model, settings, data, contact, record.p[k + 1], steady, h if k + 2 == q.shape[0] else 0.0)
     return q.shape[0] - 1, DONE

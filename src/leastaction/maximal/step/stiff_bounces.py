@@ -50,7 +50,7 @@ def spring_work(model, settings, data, contact, dt):
             hits += 1
     if hits == 0:
         return 0.0
-    projection_matrix(model, data)
+    projection_matrix(model, data, data.factors.values)
     for i in range(dx.shape[0]):
         dx[i] = 0.0
     for i in range(given.shape[0]):
