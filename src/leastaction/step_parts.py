@@ -13,11 +13,13 @@ n equal parts and -1 for others."""
 
 
 def lengths_of(divided: int) -> list[float]:
-    """Lengths of the parts of a step, relative to it, that a number as in `LONGEST` tells; it must not be -1.
+    """Lengths of the parts of a step, relative to it, that a number as in `LONGEST` tells.
 
     Raises:
-        IntegratorError: no step is divided like that; the number comes from a damaged run.
+        IntegratorError: the number is -1, or no step is divided like that: it comes from a damaged run.
     """
+    if divided == -1:
+        raise IntegratorError("a step was divided so finely that the run does not tell its parts")
     if divided < -MOST:
         raise _nonsense(divided)
     if divided < -1:

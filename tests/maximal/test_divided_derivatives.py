@@ -9,10 +9,11 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
-from leastaction.maximal.derivatives.replay import Replay, lengths_of
+from leastaction.maximal.derivatives.replay import Replay
 from leastaction.maximal.step.division import FINEST
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
+from leastaction.step_parts import lengths_of
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.test_bounce_derivatives import moving
 
@@ -92,6 +93,26 @@ def test_a_step_that_cannot_be_solved_again(monkeypatch):
     monkeypatch.setattr("leastaction.maximal.derivatives.replay.PATIENT", 1)
     with pytest.raises(la.IntegratorError, match="take a smaller dt or a larger max_iterations"):
         backpropagate(run, np.ones((3, robot.nv)), np.ones((3, robot.nv)))
+
+
+def test_parts_that_the_run_does_not_tell_are_found_again():
+    """The number of a step that is halved in too many unequal parts is -1: they are found by halving it again."""
+    robot, q, p, u = falling_box()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=5, integrator=divided_bounce(2))
+    bars = np.random.default_rng(0).normal(size=(2, 6, robot.nv))
+    told = backpropagate(run, *bars)
+    assert run.stored["divided"].any()
+    run.stored["divided"][run.stored["divided"] != 0] = -1
+    for by, again in zip(told, backpropagate(run, *bars), strict=True):
+        np.testing.assert_allclose(again, by, rtol=1e-6, atol=1e-6 * np.abs(by).max())
+
+
+def test_a_step_of_very_many_parts():
+    robot, q, p, u = fast_chain()
+    integrator = la.Maximal(max_iterations=2, tolerance=1e-11)
+    run = la.simulate(robot, q, p=2.0 * p, controls=u, dt=DT, steps=1, integrator=integrator)
+    assert run.stored["divided"][1] == -1
+    assert_linearized(robot, integrator, q, 2.0 * p, u, 1e-6, 1e-4)
 
 
 def test_lengths_of_parts():

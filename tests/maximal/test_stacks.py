@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal.step.interior import SOLVED_BY_MODES
+from leastaction.maximal.step.ending import SOLVED_BY_MODES
+from leastaction.mechanism import Box, Plane
 from tests.maximal.scenes import G, clearance, cubes, gaps, placed
 
 
@@ -44,11 +45,33 @@ def test_modes_pause_where_they_have_failed():
     told = []
     for k in range(12):
         if k == 5:
-            stepper.contact.now.pause = 4
+            stepper.contact.now.pause = stepper.contact.now.wait = 4
         assert stepper.advance(record, k, k + 1, u) == k + 1
         told.append(int(stepper.contact.now[0].sure))
     assert told[2:] == 3 * [SOLVED_BY_MODES] + 4 * [0] + 3 * [SOLVED_BY_MODES]
     np.testing.assert_allclose(record["q"], np.tile(q, (13, 1)), atol=1e-8)
+
+
+def test_each_contact_is_solved_to_the_end():
+    """Products of slack and impulse are one number: as it was, their mean was small, but single ones 1000 times less or
+    more, by how the interior point method had come there."""
+    b = la.MechanismBuilder("things")
+    for name, mass in (("heavy", 20.0), ("cube", 1.0), ("light", 0.01)):
+        b.body(name, mass=mass, shapes=Box((0.5, 0.5, 0.5), friction=0.5))
+        b.free(name)
+    b.add_shape("world", Plane(friction=0.5))
+    robot = b.build()
+    q = placed(robot, (0, 0, 0.25), (1, 0, 0.25), (2, 0, 0.25))
+    v = np.zeros(robot.nv)
+    v[3:6], v[9:12], v[15:18] = (2.0, 0.3, -1.0), (0.0, 0.0, -0.2), (0.1, -0.5, -3.0)
+    stepper = la.Maximal().prepare(robot, 0.01)
+    record = stepper.record(1)
+    record["q"][0], record["p"][0] = q, la.dynamics.mass_matrix(robot, q) @ v
+    assert stepper.advance(record, 0, 1, np.zeros((1, 2, robot.nu))) == 1
+    cones = stepper.contact.cones[: stepper.contact.now[0].count]
+    products = (cones.gam * cones.s)[cones.gam > 1e-6]
+    assert len(products) == 12
+    np.testing.assert_allclose(products, products[0], rtol=1e-6)
 
 
 def test_cubes_with_sides_in_line_do_not_tilt_into_each_other():

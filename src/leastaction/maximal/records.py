@@ -149,6 +149,7 @@ BODY_STATE = np.dtype(
         ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
         ("r", "f8", 6),  # residual
         ("E", "f8", 9),  # turn at the end of the step, in the world's directions, per change of w, divided by dt
+        ("solved", "f8", 6),  # (w, vc) that the interior point method found, see `maximal.step.active`
     ],
     align=True,
 )
@@ -164,6 +165,7 @@ ROW_STATE = np.dtype(
         ("mu", "f8"),  # impulse that momenta were projected with at the end of the step before
         ("force", "f8"),  # of the joint at the start of the step before [N or N m]
         ("g", "f8"),  # violation at the end of the step [m or rad]
+        ("solved", "f8"),  # impulse that the interior point method found
     ],
     align=True,
 )
@@ -243,7 +245,10 @@ CONTACT_STATE = np.dtype(
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
         ("lost", "i8"),  # how long modes are not tried after they have failed once more, see `maximal.step.interior`
         ("pause", "i8"),  # steps until they are tried again
+        ("unended", "i8"),  # the same two for modes that end what the interior point method has solved
+        ("wait", "i8"),
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
+        ("soft", "i8"),  # 1: the central path was taken to have an end, see `maximal.step.interior`
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
     ],
     align=True,

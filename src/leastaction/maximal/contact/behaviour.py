@@ -8,7 +8,7 @@ import math
 
 from leastaction._jit import inline
 from leastaction.contact import cones as ip
-from leastaction.maximal.step.active import inertia_of
+from leastaction.maximal.step.cone_masses import inertia_of
 
 
 @inline

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction import step_parts
 from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -24,16 +23,23 @@ from leastaction.maximal.contact.features import moving_of
 from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.colours import Neighbours
+from leastaction.maximal.derivatives.parted_steps import UNKNOWN
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.sensitivity import StepMap
 from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import places_of
 from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
-from leastaction.maximal.step.guess import AGAIN, FIRST
+from leastaction.maximal.step.division import LAST
+from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
+from leastaction.step_parts import lengths_of
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
+
+ALIKE = 1e-7
+"""The same for the parts of a step that are found by halving it again: should it be divided otherwise than in the run,
+as where Newton comes to its end from another guess, the difference is larger."""
 
 TOLD = 1e-6
 """Largest difference of joint momenta to those of the run, relative to one and the largest."""
@@ -49,13 +55,6 @@ OTHERWISE = (
     "Maximal: a step could not be solved again as it was the first time, so it has no derivative; take a smaller dt or "
     "a larger max_iterations"
 )
-
-
-def lengths_of(divided: int) -> list[float]:
-    """Lengths of the parts of a step, relative to it, that a number as in `division.LONGEST` tells."""
-    if divided == -1:
-        raise IntegratorError("Maximal: a step was divided so finely that it has no derivative; take a smaller dt")
-    return step_parts.lengths_of(divided)
 
 
 class Parts:
@@ -178,10 +177,12 @@ class Parts:
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
         bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
+        if at.slope is not None:
+            bodies.slope, data.clock[0] = at.slope, LATER
         data.clock[1], data.clock[7:] = at.before, 0.0
         data.rows.lam, data.rows.mu = 0.0, 0.0 if at.mu is None else at.mu
         if s.contact is not None:
-            s.contact.now.known = 0  # no warm start
+            s.contact.now.known = s.contact.now.wait = 0  # no warm start
         own = s.settings
         if rounds != own.rounds:
             s.settings = own._replace(rounds=rounds)
@@ -204,7 +205,9 @@ class Parts:
         spread = np.stack([spread_goals(s.model, row) for row in ends])
         p = np.array(record["p"][1])
         solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread, p)
-        rounds = 0 if s.contact is None else int(s.contact.now[0].rounds)
+        rounds = 0
+        if s.contact is not None:
+            rounds, solved = int(s.contact.now[0].rounds), replace(solved, soft=int(s.contact.now[0].soft))
         return solved, int(record["divided"][2, 0]), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
@@ -227,18 +230,55 @@ class Parts:
         divided = found if divided is None else divided
         if divided == found == 0:
             return [self._map(whole)]
+        if divided == UNKNOWN:
+            return self._found_again(h, at, u, nodes, whole)
         maps: list[StepMap] = []
-        lengths, begin, share = lengths_of(divided), at.goals, 0.0
-        for length in lengths:
+        begin, share = at, 0.0
+        for length in lengths_of(divided):
             share += length
-            goals = None
-            if begin is not None and self.goals is not None:
-                goals = mixed_goals(self.stepper.model, begin, self.goals, share)
-            solved, found = self.solve(h * length, at, u, nodes, PATIENT, goals)
+            solved, found = self.solve(h * length, at, u, nodes, PATIENT, self._goals_at(begin, share))
             if found != 0:
                 raise IntegratorError(OTHERWISE)
             maps.append(self._map(solved))
             at = maps[-1].carried
+        return maps
+
+    def _goals_at(self, begin: BodyState, share: float) -> FloatArray | None:
+        """Where prescribed motions are when a share of the step from `begin` is over; None where they stay."""
+        if begin.goals is None or self.goals is None:
+            return None
+        return mixed_goals(self.stepper.model, begin.goals, self.goals, share)
+
+    def _found_again(self, h: float, at: BodyState, u: FloatArray, nodes: Any, whole: Solved) -> list[StepMap]:
+        """Parts of a step of h whose record has no room for how it was divided.
+
+        Args:
+            whole: the step, as a run divides it.
+        """
+        maps = self._halves(h, at, u, nodes, at, (0.0, 1.0))
+        found, Z = maps[-1].carried.Z, whole.end.Z
+        if np.abs(found - Z).max() > ALIKE * (1.0 + np.abs(Z).max()):
+            raise IntegratorError(OTHERWISE)
+        return maps
+
+    def _halves(
+        self, h: float, at: BodyState, u: FloatArray, nodes: Any, begin: BodyState, shares: tuple[float, float]
+    ) -> list[StepMap]:
+        """Parts of a step of h from `begin` on between two shares of it, halved until each is solved as a whole.
+
+        Their guess is that of the run: how far it is halved depends on how fast Newton converges.
+        """
+        maps: list[StepMap] = []
+        middle = 0.5 * (shares[0] + shares[1])
+        for half in ((shares[0], middle), (middle, shares[1])):
+            length = h * (half[1] - half[0])
+            if abs(length) * LAST < abs(h):
+                raise IntegratorError(OTHERWISE)
+            solved, found = self.solve(length, at, u, nodes, 1, self._goals_at(begin, half[1]))
+            maps += self._halves(h, at, u, nodes, begin, half) if found else [self._map(solved)]
+            last = maps[-1].solved
+            apart = last.stepper.dt if last.start.fresh else 0.5 * (last.start.before + last.stepper.dt)
+            at = replace(maps[-1].carried, slope=(last.V - last.start.V) / apart)
         return maps
 
     def ahead(self, at: BodyState, u: FloatArray) -> StepMap | None:
@@ -250,6 +290,9 @@ class Parts:
             return None
         h, nodes = self.lengths[0], (len(u) - 1, len(u) - 1)
         solved, divided = self.solve(h, at, u, nodes, 1)
+        if divided == UNKNOWN:
+            first = self._found_again(h, at, u, nodes, solved)[0]
+            return first if first.solved.count else None
         if divided:
             solved, _ = self.solve(h * lengths_of(divided)[0], at, u, nodes, PATIENT)
         return self._map(solved) if solved.count else None
@@ -296,6 +339,7 @@ class Replay:
         none = np.zeros((len(record["q"]), len(parts.lengths)), np.int64)
         self.divided = record.get("divided", none)
         self.planned = False
+        self._lengths: dict[int, float] = {}
 
     def step(self, k: int) -> list[StepMap]:
         """Solve and differentiate step k of the record, from its row `row + k`."""
@@ -330,6 +374,12 @@ class Replay:
         p = self.record["p"][row]
         return bool(np.abs(solved.p - p).max(initial=0.0) > TOLD * (1.0 + np.abs(p).max(initial=0.0)))
 
+    def last_length(self, row: int) -> float:
+        """Length of the last part of the step that ends at a row and was divided as the record cannot tell [s]."""
+        if row not in self._lengths:
+            self._lengths[row] = self.step(row - 1 - self.row)[-1].solved.stepper.dt if row > self.row else 0.0
+        return self._lengths[row] or self.parts.lengths[-1]
+
     def start(self, row: int) -> BodyState:
         """State of a row, with the velocities of the step, or part of one, before it."""
         record, parts = self.record, self.parts
@@ -340,7 +390,11 @@ class Replay:
         V = record.get("velocities")
         V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
         goals, divided = record.get("goals"), int(self.divided[row, -1])
-        before = parts.lengths[-1] * (lengths_of(divided)[-1] if divided not in (0, -1) else 1.0)
+        before = parts.lengths[-1]
+        if divided == UNKNOWN:
+            before = self.last_length(row)
+        elif divided:
+            before *= lengths_of(divided)[-1]
         return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row], before=before)
 
 

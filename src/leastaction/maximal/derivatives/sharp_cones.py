@@ -19,7 +19,7 @@ LEFT = 1e-9
 @routine(allocates=False)
 def sharpen(bodies, settings, contact):
     """Bring open and sliding cones of a solved step of rigid contact to the end of the central path."""
-    if settings.smoothing > 0.0:
+    if settings.smoothing > 0.0 or contact.now[0].soft == 1:
         return
     for k in range(contact.now[0].count):
         c = contact.cones[k]

@@ -32,6 +32,7 @@ class BodyState:
         before: length of the step, or part of one, before it [s]; 0 where a run starts.
         mu: impulses of the joints' rows that held the momenta on closed loops there; None is zero. No step depends on
             them, but what of its contacts' impulses belongs to p does (`pressed.presses`).
+        slope: change of V per time, for the guess of a part of a step; None where that is V.
     """
 
     Z: FloatArray
@@ -43,6 +44,7 @@ class BodyState:
     goals: FloatArray | None = None
     before: float = 0.0
     mu: FloatArray | None = None
+    slope: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,7 @@ class Solved:
         p: joint momenta at the start that a run would have, shape (nv,).
         earlier: its solutions before this one, each with the contacts found so far, if any contact moves over both
             bodies: where it is then depends on the solution in which it was found.
+        soft: 1 where rigid contact was solved above the end of the central path (`step.interior`), 0 else.
     """
 
     stepper: Any
@@ -81,6 +84,7 @@ class Solved:
     goals: FloatArray
     p: FloatArray
     earlier: tuple[Solved, ...] = ()
+    soft: int = 0
 
     @property
     def count(self) -> int:
@@ -109,7 +113,7 @@ class Solved:
     def _own(self) -> tuple[Any, ...]:
         """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
         contact = contact_data(0, 0, 0, 0, 0)
-        contact.now.count = self.count
+        contact.now.count, contact.now.soft = self.count, self.soft
         return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 
     @cached_property

@@ -21,6 +21,7 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.step.assembly import assemble
+from leastaction.maximal.step.cone_masses import weigh_cone
 from leastaction.maximal.step.directions import add_block, measure, push_cones, sliding
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
@@ -78,16 +79,6 @@ add to. A contact that slides to and fro passes sticking in between as long as t
 moves: with c |y| > 2 mu gam friction would turn round at once, and again in the next iteration."""
 
 
-@inline
-def inertia_of(bodies, body, d):
-    """Inverse of the mass that a body has for the wrench d[0:6]; nothing for the world and bodies without mass."""
-    if body < 0 or bodies[body].mass <= 0.0:
-        return 0.0
-    m, r = bodies[body].mass, bodies[body].radius
-    turn, shift = d[0] ** 2 + d[1] ** 2 + d[2] ** 2, d[3] ** 2 + d[4] ** 2 + d[5] ** 2
-    return (shift + turn / (r * r)) / m
-
-
 @routine(allocates=False)
 def begin_modes(bodies, contact):
     """Impulses of the step before, and the mass that each cone moves; whether the matrix of that step will do.
@@ -103,14 +94,7 @@ def begin_modes(bodies, contact):
             c.gam = contact.impulses[c.was, 0]
             if c.kind != ip.LIMIT:
                 c.beta[0], c.beta[1] = contact.impulses[c.was, 1], contact.impulses[c.was, 2]
-        if c.kind == ip.DRY:
-            lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
-        else:
-            lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
-        c.weight = c.drag = load / lightness if lightness > 0.0 else load
-        if c.kind == ip.TURN:
-            lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
-            c.drag = load / lightness if lightness > 0.0 else load
+        weigh_cone(bodies, c, load)
         c.mode = OPEN
         if now.saved == 1 and c.was >= 0 and contact.saved[c.was].mode != OPEN:
             ip.copy_kept(contact.saved[c.was], c)
@@ -372,14 +356,15 @@ def settle(contact, goal):
         if c.mode == OPEN or c.kind == ip.LIMIT:
             continue
         bound = ip.friction_bound(c)
-        off = (c.beta[0] - b0) ** 2 + (c.beta[1] - b1) ** 2
-        # What slides so slowly that the central path would let go of it keeps its friction, too.
-        if c.mode == STICK or off > HELD * HELD * bound * bound:
-            part = (b0 * b0 + b1 * b1) / (bound * bound)
-            shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
+        part = (b0 * b0 + b1 * b1) / (bound * bound)
+        shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
+        if c.mode == STICK:
             c.psi = goal / (bound * (1.0 - min(part, INSIDE)))
             c.beta[0], c.beta[1] = shrink * b0, shrink * b1
             c.y[0], c.y[1] = -c.psi * c.beta[0] / bound, -c.psi * c.beta[1] / bound
+        elif (c.beta[0] - b0) ** 2 + (c.beta[1] - b1) ** 2 > HELD * HELD * bound * bound:
+            # What slides so slowly that the central path would let go of it keeps its friction, too.
+            c.beta[0], c.beta[1] = shrink * b0, shrink * b1
 
 
 @routine(allocates=False)
@@ -398,13 +383,24 @@ def look(model, settings, data, contact, goal, dt, fresh):
 @routine(allocates=False)
 def active_step(model, settings, data, contact, dt):
     """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
-    bodies, states, now = model.bodies, data.bodies, contact.now[0]
+    bodies, states = model.bodies, data.bodies
     kept = begin_modes(bodies, contact)
     if data.clock[0] == LATER:
         accelerate(bodies, states, settings.gravity, dt)
     fresh = not kept or not is_slow(states, dt)
     if fresh:
         forget_modes(contact)
+    return follow_modes(model, settings, data, contact, dt, fresh)
+
+
+@routine(allocates=False)
+def follow_modes(model, settings, data, contact, dt, fresh):
+    """Newton's iterations from the present velocities and impulses; see `active_step`.
+
+    Args:
+        fresh: whether the factors are of another matrix.
+    """
+    bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
     least = max(settings.kappa, SHARPEST * now.energy)
     matrices, last, before, fast, t = 0, math.inf, math.inf, OLD, 1.0

@@ -7,7 +7,7 @@ and solves twice. Without contacts this is plain Newton.
 import math
 
 from leastaction._finite import is_finite
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.detection import warm_start
@@ -21,6 +21,7 @@ from leastaction.maximal.step.directions import (
     mean_product,
     push_cones,
 )
+from leastaction.maximal.step.ending import LONGEST, SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
@@ -39,19 +40,11 @@ the typical speed. Coulomb's law is not monotone: there may be no solution that 
 EXHAUSTED, BACK, SOFTEST = 40, 3.0, 1e-3
 """After EXHAUSTED iterations, or where it gets stuck twice, the central path is taken to have an end: Coulomb's law
 need not have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high
-as the present one, unless that is softer than SOFTEST times the typical energy of the contacts, or the energy of what
-gravity adds to velocities in a whole step, where the present one is part of it."""
+as the present one, or up to twice that, unless that is softer than SOFTEST times the typical energy of the contacts, or
+the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
 
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
-
-SOLVED_BY_MODES = 2
-"""In `sure`: the step was solved by the modes of the step before; residuals then belong to its velocities."""
-
-LONGEST = 15
-"""Most steps for which modes are not tried, where they have failed again and again: each time they do without success,
-their pause is twice as long. Piles with many redundant contacts change them in almost every step, and to find that out
-takes longer than the interior point method."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa, all with the
@@ -78,6 +71,16 @@ def even_out(contact, goal):
         c = contact.cones[k]
         c.share = min(max(c.own, NEAR * goal / kappa), 1.0)
     return mean_product(contact, 0.0)
+
+
+@inline
+def next_power(kappa):
+    """The power of two above a kappa [J].
+
+    Where a step is softened it is a smooth function of its state all the same, as iterations decide on the power alone.
+    """
+    _, exponent = math.frexp(kappa)
+    return math.ldexp(1.0, exponent)
 
 
 @routine(allocates=False)
@@ -111,7 +114,7 @@ def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
     states, now = data.bodies, contact.now[0]
     find_redundant(model, settings, data, now, dt, settings.loops)
-    tried, now.failed = 0, 0
+    tried, now.failed, now.soft = 0, 0, 0
     if now.sure > 0:
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
@@ -132,6 +135,8 @@ def contact_step(model, settings, data, contact, dt):
         if now.warm > 0:
             warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
+    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0:
+        spent += end_by_modes(model, settings, data, contact, dt)
     now.failed = 1 if spent < 0 else 0
     return spent + tried if spent >= 0 else spent - tried
 
@@ -160,7 +165,7 @@ def interior_step(model, settings, data, contact, dt):
         kappa = even_out(contact, goal)
         tired = iteration >= TIRED and not smooth
         if stuck == PATIENCE or (iteration >= EXHAUSTED and not smooth):
-            back = BACK * max(kappa, floor)
+            back = next_power(BACK * max(kappa, floor))
             lifted = start > now.energy or iteration >= EXHAUSTED
             if rigid and lifted and back <= softest:
                 stuck, smooth, goal, floor = 0, True, back, back
@@ -177,6 +182,7 @@ def interior_step(model, settings, data, contact, dt):
                 limit = max(limit, ROUND_OFF * tolerance)
             allowed = max(limit, LOOSE * typical) if tired else limit
             if worst <= allowed and joints <= min(limit, closed) and (not smooth or is_complementary(contact, goal)):
+                now.soft = 1 if rigid and smooth else 0
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):

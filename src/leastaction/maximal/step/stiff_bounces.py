@@ -14,7 +14,7 @@ contacts that were closed before bear the forces of springs, and momenta are rea
 from leastaction._jit import routine
 from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.active import inertia_of
+from leastaction.maximal.step.cone_masses import inertia_of
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.pressed import add_cone_impulses, was_closed
 from leastaction.maximal.step.projection import projection_matrix

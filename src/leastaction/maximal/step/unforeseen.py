@@ -12,8 +12,8 @@ from leastaction._jit import routine
 from leastaction.contact import cones as ip
 from leastaction.maximal.contact.bounces import energy_before, keep_share, share_now
 from leastaction.maximal.contact.detection import BOUNCE, BOUNCING, approach, contact_wrenches
-from leastaction.maximal.step.active import inertia_of
 from leastaction.maximal.step.assembly import work
+from leastaction.maximal.step.cone_masses import inertia_of
 from leastaction.maximal.step.scales import speed_scale
 
 APART = 256

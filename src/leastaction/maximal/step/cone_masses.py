@@ -1,0 +1,27 @@
+"""Masses that cones move: those of their bodies alone, and what joints put behind them."""
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+
+
+@inline
+def inertia_of(bodies, body, d):
+    """Inverse of the mass that a body has for the wrench d[0:6]; nothing for the world and bodies without mass."""
+    if body < 0 or bodies[body].mass <= 0.0:
+        return 0.0
+    m, r = bodies[body].mass, bodies[body].radius
+    turn, shift = d[0] ** 2 + d[1] ** 2 + d[2] ** 2, d[3] ** 2 + d[4] ** 2 + d[5] ** 2
+    return (shift + turn / (r * r)) / m
+
+
+@routine(allocates=False)
+def weigh_cone(bodies, c, load):
+    """Fill the mass that a cone moves, and that along its friction; load: as in `CONTACT_STATE`."""
+    if c.kind == ip.DRY:
+        lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
+    else:
+        lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
+    c.weight = c.drag = load / lightness if lightness > 0.0 else load
+    if c.kind == ip.TURN:
+        lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
+        c.drag = load / lightness if lightness > 0.0 else load

@@ -1,0 +1,89 @@
+"""Ending what the interior point method has solved: by the modes that it has found, each cone is brought to its law.
+
+That method stops where the mean of all products of slacks and impulses is small, whatever each of them is. How far
+single contacts are from their law then depends on its iterations, and so do forces and derivatives. Modes (`active`)
+have every cone on it.
+"""
+
+from leastaction._jit import routine
+from leastaction.maximal.step.active import follow_modes, forget_modes, look_at_modes
+from leastaction.maximal.step.assembly import assemble
+from leastaction.maximal.step.cone_masses import weigh_cone
+
+SOLVED_BY_MODES = 2
+"""In `sure`: the step was solved by modes; residuals then belong to its velocities."""
+
+LONGEST = 15
+"""Most steps for which modes are not tried, where they have failed again and again: each time they do without success,
+their pause is twice as long. Piles with many redundant contacts change them in almost every step, and to find that out
+takes longer than the interior point method."""
+
+
+@routine(allocates=False)
+def end_by_modes(model, settings, data, contact, dt):
+    """Bring each cone of a solved step to its law, where modes come to rest; the number of iterations.
+
+    Where they have failed again and again, as with limits that say the same twice, they pause as those of a step do.
+    """
+    now = contact.now[0]
+    if now.wait > 0:
+        now.wait -= 1
+        return 0
+    spent = finish_by_modes(model, settings, data, contact, dt)
+    if spent >= 0:
+        now.sure, now.soft, now.unended = SOLVED_BY_MODES, 0, 0
+        return spent
+    now.unended = min(2 * now.unended + 1, LONGEST)
+    now.wait = now.unended - 1  # none the first time
+    return -spent
+
+
+@routine(allocates=False)
+def finish_by_modes(model, settings, data, contact, dt):
+    """End a step of rigid contact by the modes that the interior point method has found; as `active_step`.
+
+    Where they do not come to rest, the step stays as it was solved.
+    """
+    keep_solution(data, contact)
+    for k in range(contact.now[0].count):
+        weigh_cone(model.bodies, contact.cones[k], contact.now[0].load)
+    forget_modes(contact)
+    fresh = dt != 0.0  # no literal True: it would be compiled anew
+    spent = follow_modes(model, settings, data, contact, dt, fresh)
+    if spent < 0:
+        bring_back(data, contact)
+        assemble(model, settings, data, dt, not fresh)
+        look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, not fresh)
+    return spent
+
+
+@routine(allocates=False)
+def keep_solution(data, contact):
+    """Keep velocities and impulses; those of cones where the interior point method has their steps."""
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
+        for c in range(3):
+            s.solved[c], s.solved[3 + c] = s.w[c], s.vc[c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].solved = data.rows[k].lam
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.dgam, c.ds, c.dpsi = c.gam, c.s, c.psi
+        for i in range(2):
+            c.dbeta[i], c.dy[i] = c.beta[i], c.y[i]
+
+
+@routine(allocates=False)
+def bring_back(data, contact):
+    """Take what `keep_solution` has kept."""
+    for i in range(data.bodies.shape[0]):
+        s = data.bodies[i]
+        for c in range(3):
+            s.w[c], s.vc[c] = s.solved[c], s.solved[3 + c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = data.rows[k].solved
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.gam, c.s, c.psi = c.dgam, c.ds, c.dpsi
+        for i in range(2):
+            c.beta[i], c.y[i] = c.dbeta[i], c.dy[i]
