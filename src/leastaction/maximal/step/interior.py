@@ -43,6 +43,9 @@ need not have a solution that is rigid to round-off. Then a step is solved at th
 as the present one, or up to twice that, unless that is softer than SOFTEST times the typical energy of the contacts, or
 the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
 
+EVEN = 0.1
+"""How far products may be from their mean, relative to it, in a step that modes need not end."""
+
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
@@ -93,6 +96,15 @@ def is_complementary(contact, goal):
 
 
 @routine(allocates=False)
+def is_even(contact):
+    """Whether all complementarity products are near their mean: then each cone is as near to its law as the mean."""
+    mean, worst = mean_product(contact, 0.0), 0.0
+    for k in range(contact.now[0].count):
+        worst = max(worst, ip.worst_product(contact.cones[k], mean))
+    return worst <= EVEN * mean
+
+
+@routine(allocates=False)
 def solve_step(model, settings, data, contact, dt):
     """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
 
@@ -135,7 +147,7 @@ def contact_step(model, settings, data, contact, dt):
         if now.warm > 0:
             warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
-    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0:
+    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0 and not is_even(contact):
         spent += end_by_modes(model, settings, data, contact, dt)
     now.failed = 1 if spent < 0 else 0
     return spent + tried if spent >= 0 else spent - tried
