@@ -22,7 +22,7 @@ from leastaction.mechanism.arguments import FloatArray, configuration, tangent
 from leastaction.motions import motion_table, resting_freedoms
 from leastaction.record import Record
 from leastaction.settings import MOST, is_number
-from leastaction.start_limits import loops_within_limits, within_limits
+from leastaction.start_limits import loops_within_limits, tendons_within_limits, within_limits
 from leastaction.start_loops import closed_start
 
 
@@ -128,6 +128,7 @@ def first_state(stepper: Stepper, q: Any, v: Any, p: Any, project: bool) -> Reco
         q0 = closed_start(mechanism, q0)
     if not mechanism.is_tree:
         q0 = loops_within_limits(stepper, q0)
+    q0 = _resting_at(stepper, q0, tendons_within_limits(stepper, q0))
     if stepper.motions is not None and p is None and not mechanism.is_tree:
         v = closing_velocity(mechanism, q0, initial_velocities(mechanism, v))
     q0 = stepper.prepare_start(clear_start(stepper, q0))

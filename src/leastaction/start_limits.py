@@ -1,9 +1,9 @@
-"""Starts beyond the limits of joints."""
+"""Starts beyond the limits of joints, and of tendons that are rigid."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from leastaction.dynamics.api import body_jacobian, body_poses
 from leastaction.dynamics.loops import close_loops, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper
+from leastaction.kinematics.tendons import tendon_jacobian, tendon_lengths
 from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.graph import WORLD
@@ -27,6 +28,14 @@ EXACTLY = (1e-12, 100)
 
 FURTHEST, SLIGHT = 0.2, 1e-4
 """How far a joint moves in such a step [rad or m], and the weight of doing so, beside that of closing."""
+
+Beyond = Callable[[FloatArray], tuple[float, FloatArray]]
+"""How far something is beyond its limits at joint positions (nq,), and the slopes of that by v, shape (nv,)."""
+
+NUDGES = 0.03, 0.3
+"""Joints are moved by so much, one this way and one that [rad or m], where no small motion changes a length: along a
+stretched limb a rope is as long as it gets.
+"""
 
 BEYOND = 1e-3
 """How far beyond a limit a joint must start [rad or m] to be moved: what is less, a step takes back by itself."""
@@ -66,10 +75,14 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
 
 
 def within_rigid_limits(stepper: Stepper, q: FloatArray) -> NDArray[np.bool_]:
-    """Of which configurations, shape (n, nq), `within_limits` moves no joint, shape (n,)."""
+    """Of which configurations, shape (n, nq), `within_limits` and `tendons_within_limits` move no joint, shape (n,)."""
     if "limits" not in stepper.acts:
         return np.ones(len(q), bool)
-    return np.all(np.abs(np.clip(q, *_bounds(stepper.mechanism)) - q) <= BEYOND, axis=1)
+    m = stepper.mechanism
+    within = np.all(np.abs(np.clip(q, *_bounds(m)) - q) <= BEYOND, axis=1)
+    for k in _rigid_tendons(m):
+        within &= np.array([abs(_stretched(m, k, row)[0]) <= BEYOND for row in q], bool)
+    return within
 
 
 def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
@@ -80,7 +93,7 @@ def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     if not beyond:
         return q
     try:
-        out = _closed(m, q, *_bounds(m), [joint for joint, _ in beyond])
+        out = _closed(m, q, *_bounds(m), [partial(_beyond, m, joint) for joint, _ in beyond])
     except ConvergenceError:
         return q  # a step takes back what it can
     if max(abs(_beyond(m, joint, out)[0]) for joint, _ in beyond) > BEYOND:
@@ -92,6 +105,49 @@ def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
         "limits, so that they add no energy"
     )
     return out
+
+
+def tendons_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
+    """q, whose loops are closed, with tendons whose limits are rigid within these; see `within_limits`."""
+    m = stepper.mechanism
+    rigid = _rigid_tendons(m) if "limits" in stepper.acts else []
+    beyond = [(k, x) for k in rigid if abs(x := _stretched(m, k, q)[0]) > BEYOND]
+    if not beyond:
+        return q
+    out = q
+    for nudge in (0.0, *NUDGES):
+        aside = nudge * (-1.0) ** np.arange(m.nv)
+        aside[prescribed_freedoms(m)] = 0.0
+        try:
+            out = _closed(m, m.integrate(q, aside), *_bounds(m), [partial(_stretched, m, k) for k in rigid])
+        except ConvergenceError:
+            continue
+        if max(abs(_stretched(m, k, out)[0]) for k in rigid) <= BEYOND:
+            break
+    words = ", ".join(f"{m.tendons[k].name!r} by {abs(x):.3g}" for k, x in beyond[:4])
+    more = f" and {len(beyond) - 4} more" if len(beyond) > 4 else ""
+    if max(abs(_stretched(m, k, out)[0]) for k in rigid) > BEYOND:
+        warn(
+            f"the start lies beyond the limits of tendon {words}{more} [m or rad], and the joints cannot bring it "
+            "within them: the steps pull it there by and by, which is work from nowhere"
+        )
+        return q
+    warn(
+        f"the start lies beyond the limits of tendon {words}{more} [m or rad]; the run starts with joints moved so "
+        "that they are within them, so that they add no energy"
+    )
+    return out
+
+
+def _rigid_tendons(m: Mechanism) -> list[int]:
+    """Tendons whose limits are rigid."""
+    return [k for k, tendon in enumerate(m.tendons) if tendon.rigid and tendon.is_limited]
+
+
+def _stretched(m: Mechanism, k: int, q: FloatArray) -> tuple[float, FloatArray]:
+    """How far tendon k is beyond its limits at q [m or rad], and the slopes by v, shape (nv,)."""
+    tendon, length = m.tendons[k], float(tendon_lengths(m, q)[k])
+    return length - float(np.clip(length, tendon.lower, tendon.upper)), tendon_jacobian(m, q)[k]
 
 
 def _limited_loops(m: Mechanism) -> list[Joint]:
@@ -128,7 +184,7 @@ def _closed(
     q: FloatArray,
     low: FloatArray,
     high: FloatArray,
-    limited: Sequence[Joint] = (),
+    limited: Sequence[Beyond] = (),
     resting: Sequence[int] = (),
 ) -> FloatArray:
     """A configuration near q that closes all loops within limits; or else without them.
@@ -137,7 +193,7 @@ def _closed(
         m: the robot.
         q: joint positions within limits, shape (nq,).
         low, high: limits of all coordinates, shape (nq,).
-        limited: joints that close loops and are to be within their limits.
+        limited: what else is to be within its limits, joints that close loops and tendons.
         resting: prescribed degrees of freedom that may start elsewhere, where it cannot be done without.
     """
     given = prescribed_freedoms(m)
@@ -148,7 +204,7 @@ def _closed(
 
 
 def _closed_within(
-    m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray, limited: Sequence[Joint], given: Sequence[int]
+    m: Mechanism, q: FloatArray, low: FloatArray, high: FloatArray, limited: Sequence[Beyond], given: Sequence[int]
 ) -> FloatArray | None:
     """`_closed` by bounded Gauss-Newton steps, with the degrees of freedom `given` where they are; None if in vain."""
     from scipy.optimize import lsq_linear
@@ -158,8 +214,8 @@ def _closed_within(
     out = q
     for _ in range(STEPS):
         h, A = loop_jacobian(m, out)
-        for joint in limited:
-            value, slopes = _beyond(m, joint, out)
+        for beyond in limited:
+            value, slopes = beyond(out)
             if value != 0.0:
                 h, A = np.append(h, value), np.vstack([A, slopes])
         if np.abs(h).max(initial=0.0) <= CLOSED:

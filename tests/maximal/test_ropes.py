@@ -83,3 +83,35 @@ def test_refusals():
         la.simulate(b.build(), dt=0.01, steps=1, integrator=la.Maximal(), progress=False)
     with pytest.raises(IntegratorError, match="rigid limit of tendon"):
         la.simulate(ROBOT, dt=0.01, steps=1, integrator=la.Galerkin(), progress=False)
+
+
+def roped(links, longest):
+    """A hanging chain with a rope from its foot to its end."""
+    chain = la.robots.pendulum(links)
+    b = la.MechanismBuilder.from_mechanism(chain)
+    b.tendon("rope", via=["world", chain.body_names[-1]], limits=(0.0, longest), rigid=True)
+    return b.build()
+
+
+def test_a_start_with_too_long_a_rope_is_moved_without_energy():
+    """It was pulled in step by step, with work from nowhere; a stretched chain, which no small motion shortens, did not
+    start at all."""
+    robot = roped(3, 1.5)
+    q = np.array([0.3, 0.1, -0.2])
+    with pytest.warns(la.LeastActionWarning, match="beyond the limits of tendon 'rope' by"):
+        run = la.simulate(robot, q, dt=0.01, steps=50, integrator=la.Maximal())
+    assert 1.45 < la.kinematics.tendon_lengths(robot, run.q[0])[0] < 1.5 + 1e-3
+    assert (run.energy - run.energy[0]).max() < 1e-3
+    with pytest.warns(la.LeastActionWarning, match="beyond the limits of tendon 'rope' by"):
+        run = la.simulate(robot, dt=0.01, steps=20, integrator=la.Maximal())
+    assert la.kinematics.tendon_lengths(robot, run.q[0])[0] < 1.5 + 1e-3
+    assert (run.energy - run.energy[0]).max() < 1e-3
+
+
+def test_a_rope_that_joints_cannot_slacken_is_told():
+    b = la.MechanismBuilder("slider", gravity=(0, 0, 0))
+    b.body("block", mass=1.0, inertia=0.01)
+    b.prismatic("rail", "world", "block", axis="x", lower=1.5, upper=2.0)
+    b.tendon("rope", via=["world", "block"], limits=(0.0, 1.0), rigid=True)
+    with pytest.warns(la.LeastActionWarning, match="the joints cannot bring it within"):
+        la.Simulator(b.build(), la.Maximal(), 0.01).reset([1.6])

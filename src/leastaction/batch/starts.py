@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leastaction.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.start_limits import within_limits, within_rigid_limits
+from leastaction.start_limits import tendons_within_limits, within_limits, within_rigid_limits
 from leastaction.warn import Gathered
 
 
@@ -16,6 +16,8 @@ def moved_starts(stepper: Stepper, q: FloatArray) -> FloatArray:
     with gathered.of(0):
         for k, start in enumerate(q):
             gathered.turn_to(k)
-            out[k] = stepper.clear_start(start if stays[k] else within_limits(stepper, start))
+            if not stays[k]:
+                start = tendons_within_limits(stepper, within_limits(stepper, start))
+            out[k] = stepper.clear_start(start)
     gathered.give()
     return out
