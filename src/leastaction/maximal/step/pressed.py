@@ -55,7 +55,7 @@ def presses(model, settings, data, contact, share, dt):
     """Whether forces press on the cones of a solved step so that their share of the impulses does not tell momenta.
 
     Fills data.dV with half of the difference between what forces give at both sides of the start, or at an impact with
-    what they give before it: gravity, too, or what rests elsewhere would be told to fall by half a step of it.
+    what they give before it, gravity apart.
 
     Args:
         share: of the cones' impulses in the momenta, see `judgement.share_of_cones`.
@@ -71,6 +71,7 @@ def presses(model, settings, data, contact, share, dt):
         for c in range(3):
             off[i, c] = s.P[c] - (1.0 - mean) * last[c] - mean * next_[c]
             off[i, 3 + c] = s.P[3 + c] - m * ((1.0 - mean) * s.x[3 + c] + mean * s.vc[c])
+            off[i, 3 + c] -= (0.5 - mean) * before * m * model.gravity[c]
     for k in range(model.rows.shape[0]):
         row, s = model.rows[k], data.rows[k]
         impulse = mean * s.lam - (1.0 - mean) * s.mu
@@ -94,19 +95,20 @@ def presses(model, settings, data, contact, share, dt):
             give(off, c.b, s.wb, -c.armature * rate)
     if mean > 0.0:
         add_cones_impulses(contact, off, share)
-    return is_fast(bodies, settings, data, contact, mean == 0.0, dt)
+    return is_fast(bodies, states, settings, contact, off, data.dF)
 
 
 @routine(allocates=False)
-def is_fast(bodies, settings, data, contact, closed, dt):
-    """Whether impulses in data.dV would make the bodies move with more than `SMALL` and `SLIGHT`.
+def is_fast(bodies, states, settings, contact, off, marks):
+    """Whether impulses `off` (bodies, 6) would make the bodies move with more than `SMALL` and `SLIGHT`.
 
-    Of those that hang together with what cones hold, with `closed` those that were closed before alone: an arm that
-    moves beside things at rest presses on nothing.
+    Of those that hang together with what cones hold: an arm that moves beside things at rest presses on nothing.
+
+    Args:
+        marks: scratch, shape (bodies, 6).
     """
-    states, off, marks = data.bodies, data.dV, data.dF
     speed = mass = moving = 0.0
-    mark_groups(bodies, settings, data, contact, closed, dt)
+    mark_groups(bodies, contact, marks)
     for i in range(bodies.shape[0]):
         s, m, r = states[i], bodies[i].mass, bodies[i].radius
         if m > 0.0 and marks[bodies[i].group, 0] > 0.0:
@@ -118,14 +120,13 @@ def is_fast(bodies, settings, data, contact, closed, dt):
 
 
 @routine(allocates=False)
-def mark_groups(bodies, settings, data, contact, closed, dt):
-    """data.dF[:, 0] <- 1 at groups of bodies one of which has a cone that is not open, else 0; see `is_fast`."""
-    marks = data.dF
+def mark_groups(bodies, contact, marks):
+    """marks[:, 0] <- 1 at groups of bodies one of which has a cone that is not open, else 0."""
     for i in range(bodies.shape[0]):
         marks[i, 0] = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if not is_open(bodies, c) and not (closed and not was_closed(settings, data, contact, c, dt)):
+        if not is_open(bodies, c):
             for body in (c.a, c.b):
                 if body >= 0:
                     marks[bodies[body].group, 0] = 1.0
@@ -331,7 +332,7 @@ def presses_at_end(model, settings, data, contact, dt):
         row, s = model.rows[k], data.rows[k]
         give(off, row.a, s.wa, -s.mu)
         give(off, row.b, s.wb, -s.mu)
-    return is_fast(bodies, settings, data, contact, dt < 0.0, dt)  # False, but no literal
+    return is_fast(bodies, states, settings, contact, off, data.dF)
 
 
 @routine(allocates=False)
