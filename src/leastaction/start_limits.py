@@ -60,15 +60,14 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     beyond = np.flatnonzero(out != q)
     if not len(beyond):
         return q
-    moved = [f"{m.coordinate_names[k]!r} by {abs(out[k] - q[k]):.3g}" for k in beyond]
-    more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
+    moved = _listed([(m.coordinate_names[k], out[k] - q[k]) for k in beyond])
     follow = ""
     if not m.is_tree:
         out = _closed(m, out, low, high, resting=resting_freedoms(m, stepper.motions))
         carried = [name for name in m.prescribed if (out != q)[places(m, name)[0]].any()]
         follow = f"; {', '.join(map(repr, carried))} is moved to where the joints can follow" if carried else ""
     warn(
-        f"the start lies beyond the limits of joint {', '.join(moved[:4])}{more} [rad or m]; the run starts at the "
+        f"the start lies beyond the limits of joint {moved} [rad or m]; the run starts at the "
         f"limits, so that they add no energy{follow}"
     )
     return out
@@ -98,10 +97,9 @@ def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
         return q  # a step takes back what it can
     if max(abs(_beyond(m, joint, out)[0]) for joint, _ in beyond) > BEYOND:
         return q
-    words = ", ".join(f"{joint.name!r} by {abs(x):.3g}" for joint, x in beyond[:4])
-    more = f" and {len(beyond) - 4} more" if len(beyond) > 4 else ""
+    words = _listed([(joint.name, x) for joint, x in beyond])
     warn(
-        f"the start lies beyond the limits of joint {words}{more} [rad or m], which close loops; the run starts at the "
+        f"the start lies beyond the limits of joint {words} [rad or m], which close loops; the run starts at the "
         "limits, so that they add no energy"
     )
     return out
@@ -124,19 +122,24 @@ def tendons_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
             continue
         if max(abs(_stretched(m, k, out)[0]) for k in rigid) <= BEYOND:
             break
-    words = ", ".join(f"{m.tendons[k].name!r} by {abs(x):.3g}" for k, x in beyond[:4])
-    more = f" and {len(beyond) - 4} more" if len(beyond) > 4 else ""
+    words = _listed([(m.tendons[k].name, x) for k, x in beyond])
     if max(abs(_stretched(m, k, out)[0]) for k in rigid) > BEYOND:
         warn(
-            f"the start lies beyond the limits of tendon {words}{more} [m or rad], and the joints cannot bring it "
+            f"the start lies beyond the limits of tendon {words} [m or rad], and the joints cannot bring it "
             "within them: the steps pull it there by and by, which is work from nowhere"
         )
         return q
     warn(
-        f"the start lies beyond the limits of tendon {words}{more} [m or rad]; the run starts with joints moved so "
+        f"the start lies beyond the limits of tendon {words} [m or rad]; the run starts with joints moved so "
         "that they are within them, so that they add no energy"
     )
     return out
+
+
+def _listed(moved: Sequence[tuple[str, float]]) -> str:
+    """Names and how far beyond their limits they are, in words."""
+    more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
+    return ", ".join(f"{name!r} by {abs(x):.3g}" for name, x in moved[:4]) + more
 
 
 def _rigid_tendons(m: Mechanism) -> list[int]:
