@@ -112,12 +112,13 @@ def tendons_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     beyond = [(k, x) for k in rigid if abs(x := _stretched(m, k, q)[0]) > BEYOND]
     if not beyond:
         return q
-    out = q
+    out, (low, high) = q, _bounds(m)
     for nudge in (0.0, *NUDGES):
         aside = nudge * (-1.0) ** np.arange(m.nv)
         aside[prescribed_freedoms(m)] = 0.0
         try:
-            out = _closed(m, m.integrate(q, aside), *_bounds(m), [partial(_stretched, m, k) for k in rigid])
+            near = np.clip(m.integrate(q, aside), low, high)
+            out = _closed(m, near, low, high, [partial(_stretched, m, k) for k in rigid])
         except ConvergenceError:
             continue
         if max(abs(_stretched(m, k, out)[0]) for k in rigid) <= BEYOND:

@@ -115,3 +115,17 @@ def test_a_rope_that_joints_cannot_slacken_is_told():
     b.tendon("rope", via=["world", "block"], limits=(0.0, 1.0), rigid=True)
     with pytest.warns(la.LeastActionWarning, match="the joints cannot bring it within"):
         la.Simulator(b.build(), la.Maximal(), 0.01).reset([1.6])
+
+
+def test_a_stretched_chain_is_moved_within_the_limits_of_its_joints():
+    b = la.MechanismBuilder("finger")
+    for k in range(3):
+        b.body(f"link{k}", mass=1.0, com=(0, 0, -0.5), inertia=0.1)
+        parent, at = (f"link{k - 1}", (0, 0, -1)) if k else ("world", (0, 0, 0))
+        b.revolute(f"joint{k}", parent, f"link{k}", axis="y", position=at, lower=0.0, upper=3.0)
+    b.tendon("rope", via=["world", "link2"], limits=(0.0, 1.5), rigid=True)
+    robot = b.build()
+    with pytest.warns(la.LeastActionWarning, match="'rope' by 0.5"):
+        run = la.simulate(robot, dt=0.01, steps=1, integrator=la.Maximal())
+    assert la.kinematics.tendon_lengths(robot, run.q[0])[0] < 1.5 + 1e-3
+    assert run.q[0].min() >= -1e-9
