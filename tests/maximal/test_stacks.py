@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal.step.ending import SOLVED_BY_MODES
+from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.mechanism import Box, Plane
 from tests.maximal.scenes import G, clearance, cubes, gaps, placed
 

@@ -15,6 +15,9 @@ its friction acts, a torque, and y is an angular velocity.
 with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
 and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
 
+Slacks have a compliance: s = (gap at the end of the step) / dt + compliance gam, and y likewise with the friction impulse.
+It makes impulses unique where contacts are redundant (see `maximal.contact.compliance`).
+
 Each cone has a share of kappa, which stands for its own kappa in these equations: the products of light bodies start
 smaller than those of heavy ones. All shares are 1 in the end (`interior`).
 
@@ -54,7 +57,7 @@ CONE = np.dtype(
         ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `detection`
         ("key", "i8"),  # the same at the next step
         ("was", "i8"),  # its index at the step before, -1 for one that is new
-        ("mode", "i8"),  # see `maximal.step.active`
+        ("mode", "i8"),  # see `maximal.step.semismooth_newton`
         ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
         ("weight", "f8"),  # mass that it moves, or inertia [kg or kg m^2]
@@ -76,6 +79,8 @@ CONE = np.dtype(
         ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
         ("belt", "f8", 2),  # the part of it that surfaces give which move along their shapes
         ("whirl", "f8", 4),  # half the turn of a body whose motion is prescribed, and 1 / dt with the sign of its side
+        ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `compliance`
+        ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
         ("gam", "f8"),
         ("s", "f8"),
         ("psi", "f8"),
@@ -92,7 +97,7 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
-        ("ma", "f8", 24),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.active`
+        ("ma", "f8", 24),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
         ("mb", "f8", 24),
         # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
         ("part", "f8", DIRECTIONS),  # beta_i
@@ -134,6 +139,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     """
     kappa *= c.share
     q0 = q1 = q2 = q3 = 0.0
+    give, creep = c.compliance, c.slip_compliance
     if second == 1:
         q0 = c.dgam * c.ds
         bound_step = 0.0 if c.kind == DRY else c.mu * c.dgam
@@ -143,7 +149,8 @@ def local_step(c, u0, u1, u2, kappa, second):
     ds = u0 - c.rs
     dgam = 0.0
     if c.kind != DRY:
-        dgam = (rise(c.gam * c.s, kappa) - q0 - c.gam * ds) / c.s
+        dgam = (rise(c.gam * c.s, kappa) - q0 - c.gam * ds) / (c.s + give * c.gam)
+        ds += give * dgam
     if c.kind == LIMIT:
         return dgam, 0.0, 0.0, ds, 0.0, 0.0, 0.0
     if c.kind == LINEAR:
@@ -155,9 +162,12 @@ def local_step(c, u0, u1, u2, kappa, second):
     r = rise(bound * psi + b0 * y0 + b1 * y1, kappa) - q1
     e0 = -(bound * y0 + psi * b0) - q2 - bound * dy0 - y0 * dbound
     e1 = -(bound * y1 + psi * b1) - q3 - bound * dy1 - y1 * dbound
-    slope = bound - (b0 * y0 + b1 * y1) / psi
-    dpsi = (r - psi * dbound - b0 * dy0 - b1 * dy1 - (y0 * e0 + y1 * e1) / psi) / slope
-    return dgam, (e0 - b0 * dpsi) / psi, (e1 - b1 * dpsi) / psi, ds, dpsi, dy0, dy1
+    # dy holds creep dbeta as well: psi dbeta = e - beta dpsi - bound creep dbeta.
+    stiff, a0, a1 = psi + bound * creep, y0 + creep * b0, y1 + creep * b1
+    slope = bound - (b0 * a0 + b1 * a1) / stiff
+    dpsi = (r - psi * dbound - b0 * dy0 - b1 * dy1 - (a0 * e0 + a1 * e1) / stiff) / slope
+    f0, f1 = (e0 - b0 * dpsi) / stiff, (e1 - b1 * dpsi) / stiff
+    return dgam, f0, f1, ds, dpsi, dy0 + creep * f0, dy1 + creep * f1
 
 
 @routine(allocates=False)
@@ -173,10 +183,11 @@ def friction_slope(c):
     if c.kind == LIMIT:
         return 0.0, 0.0
     if c.kind != LINEAR:
-        b0, b1, y0, y1, psi = c.beta[0], c.beta[1], c.y[0], c.y[1], c.psi
-        slope = friction_bound(c) - (b0 * y0 + b1 * y1) / psi
-        dpsi = ((y0 * y0 + y1 * y1) / psi - psi) / slope
-        return -(y0 + b0 * dpsi) / psi, -(y1 + b1 * dpsi) / psi
+        b0, b1, y0, y1, psi, creep = c.beta[0], c.beta[1], c.y[0], c.y[1], c.psi, c.slip_compliance
+        stiff, a0, a1 = psi + friction_bound(c) * creep, y0 + creep * b0, y1 + creep * b1
+        slope = friction_bound(c) - (b0 * a0 + b1 * a1) / stiff
+        dpsi = ((a0 * y0 + a1 * y1) / stiff - psi) / slope
+        return -(y0 + b0 * dpsi) / stiff, -(y1 + b1 * dpsi) / stiff
     weight = 0.0
     for i in range(c.directions):
         weight += c.part[i] / c.eta[i]

@@ -44,6 +44,7 @@ BODY = np.dtype(
         ("mass", "f8"),
         ("J", "f8", 9),  # rotational inertia about the COM, in the body's directions, row major
         ("radius", "f8"),  # of gyration [m]: what angular velocities are scaled with
+        ("group_mass", "f8"),  # of all bodies of its group [kg]
         ("behind", "f8"),  # what contacts and limits of it move [kg]: its mass, or a typical one where it has none
         ("least", "f8"),  # what Newton takes for the least mass of one without inertia [kg], 0 for others
     ],
@@ -149,7 +150,7 @@ BODY_STATE = np.dtype(
         ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
         ("r", "f8", 6),  # residual
         ("E", "f8", 9),  # turn at the end of the step, in the world's directions, per change of w, divided by dt
-        ("solved", "f8", 6),  # (w, vc) that the interior point method found, see `maximal.step.active`
+        ("solved", "f8", 6),  # (w, vc) that the interior point method found, see `maximal.step.semismooth_newton`
     ],
     align=True,
 )
@@ -239,7 +240,7 @@ CONTACT_STATE = np.dtype(
         ("kept", "f8"),  # length of the step whose Newton matrix the factors are of [s], 0 where it is of no use
         ("closed", "i8"),  # how many cones of that step are in it
         ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
-        ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.active`
+        ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.semismooth_newton`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]

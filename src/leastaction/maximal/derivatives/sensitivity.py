@@ -135,7 +135,7 @@ class StepMap:
         self.bouncing, self.approach, self.kept = self._approach(cones, solved, n)
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
         self.carried = replace(solved.end, P=out[self.end : self.end + 6 * n].reshape(n, 6))
-        # As it was solved: derivatives are those of cones at the end of the central path (`sharp_cones`).
+        # As it was solved: derivatives are those of cones at the end of the central path (`rigid_response`).
         self.push = self.cones.on_bodies(impulses_of(solved.cones))
         self.start_drives = Pushes(n, result.start_bodies, result.start_columns[:, :, None])
         self.end_drives = Pushes(n, result.end_bodies, result.end_columns[:, :, None])

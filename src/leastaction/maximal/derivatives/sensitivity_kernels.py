@@ -25,14 +25,20 @@ from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.coordinates.recover import child_of, freedoms, read_coordinates, read_momenta, screw_of
 from leastaction.maximal.derivatives.arrays import Colours, PoseInputs, PoseOutputs, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.pose_parts import give, give_drive, rate_of
-from leastaction.maximal.derivatives.sharp_cones import sharpen
+from leastaction.maximal.derivatives.rigid_response import (
+    add_response,
+    find_response,
+    friction_direction,
+    response_step,
+)
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.ball_springs import ball_axis
-from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.bodies import END, START, move
 from leastaction.maximal.step.body_states import finish_step, load_state
+from leastaction.maximal.step.cone_masses import give_compliance
 from leastaction.maximal.step.dampers import end_paths, start_paths
-from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
+from leastaction.maximal.step.directions import push_cones
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
@@ -97,7 +103,7 @@ def read_start(model, data, near, q, dt):
 
 
 @routine(allocates=False)
-def renew_cones(model, data, contact, dt):
+def renew_cones(model, settings, data, contact, dt):
     """Unit wrenches of the cones at the start poses, what gaps must exceed, and where limits stand."""
     contacts, coordinates, cstates, states = contact.contacts, model.coordinates, data.coordinates, data.bodies
     for k in range(contact.now[0].count):
@@ -106,6 +112,7 @@ def renew_cones(model, data, contact, dt):
             phi = contact_wrenches(c, contacts[c.source], states)
             if c.kind == ip.TURN:
                 turn_wrenches(c, states)
+            give_compliance(model.bodies, settings, c, dt)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
             if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.leave)
@@ -114,6 +121,7 @@ def renew_cones(model, data, contact, dt):
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
+        give_compliance(model.bodies, settings, c, dt)
         if c.kind == ip.LIMIT:
             c.bound = coordinates[j].lower if c.side > 0.0 else coordinates[j].upper
             if c.rest < 0.0:
@@ -168,9 +176,9 @@ def outputs(model, settings, data, contact, at, fresh, out):
         for c in range(6):
             data.bodies[i].I[c] = 0.0
     add_impulses(model, data, at.q, at.u[0], settings.halves * dt, START)
-    renew_cones(model, data, contact, dt)
+    renew_cones(model, settings, data, contact, dt)
     assemble(model, settings, data, dt, fresh)
-    look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
+    response_step(model, data, contact, dt)
     push_cones(data.bodies, contact)
     for i in range(n):
         for c in range(6):
@@ -180,13 +188,13 @@ def outputs(model, settings, data, contact, at, fresh, out):
     end = data.fixed.shape[0]
     for k in range(count):
         c = contact.cones[k]
-        w0, w1, w2 = ip.impulse_step(c, 0.0, 0.0, 0.0, 0.0, PREDICTOR)
-        f0, f1 = ip.friction_slope(c)
+        w0, w1, w2 = c.w0[0], c.w0[1], c.w0[2]
+        f0, f1 = friction_direction(settings, contact, c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
         out[end], out[end + 1], out[end + 2] = w0, w1 + change * f0, w2 + change * f1
         end += 3
     if fresh:
-        add_cones(model, data, contact, 0.0)
+        add_response(model, data, contact)
     push_outputs(contact, out, end + 6 * n, n)
     end_outputs(model, settings, data, at, end, out)
 
@@ -295,7 +303,11 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     contact, at, colours, result = ContactData(*contact), SolvedStep(*at), Colours(*colours), StepOutputs(*result)
     members, begins, pointer, index = colours.members, colours.begins, colours.pointer, colours.outputs
     bodies, states, dt = model.bodies, data.bodies, settings.dt
-    sharpen(bodies, settings, contact)
+    load_all(data, at)
+    read_start(model, data, at.near, at.q, dt)
+    for i in range(bodies.shape[0]):
+        move(states[i], dt)
+    find_response(model, settings, data, contact, dt)
     end = data.fixed.shape[0] + 3 * contact.now[0].count
     last = end + 6 * bodies.shape[0]
     for colour in range(begins.shape[0] - 1):

@@ -14,14 +14,13 @@ from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.held_momenta import read_held
+from leastaction.maximal.derivatives.rigid_response import add_response, find_response
 from leastaction.maximal.derivatives.row_cotangents import project_back
-from leastaction.maximal.derivatives.sharp_cones import sharpen
 from leastaction.maximal.derivatives.weighing import keep_projection_of
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
 from leastaction.maximal.step.dampers import start_paths
-from leastaction.maximal.step.directions import add_cones, look_at_cones
 from leastaction.maximal.step.goals import set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.judgement import share_of_cones
@@ -173,16 +172,14 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     count = cones_of(contact)
-    if contact is not None:
-        sharpen(model.bodies, settings, contact)
     held = hold_back(settings.loops, model, settings, data, contact, back, k, j)
     if held < 0 or not read_held(settings.loops, model, settings, data, contact, back, k, j):
         return np.int64(OTHERWISE)
     if count > 0 or held > 0 or spent != 1:
         assemble(model, settings, data, dt, k >= 0)
         if contact is not None:
-            look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
-            add_cones(model, data, contact, 0.0)
+            find_response(model, settings, data, contact, dt)
+            add_response(model, data, contact)
             for i in range(back.original.shape[0]):
                 back.original[i] = data.factors.values[i]
         tolerance = DEPENDENT if count == 0 else (INDEPENDENT if settings.loops is not None else 0.0)

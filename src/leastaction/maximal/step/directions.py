@@ -72,14 +72,14 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
             c.gap = phi
             for i in range(6):
                 c.ea[i], c.eb[i] = ea[i], eb[i]
-            c.rs = c.s - (phi - c.rest) / dt
+            c.rs = c.s - (phi - c.rest) / dt - c.compliance * c.gam
             worst = max(worst, abs(c.rs))
         if c.kind != ip.LIMIT:
             y0, y1 = sliding(c, states)
             if c.kind == ip.LINEAR:
                 c.y[0], c.y[1] = y0, y1
             else:
-                c.ry[0], c.ry[1] = c.y[0] - y0, c.y[1] - y1
+                c.ry[0], c.ry[1] = c.y[0] - y0 - c.slip_compliance * c.beta[0], c.y[1] - y1 - c.slip_compliance * c.beta[1]
                 worst = max(worst, abs(c.ry[0]), abs(c.ry[1]))
     return worst
 

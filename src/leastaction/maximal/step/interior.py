@@ -11,8 +11,9 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.detection import warm_start
-from leastaction.maximal.step.active import active_step
+from leastaction.maximal.step.semismooth_newton import active_step
 from leastaction.maximal.step.assembly import assemble
+from leastaction.maximal.step.cone_masses import give_compliance
 from leastaction.maximal.step.directions import (
     NEAR,
     add_cones,
@@ -21,7 +22,7 @@ from leastaction.maximal.step.directions import (
     mean_product,
     push_cones,
 )
-from leastaction.maximal.step.ending import LONGEST, SOLVED_BY_MODES, end_by_modes
+from leastaction.maximal.step.crossover import LONGEST, SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
@@ -42,9 +43,6 @@ EXHAUSTED, BACK, SOFTEST = 40, 3.0, 1e-3
 need not have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high
 as the present one, or up to twice that, unless that is softer than SOFTEST times the typical energy of the contacts, or
 the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
-
-EVEN = 0.1
-"""How far products may be from their mean, relative to it, in a step that modes need not end."""
 
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
@@ -96,15 +94,6 @@ def is_complementary(contact, goal):
 
 
 @routine(allocates=False)
-def is_even(contact):
-    """Whether all complementarity products are near their mean: then each cone is as near to its law as the mean."""
-    mean, worst = mean_product(contact, 0.0), 0.0
-    for k in range(contact.now[0].count):
-        worst = max(worst, ip.worst_product(contact.cones[k], mean))
-    return worst <= EVEN * mean
-
-
-@routine(allocates=False)
 def solve_step(model, settings, data, contact, dt):
     """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
 
@@ -125,6 +114,8 @@ def solve_step(model, settings, data, contact, dt):
 def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
     states, now = data.bodies, contact.now[0]
+    for k in range(now.count):
+        give_compliance(model.bodies, settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
     tried, now.failed, now.soft = 0, 0, 0
     if now.sure > 0:
@@ -147,7 +138,7 @@ def contact_step(model, settings, data, contact, dt):
         if now.warm > 0:
             warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
-    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0 and not is_even(contact):
+    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0:
         spent += end_by_modes(model, settings, data, contact, dt)
     now.failed = 1 if spent < 0 else 0
     return spent + tried if spent >= 0 else spent - tried

@@ -23,7 +23,7 @@ from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
-from leastaction.maximal.step.ending import SOLVED_BY_MODES
+from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember

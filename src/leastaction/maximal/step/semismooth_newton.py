@@ -1,17 +1,17 @@
-"""Solving a step with contacts by their modes: open, sticking or sliding, as they were in the step before.
+"""Solving a step with rigid contact by modes: open, sticking or sliding.
 
-A semismooth Newton method (Alart and Curnier 1991, Section 4; Hintermueller, Ito and Kunisch 2003 for what is open) in
-proximal form (Rockafellar 1976): a contact that is closed pushes with what it did, less a large multiple of its
-slack,
+A semismooth Newton method (Alart and Curnier 1991, Section 4; Hintermueller, Ito and Kunisch 2003 for what is open) on
+the natural map of Signorini's and Coulomb's laws with compliance (`contact.compliance`). With the slack
+s = gap / dt + c gam and the slip y = (sliding velocity) + c beta of a contact,
 
-    OPEN    gam = 0, beta = 0
-    STICK   gam <- gam - rho (s - s0), beta <- beta - rho (y - y0)
-    SLIP    gam likewise, beta = mu gam t / |t| with t = beta - c y
+    OPEN    gam = 0, beta = 0                        where gam <= r s
+    STICK   s = 0, y = 0                             where |t| <= mu gam, t = beta - r y
+    SLIP    s = 0, beta = mu gam t / |t|             else
 
-so contacts stay out of the graph's unknowns, and the Newton matrix is the same from iteration to iteration while no
-mode changes: one factorisation serves for all of them. s0 and a creep in y are those of the central path close to its
-end, so redundant contacts share the load as they do there, whatever they did before. The interior point
-method (`interior`) needs none of this to be known and takes over where the modes do not come to rest soon.
+Closed contacts give impulses in proportion to the motion, 1 / c, so they stay out of the graph's unknowns, and the
+Newton matrix is the same from iteration to iteration while no mode changes: one factorisation serves for all of them.
+Without compliance a proximal term takes its place (Rockafellar 1976), which vanishes at the solution. The interior
+point method (`interior`) needs no modes to start from and takes over where they do not come to rest soon.
 """
 
 import math
@@ -26,14 +26,14 @@ from leastaction.maximal.step.directions import add_block, measure, push_cones, 
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
-from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
+from leastaction.maximal.step.scales import largest_residual, scales
 
 OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
 
-STIFF, NEW = 1e9, 1e6
-"""Impulse that a closed contact gives per slack beyond its law, relative to the mass that it moves: what is left of a
-slack shrinks by about this in every iteration; and that of one that bore nothing before."""
+PROXIMAL = 1e-9
+"""Compliance of the proximal term, relative to the mass that a contact moves: what is left of a slack shrinks by about
+this in every iteration. Far below `RELATIVE_COMPLIANCE`, beside which it only matters for very light bodies."""
 
 ITERATIONS, MATRICES = 20, 10
 """Most iterations and factorisations until the interior point method takes over."""
@@ -60,18 +60,9 @@ QUICK = 1e-4
 """Unless the first factorisation of the step before brought residuals down by this factor at least, without a change of
 modes: then that of this step is kept as well."""
 
-NOTHING = 1e-5
-"""Share of the central-path parameter that is left to open contacts, which push with nothing."""
-
-HELD = 1e-6
-"""Change of friction, relative to its bound, by which the central path may differ from what slides."""
-
-INSIDE = 0.999999
-"""Largest share of the bound, squared, of friction that sticks, as a point of the central path."""
-
-STEEP = 0.99
-"""Share of the bound, squared, from which on the creep of what sticks grows with friction alone. On the central path it
-has a pole at 1: what comes from sliding, with all of its bound, would be let go by far and slide again, endlessly."""
+POLISHED, POLISH = 1e-3, 2
+"""A step that is solved is iterated on, POLISH times at most, until residuals are below this share of their bound: the
+split of a load among redundant contacts is known as well as slacks are beside their compliance."""
 
 HEAVY = 3.0
 """Most mass that sliding is weighed with against friction, relative to that of the bodies alone, which joints can only
@@ -168,13 +159,10 @@ def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
 
 
 @routine(allocates=False)
-def choose_modes(contact, goal, fresh):
+def choose_modes(contact, fresh):
     """Modes, and what each cone's impulses are to change by without motion (`w0`); with `fresh`, per motion (`W`).
 
     Gives back how many modes have changed, and the largest change that is left, as a velocity [m/s].
-
-    Args:
-        goal: central-path parameter [J]. Gaps of closed contacts stay above zero by it.
     """
     changed, worst = 0, 0.0
     grip = min(HEAVY / contact.now[0].load, 1.0)
@@ -185,60 +173,61 @@ def choose_modes(contact, goal, fresh):
             changed += 1
         c.mode = mode
         if fresh:
-            stiffen(c, goal, grip)
-        worst = max(worst, change_of(c, goal, grip))
+            respond(c, grip)
+        worst = max(worst, change_of(c, grip))
     return changed, worst
+
+
+@inline
+def slack_of(c):
+    """Slack of a cone with its compliance [m/s]."""
+    return c.rs + c.compliance * c.gam
+
+
+@inline
+def slip_of(c):
+    """Sliding velocity of a cone with its compliance (2) [m/s]."""
+    return c.ry[0] + c.slip_compliance * c.beta[0], c.ry[1] + c.slip_compliance * c.beta[1]
+
+
+@inline
+def bound_of(c):
+    """Largest friction impulse, none where a contact pulls."""
+    return c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
 
 
 @routine(allocates=False)
 def mode_of(c, grip):
-    """The mode that the present impulses, slack and sliding velocity tell.
+    """The mode that the natural map tells.
 
     Args:
         grip: share of the mass behind the cone that its sliding is weighed with, see HEAVY.
     """
-    if c.kind != ip.DRY and c.gam <= c.weight * c.rs:
+    if c.kind != ip.DRY and c.gam <= c.weight * slack_of(c):
         return OPEN
     if c.kind == ip.LIMIT:
         return STICK
-    bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
-    heavy = grip * c.drag
-    t0, t1 = c.beta[0] - heavy * c.ry[0], c.beta[1] - heavy * c.ry[1]
+    bound, heavy, (y0, y1) = bound_of(c), grip * c.drag, slip_of(c)
+    t0, t1 = c.beta[0] - heavy * y0, c.beta[1] - heavy * y1
     return STICK if t0 * t0 + t1 * t1 <= bound * bound else SLIP
 
 
-@inline
-def creep_of(c, goal):
-    """Sliding velocity against the friction of a cone that sticks, per impulse, at `goal` of the central path.
-
-    And how many times as much of it comes with a little more friction in the same direction.
-    """
-    least = math.sqrt(goal * c.weight)
-    bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, least)
-    part = (c.beta[0] ** 2 + c.beta[1] ** 2) / (bound * bound)
-    rise = (1.0 + part) / (1.0 - part) if part < STEEP else 1.0
-    return goal / (bound * bound * (1.0 - min(part, STEEP))), rise
-
-
 @routine(allocates=False)
-def change_of(c, goal, grip):
+def change_of(c, grip):
     """Fill `w0`; the largest change of an impulse or slack that is left, as a velocity [m/s]."""
     if c.mode == OPEN:
         c.w0[0], c.w0[1], c.w0[2] = -c.gam, -c.beta[0], -c.beta[1]
         return max(abs(c.gam) / c.weight, abs(c.beta[0]) / c.drag, abs(c.beta[1]) / c.drag)
-    worst = slack = 0.0
-    if c.kind != ip.DRY:
-        slack = c.rs - goal / max(c.gam, math.sqrt(goal * c.weight))
-        worst = abs(slack)
+    slack = 0.0 if c.kind == ip.DRY else slack_of(c)
+    worst = abs(slack)
     c.w0[0], c.w0[1], c.w0[2] = -c.W[0] * slack, 0.0, 0.0
     if c.kind == ip.LIMIT:
         return worst
     if c.mode == STICK:
-        creep, _ = creep_of(c, goal)
-        y0, y1 = c.ry[0] + creep * c.beta[0], c.ry[1] + creep * c.beta[1]
-        c.w0[1], c.w0[2] = -c.W[4] * y0 - c.W[5] * y1, -c.W[7] * y0 - c.W[8] * y1
+        y0, y1 = slip_of(c)
+        c.w0[1], c.w0[2] = -c.W[4] * y0, -c.W[8] * y1
         return max(worst, abs(y0), abs(y1))
-    bound, d0, d1, share = sliding_of(c, grip)
+    bound, d0, d1, share, _ = sliding_of(c, grip)
     along, across = bound - c.beta[0] * d0 - c.beta[1] * d1, c.beta[0] * d1 - c.beta[1] * d0
     k = across / share
     # What the normal impulse adds goes along the direction that is in the matrix: it is stiff.
@@ -248,40 +237,35 @@ def change_of(c, goal, grip):
 
 @inline
 def sliding_of(c, grip):
-    """Bound of the friction of a cone that slides, its direction (2), and what is left of a change across it."""
-    bound = c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
-    heavy = grip * c.drag
-    t0, t1 = c.beta[0] - heavy * c.ry[0], c.beta[1] - heavy * c.ry[1]
+    """Bound of the friction of a cone that slides, its direction (2), what is left of a change across it, and its
+    share of the bound.
+
+    Across d = t / |t| friction turns by (bound / |t|) of dt = (1 - r c) dbeta - r dy.
+    """
+    bound, heavy, (y0, y1) = bound_of(c), grip * c.drag, slip_of(c)
+    t0, t1 = c.beta[0] - heavy * y0, c.beta[1] - heavy * y1
     size = math.sqrt(t0 * t0 + t1 * t1)
-    return bound, t0 / size, t1 / size, max(1.0 - bound / size, 1.0 / NEW)
+    part = bound / size
+    return bound, t0 / size, t1 / size, max(1.0 - part * (1.0 - heavy * c.slip_compliance), PROXIMAL), part
 
 
 @routine(allocates=False)
-def stiffen(c, goal, grip):
+def respond(c, grip):
     """Fill `W`: what the impulses change by, per motion."""
     for i in range(9):
         c.W[i] = 0.0
     if c.mode == OPEN:
         return
-    rho = NEW * c.weight
     if c.kind != ip.DRY:
-        if c.gam * c.gam > goal * c.weight:
-            rho = 1.0 / (1.0 / (STIFF * c.weight) + goal / (c.gam * c.gam))
-        c.W[0] = rho
+        c.W[0] = 1.0 / (c.compliance + PROXIMAL / c.weight)
     if c.kind == ip.LIMIT:
         return
     if c.mode == STICK:
-        creep, rise = creep_of(c, goal)
-        give = 1.0 / (STIFF * c.drag)
-        across, along = 1.0 / (give + creep), 1.0 / (give + rise * creep)
-        square = c.beta[0] ** 2 + c.beta[1] ** 2
-        more = (along - across) / square if square > 0.0 else 0.0
-        c.W[4], c.W[8] = across + more * c.beta[0] ** 2, across + more * c.beta[1] ** 2
-        c.W[5] = c.W[7] = more * c.beta[0] * c.beta[1]
+        c.W[4] = c.W[8] = 1.0 / (c.slip_compliance + PROXIMAL / c.drag)
         return
-    _, d0, d1, share = sliding_of(c, grip)
-    more = 0.0 if c.kind == ip.DRY else c.mu * rho
-    k = grip * c.drag * (1.0 - share) / share
+    _, d0, d1, share, part = sliding_of(c, grip)
+    more = 0.0 if c.kind == ip.DRY else c.mu * c.W[0]
+    k = grip * c.drag * part / share
     c.W[3], c.W[6] = more * d0, more * d1
     c.W[4], c.W[5], c.W[7], c.W[8] = k * d1 * d1, -k * d0 * d1, -k * d0 * d1, k * d0 * d0
 
@@ -339,43 +323,23 @@ def direction_of_modes(model, data, contact, fresh, t):
 
 
 @routine(allocates=False)
-def settle(contact, goal):
-    """Make every cone a point of the central path at `goal` [J], as the interior point method leaves them."""
+def note_slacks(contact):
+    """Tell the slacks and sliding velocities of a step that is solved by modes."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        c.share = 1.0
-        gam, b0, b1 = c.gam, c.beta[0], c.beta[1]
-        if c.mode == OPEN:
-            ip.begin(c, max(c.rs, math.sqrt(goal / c.weight)), c.ry[0], c.ry[1], NOTHING * goal)
-        elif c.kind == ip.DRY:
-            ip.begin(c, 1.0, c.ry[0], c.ry[1], goal)
-        else:
-            least = math.sqrt(goal * c.weight)
-            slack = goal / max(gam, least)
-            ip.begin(c, slack, c.ry[0], c.ry[1], slack * max(gam, NOTHING * least))
-        if c.mode == OPEN or c.kind == ip.LIMIT:
-            continue
-        bound = ip.friction_bound(c)
-        part = (b0 * b0 + b1 * b1) / (bound * bound)
-        shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
-        if c.mode == STICK:
-            c.psi = goal / (bound * (1.0 - min(part, INSIDE)))
-            c.beta[0], c.beta[1] = shrink * b0, shrink * b1
-            c.y[0], c.y[1] = -c.psi * c.beta[0] / bound, -c.psi * c.beta[1] / bound
-        elif (c.beta[0] - b0) ** 2 + (c.beta[1] - b1) ** 2 > HELD * HELD * bound * bound:
-            # What slides so slowly that the central path would let go of it keeps its friction, too.
-            c.beta[0], c.beta[1] = shrink * b0, shrink * b1
+        c.share, c.s = 1.0, max(c.rs, 0.0) if c.mode == OPEN else 0.0
+        c.y[0], c.y[1] = c.ry[0], c.ry[1]
 
 
 @routine(allocates=False)
-def look(model, settings, data, contact, goal, dt, fresh):
+def look(model, settings, data, contact, dt, fresh):
     """Residuals, and with `fresh` the matrix without contacts; (those of joints, modes changed, largest of all) [m/s].
 
     See `choose_modes`.
     """
     joints = assemble(model, settings, data, dt, fresh) / dt
     look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
-    changed, worst = choose_modes(contact, goal, fresh)
+    changed, worst = choose_modes(contact, fresh)
     push_cones(data.bodies, contact)
     return joints, changed, max(worst, joints, largest_residual(model.bodies, data.bodies))
 
@@ -402,21 +366,21 @@ def follow_modes(model, settings, data, contact, dt, fresh):
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
-    least = max(settings.kappa, SHARPEST * now.energy)
-    matrices, last, before, fast, t = 0, math.inf, math.inf, OLD, 1.0
+    matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD, 1.0
     for iteration in range(ITERATIONS):
-        goal = max(least, least_product(typical, contact, dt))
-        joints, changed, worst = look(model, settings, data, contact, goal, dt, fresh)
+        joints, changed, worst = look(model, settings, data, contact, dt, fresh)
         if iteration == 1:
             now.quick = 1 if changed == 0 and worst <= QUICK * last else 0
         if worst <= limit and joints <= closed:
-            if not fresh and changed == 0:
-                keep_matrix(contact, dt, settings.loops)
-            settle(contact, goal)
-            return iteration
-        if not fresh and (changed > 0 or worst > fast * last):
+            if worst <= POLISHED * limit or polished == POLISH or polished * worst > FAST * last:
+                if not fresh and changed == 0:
+                    keep_matrix(contact, dt, settings.loops)
+                note_slacks(contact)
+                return iteration
+            polished += 1
+        elif not fresh and (changed > 0 or worst > fast * last):
             fresh = dt != 0.0  # no literal True: it would be compiled anew
-            joints, _, worst = look(model, settings, data, contact, goal, dt, fresh)
+            joints, _, worst = look(model, settings, data, contact, dt, fresh)
         if not is_finite(worst) or (fresh and matrices == MATRICES):
             return -1 - iteration
         for i in range(bodies.shape[0]):

@@ -1,0 +1,82 @@
+"""How the impulses of rigid contacts respond to the motion of a solved step, for derivatives.
+
+Modes are read from the natural map at the solution, and `W` of every cone is that of its mode (`step.semismooth_newton`), with
+the compliance that the step was solved with. Smoothed contact, and what the interior point method had to soften, has the
+response of the central path instead (`contact.cones.reduce`).
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.maximal.step.cone_masses import weigh_cone
+from leastaction.maximal.step.directions import PREDICTOR, add_block, look_at_cones
+from leastaction.maximal.step.semismooth_newton import (
+    HEAVY,
+    OPEN,
+    SLIP,
+    look_at_modes,
+    mode_of,
+    respond,
+    slack_of,
+    sliding_of,
+    slip_of,
+)
+
+
+@inline
+def is_rigid(settings, contact):
+    """Whether the cones of a solved step are at the end of the central path."""
+    return settings.smoothing == 0.0 and settings.directions == 0 and contact.now[0].soft == 0
+
+
+@inline
+def grip_of(contact):
+    """See `semismooth_newton.HEAVY`."""
+    return min(HEAVY / contact.now[0].load, 1.0) if contact.now[0].load > 0.0 else 1.0
+
+
+@routine(allocates=False)
+def find_response(model, settings, data, contact, dt):
+    """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
+    if not is_rigid(settings, contact):
+        look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
+        for k in range(contact.now[0].count):
+            ip.reduce(contact.cones[k], 0.0, PREDICTOR)
+        return
+    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
+    grip = grip_of(contact)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        weigh_cone(model.bodies, c, max(contact.now[0].load, 1.0))
+        c.mode = mode_of(c, grip)
+        if c.mode == OPEN:
+            c.gam = c.beta[0] = c.beta[1] = 0.0
+        respond(c, grip)
+
+
+@routine(allocates=False)
+def add_response(model, data, contact):
+    """Add the blocks D' W E of all cones to the Newton matrix."""
+    for k in range(contact.now[0].count):
+        add_block(model, data, contact.cones[k])
+
+
+@inline
+def friction_direction(settings, contact, c):
+    """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
+    if not is_rigid(settings, contact):
+        return ip.friction_slope(c)
+    if c.kind == ip.LIMIT or c.mode != SLIP:
+        return 0.0, 0.0
+    _, d0, d1, _, _ = sliding_of(c, grip_of(contact))
+    return d0, d1
+
+
+@routine(allocates=False)
+def response_step(model, data, contact, dt):
+    """Fill `w0` of all cones: the step of their impulses that slacks and slips at the unknowns in `data` ask for."""
+    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        slack, (y0, y1) = slack_of(c), slip_of(c)
+        for i in range(3):
+            c.w0[i] = -(c.W[3 * i] * slack + c.W[3 * i + 1] * y0 + c.W[3 * i + 2] * y1)
