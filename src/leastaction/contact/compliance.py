@@ -10,27 +10,19 @@ the matrix of the contact problem is positive definite and impulses are unique: 
 least norm. This is a diagonal added to the Delassus matrix (Carpentier et al. 2024, arXiv:2405.17020); the rigid limit is
 exact.
 
-The default follows from the nominal step h0 and the mass m behind a contact, c = `RELATIVE_COMPLIANCE` h0^2 / m: the
-weight of a body presses it in by `RELATIVE_COMPLIANCE` times the distance that it falls in a step. It depends neither on
-the pose nor on how a step is divided.
+The default follows from the nominal step h0 and the mass m of all that moves, c = `RELATIVE_COMPLIANCE` h0^2 / m: the
+weight of everything presses no contact in by more than `RELATIVE_COMPLIANCE` times g h0^2, and leaves it no more speed
+than that over h0. It depends neither on the pose nor on how a step is divided.
 """
 
-from leastaction._jit import inline
-
-__all__ = ["RELATIVE_COMPLIANCE", "compliance_of"]
+__all__ = ["RELATIVE_COMPLIANCE", "default_compliance"]
 
 RELATIVE_COMPLIANCE = 1e-5
-"""c m / h0^2. A step of 0.01 s presses a body in by 1e-8 m under its weight and by 4e-7 m at an impact of 4 m/s."""
+"""c m / h0^2. A step of 0.01 s presses a body in by 1e-8 m under its weight and by 4e-7 m at an impact of 4 m/s. Of 40
+cubes thrown on the ground, gradients of 2 are off by more than 1e-4 of central differences (4e-4 at most), of 19 without
+it; ten times as much is ten times as deep, and a tenth leaves round-off of gaps in the split of loads."""
 
 
-@inline
-def compliance_of(mass, whole, dt):
-    """Velocity that a unit of impulse over the time dt leaves [1/kg, or 1/(kg m^2) for an inertia in place of a mass].
-
-    Args:
-        mass: behind the contact [kg or kg m^2]; none has no compliance.
-        whole: nominal step [s].
-        dt: of the part of it [s].
-    """
-    share = whole / dt
-    return RELATIVE_COMPLIANCE * share * share / mass if mass > 0.0 else 0.0
+def default_compliance(mass: float, dt: float) -> float:
+    """Compliance of a contact [m/N] for a total mass [kg] that moves, and a nominal step dt [s]."""
+    return RELATIVE_COMPLIANCE * dt * dt / mass if mass > 0.0 else 0.0

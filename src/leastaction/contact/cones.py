@@ -81,6 +81,7 @@ CONE = np.dtype(
         ("whirl", "f8", 4),  # half the turn of a body whose motion is prescribed, and 1 / dt with the sign of its side
         ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `compliance`
         ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
+        ("offset", "f8"),  # what is added to the rate of its gap in the second phase of a step [m/s]
         ("gam", "f8"),
         ("s", "f8"),
         ("psi", "f8"),
@@ -97,7 +98,11 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
-        ("ma", "f8", 24),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
+        (
+            "ma",
+            "f8",
+            24,
+        ),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
         ("mb", "f8", 24),
         # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
         ("part", "f8", DIRECTIONS),  # beta_i

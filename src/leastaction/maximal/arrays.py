@@ -102,6 +102,7 @@ class MaximalSettings(NamedTuple):
         gravity: size of gravity [m/s^2], or 1.
         carried: most mass that joints tie to a body, relative to its own.
         whole: length of the step that a step is part of [s].
+        compliance: of contacts, limits and dry friction [m/N].
         account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
             for compositions, whose parts gain and lose in turns.
         turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
@@ -123,6 +124,7 @@ class MaximalSettings(NamedTuple):
     gravity: float
     carried: float
     whole: float
+    compliance: float
     account: float
     turn: float
     fine: int
@@ -159,8 +161,7 @@ class MaximalData(NamedTuple):
         history: size of the Newton updates of the present step [m/s].
         modes: what one-sided forces remember.
         factors: Newton matrix and its factors.
-        held: factors of the joints' equations at the start of the present step, where there are closed loops and these
-            equations do not depend on each other (see `projection`); no entries without loops.
+        held: matrix of the second phase of a step and its factors, see `step.velocity_equations`.
     """
 
     bodies: Any
@@ -238,6 +239,8 @@ class ContactData(NamedTuple):
         touched: marks of near pairs that had a contact since the graph was made, see `contact.detection`.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
+        first: cones as the first phase has left them, of smoothed contact and linearised friction, while the second is
+            solved.
         start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
             is divided may stop halfway and then begins again.
         log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.
@@ -253,6 +256,7 @@ class ContactData(NamedTuple):
     keys: Integers
     impulses: Floats
     saved: Any
+    first: Any
     start_keys: Integers
     start_impulses: Floats
     log: Floats
@@ -318,8 +322,8 @@ def copied(arrays: Any) -> Any:
     return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
 
 
-def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int, loops: bool) -> MaximalData:
-    """State and scratch of one robot, all zero; loops: whether it has closed ones."""
+def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int) -> MaximalData:
+    """State and scratch of one robot, all zero."""
     n, nv, size = len(model.bodies), len(model.forces.dofs), int(model.graph.first[-1])
     return MaximalData(
         bodies=records(n, BODY_STATE),
@@ -350,13 +354,13 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         history=np.zeros(max_iterations),
         modes=force_modes(model.forces),
         factors=factors,
-        held=like(factors, loops),
+        held=like(factors),
     )
 
 
-def like(factors: GraphFactors, whole: bool) -> GraphFactors:
-    """Factors of another matrix on the same graph, all zero, with every link live; without `whole` no entries."""
-    arrays: list[Any] = [np.zeros(x.shape if whole else x[:0].shape, x.dtype) for x in factors]
+def like(factors: GraphFactors) -> GraphFactors:
+    """Factors of another matrix on the same graph, all zero, with every link live."""
+    arrays: list[Any] = [np.zeros(x.shape, x.dtype) for x in factors]
     out = GraphFactors(*arrays)
     out.live[:] = 1
     return out
@@ -365,7 +369,7 @@ def like(factors: GraphFactors, whole: bool) -> GraphFactors:
 def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
     """The same robot with the Newton matrix of another graph."""
     size = len(factors.scale)
-    held = like(factors, len(data.held.values) > 0)
+    held = like(factors)
     fixed, dx, left_out = np.zeros((3, size))
     return data._replace(factors=factors, held=held, fixed=fixed, dx=dx, left_out=left_out)
 
@@ -391,6 +395,7 @@ def contact_data(
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),
         saved=records(cones, KEPT),
+        first=records(cones, CONE),
         start_keys=np.zeros(cones, np.int64),
         start_impulses=np.zeros((cones, 3)),
         log=np.zeros((logged, 10)),

@@ -348,8 +348,6 @@ class _Compiler:
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
         model.bodies.group = groups(n, model.edges)
-        masses = np.bincount(model.bodies.group, model.bodies.mass, minlength=n)
-        model.bodies.group_mass = masses[model.bodies.group]
 
     def _augment(self, model: Model, edge: Any) -> None:
         """Joints of a body without inertia lend it their equations, so that its block can be factored.

@@ -44,7 +44,6 @@ BODY = np.dtype(
         ("mass", "f8"),
         ("J", "f8", 9),  # rotational inertia about the COM, in the body's directions, row major
         ("radius", "f8"),  # of gyration [m]: what angular velocities are scaled with
-        ("group_mass", "f8"),  # of all bodies of its group [kg]
         ("behind", "f8"),  # what contacts and limits of it move [kg]: its mass, or a typical one where it has none
         ("least", "f8"),  # what Newton takes for the least mass of one without inertia [kg], 0 for others
     ],
@@ -167,6 +166,7 @@ ROW_STATE = np.dtype(
         ("force", "f8"),  # of the joint at the start of the step before [N or N m]
         ("g", "f8"),  # violation at the end of the step [m or rad]
         ("solved", "f8"),  # impulse that the interior point method found
+        ("kept", "f8"),  # impulse of the first phase while the second is solved
     ],
     align=True,
 )
@@ -228,6 +228,7 @@ SPRUNG = np.dtype(
 CONTACT_STATE = np.dtype(
     [
         ("count", "i8"),  # of the cones of the present step
+        ("phase", "i8"),  # what is solved for now, see `step.velocity_equations`
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
         ("start", "i8"),  # `known` when the present step began
         ("warm", "i8"),  # 1: the step started from the impulses of the step before

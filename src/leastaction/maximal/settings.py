@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.compliance import default_compliance
 from leastaction.maximal.arrays import MaximalSettings
 from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.layout import carried_mass
@@ -63,6 +64,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         gravity=g,
         carried=carried_mass(model),
         whole=dt,
+        compliance=default_compliance(float(model.bodies.mass.sum()), dt),
         account=ACCOUNT if len(substeps) == 1 else math.inf,
         turn=SPRUNG if model.fine > 1 and has_stiff_springs(model) else TURN,
         fine=int(model.fine),

@@ -101,7 +101,7 @@ class MaximalStepper(Stepper):
             self.table = leave_out(model, self.table)
         self.layout = Layout(model, self.table, dt)
         self.layout.renew(None, None, 1.0)
-        self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations, self.loops)
+        self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
@@ -352,7 +352,6 @@ class MaximalStepper(Stepper):
         if self.noting:
             record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
             record["contacts"] = self.noted_contacts()
-        self._look_ahead(record)
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
@@ -364,22 +363,6 @@ class MaximalStepper(Stepper):
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
         self.log, self.unread = [], -1
-
-    def _look_ahead(self, record: Record) -> None:
-        """Joint momenta at the end of a run of order 2 with contacts.
-
-        Half of the impulses that contacts give at that time belong to them (`joint_momenta.read_contact_momenta`), and
-        these are of the step after. So that step is done, with the last controls held, and forgotten.
-        """
-        last, u = self.reached
-        if self.contact is not None and self.halves < 1.0 and 0 < last == len(record["p"]) - 1:
-            ahead = self.record(2)
-            for name in ("rigid_poses", "momenta", "q", "p"):
-                ahead[name][1] = record[name][last]
-            self.row = last - 1
-            if self.advance(ahead, 1, 2, np.tile(u, (1, 2, 1))) == 2:
-                record["p"][last] = ahead["p"][1]
-            self.row = 0
 
     def _first_bodies(self) -> NDArray[np.int64]:
         """For each rigid body the index of the first body of the mechanism that is part of it; last the world's, -1."""

@@ -125,20 +125,18 @@ class Kept(NamedTuple):
 
     Attributes:
         y: minus the gradient by the equations, in the order of the graph; no slots where none are wanted.
-        ended: gradient by the momenta at the end; push: by what the cones push with, of those who read it; zeta: of all
-            who do, shape (slots, bodies, 6).
+        ended: gradient by the momenta at the end; zeta: by what the cones push with, shape (slots, bodies, 6).
         poses, momenta, velocities, before, q, impulses: the state it was solved at, and its unknowns.
         goals: prescribed motions at both ends of it, shape (slots, 2, numbers).
         count, cones, contacts: as it was solved with.
-        twists, by_projection, by_held: solution of the projection on closed loops at its end, gradient by the
-            equations and by the momenta that it starts from.
-        end_poses, end_q: there.
+        twists, by_projection, by_held: velocities at its end and impulses of the joints there, gradient by their
+            equations and by the momenta before these; zero where nothing holds them.
+        end_poses, end_q, end_count, end_cones: there; no cones where none is closed.
         step: the step whose q and p are read at its start, -1 for none; read_momenta: what they are read off.
     """
 
     y: Floats
     ended: Floats
-    push: Floats
     zeta: Floats
     poses: Floats
     momenta: Floats
@@ -155,6 +153,8 @@ class Kept(NamedTuple):
     by_held: Floats
     end_poses: Floats
     end_q: Floats
+    end_count: Integers
+    end_cones: Any
     step: Integers
     read_momenta: Floats
 
@@ -175,15 +175,15 @@ class BackData(NamedTuple):
         bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
         controls: gradients by the controls at the nodes of each step, out, shape (steps, nodes, nu).
         part_poses, part_momenta, part_velocities, part_q: the same rows of the parts of one step, scratch.
-        E0, E1, G0, G1, push, pushed, read, twists, by_velocity: scratch, shape (bodies, 6).
+        E0, E1, G0, G1, push, moved, read, twists, by_velocity: scratch, shape (bodies, 6).
         at: joint positions, scratch, shape (nq,).
         original, residual, y: Newton matrix before it was factorised, and right-hand sides, scratch.
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
-        p: joint momenta of the rows of the run.
         reached: bars before the present step, scratch, shape (3, bodies, 6).
-        aside, asked, holds, momenta_there: scratch of `held_momenta.read_held`.
+        holds: what holds the momenta at the end of the present part, see `solve_again.second_phase`, and in how many
+            iterations its first phase was solved.
         kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
@@ -218,7 +218,7 @@ class BackData(NamedTuple):
     G0: Floats
     G1: Floats
     push: Floats
-    pushed: Floats
+    moved: Floats
     read: Floats
     twists: Floats
     by_velocity: Floats
@@ -234,12 +234,8 @@ class BackData(NamedTuple):
     qb: Floats
     A: Floats
     B: Floats
-    p: Floats
     reached: Floats
-    aside: Floats
-    asked: Floats
     holds: Integers
-    momenta_there: Floats
     kept: Floats
     lifts: Floats
     gram: Floats

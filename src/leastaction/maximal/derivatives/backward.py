@@ -19,20 +19,19 @@ from leastaction.maximal.derivatives.body_force_cotangents import (
     resisting_cotangents,
     swap_ends,
 )
-from leastaction.maximal.derivatives.cone_cotangents import asked, cone_cotangents
+from leastaction.maximal.derivatives.cone_cotangents import cone_cotangents
 from leastaction.maximal.derivatives.cotangents import (
     control_cotangents,
     force_cotangents,
     rate_cotangents,
     read_cotangents,
 )
-from leastaction.maximal.derivatives.held_momenta import push_of_cones, reads
 from leastaction.maximal.derivatives.joint_gradients import (
-    clear_bars,
     copy_bars,
     find_lifts,
     joint_gradients,
     read_bars,
+    reads,
     take_controls,
 )
 from leastaction.maximal.derivatives.middle_length_cotangents import length_cotangents
@@ -40,7 +39,8 @@ from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
     OTHERWISE,
     cones_of,
-    is_pressed,
+    factor_part,
+    finish_back,
     parts_of,
     row_of,
     rows_of,
@@ -79,7 +79,7 @@ def go_back_with_contact(model, settings, data, near, contact, places, back, fir
 def sweep(model, settings, data, near, contact, places, back, first, last):
     """See `go_back`."""
     if back.A.shape[0] > 0:
-        return all_rows(model, settings, data, near, contact, places, back, last)
+        return all_rows(model, settings, data, near, contact, places, back)
     k = last
     back.newest[0] = last
     while k >= first:
@@ -88,8 +88,9 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         for j in range(parts_of(back, k) - 1, -1, -1):
             if why == DONE:
                 why = solve_again(model, settings, data, near, contact, back, k, j)
-            if why == DONE and j == 0 and is_read_otherwise(settings.loops, model, settings, data, contact, back, k):
-                why = np.int64(OTHERWISE)
+            if why == DONE:
+                finish_back(model, settings, data, contact, back, k, j)
+                why = factor_part(model, settings, data, contact, back, k, j)
             if why == DONE:
                 pull_back(model, settings, data, contact, places, back, k, j)
         if why != DONE:
@@ -100,40 +101,28 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
 
 
 @routine(allocates=False)
-def all_rows(model, settings, data, near, contact, places, back, last):
-    """Gradients of all of q and p after step 0 into `back.A` and `back.B`; as `go_back`.
-
-    Args:
-        last: 1 where p has a share of the impulses of the step after, else 0.
-    """
-    looks, m = False, back.A.shape[0]
+def all_rows(model, settings, data, near, contact, places, back):
+    """Gradients of all of q and p after step 0 into `back.A` and `back.B`; as `go_back`."""
+    m = back.A.shape[0]
     nv = m // 2
-    if last > 0:
-        why = unfold(model, settings, data, near, contact, back, last)
-        if why == DONE:
-            why = solve_again(model, settings, data, near, contact, back, last, 0)
-        if why != DONE:
-            return last, np.int64(why)
-        looks = cones_of(contact) > 0
-        if looks and is_pressed(model, settings, data, contact, back.lengths[back.begins[last]]):
-            return last, np.int64(OTHERWISE)
-    if not looks:
-        stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
+    stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
     for i in range(m):
         row = back.bq[1] if i < nv else back.bp[1]
         row[i % nv] = 1.0
-        if looks:
-            clear_bars(back)
-            pull_back(model, settings, data, contact, places, back, 1, 0)
-            take_controls(back, 1, i)
-        else:
-            read_bars(model, data, back, back.bq[1], back.bp[1])
+        read_bars(model, data, back, back.bq[1], back.bp[1])
         row[i % nv] = 0.0
         copy_bars(back.bars, back.kept[i])
     why = unfold(model, settings, data, near, contact, back, 0)
     for j in range(parts_of(back, 0) - 1, -1, -1):
         if why == DONE:
             why = solve_again(model, settings, data, near, contact, back, 0, j)
+        if why != DONE:
+            break
+        for i in range(m):
+            copy_bars(back.kept[i], back.bars)
+            finish_back(model, settings, data, contact, back, 0, j)
+            copy_bars(back.bars, back.kept[i])
+        why = factor_part(model, settings, data, contact, back, 0, j)
         if why != DONE:
             break
         for i in range(m):
@@ -154,18 +143,6 @@ def all_rows(model, settings, data, near, contact, places, back, last):
 
 
 @routine(allocates=False)
-def is_read_otherwise(loops, model, settings, data, contact, back, k):
-    """Whether p at the start of the solved step k is wanted, and not that of the momenta there alone.
-
-    Forces that press on contacts make it so; at order 1 p has no share of the contacts' impulses. With closed loops
-    `held_momenta.read_held` looks.
-    """
-    if loops is not None or contact is None or settings.halves == 1.0 or (k == 0 and back.first_row):
-        return False
-    return reads(back.bp[k]) and is_pressed(model, settings, data, contact, back.lengths[back.begins[k]])
-
-
-@routine(allocates=False)
 def pull_back(model, settings, data, contact, places, back, k, j):
     """Bring the bars from the end of the solved part j of step k to its start; adds to the gradients by controls."""
     bodies, states, part, halves = model.bodies, data.bodies, back.begins[k] + j, settings.halves
@@ -182,23 +159,9 @@ def pull_back(model, settings, data, contact, places, back, k, j):
         for c in range(6):
             G0[i, c] = G1[i, c] = E0[i, c] = back.push[i, c] = back.read[i, c] = back.by_velocity[i, c] = 0.0
     # What is read off the bodies at the start.
-    share = push_of_cones(bodies, settings, data, contact, back.pushed, dt)
-    if j == 0 and (k > 0 or not back.first_row):
-        share = share if reads(back.bp[k]) else 0.0
-        if back.holds[0] == 1:
-            for i in range(n):
-                t = matvec(load9(states[i].R), (back.asked[0, i, 0], back.asked[0, i, 1], back.asked[0, i, 2]))
-                for c in range(3):
-                    G0[i, c], G0[i, 3 + c] = t[c], back.asked[0, i, 3 + c]
-                for c in range(6):
-                    back.read[i, c] = back.asked[1, i, c]
-                    back.push[i, c] = share * back.read[i, c]
-        elif reads(back.bp[k]) or reads(back.bq[k]):
-            read_cotangents(model, data, back.bq[k], back.bp[k], back.pushed, share, back.twists, back.read, G0)
-            for i in range(n):
-                for c in range(6):
-                    back.push[i, c] = share * back.read[i, c]
-    keep_read(data, back.slots, back, slot, k, j, bars[1], share)
+    if j == 0 and (k > 0 or not back.first_row) and (reads(back.bp[k]) or reads(back.bq[k])):
+        read_cotangents(model, data, back.bq[k], back.bp[k], back.twists, back.read, G0)
+    keep_read(data, back.slots, slot, k, j, bars[1])
     # Momenta at the end: forces and controls there, dampers and drive inertias (E0 is zero still).
     if halves < 1.0:
         late = (1.0 - halves) * dt
@@ -227,7 +190,6 @@ def pull_back(model, settings, data, contact, places, back, k, j):
         for c in range(3):
             rhs[at + c] = dt * local[c] + spin[c] + bars[2, i, c] + by[c]
             rhs[at + 3 + c] = dt * G1[i, 3 + c] + bodies[i].mass * bars[1, i, 3 + c] + bars[2, i, 3 + c] + by[3 + c]
-    motion_of_cones(first, contact, back.push, rhs)
     for i in range(rhs.shape[0]):
         y[i] = rhs[i]
     solve_transposed(model.graph, data.factors, y, 1)
@@ -242,7 +204,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
             E1[i, c] = 0.0
             bars[1, i, c] = y[first[i] + c]
             bars[2, i, c] = 0.0
-            back.push[i, c] += y[first[i] + c]
+            back.push[i, c] = y[first[i] + c]
     keep_gradients(back.slots, y, back.push, slot)
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
@@ -281,21 +243,6 @@ def end_cotangents(cot, model, data, back, scale, dt, u, bu):
     known_cotangents(cot, model, data, back, scale, u, back.E1, back.G1, bu)
     resisting_cotangents(model.resisting, data, back, scale, -0.5 * dt, back.E1, back.G1, back.by_velocity, bu)
     swap_ends(data.bodies)
-
-
-@routine(allocates=False)
-def motion_of_cones(first, contact, push, rhs):
-    """Add to rhs the gradient by the velocities of what the cones push with."""
-    if contact is None:
-        return
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        b0, b1, b2 = asked(c, push)
-        for i in range(6):
-            if c.a >= 0:
-                rhs[first[c.a] + i] -= b0 * c.ea[i] + b1 * c.da[6 + i] + b2 * c.da[12 + i]
-            if c.b >= 0:
-                rhs[first[c.b] + i] -= b0 * c.eb[i] + b1 * c.db[6 + i] + b2 * c.db[12 + i]
 
 
 @routine(allocates=False)

@@ -12,9 +12,9 @@ from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
-from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate
+from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
-from leastaction.maximal.step.bodies import end_pose, start_pose
+from leastaction.maximal.step.bodies import END, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, load9, matmul, mattvec, matvec, scale3, sub3
 
@@ -187,48 +187,68 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
                 bV[c.a, i] -= bounce * c.da[i]
             if c.b >= 0:
                 bV[c.b, i] -= bounce * c.db[i]
-        if c.source < 0:
-            limit_cotangents(model, data, c, by_gap, qa, qb, back.E1, G)
-            continue
-        touching = contact.contacts[c.source]
-        Ra, xa = end_pose(states, c.a)
-        Rb, xb = end_pose(states, c.b)
-        _, n, x = gap(touching, (Ra, xa), (Rb, xb))
+        gap_cotangents(model, data, contact, c, END, by_gap, G)
+        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G)
+
+
+@routine(allocates=False)
+def gap_cotangents(model, data, contact, c, when, by_gap, G):
+    """Gradients of the gap of a cone by the poses at the START or END of the step."""
+    Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
+    if c.source >= 0:
+        _, n, x = gap(contact.contacts[c.source], (Ra, xa), (Rb, xb))
         add_to(G, c.a, cross(sub3(x, xa), n), n, by_gap)
         add_to(G, c.b, cross(sub3(x, xb), n), n, -by_gap)
-        Ra, xa = start_pose(states, c.a)
-        Rb, xb = start_pose(states, c.b)
-        by = (by_gap, -by_first, -by_second)
-        if is_on_floor(c, touching):
-            body, R, q, sign = (c.b, Rb, qb, 1.0) if c.a < 0 else (c.a, Ra, qa, -1.0)
-            g = floor_cotangents(c, touching, R, q, sign, by[1], by[2])
-            for i in range(3):
-                G[body, i] += g[i]
+    elif c.kind != ip.DRY:
+        j = -1 - c.source
+        _, tb, ta, f = coordinate(model.coordinates[j], data.coordinates[j].value, Ra, xa, Rb, xb)
+        add_gradient(G, c.a, c.b, tb, ta, f, -c.side * by_gap)
+
+
+@routine(allocates=False)
+def wrench_cotangents(model, data, contact, c, by, back, G):
+    """Gradients, by the start poses, of what the unit wrenches of a cone work with the motions `back.qa`, `back.qb`.
+
+    Args:
+        by: see `contact_value`.
+    """
+    states, qa, qb = data.bodies, back.qa, back.qb
+    if c.source < 0:
+        limit_cotangents(model, data, c, by[0], qa, qb, back.moved, G)
+        return
+    touching = contact.contacts[c.source]
+    Ra, xa = start_pose(states, c.a)
+    Rb, xb = start_pose(states, c.b)
+    if is_on_floor(c, touching):
+        body, R, q, sign = (c.b, Rb, qb, 1.0) if c.a < 0 else (c.a, Ra, qa, -1.0)
+        g = floor_cotangents(c, touching, R, q, sign, by[1], by[2])
+        for i in range(3):
+            G[body, i] += g[i]
+        return
+    for side in range(2):
+        body = c.a if side == 0 else c.b
+        if body < 0:
             continue
-        for side in range(2):
-            body = c.a if side == 0 else c.b
-            if body < 0:
-                continue
-            for axis in range(6):
-                h = STEP * (model.bodies[body].radius if axis >= 3 else 1.0)
-                e = (1.0 if axis == 3 else 0.0, 1.0 if axis == 4 else 0.0, 1.0 if axis == 5 else 0.0)
-                slope = 0.0
-                for point in range(4):
-                    offset, weight = stencil(point)
-                    R, p = (Ra, xa) if side == 0 else (Rb, xb)
-                    p = axpy3(offset * h, e, p)
-                    if axis < 3:
-                        R = turned(R, axis, offset * h)
-                    if side == 0:
-                        slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by)
-                    else:
-                        slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by)
-                G[body, axis] += slope / h
+        for axis in range(6):
+            h = STEP * (model.bodies[body].radius if axis >= 3 else 1.0)
+            e = (1.0 if axis == 3 else 0.0, 1.0 if axis == 4 else 0.0, 1.0 if axis == 5 else 0.0)
+            slope = 0.0
+            for point in range(4):
+                offset, weight = stencil(point)
+                R, p = (Ra, xa) if side == 0 else (Rb, xb)
+                p = axpy3(offset * h, e, p)
+                if axis < 3:
+                    R = turned(R, axis, offset * h)
+                if side == 0:
+                    slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by)
+                else:
+                    slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by)
+            G[body, axis] += slope / h
 
 
 @inline
 def limit_cotangents(model, data, c, by_gap, qa, qb, E, G):
-    """The same of the limit or dry friction of a coordinate; E: scratch, of which the rows of its bodies are used."""
+    """`wrench_cotangents` of the limit or dry friction of a coordinate; E: scratch, the rows of its bodies are used."""
     states, j = data.bodies, -1 - c.source
     tie, value = model.coordinates[j], data.coordinates[j].value
     row = 6 if c.kind == ip.DRY else 0
@@ -244,11 +264,7 @@ def limit_cotangents(model, data, c, by_gap, qa, qb, E, G):
     if c.kind == ip.DRY:
         return
     now, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
-    if c.rest < 0.0:
+    if c.rest < 0.0 and by_gap != 0.0:
         phi, h = c.side * (now - c.bound), 1e-3 * abs(c.rest)
         slope = (overlap_left(phi + h, c.leave) - overlap_left(phi - h, c.leave)) / (2.0 * h)
         add_gradient(G, c.a, c.b, tb, ta, f, c.side * by_gap * slope)
-    Ra, xa = end_pose(states, c.a)
-    Rb, xb = end_pose(states, c.b)
-    _, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
-    add_gradient(G, c.a, c.b, tb, ta, f, -c.side * by_gap)

@@ -121,18 +121,17 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
 
 
 @routine(allocates=False)
-def read_cotangents(model, data, bq, bp, pushed, share, twists, bP, G):
+def read_cotangents(model, data, bq, bp, twists, bP, G):
     """Gradients by poses (G) and momenta (bP) of bodies from those by the q and p that are read off them.
 
     Args:
-        pushed: impulses of the cones, of which p has a share, shape (bodies, 6).
         twists: scratch, shape (bodies, 6).
     """
     bodies, coordinates, states, H = model.bodies, model.coordinates, data.bodies, data.subtrees
     n = bodies.shape[0]
     for i in range(n):
         s = states[i]
-        P, L = momentum_of(s, pushed, i, share)
+        P, L = momentum_of(s)
         K = add3(matvec(load9(s.R), P), cross(load3(s.p), L))
         for c in range(3):
             H[i, c], H[i, 3 + c] = K[c], L[c]
@@ -183,7 +182,7 @@ def read_cotangents(model, data, bq, bp, pushed, share, twists, bP, G):
             for c in range(6):
                 twists[i, c] += twists[parent, c]
         w, v, p = (twists[i, 0], twists[i, 1], twists[i, 2]), (twists[i, 3], twists[i, 4], twists[i, 5]), load3(s.p)
-        P, L = momentum_of(s, pushed, i, share)
+        P, L = momentum_of(s)
         turn, shift = mattvec(load9(s.R), w), add3(v, cross(w, p))
         add_to(G, i, cross(matvec(load9(s.R), P), w), cross(L, w), 1.0)
         for c in range(3):
@@ -191,7 +190,6 @@ def read_cotangents(model, data, bq, bp, pushed, share, twists, bP, G):
 
 
 @inline
-def momentum_of(s, pushed, i, share):
-    """Momentum of a body, angular and linear, with a share of what cones push it with."""
-    P = (s.P[0] + share * pushed[i, 0], s.P[1] + share * pushed[i, 1], s.P[2] + share * pushed[i, 2])
-    return P, (s.P[3] + share * pushed[i, 3], s.P[4] + share * pushed[i, 4], s.P[5] + share * pushed[i, 5])
+def momentum_of(s):
+    """Momentum of a body, angular and linear."""
+    return (s.P[0], s.P[1], s.P[2]), (s.P[3], s.P[4], s.P[5])

@@ -12,6 +12,15 @@ from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec
 
 
 @routine(allocates=False)
+def reads(b):
+    """Whether any entry is not zero."""
+    largest = 0.0
+    for i in range(b.shape[0]):
+        largest = max(largest, abs(b[i]))
+    return largest > 0.0
+
+
+@routine(allocates=False)
 def clear_bars(back):
     """No gradient by the state that was reached."""
     bars = back.bars
@@ -47,7 +56,7 @@ def read_bars(model, data, back, bq, bp):
     for i in range(G.shape[0]):
         for c in range(6):
             G[i, c] = 0.0
-    read_cotangents(model, data, bq, bp, back.pushed, 0.0, back.twists, bars[1], G)
+    read_cotangents(model, data, bq, bp, back.twists, bars[1], G)
     for i in range(G.shape[0]):
         t = mattvec(load9(states[i].R), (G[i, 0], G[i, 1], G[i, 2]))
         for c in range(3):
@@ -112,7 +121,7 @@ def joint_gradients(model, data, back, out):
             row = back.lifts[coordinates[k].iv + j]
             bp[coordinates[k].iv + j] = dot3((row[0], row[1], row[2]), w) + dot3((row[3], row[4], row[5]), v)
     # p stays while poses change, so momenta of the bodies change with them.
-    read_cotangents(model, data, bq, bp, back.pushed, 0.0, back.twists, back.read, G)
+    read_cotangents(model, data, bq, bp, back.twists, back.read, G)
     for i in range(n):
         turn = matvec(load9(states[i].R), (bars[0, i, 0], bars[0, i, 1], bars[0, i, 2]))
         L = (bars[0, i, 3] - G[i, 3], bars[0, i, 4] - G[i, 4], bars[0, i, 5] - G[i, 5])

@@ -56,7 +56,7 @@ class KeptSteps:
     def __init__(self, stepper: Any, parted: PartedSteps, derivatives: Sequence[Derivative]) -> None:
         self.stepper, self.parted, self.derivatives = stepper, parted, derivatives
         self.size, self.slots = (-1, -1), 0
-        self.bound: dict[tuple[int, float], Bound] = {}
+        self.bound: dict[tuple[int, float, bool], Bound] = {}
         self.touching: Touching | None = None
         self.known: dict[int, dict[bytes, Any]] = {}
 
@@ -67,19 +67,20 @@ class KeptSteps:
         if size != self.size:
             self.size, self.bound = size, {}
             n, m, nq, N = len(s.model.bodies), len(s.model.rows), s.mechanism.nq, len(s.data.fixed)
-            bytes_each = size[0] * CONE.itemsize + size[1] * CONTACT.itemsize + 8 * (3 * N + 70 * n + 2 * nq + m)
+            bytes_each = 2 * size[0] * CONE.itemsize + size[1] * CONTACT.itemsize + 8 * (3 * N + 70 * n + 2 * nq + m)
             if self.derivatives:
                 most = self.parted.most
                 self.slots = int(np.clip(ROOM / bytes_each, most, LONGEST * most))
             slots = self.slots
             arrays: dict[str, Any] = {name: np.zeros((slots, n, 6)) for name in Kept._fields}
-            arrays |= {name: np.zeros(slots, np.int64) for name in ("step", "count")}
+            arrays |= {name: np.zeros(slots, np.int64) for name in ("step", "count", "end_count")}
             arrays |= {name: np.zeros((slots, N)) for name in ("y", "twists", "by_projection")}
             arrays |= {name: np.zeros((slots, n, 7)) for name in ("poses", "end_poses")}
             arrays |= {name: np.zeros((slots, nq)) for name in ("q", "end_q")}
             arrays["impulses"] = np.zeros((slots, m))
             arrays["goals"] = np.zeros((slots, *s.data.goals.shape))
-            arrays["cones"] = np.zeros((slots, size[0]), CONE).view(np.recarray)
+            for name in ("cones", "end_cones"):
+                arrays[name] = np.zeros((slots, size[0]), CONE).view(np.recarray)
             arrays["contacts"] = np.zeros((slots, size[1]), CONTACT).view(np.recarray)
             self.kept = Kept(**arrays)
             self.every = self.kept.contacts.reshape(-1), np.arange(slots * size[1]).reshape(slots, size[1])
@@ -160,31 +161,32 @@ class KeptSteps:
         fall = halves * dt * y[..., 3:] + (1.0 - halves) * dt * ended[..., 3:]
         by_mass = ((ended[..., 3:] - y[..., 3:]) * v).sum(axis=(0, 2)) + (fall @ g).sum(axis=0)
         by_gravity = np.einsum("n,kni->i", mass, fall)
-        if s.loops:
-            T, y = kept.twists[slots.last][:, first], kept.by_projection[slots.last][:, first]
-            by_mass -= (y[..., 3:] * T[..., 3:]).sum(axis=(0, 2))
-            by_inertia -= np.einsum("kni,knj->nij", y[..., :3], T[..., :3])
+        T, y = kept.twists[own][:, first], kept.by_projection[own][:, first]
+        by_mass -= (y[..., 3:] * T[..., 3:]).sum(axis=(0, 2))
+        by_inertia -= np.einsum("kni,knj->nij", y[..., :3], T[..., :3])
         return by_mass, by_inertia, by_gravity
 
     def _sum(self, variant: Variant, key: int, u: FloatArray, slots: Slots) -> float:
         """Weighed sum of what all equations of the kept steps are with a variant of the model."""
         total, s, kept, there = 0.0, self.stepper, tuple(self.kept), self._touching(variant, slots)
+        held = np.abs(self.kept.by_held[: len(slots.lengths)]).max(axis=(1, 2), initial=0.0) > 0.0
         for h in np.unique(slots.lengths).tolist():
             own = np.flatnonzero(slots.lengths == h)
-            total += self._weighing(variant, key, h)(kept, there, (*self.scratch, u), own)
-        if s.loops:
-            total += self._weighing(variant, key, 0.0)(kept, self.projected, s.dt, slots.last)
+            total += self._weighing(variant, key, h, True)(kept, there, (*self.scratch, u), own)
+            own = np.flatnonzero((slots.lengths == h) & held)
+            if len(own):
+                total += self._weighing(variant, key, h, False)(kept, there, self.projected, h, own)
         return total
 
-    def _weighing(self, variant: Variant, key: int, h: float) -> Bound:
-        """`weigh_steps` of parts of length h, or with 0 `weigh_projections`, of a variant of the model."""
-        if (key, h) not in self.bound:
+    def _weighing(self, variant: Variant, key: int, h: float, first: bool) -> Bound:
+        """`weigh_steps` of the `first` phase of parts of length h, else `weigh_projections`, of a variant of the model."""
+        if (key, h, first) not in self.bound:
             s = self.stepper
             model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)
             settings = tuple(s.settings._replace(loops=None, dt=h))
-            parts = Bound(weigh_steps, model, settings, data, tuple(self.contact))
-            self.bound[key, h] = parts if h else Bound(weigh_projections, model, data)
-        return self.bound[key, h]
+            entry = weigh_steps if first else weigh_projections
+            self.bound[key, h, first] = Bound(entry, model, settings, data, tuple(self.contact))
+        return self.bound[key, h, first]
 
     def _touching(self, variant: Variant, slots: Slots) -> tuple[Any, Any]:
         """Contacts of a variant, with its shapes and coefficients, each once; and which of them the slots have."""

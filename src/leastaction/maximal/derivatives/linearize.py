@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from leastaction.integrators import FloatArray
-from leastaction.maximal.derivatives.pressed_map import pressed_map
 from leastaction.maximal.derivatives.replay import Parts
-from leastaction.maximal.derivatives.reversal import Sweep, guessed, holds_joints, share_of
+from leastaction.maximal.derivatives.reversal import Sweep, guessed
 from leastaction.maximal.derivatives.sensitivity import Bars
 from leastaction.maximal.derivatives.solved_steps import BodyState
 from leastaction.maximal.derivatives.way_back import WayBack
@@ -21,10 +19,7 @@ class OneStep:
 
     Attributes:
         q, p: at the end.
-        after: the step after, in which contacts give impulses; None if it does not count.
-        share: share of these impulses in p.
-        pressed: how p follows where forces press on contacts, else None.
-        carried, last: joints and bodies at the end, with the momenta carried on and with those that p is read off.
+        last: joints and bodies at the end.
     """
 
     def __init__(self, parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
@@ -36,16 +31,9 @@ class OneStep:
         self.first = parts.poses(at, self.maps[0])
         self.first.hold(at.P, self.maps[0].bounces)
         end = last.carried
-        self.last = self.carried = parts.poses(end, last)
-        P = self.carried.hold(end.P, parts.stepper.loops)
-        self.after = parts.ahead(replace(end, P=P, mu=self.carried.mu), u)
-        self.share = 0.0 if self.after is None else share_of(parts.stepper, self.after)
-        if self.after is not None:
-            self.last = parts.poses(end, last)
-            P = P + self.share * self.after.push
-            self.last.hold(P, holds_joints(parts.stepper, self.share))
-        self.pressed = pressed_map(self.last, self.after, self.share, P)
-        self.q, self.p = end.q, self.last.p if self.pressed is None else self.pressed.p
+        self.last = parts.poses(end, last)
+        self.last.hold(end.P, parts.stepper.loops)
+        self.q, self.p = end.q, self.last.p
 
     def forward(self, dq: Any, dp: Any, du: Any, direct: Any = None) -> tuple[FloatArray, FloatArray]:
         """Changes (dq', dp'), shapes (nv, m).
@@ -65,17 +53,9 @@ class OneStep:
             dV = guessed(self.parts)[:, :, None] * velocities
         of = None if direct is None else direct.of
         for step in self.maps:
-            dz, dP, dV, _ = step.forward(dz, dP, dV, du, of)
-        dP = self.carried.project(dz, dP, None if direct is None else direct.projection)
-        dq, within = self.last.positions(dz), dV
-        if self.after is not None:
-            _, _, within, push = self.after.forward(dz, dP, dV, du, of)
-            dP = dP + self.share * push
-        if self.pressed is not None:
-            dp = self.pressed.forward(dq if direct is None else dq + direct.dq, dP, dV, within)
-        else:
-            dP = dP if self.after is None else self.last.project(dz, dP)
-            dp = self.last.momenta(dz) + self.last.gather(dP)
+            dz, dP, dV = step.forward(dz, dP, dV, du, of)
+        dP = self.last.project(dz, dP, None if direct is None else direct.projection)
+        dq, dp = self.last.positions(dz), self.last.momenta(dz) + self.last.gather(dP)
         return (dq, dp) if direct is None else (dq + direct.dq, dp + direct.dp)
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
@@ -89,18 +69,9 @@ class OneStep:
 
     def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients (by q, by p, by the controls at the nodes) from those by (q', p'); `sweep` those by parameters."""
-        bars, held, within = Bars.zero(self.parts.stepper.model.bodies.shape[0]), 0.0, 0.0
-        if self.pressed is not None:
-            own, within = sweep.read_pressed(self.pressed, bq, bp)
-        else:
-            bz, bP = sweep.read(self.last, bq, bp)
-            own = Bars(bz, bP, np.zeros_like(bz))
-        if self.after is not None:
-            own = own if self.pressed is not None else sweep.project(self.last, own)
-            bars, held = sweep.over([self.after], bars, self.share * own.momenta, within)
-        bars = sweep.project(self.carried, Bars(*(a + b for a, b in zip(bars, own, strict=True))))
-        bars, bu = sweep.over(self.maps, bars)
-        return *sweep.start(self.first, bars), bu + held
+        bz, bP = sweep.read(self.last, bq, bp)
+        bars, bu = sweep.over(self.maps, sweep.project(self.last, Bars(bz, bP, np.zeros_like(bz))))
+        return *sweep.start(self.first, bars), bu
 
 
 def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray] | None:
@@ -113,11 +84,10 @@ def jacobians_back(parts: Parts, q: FloatArray, p: FloatArray, u: FloatArray) ->
     if parts.stepper.loops:
         return None
     s = parts.stepper_of(parts.lengths[0], 1) if len(parts.lengths) == 1 else parts.stepper
-    record = s.record(2)
+    record = s.record(1)
     record["q"][0], record["p"][0] = q, p
-    steps = 1 if s.contact is None or s.halves == 1.0 else 2
-    held = np.broadcast_to(u, (steps, *u.shape))
-    if s.advance(record, 0, steps, held) < steps:
+    held = u[None]
+    if s.advance(record, 0, 1, held) < 1:
         return None
     start = BodyState(record["rigid_poses"][0], record["momenta"][0], q, parts.near(q), s.before, True)
     return WayBack(parts, record, start, 0, held).jacobians()

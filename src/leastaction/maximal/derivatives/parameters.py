@@ -19,7 +19,6 @@ from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.features import find_again
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.derivatives.pose_map import PoseMap
-from leastaction.maximal.derivatives.pressed_map import PressedMap
 from leastaction.maximal.derivatives.sensitivity import StepMap
 from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import rotations
@@ -221,13 +220,6 @@ class Variant:
             out[name] = own[name]
         return out
 
-    def pressed(self, pressed: PressedMap, placed: bool) -> FloatArray:
-        """Joint momenta where forces press on contacts; `placed`: at its joint positions rather than at its poses."""
-        solved, Z = pressed.solved, None
-        if placed:
-            Z, _, _ = place(self.model, solved.start.q, np.zeros(self.stepper.mechanism.nv))
-        return pressed.value(Z, model=self.arrays(solved.model.graph), contacts=self.contacts(solved))
-
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Joint positions and momenta of the bodies at a pose."""
         found, q = pose.read(pose.P, model=self.arrays(pose.stepper.arrays.graph))
@@ -330,12 +322,17 @@ class Derivative:
         dq = sum_of(weight * m.difference(pose.at.q, q) for weight, q, _ in found)
         return dq, sum_of(weight * p for weight, _, p in found)
 
-    def pressed(self, pressed: PressedMap) -> FloatArray:
-        """Of joint momenta where forces press on contacts, at fixed joint positions, momenta and velocities of bodies.
+    def second(self, step: StepMap, bP: FloatArray) -> float:
+        """Of the momenta after the second phase of a step with the gradient bP by them, at fixed unknowns."""
+        if not step.second.closed:
+            return 0.0
+        return sum(weight * step.second.weigh(variant, bP) for weight, variant in self)
 
-        `PressedMap` knows how they follow joint positions: poses at which joints would be open have no say.
-        """
-        return sum_of(weight * variant.pressed(pressed, self.moved) for weight, variant in self)
+    def by_second(self, step: StepMap) -> FloatArray:
+        """Of the momenta (bodies, 6) after the second phase of a step, at fixed unknowns."""
+        n = len(step.second.P)
+        units = np.eye(6 * n if step.second.closed else 0).reshape(-1, n, 6)
+        return np.array([self.second(step, bP) for bP in units] or np.zeros(6 * n)).reshape(n, 6)
 
     def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
         """Of M T - G' mu and G T, and of G' mu (bodies, 6), at fixed T and mu; see `PoseMap.project`."""
@@ -364,7 +361,7 @@ class Direct:
         dz: poses at the start, at fixed q; shape (bodies, 6, 1).
         first: p at the start, at fixed poses and momenta.
         velocities: equations of the velocities there; see `PoseMap.velocities`.
-        of: gives those of the outputs and of the work (see `StepMap.work`) of a `StepMap`.
+        of: gives those of the outputs, of the work (see `StepMap.work`) and of the second phase of a `StepMap`.
         projection: see `PoseMap.project`.
         dq, dp: at the end, at fixed poses and momenta.
     """
@@ -382,13 +379,12 @@ def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArra
     """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
     s, d = step.parts.stepper, Derivative(step.parts.stepper, stencil)
     dq, dp = d.read(step.last)
-    dp = dp if step.pressed is None else d.pressed(step.pressed)
     direct = Direct(
         dz=d.placed(step.maps[0].solved.start)[:, :, None],
         first=d.read(step.first)[1][:, None],
         velocities=d.projected(step.first)[0][:, None] if step.maps[0].bounces else None,
-        of=lambda part: (d.outputs(part)[:, None], d.work(part)),
-        projection=[x[..., None] for x in d.projected(step.carried)] if step.carried.projection else None,
+        of=lambda part: (d.outputs(part)[:, None], d.work(part), d.by_second(part)[..., None]),
+        projection=[x[..., None] for x in d.projected(step.last)] if step.last.projection else None,
         dq=dq[:, None],
         dp=dp[:, None],
     )

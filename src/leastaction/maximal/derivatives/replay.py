@@ -41,9 +41,6 @@ ALIKE = 1e-7
 """The same for the parts of a step that are found by halving it again: should it be divided otherwise than in the run,
 as where Newton comes to its end from another guess, the difference is larger."""
 
-TOLD = 1e-6
-"""Largest difference of joint momenta to those of the run, relative to one and the largest."""
-
 MOST = 1000
 """Most patterns of contacts whose neighbourhoods are kept."""
 
@@ -94,7 +91,10 @@ class Parts:
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
                 s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)
             own = self.stepper.settings
-            s.acts, s.settings = self.stepper.acts, s.settings._replace(kappa=own.kappa, whole=own.whole)
+            s.acts, s.settings = (
+                self.stepper.acts,
+                s.settings._replace(kappa=own.kappa, whole=own.whole, compliance=own.compliance),
+            )
             s._plan(None)
             if self.near_pairs_at is not None:
                 self._plan(s, self.near_pairs_at)
@@ -180,7 +180,7 @@ class Parts:
         if at.slope is not None:
             bodies.slope, data.clock[0] = at.slope, LATER
         data.clock[1], data.clock[7:] = at.before, 0.0
-        data.rows.lam, data.rows.mu = 0.0, 0.0 if at.mu is None else at.mu
+        data.rows.lam = data.rows.mu = 0.0
         if s.contact is not None:
             s.contact.now.known = s.contact.now.wait = 0  # no warm start
         own = s.settings
@@ -203,11 +203,12 @@ class Parts:
         end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1], before=s.dt)
         impulses, u = np.array(data.rows.lam), np.array(u, order="C")
         spread = np.stack([spread_goals(s.model, row) for row in ends])
-        p = np.array(record["p"][1])
-        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread, p)
+        solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread)
         rounds = 0
         if s.contact is not None:
-            rounds, solved = int(s.contact.now[0].rounds), replace(solved, soft=int(s.contact.now[0].soft))
+            now = s.contact.now[0]
+            rounds, scale = int(now.rounds), (float(now.load), float(now.energy))
+            solved = replace(solved, soft=int(now.soft), scale=scale)
         return solved, int(record["divided"][2, 0]), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
@@ -281,22 +282,6 @@ class Parts:
             at = replace(maps[-1].carried, slope=(last.V - last.start.V) / apart)
         return maps
 
-    def ahead(self, at: BodyState, u: FloatArray) -> StepMap | None:
-        """What comes after a step with controls u (nodes, nu), its last ones held, up to where contacts give impulses.
-
-        At order 2 joint momenta at the end of a step have a share of these; None where they have none.
-        """
-        if self.stepper.contact is None or self.stepper.halves == 1.0:
-            return None
-        h, nodes = self.lengths[0], (len(u) - 1, len(u) - 1)
-        solved, divided = self.solve(h, at, u, nodes, 1)
-        if divided == UNKNOWN:
-            first = self._found_again(h, at, u, nodes, solved)[0]
-            return first if first.solved.count else None
-        if divided:
-            solved, _ = self.solve(h * lengths_of(divided)[0], at, u, nodes, PATIENT)
-        return self._map(solved) if solved.count else None
-
     def _map(self, solved: Solved) -> StepMap:
         """Differentiate a solved step, and its earlier solutions."""
         maps: list[StepMap] = []
@@ -351,10 +336,6 @@ class Replay:
         goals = self.record.get("goals")
         self.parts.goals = None if goals is None else goals[end]
         maps = self.parts.run(at, self.u[k], self.divided[end])
-        if self._told_otherwise(maps[0].solved, end - 1):
-            solved = maps[0].solved
-            mu = self.record["multipliers"][end - 1] * solved.stepper.dt - solved.impulses
-            maps = self.parts.run(replace(at, mu=mu), self.u[k], self.divided[end])
         found, stored = maps[-1].carried.Z, self.record["rigid_poses"][end]
         if np.abs(found - stored).max(initial=0.0) > SAME * (1.0 + np.abs(stored).max(initial=0.0)):
             raise IntegratorError(
@@ -362,17 +343,6 @@ class Replay:
                 "solutions, so no derivative; take a smaller dt"
             )
         return maps
-
-    def _told_otherwise(self, solved: Solved, row: int) -> bool:
-        """Whether the run has another p at the start of a step: what held its momenta on closed loops counts there.
-
-        The run tells these impulses together with those of the step (`guess.remember`).
-        """
-        s = self.parts.stepper
-        if row == 0 or not s.loops or not solved.count or s.halves == 1.0 or "multipliers" not in self.record:
-            return False
-        p = self.record["p"][row]
-        return bool(np.abs(solved.p - p).max(initial=0.0) > TOLD * (1.0 + np.abs(p).max(initial=0.0)))
 
     def last_length(self, row: int) -> float:
         """Length of the last part of the step that ends at a row and was divided as the record cannot tell [s]."""

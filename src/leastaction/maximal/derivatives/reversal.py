@@ -1,9 +1,7 @@
 """Going back over runs of `Maximal`: one transposed solve for each step, whatever the number of controls.
 
 What a run carries from step to step are the poses and momenta of the bodies, and their velocities, which restitution
-looks at. Joint positions and momenta are read off them. In steps of order 2 with contacts, p between two steps has a
-share of the impulses that cones give in the step after (`joint_momenta.read_contact_momenta`), also at the end of a run
-(`MaximalStepper.finish`).
+looks at. Joint positions and momenta are read off them.
 
 A parameter stands in the equations of every step, in the projection of momenta on closed loops, and where joints are
 read off bodies. With the gradients W by all of these at fixed unknowns, which the way back finds, its gradient is the
@@ -22,14 +20,11 @@ from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.integrators import FloatArray, Reversal
 from leastaction.maximal.derivatives.parameters import Derivative
 from leastaction.maximal.derivatives.pose_map import PoseMap
-from leastaction.maximal.derivatives.pressed_map import PressedMap, pressed_map
 from leastaction.maximal.derivatives.replay import Parts, Replay
 from leastaction.maximal.derivatives.sensitivity import Bars, StepMap
 from leastaction.maximal.derivatives.solved_steps import BodyState
-from leastaction.maximal.derivatives.sparse_blocks import momenta_within
 from leastaction.maximal.derivatives.way_back import WayBack
 from leastaction.maximal.prescribed import next_goals
-from leastaction.maximal.step.judgement import IMPACT
 from leastaction.parameter_stencils import by_name, stencils
 
 CONTROLS = "controls"
@@ -47,25 +42,23 @@ class Sweep:
         self.parts, self.derivatives = parts, derivatives
         self.by_parameters = np.zeros(len(derivatives))
 
-    def over(self, maps: list[StepMap], bars: Bars, push: Any = None, within: Any = 0.0) -> tuple[Bars, FloatArray]:
+    def over(self, maps: list[StepMap], bars: Bars) -> tuple[Bars, FloatArray]:
         """(gradients by the state at the start of a step, by the controls at its nodes).
 
         Args:
             maps: of its parts.
             bars: gradients by the state at its end.
-            push: gradient by what its contacts push with at the start; None is zero.
-            within: gradient by the velocities of its first part, shape (bodies, 6).
         """
         s = self.parts.stepper
         bu = np.zeros((len(s.control_nodes), s.mechanism.nu))
         for j in range(len(maps) - 1, -1, -1):
-            bars = bars._replace(velocities=bars.velocities + within) if j == 0 else bars
-            bars, start, end, told = maps[j].backward(bars, push if j == 0 else None)
+            bars, start, end, told = maps[j].backward(bars)
             bu[maps[j].solved.nodes[0]] += start
             bu[maps[j].solved.nodes[1]] += end
-            for step, W, work in told:
+            for step, W, work, bP in told:
                 for k, derivative in enumerate(self.derivatives):
                     self.by_parameters[k] += W @ derivative.outputs(step) + work * derivative.work(step)
+                    self.by_parameters[k] += derivative.second(step, bP)
         return bars, bu
 
     def read(self, pose: PoseMap, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -76,32 +69,11 @@ class Sweep:
         bz = pose.positions_transposed(bq)
         return (bz + pose.momenta_transposed(bp), pose.move(bp)) if bp.any() else (bz, np.zeros_like(bz))
 
-    def read_pressed(self, pressed: PressedMap, bq: FloatArray, bp: FloatArray) -> tuple[Bars, FloatArray]:
-        """Gradients by the state and by the velocities of the step after, from those by q and p where forces press."""
-        pose = pressed.pose
-        by_positions, bP, before, within = pressed.backward(bp)
-        for k, derivative in enumerate(self.derivatives):
-            dq = derivative.read(pose)[0]
-            self.by_parameters[k] += (bq + by_positions) @ dq + bp @ derivative.pressed(pressed)
-        return Bars(pose.positions_transposed(bq + by_positions), bP, before), within
-
-    def read_start(self, pose: PoseMap, P: FloatArray, bq: Any, bp: Any, after: Any) -> tuple[Bars, Any, Any]:
-        """Gradients by the state that q and p are read off, and by what contacts push with and the velocities after.
-
-        Args:
-            P: momenta of the bodies.
-            after: the step after, whose contacts' impulses p may have a share of; None without.
-        """
-        share = 0.0 if after is None or not bp.any() else share_of(self.parts.stepper, after)
-        P = P if after is None or share == 0.0 else P + share * after.push
-        pose.hold(P, holds_joints(self.parts.stepper, share), bend=bp.any())
-        pressed = pressed_map(pose, after, share, P) if bp.any() else None
-        if pressed is not None:
-            bars, within = self.read_pressed(pressed, bq, bp)
-            return bars, share * bars.momenta if share else None, within
+    def read_start(self, pose: PoseMap, P: FloatArray, bq: Any, bp: Any) -> Bars:
+        """Gradients by the state that q and p are read off, with the momenta P of the bodies."""
+        pose.hold(P, False, bend=bp.any())
         bz, bP = self.read(pose, bq, bp)
-        bars = self.project(pose, Bars(bz, bP, np.zeros_like(bz)))
-        return bars, share * bars.momenta if share else None, 0.0
+        return self.project(pose, Bars(bz, bP, np.zeros_like(bz)))
 
     def project(self, pose: PoseMap, bars: Bars) -> Bars:
         """Gradients by the state before its momenta were projected on closed loops."""
@@ -127,22 +99,17 @@ class Sweep:
             self.by_parameters[k] += np.vdot(bz, derivative.placed(pose.at)) - by_p @ derivative.read(pose)[1]
         return pose.gather(bz), by_p
 
-    def end(self, end: BodyState, like: StepMap | None, u: FloatArray, bq: Any, bp: Any) -> tuple[Bars, FloatArray]:
-        """Gradients by the last state of a run, its momenta projected, and by the controls u of the last step.
+    def end(self, end: BodyState, like: StepMap | None, bq: Any, bp: Any) -> Bars:
+        """Gradients by the last state of a run, its momenta projected.
 
         Args:
             like: last part of the last step, if it has been differentiated.
             bq, bp: gradients by its joint positions and momenta.
         """
-        bars, held = Bars.zero(len(end.Z)), np.zeros(u.shape)
         if not (bq.any() or bp.any()):
-            return bars, held
+            return Bars.zero(len(end.Z))
         pose = self.parts.poses(end, like)
-        ahead = self.parts.ahead(end, u) if bp.any() else None
-        own, push, within = self.read_start(pose, end.P, bq, bp, ahead)
-        if ahead is not None:
-            bars, held = self.over([ahead], bars, push, within)
-        return Bars(*(a + b for a, b in zip(bars, own, strict=True))), held
+        return self.read_start(pose, end.P, bq, bp)
 
 
 class MaximalReversal(Reversal):
@@ -182,8 +149,7 @@ class MaximalReversal(Reversal):
                 last = replay.start(row + len(u))
                 self.parts.plan(last)
                 self.parts.goals = self.ahead
-                self.bars, held = self.sweep.end(last, None, u[k], bq[row + len(u)], bp[row + len(u)])
-                controls[k] += held
+                self.bars = self.sweep.end(last, None, bq[row + len(u)], bp[row + len(u)])
         while k >= 0:
             if way is not None:
                 assert self.bars is not None
@@ -191,7 +157,7 @@ class MaximalReversal(Reversal):
                 if k < 0:
                     break
             maps, at = replay.step(k), row + k
-            self._close(maps, u[k], bq[at + 1], bp[at + 1], controls[k])
+            self._close(maps, bq[at + 1], bp[at + 1])
             assert self.bars is not None
             if at > 0:
                 self._step(maps, bq[at], bp[at], controls[k])
@@ -212,8 +178,8 @@ class MaximalReversal(Reversal):
         if self.keeps_controls:
             self.controls.append(controls)
 
-    def _close(self, maps: list[StepMap], u: FloatArray, bq: Any, bp: Any, controls: FloatArray) -> None:
-        """From the end of a step to the momenta before they were projected; adds to gradients by its controls.
+    def _close(self, maps: list[StepMap], bq: Any, bp: Any) -> None:
+        """From the end of a step to the momenta before they were projected.
 
         Gradients bq, bp by q and p only count at the end of a run: else the step after has seen to them.
         """
@@ -221,11 +187,10 @@ class MaximalReversal(Reversal):
         end, pose = last.carried, None
         if self.stepper.loops:
             pose = self.parts.poses(end, last)
-            end = replace(end, P=pose.hold(end.P, True), mu=pose.mu)
+            end = replace(end, P=pose.hold(end.P, True))
         if self.bars is None:
             self.parts.goals = self.ahead
-            self.bars, held = self.sweep.end(end, last, u, bq, bp)
-            controls += held
+            self.bars = self.sweep.end(end, last, bq, bp)
         if pose is not None:
             self.bars = self.sweep.project(pose, self.bars)
 
@@ -233,11 +198,9 @@ class MaximalReversal(Reversal):
         """From the end of a step to its start, where q and p are read off."""
         assert self.bars is not None
         start, own = maps[0].solved.start, Bars.zero(len(self.bars.poses))
-        push, within = None, 0.0
         if bq.any() or bp.any():
-            pose = self.parts.poses(start, maps[0])
-            own, push, within = self.sweep.read_start(pose, start.P, bq, bp, maps[0])
-        bars, by_controls = self.sweep.over(maps, self.bars, push, within)
+            own = self.sweep.read_start(self.parts.poses(start, maps[0]), start.P, bq, bp)
+        bars, by_controls = self.sweep.over(maps, self.bars)
         controls += by_controls
         self.bars = Bars(*(a + b for a, b in zip(bars, own, strict=True)))
 
@@ -260,27 +223,3 @@ def has_way_back(derivatives: Sequence[Derivative]) -> bool:
 def guessed(parts: Parts) -> FloatArray:
     """1 for velocities (bodies, 6) that a run starts with, 0 for spins that are not guessed."""
     return np.where(np.arange(6) < 3, ~parts.fast, True).astype(float)
-
-
-def holds_joints(stepper: Any, share: float) -> bool:
-    """Whether p, with a share of the cones' impulses, is that of momenta which loops and goals hold once more."""
-    return share > 0.0 and stepper.loops
-
-
-def share_of(stepper: Any, after: StepMap) -> float:
-    """Share of the cones' impulses in p before a step: half of them or none, see `judgement.share_of_cones`."""
-    if not after.solved.count or stepper.halves == 1.0:
-        return 0.0
-    bodies, start, V = stepper.model.bodies, after.solved.start, after.solved.V
-    dt, gravity = after.solved.stepper.dt, float(np.linalg.norm(stepper.mechanism.gravity)) or 1.0
-    before = momenta_within(bodies, start.V, -dt)
-    jump, most = momenta_within(bodies, V, dt) - before, IMPACT * gravity * dt
-    turned = (np.abs(jump[:, :3]) > most * (bodies.mass * bodies.radius)[:, None]).any()
-    if not turned and not (np.abs(V[:, 3:] - start.V[:, 3:]) > most).any():
-        return 0.5
-    m, arm = np.repeat(bodies.mass[:, None], 6, axis=1), bodies.radius[:, None]
-    m[:, :3] *= np.where(arm > 0.0, arm * arm, np.inf)
-    light = bodies.mass <= 0.0
-    m[light] = np.inf
-    pressed = ((start.P - before) ** 2 / m).sum() - bodies.mass[~light].sum() * (0.5 * gravity * dt) ** 2
-    return 0.0 if (jump**2 / m).sum() > pressed else 0.5

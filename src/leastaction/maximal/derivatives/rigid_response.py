@@ -51,6 +51,8 @@ def find_response(model, settings, data, contact, dt):
         if c.mode == OPEN:
             c.gam = c.beta[0] = c.beta[1] = 0.0
         respond(c, grip)
+        if c.kind >= ip.DRY:
+            c.W[0] = 0.0  # its contact pushes, not a TURN
 
 
 @routine(allocates=False)

@@ -4,12 +4,9 @@ Rows of screws and couplings are functions of coordinates, so gradients of their
 """
 
 from leastaction._jit import inline, routine
-from leastaction.linalg.graph.kernels import factorize, refine, solve, solve_transposed
 from leastaction.maximal.derivatives.bending import (
     add_gradient,
     add_to,
-    ball_rate,
-    bend_ball,
     bend_coordinate,
     bend_row,
     motion_of,
@@ -17,13 +14,11 @@ from leastaction.maximal.derivatives.bending import (
     poses_at,
     rate_along,
 )
-from leastaction.maximal.records import BALL, NOT_LENT
+from leastaction.maximal.records import NOT_LENT
 from leastaction.maximal.step.block_parts import lent
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
-from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.projection import fill_projection, projection_matrix
-from leastaction.spatial import ZERO3, cross, load3, load9, mattvec, matvec
+from leastaction.spatial import ZERO3, cross, load3, matvec
 
 
 @inline
@@ -103,118 +98,3 @@ def row_cotangents(model, data, y, dt, E, G):
             _, tb, ta, f = equation(row, 0.0, Ra, xa, Rb, xb)
             by_equation -= ra * rate_along(E, row.a, -1, tb, ta, f) + rb * rate_along(E, -1, row.b, tb, ta, f)
         add_equation(model, data, k, END, G, by_equation / dt)
-
-
-# ------------------------------------------------------------------ momenta that closed loops hold
-
-
-@inline
-def work_of_row(model, data, k, x, first):
-    """Gradient of row k at the start poses times the motion x, in the order of the graph."""
-    row, s = model.rows[k], data.rows[k]
-    leader = model.coordinates[row.leader]
-    rate = 0.0
-    for c in range(6):
-        if row.ea >= 0:
-            rate += s.wa[c] * x[first[row.a] + c]
-        if row.eb >= 0:
-            rate += s.wb[c] * x[first[row.b] + c]
-        if row.ea2 >= 0:
-            rate += s.wa2[c] * x[first[leader.a] + c]
-        if row.eb2 >= 0:
-            rate += s.wb2[c] * x[first[leader.b] + c]
-    return rate
-
-
-@inline
-def motion_of_goal(goals, row):
-    """Angular velocity, in the body's directions, and velocity that a prescribed pose asks for at one end of a step."""
-    i = row.goal + 12
-    return (goals[i], goals[i + 1], goals[i + 2]), (goals[i + 3], goals[i + 4], goals[i + 5])
-
-
-@routine(allocates=False)
-def into_world(states, first, x, E):
-    """E <- the motion x of the bodies, in the order of the graph, in the world's directions."""
-    for i in range(states.shape[0]):
-        j = first[i]
-        t = matvec(load9(states[i].R), (x[j], x[j + 1], x[j + 2]))
-        for c in range(3):
-            E[i, c], E[i, 3 + c] = t[c], x[j + 3 + c]
-
-
-@routine(allocates=False)
-def project_back(model, data, back):
-    """Bring `back.bars` to the momenta before `projection.project_momenta`; False where these have no solution.
-
-    With M T - G' mu = P, G T = 0 (or a prescribed rate), momenta P + G' mu, and y = F^-T (0, G b) for their gradient b,
-    the gradient by P is b + y_T, and that by the poses is that of (b + y_T) . G' mu - y_mu . G T - y_T . M T at fixed
-    T, mu, b and y: M depends on the poses by drive inertias alone.
-    """
-    rows, states, first = model.rows, data.bodies, model.graph.first
-    bars, G, rhs, y, n = back.bars, back.G0, data.fixed, back.y, model.bodies.shape[0]
-    projection_matrix(model, data, data.factors.values)
-    for j in range(back.original.shape[0]):
-        back.original[j] = data.factors.values[j]
-    fill_projection(model, data)
-    for j in range(rhs.shape[0]):
-        rhs[j], y[j] = data.dx[j], 0.0
-    singular, _ = factorize(model.graph, data.factors, DEPENDENT)
-    if singular >= 0:
-        return False
-    solve(model.graph, data.factors, data.dx)
-    refine(model.graph, data.factors, back.original, data.dx, rhs, back.residual, 1, 1, singular >= 0)
-    into_world(states, first, data.dx, back.E1)
-    for i in range(n):
-        for c in range(6):
-            rhs[first[i] + c], G[i, c] = bars[1, i, c], 0.0
-    for k in range(rows.shape[0]):
-        y[first[n + rows[k].node] + rows[k].local] = work_of_row(model, data, k, rhs, first)
-    for j in range(rhs.shape[0]):
-        rhs[j] = y[j]
-    solve_transposed(model.graph, data.factors, y, 1)
-    refine(model.graph, data.factors, back.original, y, rhs, back.residual, 1, 1, singular < 0)
-    into_world(states, first, y, back.twists)
-    for i in range(n):
-        for c in range(6):
-            bars[1, i, c] += y[first[i] + c]
-        t = matvec(load9(states[i].R), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
-        for c in range(3):
-            back.E0[i, c], back.E0[i, 3 + c] = t[c], bars[1, i, 3 + c]
-    for k in range(rows.shape[0]):
-        row, s = rows[k], data.rows[k]
-        at = first[n + row.node] + row.local
-        by_rate = -y[at]
-        for c in range(6):
-            if row.ea >= 0:
-                by_rate -= model.augment[row.node, 0] * s.wa[c] * y[first[row.a] + c]
-            if row.eb >= 0:
-                by_rate -= model.augment[row.node, 1] * s.wb[c] * y[first[row.b] + c]
-        bend_equation(model, data, k, START, back.E0, G, data.dx[at])
-        bend_equation(model, data, k, START, back.E1, G, by_rate)
-        if row.goal >= 0 and not is_coupling(row):
-            # `goal_rate` is the row's gradient times a motion of its body.
-            Ra, xa, Rb, xb = ends_of(row, data, START)
-            spin, speed = motion_of_goal(data.goals[0], row)
-            bend_row(row, Ra, xa, Rb, xb, (ZERO3, ZERO3, matvec(Rb, spin), speed), G, y[at])
-    for k in range(model.coordinates.shape[0]):
-        c = model.coordinates[k]
-        if c.armature > 0.0 and c.kind == BALL:
-            Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
-            one, other = motions_of(back.E1, c.a, c.b), motions_of(back.twists, c.a, c.b)
-            for j in range(3):
-                own = -model.forces.dofs[c.iv + j].armature
-                bend_ball(c, j, Ra, xa, Rb, xb, other, G, own * ball_rate(c, j, Ra, xa, Rb, xb, one))
-                bend_ball(c, j, Ra, xa, Rb, xb, one, G, own * ball_rate(c, j, Ra, xa, Rb, xb, other))
-        elif c.armature > 0.0:
-            Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
-            _, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
-            rate, other = rate_along(back.E1, c.a, c.b, tb, ta, f), rate_along(back.twists, c.a, c.b, tb, ta, f)
-            bend_coordinate(c, Ra, xa, Rb, xb, back.twists, G, -c.armature * rate)
-            bend_coordinate(c, Ra, xa, Rb, xb, back.E1, G, -c.armature * other)
-    for i in range(n):
-        t = mattvec(load9(states[i].R), (G[i, 0], G[i, 1], G[i, 2]))
-        for c in range(3):
-            bars[0, i, c] += t[c]
-            bars[0, i, 3 + c] += G[i, 3 + c]
-    return True

@@ -27,6 +27,7 @@ from leastaction.contact.cones import DRY
 from leastaction.maximal.contact.detection import BOUNCING
 from leastaction.maximal.contact.features import by_moving_features, moving_of
 from leastaction.maximal.derivatives.colours import Neighbours
+from leastaction.maximal.derivatives.second_phase import SecondPhase
 from leastaction.maximal.derivatives.solved_steps import Solved, pairs_of
 from leastaction.maximal.derivatives.sparse_blocks import Entries, Pushes, applied, factored, node_velocities, rotations
 
@@ -69,11 +70,13 @@ class Told(NamedTuple):
         step: its derivative.
         outputs: gradient by its outputs.
         work: gradient by the work of the impulses at fixed impulses and velocities, see `StepMap.work`.
+        momenta: gradient by the momenta after its second phase.
     """
 
     step: StepMap
     outputs: FloatArray
     work: float
+    momenta: FloatArray
 
 
 class StepMap:
@@ -91,7 +94,7 @@ class StepMap:
     Attributes:
         Jz, Jx: outputs by poses at the start, and momenta at the end by velocities.
         ldu: factors of the Newton matrix, cones eliminated.
-        carried: state at the end, before momenta are projected on closed loops.
+        second: its second phase; carried: state at the end, before momenta are projected on closed loops.
         push: impulses (bodies, 6) of the cones at the start.
         cones: their unit wrenches; motion: what they ask of their impulses by the velocities.
         approach: what cones ask for by the velocities before, of those where restitution acts; numbers of these.
@@ -134,7 +137,8 @@ class StepMap:
         self.motion = Pushes(n, bodies, -np.einsum("pij,psjk->psik", cones["W"].reshape(-1, 3, 3), rates))
         self.bouncing, self.approach, self.kept = self._approach(cones, solved, n)
         # Not those of the run, which may have been projected on closed loops: that comes at the end of a whole step.
-        self.carried = replace(solved.end, P=out[self.end : self.end + 6 * n].reshape(n, 6))
+        self.second = SecondPhase(solved, out[self.end : self.end + 6 * n].reshape(n, 6))
+        self.carried = replace(solved.end, P=self.second.P)
         # As it was solved: derivatives are those of cones at the end of the central path (`rigid_response`).
         self.push = self.cones.on_bodies(impulses_of(solved.cones))
         self.start_drives = Pushes(n, result.start_bodies, result.start_columns[:, :, None])
@@ -198,25 +202,26 @@ class StepMap:
         return np.einsum("bi,bim->m", velocities, push) + np.einsum("bi,bim->m", 0.5 * self.push, both)
 
     def forward(self, dz: Any, dP: Any, dV: Any, du: Any, of: Any = None) -> tuple[FloatArray, ...]:
-        """Changes (dz1, dP1, velocities, `push`), each shape (bodies, 6, m).
+        """Changes (dz1, dP1, velocities), each shape (bodies, 6, m).
 
         Args:
             dz, dP: at the start, shape (bodies, 6, m).
             dV: of the velocities before, shape (bodies, 6, m).
             du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
-            of: gives, for a `StepMap`, the change of all its outputs by something else, shape (outputs, m), and that of
-                the work of the impulses, at fixed impulses and velocities; None where there is nothing else.
+            of: gives, for a `StepMap`, the change of all its outputs by something else, shape (outputs, m), that of the
+                work of the impulses, at fixed impulses and velocities, and that of the momenta of its second phase; None
+                where there is nothing else.
         """
-        direct, by_work = (None, 0.0) if of is None else of(self)
+        direct, by_work, by_second = (None, 0.0, 0.0) if of is None else of(self)
         for step, by_ends in self.late:
             moved = by_ends.times(step.forward(dz, dP, dV, du, of)[0])
             direct = moved if direct is None else direct + moved
         changes = self._forward(dz, dP, dV, du, direct)
-        if self.kept is None:
-            return changes
-        by_share, work = self._by_share
-        share = -(self._work(dV, changes) + by_work) / work
-        return tuple(change + by * share for change, by in zip(changes, by_share, strict=True))
+        if self.kept is not None:
+            by_share, work = self._by_share
+            share = -(self._work(dV, changes) + by_work) / work
+            changes = tuple(change + by * share for change, by in zip(changes, by_share, strict=True))
+        return changes[0], self.second.forward(*changes[:2]) + by_second, changes[2]
 
     def _forward(self, dz: Any, dP: Any, dV: Any, du: Any, direct: Any) -> tuple[FloatArray, ...]:
         """`forward` while the share of the restitution stays.
@@ -243,17 +248,18 @@ class StepMap:
         shifts = dz[:, 3:] + self.solved.stepper.dt * dx[:, 3:]
         return np.concatenate([turns, shifts], axis=1), dP1, dx, push + self.cones.on_bodies(asked)
 
-    def backward(self, bars: Bars, push: Any = None) -> tuple[Bars, FloatArray, FloatArray, list[Told]]:
+    def backward(self, bars: Bars) -> tuple[Bars, FloatArray, FloatArray, list[Told]]:
         """Gradients by (state at the start, controls at the start, at the end, what it computes at fixed unknowns).
 
         The last are those of this step and of its earlier solutions, if these count.
 
         Args:
             bars: gradients by the state at the end.
-            push: gradient by `push`, shape (bodies, 6); None is zero.
         """
-        before, by_start, by_end, W, work = self._with_share(bars, push)
-        told = [Told(self, W, work)]
+        bP = bars.momenta
+        bars = Bars(*self.second.backward(bars.poses, bP), bars.velocities)
+        before, by_start, by_end, W, work = self._with_share(bars)
+        told = [Told(self, W, work, bP)]
         for step, by_ends in self.late:
             bz = by_ends.transposed(W)
             more, at_start, at_end, own = step.backward(Bars(bz, np.zeros_like(bz), np.zeros_like(bz)))
@@ -261,19 +267,19 @@ class StepMap:
             by_start, by_end, told = by_start + at_start, by_end + at_end, told + own
         return before, by_start, by_end, told
 
-    def _with_share(self, bars: Bars, push: Any) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
+    def _with_share(self, bars: Bars) -> tuple[Bars, FloatArray, FloatArray, FloatArray, float]:
         """`backward` of this solution alone: (state, controls at the start, at the end, outputs, work)."""
         if self.kept is None:
-            return *self._backward(bars, push), 0.0
-        (dz1, dP1, dx, pushed), work = self._by_share
-        given = (bars.poses, dz1), (bars.momenta, dP1), (bars.velocities, dx), (push, pushed)
-        share = -sum(float((a * b[:, :, 0]).sum()) for a, b in given if a is not None) / work
+            return *self._backward(bars, None), 0.0
+        (dz1, dP1, dx, _), work = self._by_share
+        given = (bars.poses, dz1), (bars.momenta, dP1), (bars.velocities, dx)
+        share = -sum(float((a * b[:, :, 0]).sum()) for a, b in given) / work
         velocities, left, right = self._at_start
         more, early, late = share * velocities, 0.5 * share * self.push, 0.5 * share * self.push
         early[:, :3] = applied(left.transpose(0, 2, 1), early[:, :3])
         late[:, :3] = applied(right.transpose(0, 2, 1), late[:, :3])
         bars = bars._replace(velocities=bars.velocities + late)
-        before, by_start, by_end, W = self._backward(bars, more if push is None else push + more)
+        before, by_start, by_end, W = self._backward(bars, more)
         before = before._replace(velocities=before.velocities + early)
         return before, by_start, by_end, W, share
 

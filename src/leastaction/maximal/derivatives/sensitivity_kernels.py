@@ -42,8 +42,8 @@ from leastaction.maximal.step.directions import push_cones
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
-from leastaction.maximal.step.projection import projection_matrix
 from leastaction.maximal.step.resistance import end_resistance, shares
+from leastaction.maximal.step.velocity_equations import velocity_matrix
 from leastaction.spatial import (
     cross,
     dot3,
@@ -418,7 +418,7 @@ def differentiate_pose(model, data, at, colours, dt, result):
                         result.J[e, c] += weight / step * result.out[index[e]]
     load_state(states, at.poses, at.momenta)
     pose_outputs(model, data, at, dt, result.out)
-    projection_matrix(model, data, data.factors.values)
+    velocity_matrix(model, data, data.factors.values)
     read_momenta(bodies, coordinates, states, data.subtrees, result.p)
     screws, gradients = result.screws, result.gradients
     for k in range(coordinates.shape[0]):

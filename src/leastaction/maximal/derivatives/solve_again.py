@@ -13,30 +13,33 @@ from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
-from leastaction.maximal.derivatives.held_momenta import read_held
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
-from leastaction.maximal.derivatives.row_cotangents import project_back
-from leastaction.maximal.derivatives.weighing import keep_projection_of
+from leastaction.maximal.derivatives.velocity_cotangents import (
+    INDEPENDENT,
+    factor_second_phase,
+    project_back,
+    second_phase_cotangents,
+)
+from leastaction.maximal.derivatives.weighing import keep_projection_of, keep_second_phase
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
 from leastaction.maximal.step.dampers import start_paths
 from leastaction.maximal.step.goals import set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST
-from leastaction.maximal.step.judgement import share_of_cones
 from leastaction.maximal.step.middle_lengths import start_lengths
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.pressed import presses
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
+from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches, take_back
 
 OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
 
+NONE, JOINTS, CONTACTS = 0, 1, 2
+"""What holds the momenta at the end of a part, see `second_phase`."""
+
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and to the coordinate]."""
-
-INDEPENDENT = 1e-13
-"""As `sensitivity.INDEPENDENT`: share of a loop's equations that must be left beside stiff contacts."""
 
 
 @inline
@@ -133,6 +136,7 @@ def unfold(model, settings, data, near, contact, back, k):
             back.part_q[j + 1, c] = back.part_q[j, c]
         u = back.u[k, back.nodes[part] + loose]
         end_part(model, settings, data, contact, back.part_q[j + 1], u, back.lengths[part])
+        end_second_phase(model, settings, data, contact, back.lengths[part])
         store_state(states, back.part_poses[j + 1], back.part_momenta[j + 1], back.part_velocities[j + 1])
     copy_row(back, k + 1, parts)
     return np.int64(DONE)
@@ -153,10 +157,7 @@ def copy_row(back, row, part):
 
 @routine(allocates=False)
 def solve_again(model, settings, data, near, contact, back, k, j):
-    """Solve part j of step k again, and factorise its Newton matrix, cones eliminated; `DONE`, or why not.
-
-    Where that is the end of the step, `back.bars` are brought to the momenta before closed loops held them.
-    """
+    """Solve part j of step k again, with the second phase at its end; `DONE`, or why not."""
     states, dt, path, row = data.bodies, back.lengths[back.begins[k] + j], rows_of(back, k), row_of(back, k, j)
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
@@ -171,42 +172,96 @@ def solve_again(model, settings, data, near, contact, back, k, j):
         return np.int64(why)
     if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
-    count = cones_of(contact)
-    held = hold_back(settings.loops, model, settings, data, contact, back, k, j)
-    if held < 0 or not read_held(settings.loops, model, settings, data, contact, back, k, j):
-        return np.int64(OTHERWISE)
-    if count > 0 or held > 0 or spent != 1:
-        assemble(model, settings, data, dt, k >= 0)
-        if contact is not None:
-            find_response(model, settings, data, contact, dt)
-            add_response(model, data, contact)
-            for i in range(back.original.shape[0]):
-                back.original[i] = data.factors.values[i]
-        tolerance = DEPENDENT if count == 0 else (INDEPENDENT if settings.loops is not None else 0.0)
-        singular, _ = factorize(model.graph, data.factors, tolerance)
-        if singular >= 0:
+    back.holds[1] = spent
+    return second_phase(model, settings, data, contact, back, k, j)
+
+
+@routine(allocates=False)
+def end_second_phase(model, settings, data, contact, dt):
+    """The second phase at the end of a part, of which the first phase stays in the cones."""
+    if contact is None:
+        return
+    if project_velocities(model, settings, data, contact, dt):
+        take_back(settings, contact, dt)
+
+
+@routine(allocates=False)
+def second_phase(model, settings, data, contact, back, k, j):
+    """Go to the end of part j of step k, and factorise its second phase where there is one; `DONE`, or why not.
+
+    `back.holds` tells which there is: contacts, closed loops alone, or none.
+    """
+    back.holds[0] = NONE
+    part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
+    dt = back.lengths[part]
+    if cones_of(contact) == 0 and (settings.loops is None or j + 1 < parts_of(back, k)):
+        return np.int64(DONE)
+    end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + last], dt)
+    if closes(model, settings, data, contact, back, dt):
+        back.holds[0] = CONTACTS
+        if not factor_second_phase(model, settings, data, contact, back, dt):
             return np.int64(OTHERWISE)
+    elif settings.loops is not None and j + 1 == parts_of(back, k):
+        back.holds[0] = JOINTS
     return np.int64(DONE)
 
 
 @routine(allocates=False)
-def hold_back(loops, model, settings, data, contact, back, k, j):
-    """Bring `back.bars` to the momenta before closed loops held them: 1, 0 where there is nothing to do, -1 on failure.
+def closes(model, settings, data, contact, back, dt):
+    """Whether contacts are closed at the end of a part; solves its second phase."""
+    if contact is None:
+        return False
+    return project_velocities(model, settings, data, contact, dt)
 
-    The bodies are at the start of the step again, with the velocities and impulses that it was solved with.
-    """
-    if loops is None:
-        return 0
-    if j + 1 < parts_of(back, k):
-        return 0
-    part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
-    dt = back.lengths[part]
-    end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + last], dt)
-    goes = project_back(model, data, back)
-    keep_projection_of(data, back.slots, back, slot_of(back, k, j))
+
+@routine(allocates=False)
+def finish_back(model, settings, data, contact, back, k, j):
+    """Bring `back.bars` to the momenta before the second phase of part j of step k, after `second_phase`."""
+    slot, dt = slot_of(back, k, j), back.lengths[back.begins[k] + j]
+    if back.holds[0] == CONTACTS:
+        contact_cotangents(model, settings, data, contact, back, dt)
+    elif back.holds[0] == JOINTS:
+        project_back(model, data, back)
+    keep_projection_of(model, data, back.slots, back, slot)
+    keep_second_phase(contact, back.slots, back.holds[0] == CONTACTS, slot)
+
+
+@routine(allocates=False)
+def contact_cotangents(model, settings, data, contact, back, dt):
+    """`second_phase_cotangents`, where there are contacts."""
+    if contact is None:
+        return
+    second_phase_cotangents(model, settings, data, contact, back, dt)
+
+
+@routine(allocates=False)
+def factor_part(model, settings, data, contact, back, k, j):
+    """Back at the start of part j of step k, factorise the Newton matrix of its first phase; `DONE`, or why not."""
+    dt, count = back.lengths[back.begins[k] + j], cones_of(contact)
+    if back.holds[0] == NONE and back.holds[1] == 1 and count == 0:
+        return np.int64(DONE)  # the factors of its one iteration
     aim(model, data, back, k, j)
     stand(model, data, back, rows_of(back, k), row_of(back, k, j), dt)
-    return 1 if goes else -1
+    first_phase(settings, data, contact, back, dt)
+    assemble(model, settings, data, dt, k >= 0)
+    if contact is not None:
+        find_response(model, settings, data, contact, dt)
+        add_response(model, data, contact)
+        for i in range(back.original.shape[0]):
+            back.original[i] = data.factors.values[i]
+    tolerance = DEPENDENT if count == 0 else (INDEPENDENT if settings.loops is not None else 0.0)
+    singular, _ = factorize(model.graph, data.factors, tolerance)
+    return np.int64(OTHERWISE if singular >= 0 else DONE)
+
+
+@routine(allocates=False)
+def first_phase(settings, data, contact, back, dt):
+    """Cones as the first phase has left them, at the start of the part."""
+    if contact is None:
+        return
+    if back.holds[0] == CONTACTS:
+        take_back(settings, contact, dt)
+    renew_wrenches(data, contact, 1.0 / dt)
 
 
 @routine(allocates=False)
@@ -215,15 +270,6 @@ def cones_of(contact):
     if contact is None:
         return np.int64(0)
     return contact.now[0].count
-
-
-@routine(allocates=False)
-def is_pressed(model, settings, data, contact, dt):
-    """Whether forces press on the contacts of the solved part of dt, so momenta are found otherwise (`pressed`)."""
-    if contact is None:
-        return False
-    share = share_of_cones(model.bodies, data.bodies, settings.gravity, dt)
-    return presses(model, settings, data, contact, share, dt)
 
 
 @routine(allocates=False)

@@ -30,8 +30,6 @@ class BodyState:
         fresh: whether a run starts here.
         goals: where prescribed motions are then, a row of `MaximalRecord.goals`.
         before: length of the step, or part of one, before it [s]; 0 where a run starts.
-        mu: impulses of the joints' rows that held the momenta on closed loops there; None is zero. No step depends on
-            them, but what of its contacts' impulses belongs to p does (`pressed.presses`).
         slope: change of V per time, for the guess of a part of a step; None where that is V.
     """
 
@@ -43,7 +41,6 @@ class BodyState:
     fresh: bool = False
     goals: FloatArray | None = None
     before: float = 0.0
-    mu: FloatArray | None = None
     slope: FloatArray | None = None
 
 
@@ -63,10 +60,10 @@ class Solved:
         impulses: of the rows.
         places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
         goals: prescribed motions at both ends, as in `MaximalData.goals`.
-        p: joint momenta at the start that a run would have, shape (nv,).
         earlier: its solutions before this one, each with the contacts found so far, if any contact moves over both
             bodies: where it is then depends on the solution in which it was found.
         soft: 1 where rigid contact was solved above the end of the central path (`step.interior`), 0 else.
+        scale: load and energy of its contacts, see `CONTACT_STATE`.
     """
 
     stepper: Any
@@ -82,9 +79,9 @@ class Solved:
     end: BodyState
     places: NDArray[np.int64]
     goals: FloatArray
-    p: FloatArray
     earlier: tuple[Solved, ...] = ()
     soft: int = 0
+    scale: tuple[float, float] = (1.0, 0.0)
 
     @property
     def count(self) -> int:

@@ -26,7 +26,7 @@ TRIES = 20
 NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
 """Where only the bars are brought back."""
 
-SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "pushed", "read", "twists", "by_velocity")
+SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "moved", "read", "twists", "by_velocity")
 
 
 def pushes_bodies(stepper: Any) -> bool:
@@ -67,7 +67,6 @@ class WayBack:
         self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
         self.poses[0], self.momenta[0] = start.Z, start.P
         self.velocities[0] = start.V
-        self.p = np.array(record["p"][rows]) if "p" in record else np.full((len(u) + 1, s.mechanism.nv), np.nan)
         self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
         self.u = np.array(u, order="C")
         self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
@@ -77,9 +76,8 @@ class WayBack:
             "part_momenta": np.zeros((ends, n, 6)),
             "part_velocities": np.zeros((ends, n, 6)),
             "part_q": np.zeros((ends, nq)),
-            **{name: np.zeros((3, n, 6)) for name in ("reached", "aside", "asked")},
-            "holds": np.zeros(1, np.int64),
-            "momenta_there": np.zeros(s.mechanism.nv),
+            "reached": np.zeros((3, n, 6)),
+            "holds": np.zeros(2, np.int64),
             "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
             "balls": True if has_soft_balls(s) else None,
             "stiff": True if s.arrays.damped is not None and (s.arrays.damped.held > 0.0).any() else None,
@@ -91,10 +89,7 @@ class WayBack:
         self.planned = False
 
     def jacobians(self) -> tuple[FloatArray, FloatArray] | None:
-        """(A, B) of `leastaction.linearize` for the first step, or None: found otherwise.
-
-        The piece is that step, and where p has a share of the contacts' impulses of the step after that one too.
-        """
+        """(A, B) of `leastaction.linearize` for the first step, which is the piece, or None: found otherwise."""
         n, (steps, nodes, nu) = self.parts.stepper.mechanism.nv, self.u.shape
         rows, (bq, bp) = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
         bars, controls = Bars.zero(self.poses.shape[1]), np.zeros((steps, nodes, nu))
@@ -159,7 +154,6 @@ class WayBack:
             momenta=self.momenta,
             velocities=self.velocities,
             q=self.q,
-            p=self.p,
             goals=self.goals,
             u=self.u,
             begins=self.parted.begins,

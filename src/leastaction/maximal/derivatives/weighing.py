@@ -7,12 +7,16 @@ step and value, no solve.
 """
 
 from leastaction._jit import entry, routine
+from leastaction.contact.cones import DRY
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.derivatives.arrays import Kept, PoseInputs, SolvedStep
-from leastaction.maximal.derivatives.sensitivity_kernels import outputs, pose_outputs, read_start
+from leastaction.maximal.derivatives.cone_cotangents import asked
+from leastaction.maximal.derivatives.rigid_response import friction_direction
+from leastaction.maximal.derivatives.sensitivity_kernels import bound_change, outputs, pose_outputs, read_start
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.body_states import load_state
+from leastaction.maximal.step.velocity_projection import renew_wrenches
 
 
 @routine(allocates=False)
@@ -67,35 +71,52 @@ def keep_gradients(kept, y, zeta, slot):
 
 
 @routine(allocates=False)
-def keep_read(data, kept, back, slot, k, j, ended, share):
+def keep_read(data, kept, slot, k, j, ended):
     """Keep what p and q at the start of step k are read off, and the gradients by momenta at its end."""
     if kept.y.shape[0] == 0:
         return
     kept.step[slot] = k if j == 0 else -1
     for i in range(data.bodies.shape[0]):
         for c in range(6):
-            kept.read_momenta[slot, i, c] = data.bodies[i].P[c] + share * back.pushed[i, c]
-            kept.push[slot, i, c] = back.push[i, c]
+            kept.read_momenta[slot, i, c] = data.bodies[i].P[c]
             kept.ended[slot, i, c] = ended[i, c]
 
 
 @routine(allocates=False)
-def keep_projection_of(data, kept, back, slot):
-    """Keep the solution of a projection on closed loops, and the gradients by its equations."""
+def keep_projection_of(model, data, kept, back, slot):
+    """Keep the velocities at the end of a part, and the gradients by their equations; zero where nothing holds them."""
     if kept.y.shape[0] == 0:
         return
+    first, n, held = model.graph.first, model.bodies.shape[0], 1.0 if back.holds[0] > 0 else 0.0
     for i in range(back.y.shape[0]):
-        kept.twists[slot, i], kept.by_projection[slot, i] = data.dx[i], back.y[i]
-    for i in range(data.bodies.shape[0]):
+        kept.twists[slot, i], kept.by_projection[slot, i] = 0.0, held * back.y[i]
+    for k in range(model.rows.shape[0]):
+        kept.twists[slot, first[n + model.rows[k].node] + model.rows[k].local] = held * data.rows[k].mu
+    for i in range(n):
         s = data.bodies[i]
         for c in range(3):
             kept.end_poses[slot, i, c] = s.p[c]
         for c in range(4):
             kept.end_poses[slot, i, 3 + c] = s.quat[c]
         for c in range(6):
-            kept.by_held[slot, i, c] = back.bars[1, i, c]
+            kept.twists[slot, first[i] + c] = held * data.dV[i, c]
+            kept.by_held[slot, i, c] = held * back.bars[1, i, c]
     for c in range(back.at.shape[0]):
         kept.end_q[slot, c] = back.at[c]
+
+
+@routine(allocates=False)
+def keep_second_phase(contact, kept, closed, slot):
+    """Keep the cones of the second phase at the end of a part, none unless `closed`."""
+    if kept.y.shape[0] == 0:
+        return
+    kept.end_count[slot] = 0
+    if contact is None:
+        return
+    if closed:
+        kept.end_count[slot] = contact.now[0].count
+        for k in range(contact.now[0].count):
+            kept.end_cones[slot, k] = contact.cones[k]
 
 
 @routine(allocates=False)
@@ -163,20 +184,50 @@ def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
         for i in range(n):
             for c in range(6):
                 total += kept.ended[slot, i, c] * out[end + 6 * i + c]
-                total += kept.push[slot, i, c] * out[end + 6 * (n + i) + c]
+    return total
+
+
+@routine(allocates=False)
+def weigh_contacts(model, settings, data, contact, kept, contacts, which, twists, dt, slot):
+    """What the cones of the second phase in a slot add to the weighed sum; the bodies are at the end of its part."""
+    total, count, z = 0.0, kept.end_count[slot], kept.by_held[slot]
+    contact.now[0].count = count
+    most = -1
+    for k in range(count):
+        contact.cones[k] = kept.end_cones[slot, k]
+        most = max(most, contact.cones[k].source)
+    for k in range(most + 1):
+        contact.contacts[k] = contacts[which[slot, k]]
+    renew_wrenches(data, contact, 0.0)
+    for k in range(count):
+        c = contact.cones[k]
+        a = asked(kept.end_cones[slot, k], z)
+        f0, f1 = friction_direction(settings, contact, c)
+        change = bound_change(c, contact.contacts, model.coordinates, dt)
+        for row in range(1 if c.kind >= DRY else 0, 3):
+            f = c.gam if row == 0 else c.beta[row - 1] + change * (f0 if row == 1 else f1)
+            ask = a[0] if row == 0 else (a[1] if row == 1 else a[2])
+            if row > 0:
+                total -= ask * c.drift[row - 1]
+            for i in range(6):
+                if c.a >= 0:
+                    total += c.da[6 * row + i] * (f * z[c.a, i] - ask * twists[c.a, i])
+                if c.b >= 0:
+                    total += c.db[6 * row + i] * (f * z[c.b, i] - ask * twists[c.b, i])
     return total
 
 
 @entry(nogil=True)
-def weigh_projections(model, data, kept, scratch, dt, slots):
-    """The same of the projections of momenta on closed loops at the ends of the steps.
+def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, slots):
+    """The same of the velocities at the ends of parts of steps, see `velocity_cotangents`.
 
     Args:
         scratch: (near (coordinates,), q (nq,), outputs, impulses (2, rows), twists (2, bodies, 6)); of the last two the
             second of each is zero.
     """
-    model, data, kept = named_model(model), named_data(data), Kept(*kept)
-    near, q, out, impulses, twists = scratch
+    model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
+    contact, kept = ContactData(*contact), Kept(*kept)
+    (contacts, which), (near, q, out, impulses, twists) = there, scratch
     n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
     total = 0.0
     for at_slot in range(slots.shape[0]):
@@ -204,6 +255,7 @@ def weigh_projections(model, data, kept, scratch, dt, slots):
                 for i in range(n):
                     for c in range(6):
                         total -= kept.by_held[slot, i, c] * out[start[i] + c]
+        total += weigh_contacts(model, settings, data, contact, kept, contacts, which, twists[0], dt, slot)
     return total
 
 

@@ -2,7 +2,6 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
-from leastaction.contact.compliance import compliance_of
 
 
 @inline
@@ -28,34 +27,19 @@ def weigh_cone(bodies, c, load):
         c.drag = load / lightness if lightness > 0.0 else load
 
 
-@inline
-def mobility_of(bodies, body):
-    """Inverse of the mass that hangs together with a body [1/kg], and of its moment of inertia [1/(kg m^2)].
-
-    None for the world. The moment of inertia has the body's radius of gyration.
-    """
-    if body < 0 or bodies[body].group_mass <= 0.0:
-        return 0.0, 0.0
-    mass, radius = bodies[body].group_mass, bodies[body].radius
-    return 1.0 / mass, 1.0 / (mass * radius * radius) if radius > 0.0 else 0.0
-
-
 @routine(allocates=False)
 def give_compliance(bodies, settings, c, dt):
-    """Fill the compliance of a cone, see `contact.compliance`: of the reduced mass of both bodies, whatever the pose.
+    """Fill the compliance of a cone, see `contact.compliance`, as the velocity that a unit of impulse over dt leaves.
 
-    Limits and dry friction of angles have that of the moment of inertia, and friction against turning as well.
+    Of angles and turns it is that at the radius of gyration of the body. Contacts that bounce have none along their
+    normal: it would take from what restitution gives back.
     """
-    shift_a, turn_a = mobility_of(bodies, c.a)
-    shift_b, turn_b = mobility_of(bodies, c.b)
-    shift, turn = shift_a + shift_b, turn_a + turn_b
+    give = settings.compliance / (dt * dt)
+    radius = bodies[max(c.a, c.b)].radius
+    turn = give / (radius * radius) if radius > 0.0 else give
     row = 9 if c.kind == ip.DRY else 3
     angle = c.source < 0
     for i in range(3):
         angle = angle and c.da[row + i] == 0.0 and c.db[row + i] == 0.0
-    own = turn if angle else shift
-    along = turn if angle or c.kind == ip.TURN else shift
-    c.compliance = compliance_of(1.0 / own, settings.whole, dt) if own > 0.0 else 0.0
-    c.slip_compliance = compliance_of(1.0 / along, settings.whole, dt) if along > 0.0 else 0.0
-    if c.kind == ip.LINEAR:
-        c.slip_compliance = 0.0
+    c.compliance = turn if angle else (0.0 if c.source >= 0 and c.rest > 0.0 else give)
+    c.slip_compliance = 0.0 if c.kind == ip.LINEAR else (turn if angle or c.kind == ip.TURN else give)

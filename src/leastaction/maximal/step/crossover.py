@@ -6,9 +6,9 @@ have every cone on it.
 """
 
 from leastaction._jit import routine
-from leastaction.maximal.step.semismooth_newton import follow_modes, forget_modes, look_at_modes
-from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.cone_masses import weigh_cone
+from leastaction.maximal.step.semismooth_newton import follow_modes, forget_modes, look_at_modes
+from leastaction.maximal.step.velocity_equations import equations
 
 SOLVED_BY_MODES = 2
 """In `sure`: the step was solved by modes; residuals then belong to its velocities."""
@@ -52,7 +52,7 @@ def finish_by_modes(model, settings, data, contact, dt):
     spent = follow_modes(model, settings, data, contact, dt, fresh)
     if spent < 0:
         bring_back(data, contact)
-        assemble(model, settings, data, dt, not fresh)
+        equations(model, settings, data, contact, dt, not fresh)
         look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, not fresh)
     return spent
 

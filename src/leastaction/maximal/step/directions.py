@@ -16,6 +16,7 @@ from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate
+from leastaction.maximal.step.velocity_equations import VELOCITIES
 from leastaction.spatial import cross, neg3, scale3, sub3
 
 PREDICTOR, CORRECTOR = np.int64(0), np.int64(1)
@@ -60,26 +61,40 @@ def measure(coordinates, states, cstates, contacts, c):
 
 
 @routine(allocates=False)
+def slack_at(coordinates, states, cstates, contact, c, dt):
+    """Slack of a cone without its compliance [m/s], and its gradients (6) by the velocities of both bodies.
+
+    In the first phase of a step it is what the gap at its end exceeds, over dt; in the second the rate of the gap.
+    """
+    if contact.now[0].phase == VELOCITIES:
+        a, b = c.da, c.db
+        rate = work(states, a, c.a) + work(states, b, c.b)
+        return rate + c.offset, (a[0], a[1], a[2], a[3], a[4], a[5]), (b[0], b[1], b[2], b[3], b[4], b[5])
+    c.gap, ea, eb = measure(coordinates, states, cstates, contact.contacts, c)
+    return (c.gap - c.rest) / dt, ea, eb
+
+
+@routine(allocates=False)
 def look_at_cones(coordinates, states, cstates, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
-    cones, contacts, count = contact.cones, contact.contacts, contact.now[0].count
+    cones, count = contact.cones, contact.now[0].count
     worst = 0.0
     for k in range(count):
         c = cones[k]
         c.rs = c.ry[0] = c.ry[1] = 0.0
         if c.kind != ip.DRY:
-            phi, ea, eb = measure(coordinates, states, cstates, contacts, c)
-            c.gap = phi
+            slack, ea, eb = slack_at(coordinates, states, cstates, contact, c, dt)
             for i in range(6):
                 c.ea[i], c.eb[i] = ea[i], eb[i]
-            c.rs = c.s - (phi - c.rest) / dt - c.compliance * c.gam
+            c.rs = c.s - slack - c.compliance * c.gam
             worst = max(worst, abs(c.rs))
         if c.kind != ip.LIMIT:
             y0, y1 = sliding(c, states)
             if c.kind == ip.LINEAR:
                 c.y[0], c.y[1] = y0, y1
             else:
-                c.ry[0], c.ry[1] = c.y[0] - y0 - c.slip_compliance * c.beta[0], c.y[1] - y1 - c.slip_compliance * c.beta[1]
+                c.ry[0] = c.y[0] - y0 - c.slip_compliance * c.beta[0]
+                c.ry[1] = c.y[1] - y1 - c.slip_compliance * c.beta[1]
                 worst = max(worst, abs(c.ry[0]), abs(c.ry[1]))
     return worst
 

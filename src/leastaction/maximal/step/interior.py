@@ -11,9 +11,8 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.detection import warm_start
-from leastaction.maximal.step.semismooth_newton import active_step
-from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.cone_masses import give_compliance
+from leastaction.maximal.step.crossover import LONGEST, SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.directions import (
     NEAR,
     add_cones,
@@ -22,10 +21,11 @@ from leastaction.maximal.step.directions import (
     mean_product,
     push_cones,
 )
-from leastaction.maximal.step.crossover import LONGEST, SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
+from leastaction.maximal.step.semismooth_newton import active_step
+from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
@@ -160,7 +160,7 @@ def interior_step(model, settings, data, contact, dt):
     gained = settings.gravity * settings.whole
     softest = SOFTEST * max(now.energy, mass * gained * gained)
     for iteration in range(most):
-        joints = assemble(model, settings, data, dt, fresh) / dt
+        joints = equations(model, settings, data, contact, dt, fresh)
         worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
         push_cones(states, contact)
         if not smooth:
@@ -197,7 +197,7 @@ def interior_step(model, settings, data, contact, dt):
             history[iteration] = math.nan
             return -1 - iteration
         t = contact_direction(model, data, contact, kappa, goal, floor)
-        size = apply(model, data, t, dt)
+        size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
         history[iteration] = size
         if not is_finite(size):
             return -1 - iteration

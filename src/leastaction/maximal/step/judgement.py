@@ -1,4 +1,4 @@
-"""Is the solution of a step with contacts one that the motion leads to? And what else its velocities tell."""
+"""Is the solution of a step with contacts one that the motion leads to?"""
 
 import math
 
@@ -6,9 +6,6 @@ from leastaction._jit import routine
 from leastaction.maximal.step.bodies import momenta
 from leastaction.maximal.step.goals import goal_work
 from leastaction.spatial import dot3, load3, load9, matvec
-
-STEADY = 0.5
-"""Change of accelerations from step to step, relative to gravity's, up to which a motion is steady."""
 
 IMPACT = 4.0
 """Impulses that change velocities by more than gravity does in so many steps are impacts."""
@@ -50,46 +47,6 @@ def is_impact(bodies, states, gravity, dt):
             if linear > IMPACT * gravity * dt or angular > IMPACT * m * bodies[i].radius * gravity * dt:
                 return True
     return False
-
-
-@routine(allocates=False)
-def share_of_cones(bodies, states, gravity, dt):
-    """Share of the impulses of a solved step's cones that is in the momenta at its start, at order 2.
-
-    These hold half of the impulses of all forces of that time. Cones that bear such forces have half of theirs in them
-    as well, so that what motors or springs press on a wall is at rest. At an impact it is none of theirs: these are the
-    momenta before it, since the mean would be of neither. Where velocities jump by less than the forces in the momenta
-    would make them, beside gravity, cones bear forces rather than stop a motion.
-    """
-    if not is_impact(bodies, states, gravity, dt):
-        return 0.5
-    jumped = pressed = 0.0  # twice the kinetic energy of both changes of velocities
-    for i in range(bodies.shape[0]):
-        s, m = states[i], bodies[i].mass
-        if m > 0.0:
-            J = load9(bodies[i].J)
-            _, before = momenta(J, (s.x[0], s.x[1], s.x[2]), dt)
-            after, _ = momenta(J, load3(s.w), dt)
-            arm = bodies[i].radius
-            spin = 1.0 / (m * arm * arm) if arm > 0.0 else 0.0
-            for c in range(3):
-                jumped += m * (s.vc[c] - s.x[3 + c]) ** 2 + spin * (after[c] - before[c]) ** 2
-                pressed += (s.P[3 + c] - m * s.x[3 + c]) ** 2 / m + spin * (s.P[c] - before[c]) ** 2
-            pressed -= m * (0.5 * gravity * dt) ** 2
-    return 0.0 if jumped > pressed else 0.5
-
-
-@routine(allocates=False)
-def is_steady(bodies, states, gravity, dt):
-    """Whether accelerations are about those of the step before, so that contacts push as they did."""
-    most = STEADY * gravity
-    for i in range(bodies.shape[0]):
-        s = states[i]
-        for c in range(3):
-            turn, shift = (s.w[c] - s.x[c]) / dt - s.slope[c], (s.vc[c] - s.x[3 + c]) / dt - s.slope[3 + c]
-            if abs(turn) * bodies[i].radius > most or abs(shift) > most:
-                return False
-    return True
 
 
 @routine(allocates=False)

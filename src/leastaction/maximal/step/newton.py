@@ -27,11 +27,11 @@ ROUND_OFF = 1e-12
 
 @routine(allocates=False)
 def apply(model, data, t, dt):
-    """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns stay below half a turn."""
+    """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns over the time dt stay below half a turn."""
     bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
     first, dx = model.graph.first, data.dx
     size = 0.0
-    furthest = (FURTHEST / (0.5 * dt)) ** 2
+    furthest = (FURTHEST / (0.5 * dt)) ** 2 if dt != 0.0 else math.inf
     for i in range(bodies.shape[0]):
         s, o = states[i], first[i]
         for c in range(3):

@@ -1,6 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
 from leastaction._jit import entry, routine
+from leastaction.contact.cones import TURN
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -15,26 +16,30 @@ from leastaction.maximal.contact.detection import NO_ROOM, OUT_OF_DATE, find_con
 from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
 from leastaction.maximal.contact.passing import passes_through
-from leastaction.maximal.coordinates.recover import read_coordinates
+from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
 from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
+from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
-from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
-from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.guess import FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
-from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
-from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
+from leastaction.maximal.step.judgement import is_flipped, is_implausible
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
-from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
+from leastaction.maximal.step.velocity_projection import (
+    log_second_phase,
+    project_momenta,
+    project_velocities,
+    take_back,
+)
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
@@ -78,7 +83,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         load_state(states, record.rigid_poses[0], record.momenta[0])
         if contact is not None:
             contact.now[0].independent = 0
-    steady = slip = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
+    slip = projected = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data, contact)
         for c in range(q.shape[1]):
@@ -125,13 +130,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
                 parts, part = 2 * parts, 2 * part
                 continue
-            if contact is not None:
-                if not note_contacts(contact, k, substeps[j] * settings.dt):
-                    return k, FULL
-                share = 0.0 if halves == 1.0 else share_of_cones(bodies, states, settings.gravity, h)
-                steady = data.clock[0] == LATER and is_steady(bodies, states, settings.gravity, h)
-                if halves < 1.0 and j == 0 and part == 0 and (k > 0 or started):
-                    read_contact_momenta(model, settings, data, contact, record.p[k], share, h)
+            if contact is not None and not note_contacts(contact, k, substeps[j] * settings.dt):
+                return k, FULL
             record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
             remember(states, data.rows, data.clock, h)
             follow_swings(model.bodies, data, settings.dt)
@@ -143,6 +143,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
+            projected = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
             if parts > 1:
                 record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
                 alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
@@ -160,12 +161,30 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             worst = max(worst, abs(data.rows[r].g))
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
-        independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
-        if contact is not None:
-            contact.now[0].independent = 1 if independent else 0
+        if not projected:
+            independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
+            if contact is not None:
+                contact.now[0].independent = 1 if independent else 0
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
-        read_end_momenta(model, settings, data, contact, record.p[k + 1], steady, h if k + 2 == q.shape[0] else 0.0)
+        read_momenta(bodies, model.coordinates, states, data.subtrees, record.p[k + 1])
     return q.shape[0] - 1, DONE
+
+
+@routine(allocates=False)
+def end_velocities(model, settings, data, contact, dt, whole):
+    """The second phase of a solved part of dt, where contacts are closed; whether there is one. See `note_contacts`."""
+    if contact is None:
+        return False
+    before = contact.written[0]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.source >= 0 and c.kind != TURN:
+            before -= 1
+    projected = project_velocities(model, settings, data, contact, dt)
+    if projected:
+        log_second_phase(contact, before, whole)
+        take_back(settings, contact, dt)
+    return projected
 
 
 @routine(allocates=False)
@@ -183,8 +202,7 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
-    # A run starts with momenta that hold half of the impulses of that time already, dry friction's as well.
-    contact.now[0].dry = settings.halves if data.clock[0] == FIRST else 1.0
+    contact.now[0].dry = settings.halves
     count = find_cones(model, settings, data, near, contact, dt)
     if count < 0:
         return REPLAN if count == OUT_OF_DATE else (FULL if count == NO_ROOM else UNTIED)

@@ -20,13 +20,13 @@ from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize, solve
-from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.cone_masses import weigh_cone
-from leastaction.maximal.step.directions import add_block, measure, push_cones, sliding
+from leastaction.maximal.step.directions import add_block, push_cones, slack_at, sliding
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
 from leastaction.maximal.step.scales import largest_residual, scales
+from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
 OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
@@ -118,7 +118,7 @@ def keep_matrix(contact, dt, loops):
     Args:
         loops: whether there are closed loops, whose own factorisations take their place; None without.
     """
-    if loops is None:
+    if loops is None and contact.now[0].phase != VELOCITIES:
         contact.now[0].kept, contact.now[0].closed = dt, 0
         for k in range(contact.now[0].count):
             if contact.cones[k].mode != OPEN:
@@ -148,12 +148,10 @@ def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.kind != ip.DRY:
-            phi, ea, eb = measure(coordinates, states, cstates, contact.contacts, c)
+            c.rs, ea, eb = slack_at(coordinates, states, cstates, contact, c, dt)
             if fresh:
                 for i in range(6):
                     c.ea[i], c.eb[i] = ea[i], eb[i]
-            c.gap = phi
-            c.rs = (phi - c.rest) / dt
         if c.kind != ip.LIMIT:
             c.ry[0], c.ry[1] = sliding(c, states)
 
@@ -337,7 +335,7 @@ def look(model, settings, data, contact, dt, fresh):
 
     See `choose_modes`.
     """
-    joints = assemble(model, settings, data, dt, fresh) / dt
+    joints = equations(model, settings, data, contact, dt, fresh)
     look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
     changed, worst = choose_modes(contact, fresh)
     push_cones(data.bodies, contact)
@@ -394,7 +392,7 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         t = HALF if worst > ROUND * before and (changed > 0 or t == 1.0) else 1.0
         if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
-        apply(model, data, t, dt)
+        apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
         fresh = worst > FAR * typical and (iteration > 0 or now.quick == 0)
         last, before = worst, last
     return -1 - ITERATIONS

@@ -1,0 +1,283 @@
+"""The momenta at a node: the second phase of a step, with contacts (see `velocity_equations`).
+
+Contacts that are closed at the end of the step push with impulses of their own, each within its cone, so that velocities
+there do not lead into what is touched. The momenta that a step ends with are those of such velocities: at rest they
+vanish, and the next step starts from them alone.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.contact.distance import tangents
+from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.arrays import MaximalData
+from leastaction.maximal.contact.detection import contact_wrenches, turn_wrenches
+from leastaction.maximal.contact.limits import coordinate_wrenches
+from leastaction.maximal.contact.whirl import note_turn
+from leastaction.maximal.step.block_parts import add_six
+from leastaction.maximal.step.crossover import end_by_modes
+from leastaction.maximal.step.goals import goal_rate
+from leastaction.maximal.step.interior import interior_step
+from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes
+from leastaction.maximal.step.velocity_equations import POSITIONS, VELOCITIES, velocity_matrix
+from leastaction.spatial import add3, load3, scale3
+
+APART = 1e6
+"""Slack of contacts that are not closed [m/s]: they push with nothing."""
+
+
+@inline
+def with_held_factors(data):
+    """The same robot with its two factorisations exchanged: that of the first phase is kept."""
+    return MaximalData(*(data[:-2] + (data.held, data.factors)))
+
+
+@inline
+def is_closed(c):
+    """Whether a cone of a solved step is closed at its end; what bounces has left by then."""
+    return c.kind == ip.DRY or (c.mode != OPEN and c.rest <= 0.0)
+
+
+@routine(allocates=False)
+def has_closed(settings, contact):
+    """Whether any cone of a solved step takes part in the second phase; there is none at order 1."""
+    found = False
+    if settings.halves == 1.0:
+        return found
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        found = found or settings.smoothing > 0.0 or is_closed(c)
+    return found
+
+
+@routine(allocates=False)
+def project_velocities(model, settings, data, contact, dt):
+    """Bring the momenta of a finished step of dt to the laws of its contacts; whether that was to be done, and was.
+
+    The impulses of the first phase stay in the cones' record for the next step (`impulses`), those of the second are
+    left in the cones until `take_back`.
+    """
+    now, states = contact.now[0], data.bodies
+    if now.count == 0 or not has_closed(settings, contact):
+        return False
+    for i in range(states.shape[0]):
+        for c in range(3):
+            data.T[i, c], data.T[i, 3 + c] = states[i].w[c], states[i].vc[c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].kept, data.rows[k].lam = data.rows[k].lam, 0.0
+    begin_second_phase(settings, data, contact, dt)
+    solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
+    if solved:
+        for k in range(now.count):
+            push_cone(data, contact.cones[k])
+        for k in range(data.rows.shape[0]):
+            data.rows[k].mu = data.rows[k].lam
+            push_row(model, data, k, data.rows[k].lam)
+    for i in range(states.shape[0]):
+        for c in range(3):
+            data.dV[i, c], data.dV[i, 3 + c] = states[i].w[c], states[i].vc[c]
+            states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = data.rows[k].kept
+    now.phase = POSITIONS
+    return solved
+
+
+@routine(allocates=False)
+def begin_second_phase(settings, data, contact, dt):
+    """Unit wrenches at the end of the step, and which cones are closed there; keeps what the first phase left."""
+    now = contact.now[0]
+    now.phase = VELOCITIES
+    for k in range(now.count):
+        c = contact.cones[k]
+        if not is_rigid(settings):
+            contact.first[k] = c
+        ip.copy_kept(c, contact.saved[k])
+        contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
+    renew_wrenches(data, contact, 0.0)
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.offset = 0.0
+        if c.kind == ip.DRY:
+            c.s = 1.0
+        elif settings.smoothing > 0.0:
+            c.offset = (c.gap - c.rest) / dt
+        elif not is_closed(c):
+            c.offset = c.s = APART
+            c.gam = c.beta[0] = c.beta[1] = 0.0
+
+
+@routine(allocates=False)
+def solve_velocities(model, settings, data, contact, dt):
+    """Solve the second phase from the velocities and impulses of the first; whether it has a solution.
+
+    Args:
+        data: with the factors that the second phase uses.
+    """
+    now, states, fresh = contact.now[0], data.bodies, dt != 0.0  # no literal: it would be compiled anew
+    rigid = is_rigid(settings)
+    if rigid:
+        forget_modes(contact)
+        if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
+            return True
+        for i in range(states.shape[0]):
+            for c in range(3):
+                states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
+        for k in range(data.rows.shape[0]):
+            data.rows[k].lam = 0.0
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.share = c.own
+        ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
+    if interior_step(model, settings, data, contact, dt) < 0:
+        return False
+    if rigid:
+        end_by_modes(model, settings, data, contact, dt)
+    return True
+
+
+@routine(allocates=False)
+def take_back(settings, contact, dt):
+    """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if not is_rigid(settings):
+            contact.cones[k] = contact.first[k]
+            continue
+        ip.copy_kept(contact.saved[k], c)
+        c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
+        if c.source >= 0 and c.kind != ip.TURN:
+            c.whirl[3] = contact.contacts[c.source].given / dt
+
+
+@inline
+def is_rigid(settings):
+    """Whether the second phase is solved by modes: with neither smoothing nor a linearised friction cone."""
+    return settings.smoothing == 0.0 and settings.directions == 0
+
+
+@routine(allocates=False)
+def log_second_phase(contact, at, dt):
+    """Add the forces of the second phase to the rows of the log from `at` on, see `detection.note_contacts`."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.source < 0 or c.kind == ip.TURN:
+            continue
+        n = load3(c.normal)
+        t1, t2 = tangents(n)
+        f = add3(scale3(c.gam, n), add3(scale3(c.beta[0], t1), scale3(c.beta[1], t2)))
+        for i in range(3):
+            contact.log[at, 6 + i] += f[i] / dt
+        at += 1
+
+
+@routine(allocates=False)
+def renew_wrenches(data, contact, per_time):
+    """Unit wrenches of the cones at the start poses in `data`.
+
+    Args:
+        per_time: 1 / dt for the first phase of a step of dt, in which things go round with turntables (`contact.whirl`);
+            0 for the second, which is a matter of one moment.
+    """
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.source < 0:
+            coordinate_wrenches(c, data.coordinates[-1 - c.source])
+            continue
+        c.whirl[3] = contact.contacts[c.source].given * per_time
+        note_turn(c, data.bodies)
+        contact_wrenches(c, contact.contacts[c.source], data.bodies)
+        if c.kind == ip.TURN:
+            turn_wrenches(c, data.bodies)
+
+
+@inline
+def push_cone(data, c):
+    """Add the impulses of a cone to the momenta."""
+    for j in range(1 if c.kind >= ip.DRY else 0, 3):
+        f = c.gam if j == 0 else c.beta[j - 1]
+        if f != 0.0:
+            for body, d in ((c.a, c.da), (c.b, c.db)):
+                if body >= 0:
+                    for i in range(6):
+                        data.bodies[body].P[i] += f * d[6 * j + i]
+                        data.minus[body, i] += f * d[6 * j + i]
+
+
+# ------------------------------------------------------------------ without contacts: closed loops and motions alone
+
+
+@routine(allocates=False)
+def project_momenta(model, data, multipliers, dt, loops):
+    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
+
+    For rows of prescribed motions their rates are on the right-hand side.
+
+    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it.
+
+    Args:
+        multipliers: out: forces of the joints that this says, shape (rows,).
+        dt: of the step before [s].
+        loops: None without closed loops: then there is nothing to do, and nothing is compiled.
+
+    Gives back whether all equations of the joints are independent of each other, as far as is known.
+    """
+    if loops is None:
+        return False
+    rows, rowstates = model.rows, data.rows
+    skipped = solve_projection(model, data)
+    if skipped < 0:
+        for k in range(rows.shape[0]):
+            rowstates[k].mu = multipliers[k] = 0.0
+        return False
+    for k in range(rows.shape[0]):
+        mu = data.dx[model.graph.first[model.bodies.shape[0] + rows[k].node] + rows[k].local]
+        rowstates[k].mu = mu
+        multipliers[k] = 2.0 * mu / dt
+        push_row(model, data, k, mu)
+    return skipped == 0
+
+
+@routine(allocates=False)
+def push_row(model, data, k, mu):
+    """Add the impulse mu of row k to the momenta."""
+    row, s, states = model.rows[k], data.rows[k], data.bodies
+    if row.ea >= 0:
+        add_six(states[row.a].P, 0, s.wa, mu)
+    if row.eb >= 0:
+        add_six(states[row.b].P, 0, s.wb, mu)
+    if row.ea2 >= 0:
+        add_six(states[model.coordinates[row.leader].a].P, 0, s.wa2, mu)
+    if row.eb2 >= 0:
+        add_six(states[model.coordinates[row.leader].b].P, 0, s.wb2, mu)
+
+
+@routine(allocates=False)
+def solve_projection(model, data):
+    """dx <- velocities and impulses of the rows that go with the momenta; -1 where there are none.
+
+    Else the number of equations that depend on others.
+    """
+    velocity_matrix(model, data, data.held.values)
+    fill_projection(model, data)
+    singular, skipped = factorize(model.graph, data.held, DEPENDENT)
+    if singular >= 0:
+        return -1
+    solve(model.graph, data.held, data.dx)
+    return skipped
+
+
+@routine(allocates=False)
+def fill_projection(model, data):
+    """dx <- right-hand side of `solve_projection`: momenta, and rates of prescribed motions."""
+    bodies, rows, first = model.bodies, model.rows, model.graph.first
+    states, rowstates, dx = data.bodies, data.rows, data.dx
+    for i in range(dx.shape[0]):
+        dx[i] = 0.0
+    for i in range(bodies.shape[0]):
+        for c in range(6):
+            dx[first[i] + c] = states[i].P[c]
+    for k in range(rows.shape[0]):
+        row = rows[k]
+        if row.goal >= 0:
+            dx[first[bodies.shape[0] + row.node] + row.local] = goal_rate(row, rowstates[k], data.goals[0])
