@@ -239,6 +239,7 @@ class ContactData(NamedTuple):
         touched: marks of near pairs that had a contact since the graph was made, see `contact.detection`.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
+        second: parts of a matrix of the second phase that is kept.
         first: cones as the first phase has left them, of smoothed contact and linearised friction, while the second is
             solved.
         start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
@@ -256,6 +257,7 @@ class ContactData(NamedTuple):
     keys: Integers
     impulses: Floats
     saved: Any
+    second: Any
     first: Any
     start_keys: Integers
     start_impulses: Floats
@@ -395,6 +397,7 @@ def contact_data(
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),
         saved=records(cones, KEPT),
+        second=records(cones, KEPT),
         first=records(cones, CONE),
         start_keys=np.zeros(cones, np.int64),
         start_impulses=np.zeros((cones, 3)),

@@ -240,6 +240,9 @@ CONTACT_STATE = np.dtype(
         ("dry", "f8"),  # share of the step in which dry friction acts
         ("kept", "f8"),  # length of the step whose Newton matrix the factors are of [s], 0 where it is of no use
         ("closed", "i8"),  # how many cones of that step are in it
+        ("kept_second", "f8"),  # the same two of the second phase, whose cones stand in `ContactData.second`
+        ("closed_second", "i8"),
+        ("matched", "i8"),  # 1: the cones know which ones they were in the step before
         ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
         ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.semismooth_newton`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`

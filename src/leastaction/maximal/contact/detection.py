@@ -136,9 +136,9 @@ def find_cones(model, settings, data, near, contact, dt):
         c = cones[k]
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
-    now.known, now.count, now.warm, now.sure = count, count, 0, 0
+    now.known, now.count, now.warm, now.sure, now.matched = count, count, 0, 0, 0
     if settings.warm_start and settings.directions == 0 and before > 0:
-        now.warm = 1 if match(contact, before, WARM * now.energy) else 0
+        now.warm, now.matched = 1 if match(contact, before, WARM * now.energy) else 0, 1
         now.sure = 0 if bounces(contact) or now.pause > 0 else 1
         now.pause = max(now.pause - 1, 0)
         if now.warm > 0 and now.sure == 0:

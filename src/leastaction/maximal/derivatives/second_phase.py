@@ -116,6 +116,7 @@ class SecondPhase:
             "contacts": solved.contacts.copy(),
             "impulses": np.zeros((count, 3)),
             "saved": np.zeros(count, contact.saved.dtype).view(np.recarray),
+            "second": np.zeros(count, contact.saved.dtype).view(np.recarray),
             "first": solved.cones.copy(),
         }
         contact = contact._replace(**empty)

@@ -197,10 +197,11 @@ def second_phase(model, settings, data, contact, back, k, j):
     if cones_of(contact) == 0 and (settings.loops is None or j + 1 < parts_of(back, k)):
         return np.int64(DONE)
     end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + last], dt)
-    if closes(model, settings, data, contact, back, dt):
+    closed = closes(model, settings, data, contact, back, dt)
+    if closed < 0:
+        return np.int64(OTHERWISE)
+    if closed > 0:
         back.holds[0] = CONTACTS
-        if not factor_second_phase(model, settings, data, contact, back, dt):
-            return np.int64(OTHERWISE)
     elif settings.loops is not None and j + 1 == parts_of(back, k):
         back.holds[0] = JOINTS
     return np.int64(DONE)
@@ -208,10 +209,12 @@ def second_phase(model, settings, data, contact, back, k, j):
 
 @routine(allocates=False)
 def closes(model, settings, data, contact, back, dt):
-    """Whether contacts are closed at the end of a part; solves its second phase."""
+    """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 where it has no derivative."""
     if contact is None:
-        return False
-    return project_velocities(model, settings, data, contact, dt)
+        return 0
+    if not project_velocities(model, settings, data, contact, dt):
+        return 0
+    return 1 if factor_second_phase(model, settings, data, contact, back, dt) else -1
 
 
 @routine(allocates=False)

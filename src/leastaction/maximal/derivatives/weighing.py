@@ -8,6 +8,7 @@ step and value, no solve.
 
 from leastaction._jit import entry, routine
 from leastaction.contact.cones import DRY
+from leastaction.contact.gap import gap
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.derivatives.arrays import Kept, PoseInputs, SolvedStep
@@ -15,6 +16,7 @@ from leastaction.maximal.derivatives.cone_cotangents import asked
 from leastaction.maximal.derivatives.rigid_response import friction_direction
 from leastaction.maximal.derivatives.sensitivity_kernels import bound_change, outputs, pose_outputs, read_start
 from leastaction.maximal.records import BALL
+from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.body_states import load_state
 from leastaction.maximal.step.velocity_projection import renew_wrenches
 
@@ -188,6 +190,17 @@ def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
 
 
 @routine(allocates=False)
+def gap_of(model, data, contact, c):
+    """Gap of a contact or limit at the start poses [m or rad]."""
+    if c.source >= 0:
+        phi, _, _ = gap(contact.contacts[c.source], start_pose(data.bodies, c.a), start_pose(data.bodies, c.b))
+        return phi
+    j = -1 - c.source
+    tie = model.coordinates[j]
+    return c.side * (data.coordinates[j].value - (tie.lower if c.side > 0.0 else tie.upper))
+
+
+@routine(allocates=False)
 def weigh_contacts(model, settings, data, contact, kept, contacts, which, twists, dt, slot):
     """What the cones of the second phase in a slot add to the weighed sum; the bodies are at the end of its part."""
     total, count, z = 0.0, kept.end_count[slot], kept.by_held[slot]
@@ -204,6 +217,8 @@ def weigh_contacts(model, settings, data, contact, kept, contacts, which, twists
         a = asked(kept.end_cones[slot, k], z)
         f0, f1 = friction_direction(settings, contact, c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
+        if settings.smoothing > 0.0 and c.offset > 0.0 and c.kind != DRY:
+            total -= a[0] * gap_of(model, data, contact, c) / dt
         for row in range(1 if c.kind >= DRY else 0, 3):
             f = c.gam if row == 0 else c.beta[row - 1] + change * (f0 if row == 1 else f1)
             ask = a[0] if row == 0 else (a[1] if row == 1 else a[2])

@@ -165,6 +165,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
             if contact is not None:
                 contact.now[0].independent = 1 if independent else 0
+                contact.now[0].kept_second = 0.0
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_momenta(bodies, model.coordinates, states, data.subtrees, record.p[k + 1])
     return q.shape[0] - 1, DONE

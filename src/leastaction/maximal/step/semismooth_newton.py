@@ -26,7 +26,7 @@ from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
 from leastaction.maximal.step.scales import largest_residual, scales
-from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
+from leastaction.maximal.step.velocity_equations import APART, VELOCITIES, equations
 
 OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
@@ -118,11 +118,14 @@ def keep_matrix(contact, dt, loops):
     Args:
         loops: whether there are closed loops, whose own factorisations take their place; None without.
     """
-    if loops is None and contact.now[0].phase != VELOCITIES:
-        contact.now[0].kept, contact.now[0].closed = dt, 0
-        for k in range(contact.now[0].count):
-            if contact.cones[k].mode != OPEN:
-                contact.now[0].closed += 1
+    now, closed = contact.now[0], 0
+    for k in range(now.count):
+        if contact.cones[k].mode != OPEN:
+            closed += 1
+    if now.phase == VELOCITIES:
+        now.kept_second, now.closed_second = dt, closed
+    elif loops is None:
+        now.kept, now.closed = dt, closed
 
 
 @routine(allocates=False)
@@ -145,8 +148,12 @@ def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
 
     Those of the matrix are kept as long as it is: beside the stiffness of contacts they must be the same.
     """
+    second = contact.now[0].phase == VELOCITIES
     for k in range(contact.now[0].count):
         c = contact.cones[k]
+        if second and c.offset >= APART:
+            c.rs = c.offset
+            continue
         if c.kind != ip.DRY:
             c.rs, ea, eb = slack_at(coordinates, states, cstates, contact, c, dt)
             if fresh:
@@ -352,19 +359,20 @@ def active_step(model, settings, data, contact, dt):
     fresh = not kept or not is_slow(states, dt)
     if fresh:
         forget_modes(contact)
-    return follow_modes(model, settings, data, contact, dt, fresh)
+    return follow_modes(model, settings, data, contact, dt, fresh, MATRICES)
 
 
 @routine(allocates=False)
-def follow_modes(model, settings, data, contact, dt, fresh):
+def follow_modes(model, settings, data, contact, dt, fresh, most):
     """Newton's iterations from the present velocities and impulses; see `active_step`.
 
     Args:
         fresh: whether the factors are of another matrix.
+        most: number of factorisations after which it gives up.
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
-    matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD, 1.0
+    matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD if most > 0 else FAST, 1.0
     for iteration in range(ITERATIONS):
         joints, changed, worst = look(model, settings, data, contact, dt, fresh)
         if iteration == 1:
@@ -377,9 +385,11 @@ def follow_modes(model, settings, data, contact, dt, fresh):
                 return iteration
             polished += 1
         elif not fresh and (changed > 0 or worst > fast * last):
+            if matrices >= most:
+                return -1 - iteration
             fresh = dt != 0.0  # no literal True: it would be compiled anew
             joints, _, worst = look(model, settings, data, contact, dt, fresh)
-        if not is_finite(worst) or (fresh and matrices == MATRICES):
+        if not is_finite(worst) or (fresh and matrices >= most):
             return -1 - iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
@@ -393,6 +403,6 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
         apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
-        fresh = worst > FAR * typical and (iteration > 0 or now.quick == 0)
+        fresh = most > 0 and worst > FAR * typical and (iteration > 0 or now.quick == 0)
         last, before = worst, last
     return -1 - ITERATIONS

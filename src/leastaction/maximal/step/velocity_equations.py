@@ -18,6 +18,9 @@ from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import load3, load9, matvec
 
+APART = 1e6
+"""Slack of contacts that are not closed in the second phase [m/s]: they push with nothing."""
+
 POSITIONS, VELOCITIES = 0, 1
 """Phases of a step, in `CONTACT_STATE`."""
 

@@ -18,13 +18,9 @@ from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.interior import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes
-from leastaction.maximal.step.velocity_equations import POSITIONS, VELOCITIES, velocity_matrix
+from leastaction.maximal.step.semismooth_newton import MATRICES, OPEN, follow_modes, forget_modes, is_slow
+from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
-
-APART = 1e6
-"""Slack of contacts that are not closed [m/s]: they push with nothing."""
-
 
 @inline
 def with_held_factors(data):
@@ -66,6 +62,7 @@ def project_velocities(model, settings, data, contact, dt):
     for k in range(data.rows.shape[0]):
         data.rows[k].kept, data.rows[k].lam = data.rows[k].lam, 0.0
     begin_second_phase(settings, data, contact, dt)
+    quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
     solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
     if solved:
         for k in range(now.count):
@@ -79,7 +76,7 @@ def project_velocities(model, settings, data, contact, dt):
             states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
-    now.phase = POSITIONS
+    now.phase, now.quick, now.sure, now.soft, now.wait, now.unended = POSITIONS, quick, sure, soft, wait, unended
     return solved
 
 
@@ -94,17 +91,55 @@ def begin_second_phase(settings, data, contact, dt):
             contact.first[k] = c
         ip.copy_kept(c, contact.saved[k])
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
-    renew_wrenches(data, contact, 0.0)
     for k in range(now.count):
         c = contact.cones[k]
         c.offset = 0.0
         if c.kind == ip.DRY:
             c.s = 1.0
         elif settings.smoothing > 0.0:
-            c.offset = (c.gap - c.rest) / dt
+            c.offset = max(c.gap, 0.0) / dt
         elif not is_closed(c):
             c.offset = c.s = APART
-            c.gam = c.beta[0] = c.beta[1] = 0.0
+            c.gam = c.beta[0] = c.beta[1] = c.ry[0] = c.ry[1] = 0.0
+        if c.offset < APART:
+            renew_wrench(data, contact, c, 0.0)
+
+
+@routine(allocates=False)
+def knows_matrix(data, contact, dt):
+    """Whether the factors of the second phase of the step before are of the cones that are closed now.
+
+    These then have their part of the matrix, and all others are open.
+    """
+    now, closed, other = contact.now[0], 0, 0
+    kept = now.kept_second == dt and now.matched == 1 and data.factors.values[0] != 0.0 and is_slow(data.bodies, dt)
+    now.kept_second = 0.0
+    if not kept:
+        forget_modes(contact)
+        return False
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.mode = OPEN
+        if c.was >= 0 and c.offset < APART and contact.second[c.was].mode != OPEN:
+            ip.copy_kept(contact.second[c.was], c)
+            closed += 1
+        elif c.offset < APART:
+            other += 1
+    return other == 0 and closed == now.closed_second
+
+
+@routine(allocates=False)
+def start_velocities(data, contact):
+    """The velocities and impulses of the first phase, as a guess."""
+    for i in range(data.bodies.shape[0]):
+        for c in range(3):
+            data.bodies[i].w[c], data.bodies[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.offset < APART:
+            c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
 
 
 @routine(allocates=False)
@@ -114,17 +149,16 @@ def solve_velocities(model, settings, data, contact, dt):
     Args:
         data: with the factors that the second phase uses.
     """
-    now, states, fresh = contact.now[0], data.bodies, dt != 0.0  # no literal: it would be compiled anew
-    rigid = is_rigid(settings)
+    now, rigid = contact.now[0], is_rigid(settings)
     if rigid:
-        forget_modes(contact)
-        if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
+        fresh = not knows_matrix(data, contact, dt)
+        if fresh:
+            forget_modes(contact)
+        if follow_modes(model, settings, data, contact, dt, fresh, MATRICES) >= 0:
+            for k in range(now.count if now.kept_second > 0.0 else 0):
+                ip.copy_kept(contact.cones[k], contact.second[k])
             return True
-        for i in range(states.shape[0]):
-            for c in range(3):
-                states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
-        for k in range(data.rows.shape[0]):
-            data.rows[k].lam = 0.0
+        start_velocities(data, contact)
     for k in range(now.count):
         c = contact.cones[k]
         c.share = c.own
@@ -173,22 +207,27 @@ def log_second_phase(contact, at, dt):
 
 @routine(allocates=False)
 def renew_wrenches(data, contact, per_time):
-    """Unit wrenches of the cones at the start poses in `data`.
+    """Unit wrenches of all cones at the start poses in `data`; see `renew_wrench`."""
+    for k in range(contact.now[0].count):
+        renew_wrench(data, contact, contact.cones[k], per_time)
+
+
+@routine(allocates=False)
+def renew_wrench(data, contact, c, per_time):
+    """Unit wrenches of a cone at the start poses in `data`.
 
     Args:
-        per_time: 1 / dt for the first phase of a step of dt, in which things go round with turntables (`contact.whirl`);
-            0 for the second, which is a matter of one moment.
+        per_time: 1 / dt for the first phase of a step of dt, in which things go round with turntables (`whirl`); 0 for
+            the second, which is a matter of one moment.
     """
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.source < 0:
-            coordinate_wrenches(c, data.coordinates[-1 - c.source])
-            continue
-        c.whirl[3] = contact.contacts[c.source].given * per_time
-        note_turn(c, data.bodies)
-        contact_wrenches(c, contact.contacts[c.source], data.bodies)
-        if c.kind == ip.TURN:
-            turn_wrenches(c, data.bodies)
+    if c.source < 0:
+        coordinate_wrenches(c, data.coordinates[-1 - c.source])
+        return
+    c.whirl[3] = contact.contacts[c.source].given * per_time
+    note_turn(c, data.bodies)
+    contact_wrenches(c, contact.contacts[c.source], data.bodies)
+    if c.kind == ip.TURN:
+        turn_wrenches(c, data.bodies)
 
 
 @inline
