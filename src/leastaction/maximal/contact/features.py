@@ -106,6 +106,29 @@ def by_moving_features(solved: Any, moving: NDArray[np.int64], Z: FloatArray, en
     return J
 
 
+def moved_features(solved: Any, moving: NDArray[np.int64], Z: FloatArray) -> list[tuple[int, int, float, Any]]:
+    """Contacts of a `Solved` step with some of them found again at displaced poses: (body, axis, weight, contacts).
+
+    Weights are those of central differences by the poses Z (bodies, 7) at which these were found.
+    """
+    s, contacts, out = solved.stepper, solved.contacts, []
+    own = s.near.pairs[np.unique(contacts.pair[moving])]
+    touched = sorted(({*contacts.a[moving].tolist()} | {*contacts.b[moving].tolist()}) - {-1})
+    for body in touched:
+        for c in range(6):
+            size = STEP * (float(s.model.bodies.radius[body]) if c >= 3 else 1.0)
+            found, lost = [], set()
+            for offset, _ in CENTRAL:
+                missing = {int(contacts.key[k]): int(k) for k in moving}
+                found.append(contacts.copy())
+                find_again(solved, s.table, own, displaced(Z, [body], c, np.array([offset * size])), missing, found[-1])
+                lost |= set(missing.values())
+            for (_, weight), other in zip(CENTRAL, found, strict=True):
+                other[list(lost)] = contacts[list(lost)]
+                out.append((body, c, weight / size, other))
+    return out
+
+
 def displaced(Z: FloatArray, bodies: list[int], c: int, d: FloatArray) -> FloatArray:
     """Poses (n, 7) with some bodies turned about (c = 0, 1, 2) or shifted along (3, 4, 5) an axis by d."""
     Z = Z.copy()

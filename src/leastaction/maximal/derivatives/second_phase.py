@@ -19,6 +19,9 @@ from leastaction.maximal.step.velocity_projection import project_velocities
 
 FloatArray = NDArray[np.float64]
 
+Moved = list[tuple[int, int, float, Any]]
+"""Contacts found again at displaced poses: body, axis, weight of the difference and all contacts, see `moved_features`."""
+
 
 class Scratch(NamedTuple):
     """Gradients, and scratch of `second_phase_cotangents`: as in `BackData`."""
@@ -167,43 +170,52 @@ class SecondPhase:
 
     def weigh(self, variant: Any, bP: FloatArray) -> float:
         """Gradient bP by the momenta after it, times what a variant of the model makes of it at the same unknowns."""
-        if not self.closed:
-            return 0.0
+        solved = self.solved
+        arrays = variant.arrays(solved.model.graph), variant.scratch(solved.data)
+        return self._weigh(arrays, variant.contacts(solved), self._kept(bP))
+
+    def by_found(self, moved: Moved, bP: FloatArray) -> FloatArray:
+        """Gradient (bodies, 6) by the poses at which contacts were found whose points move over both bodies."""
+        out = np.zeros_like(bP)
+        if self.closed and bP.any():
+            arrays, kept = plain((self.solved.model, self.solved.data)), self._kept(bP)
+            for body, c, weight, contacts in moved:
+                out[body, c] += weight * self._weigh(arrays, contacts, kept)
+        return out
+
+    def found_forward(self, moved: Moved, dz: FloatArray) -> FloatArray:
+        """Change of the momenta (bodies, 6, m) with those poses."""
+        n = len(self.start)
+        if not self.closed or not moved:
+            return np.zeros_like(dz)
+        rows = np.stack([self.by_found(moved, bP) for bP in np.eye(6 * n).reshape(6 * n, n, 6)])
+        return np.einsum("rbi,bim->rm", rows, dz).reshape(dz.shape)
+
+    def _kept(self, bP: FloatArray) -> tuple[Any, Any]:
+        """Unknowns and gradients by the equations for a gradient by momenta, as `weigh_projections` takes them."""
         solved, (n, _), N = self.solved, self.start.shape, len(self.solved.data.fixed)
         _, (_, T, mu, y, z), _, contact = self._run(np.stack([np.zeros_like(bP), bP])[None])
-        first = solved.model.graph.first
-        twists, rows = np.zeros((1, N)), solved.model.rows
+        first, rows = solved.model.graph.first, solved.model.rows
+        twists = np.zeros((1, N))
         for i in range(n):
             twists[0, first[i] : first[i] + 6] = T[i]
         for k in range(len(rows)):
             twists[0, first[n + rows[k].node] + rows[k].local] = mu[k]
-        none: Any = dict.fromkeys(Kept._fields, np.zeros((1, n, 6)))
-        none |= {
-            "twists": twists,
-            "by_projection": y,
-            "by_held": z,
-            "end_poses": solved.end.Z[None],
-            "end_q": solved.end.q[None],
-            "end_count": np.array([solved.count]),
-            "end_cones": contact.cones[None],
-            "goals": solved.goals[None],
-        }
-        contacts = variant.contacts(solved)
-        there = contacts, np.arange(max(len(contacts), 1))[None]
-        model, data = variant.arrays(solved.model.graph), variant.scratch(solved.data)
+        kept: Any = dict.fromkeys(Kept._fields, np.zeros((1, n, 6)))
+        kept |= {"twists": twists, "by_projection": y, "by_held": z}
+        kept |= {"end_poses": solved.end.Z[None], "end_q": solved.end.q[None], "goals": solved.goals[None]}
+        kept |= {"end_count": np.array([solved.count]), "end_cones": contact.cones[None].copy()}
+        return tuple(Kept(**kept)), tuple(contact)
+
+    def _weigh(self, arrays: tuple[Any, Any], contacts: Any, kept: tuple[Any, Any]) -> float:
+        """`weigh_projections` of the one step, with the arrays of a model and contacts."""
+        solved, n = self.solved, len(self.start)
+        s, (model, data) = solved.stepper, arrays
         scratch = (
-            *(np.zeros(len(solved.model.coordinates)), solved.end.q.copy(), np.zeros(N + solved.stepper.mechanism.nv)),
-            *(np.zeros((2, len(rows))), np.zeros((2, n, 6))),
+            *(np.zeros(len(solved.model.coordinates)), solved.end.q.copy()),
+            *(np.zeros(len(solved.data.fixed) + s.mechanism.nv), np.zeros((2, len(solved.model.rows)))),
+            np.zeros((2, n, 6)),
         )
-        dt = solved.stepper.dt
-        return weigh_projections(
-            model,
-            tuple(solved.stepper.settings),
-            data,
-            tuple(contact),
-            tuple(Kept(**none)),
-            there,
-            scratch,
-            dt,
-            np.zeros(1, np.int64),
-        )
+        there = contacts, np.arange(max(len(contacts), 1))[None]
+        slots = np.zeros(1, np.int64)
+        return weigh_projections(model, tuple(s.settings), data, kept[1], kept[0], there, scratch, s.dt, slots)

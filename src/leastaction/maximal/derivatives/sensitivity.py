@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.cones import DRY
 from leastaction.maximal.contact.detection import BOUNCING
-from leastaction.maximal.contact.features import by_moving_features, moving_of
+from leastaction.maximal.contact.features import by_moving_features, moved_features, moving_of
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.second_phase import SecondPhase
 from leastaction.maximal.derivatives.solved_steps import Solved, pairs_of
@@ -57,10 +57,12 @@ class Late(NamedTuple):
     Attributes:
         step: derivative of that solution.
         by_ends: outputs of the next solution by the poses at the end of this one.
+        found: those contacts again at displaced poses, for the second phase.
     """
 
     step: StepMap
     by_ends: Entries
+    found: Any
 
 
 class Told(NamedTuple):
@@ -115,16 +117,19 @@ class StepMap:
         self.ldu = factored(s.ldu, solved.data.factors.values, self._dependent() if solved.count else s.ldu.tolerance)
         out, size = result.out, len(result.out)
         self.late: list[Late] = []
+        self.found: list[Any] = []  # contacts of the second phase that move, found at the start
         moving = moving_of(solved) if len(solved.contacts) else np.zeros(0, np.int64)
         for k, (begin, end, Z) in enumerate(solved.found):
             own = moving[(moving >= begin) & (moving < end)]
             if not len(own):
                 continue
             by_poses = by_moving_features(solved, own, Z, sparsity, neighbours.none)
+            moved = moved_features(solved, own, Z) if s.halves < 1.0 else []
             if k == 0:
                 J[:, :6] += by_poses
+                self.found = moved
             else:
-                self.late.append(Late(earlier[k - 1], Entries(sparsity, by_poses, size)))
+                self.late.append(Late(earlier[k - 1], Entries(sparsity, by_poses, size), moved))
         self.size = neighbours.size
         self.end = self.size + 3 * solved.count
         self.Jz, self.Jx = Entries(sparsity, J[:, :6], size), Entries(sparsity, J[:, 6:], size)
@@ -213,8 +218,11 @@ class StepMap:
                 where there is nothing else.
         """
         direct, by_work, by_second = (None, 0.0, 0.0) if of is None else of(self)
-        for step, by_ends in self.late:
-            moved = by_ends.times(step.forward(dz, dP, dV, du, of)[0])
+        by_second = by_second + self.second.found_forward(self.found, dz)
+        for step, by_ends, found in self.late:
+            at = step.forward(dz, dP, dV, du, of)[0]
+            moved = by_ends.times(at)
+            by_second = by_second + self.second.found_forward(found, at)
             direct = moved if direct is None else direct + moved
         changes = self._forward(dz, dP, dV, du, direct)
         if self.kept is not None:
@@ -260,8 +268,9 @@ class StepMap:
         bars = Bars(*self.second.backward(bars.poses, bP), bars.velocities)
         before, by_start, by_end, W, work = self._with_share(bars)
         told = [Told(self, W, work, bP)]
-        for step, by_ends in self.late:
-            bz = by_ends.transposed(W)
+        before = before._replace(poses=before.poses + self.second.by_found(self.found, bP))
+        for step, by_ends, found in self.late:
+            bz = by_ends.transposed(W) + self.second.by_found(found, bP)
             more, at_start, at_end, own = step.backward(Bars(bz, np.zeros_like(bz), np.zeros_like(bz)))
             before = Bars(*(a + b for a, b in zip(before, more, strict=True)))
             by_start, by_end, told = by_start + at_start, by_end + at_end, told + own
