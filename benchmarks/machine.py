@@ -20,6 +20,7 @@ def machine() -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "revision": revision(),
+        "package_revision": package_revision(),
         "processor": processor(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
@@ -59,6 +60,15 @@ def revision() -> str:
     except (OSError, subprocess.CalledProcessError):
         return ""
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def package_revision() -> str:
+    """The last commit that changed the sources of the package: that of the code which is measured."""
+    asked = ("git", "-C", str(ROOT), "log", "-1", "--format=%h", "--abbrev=12", "--", "src")
+    try:
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def fingerprint(path: Path, root: Path = ROOT) -> str:
