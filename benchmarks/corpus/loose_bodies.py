@@ -125,10 +125,10 @@ def cubes(rng) -> Scene:
     return Scene(robot, q, v, float(rng.choice([0.01, 0.005])), 150)
 
 
-def boxes(rng) -> Scene:
+def boxes(rng, restitution=(0.0, 0.0, 0.5, 1.0)) -> Scene:
     """A box of random size, friction and restitution, tossed on the ground."""
     b, size = MechanismBuilder("box"), rng.uniform(0.05, 0.5, 3)
-    surface = {"friction": float(rng.choice(FRICTION)), "restitution": float(rng.choice([0.0, 0.0, 0.5, 1.0]))}
+    surface = {"friction": float(rng.choice(FRICTION)), "restitution": float(rng.choice(restitution))}
     b.body("box", mass=float(10.0 ** rng.uniform(-1, 1)), shapes=Box(tuple(size), **surface))
     b.free("box")
     b.add_shape("world", Plane(**surface))
@@ -155,16 +155,17 @@ def cradle(rng) -> Scene:
     """Elastic balls in a row, touching or 1 mm apart, hit by one or two of them: hanging, or in flight."""
     hanging, apart, hits = rng.random() < 0.5, float(rng.choice([0.0, 1e-3])), int(rng.integers(1, 3))
     b, q, v = MechanismBuilder("cradle", gravity=(0, 0, -9.81 if hanging else 0.0)), [], []
+    angle, speed = float(rng.uniform(0.2, 0.8)), float(rng.uniform(0.3, 3.0))
     for i in range(5):
         ball = Sphere(0.05, pose=(0, 0, -0.5), friction=0.0, restitution=1.0)
         b.body(f"b{i}", mass=1.0, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3), shapes=ball)
         x, first = (0.1 + apart) * i, i < hits
         if hanging:
             b.revolute(f"j{i}", "world", f"b{i}", axis="y", position=(x, 0, 0))
-            q, v = [*q, 0.5 if first else 0.0], [*v, 0.0]
+            q, v = [*q, angle if first else 0.0], [*v, 0.0]
         else:
             b.free(f"b{i}")
-            q, v = [*q, x - 0.1 * first, 0, 0, 1, 0, 0, 0], [*v, 0, 0, 0, float(first), 0, 0]
+            q, v = [*q, x - 0.1 * first, 0, 0, 1, 0, 0, 0], [*v, 0, 0, 0, speed * first, 0, 0]
     return Scene(b.build(), np.array(q), np.array(v), 0.005, 150)
 
 

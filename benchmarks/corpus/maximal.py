@@ -4,6 +4,8 @@ import leastaction as la
 from benchmarks.corpus.table import corpus_report
 from benchmarks.report import Report
 
+LONG = True
+
 
 def run(progress, quick: bool = False) -> Report:
     """All families; quick: two seeds."""

@@ -41,6 +41,10 @@ def random_surface(rng, restitution=None):
     return {"friction": float(rng.uniform(0.0, 1.0)), "restitution": float(rng.choice([0.0, e, 1.0]))}
 
 
-def stiffness_of(rng, mass: float, dt: float) -> float:
-    """Stiffness [N/m] of a spring on this mass whose frequency times dt is between 0.1 and 100."""
-    return mass * (float(10.0 ** rng.uniform(-1.0, 2.0)) / dt) ** 2
+def stiff_spring(rng, mass: float, dt: float) -> tuple[float, float]:
+    """Stiffness [N/m] of a spring on this mass whose frequency times dt is between 0.1 and 100, and a stretch [m].
+
+    The stretch gives the mass a speed of 1 m/s at most, however stiff the spring is.
+    """
+    frequency = float(10.0 ** rng.uniform(-1.0, 2.0)) / dt
+    return mass * frequency**2, float(rng.uniform(-1.0, 1.0)) / frequency

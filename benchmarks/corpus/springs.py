@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from benchmarks.corpus.scene import Scene, random_turn, stiffness_of
-from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
+import leastaction as la
+from benchmarks.corpus.scene import Scene, random_turn, stiff_spring
+from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 
 
 def stops(rng) -> Scene:
@@ -57,17 +58,19 @@ def _pair(rng, name: str, on_ground: bool) -> Scene:
     """Two boxes on a spring, half of them attached off the centres of mass."""
     b, dt, q = MechanismBuilder(name, gravity=(0, 0, -9.81 if on_ground else 0.0)), 0.01, []
     mu, off = float(rng.choice([0.0, 0.5, 1.0])), rng.random() < 0.5
-    masses, ends = 10.0 ** rng.uniform(-0.5, 0.5, 2), []
-    direction = random_turn(rng)[1:]
-    direction *= 0.5 / max(float(np.linalg.norm(direction)), 1e-3)
+    masses, ends, places = 10.0 ** rng.uniform(-0.5, 0.5, 2), [], []
+    direction = rng.normal(size=3)
+    direction *= 0.5 / np.linalg.norm(direction)
     for i, mass in enumerate(masses):
-        size = rng.uniform(0.1, 0.2, 3)
+        size, pose = rng.uniform(0.1, 0.2, 3), Pose(tuple(i * direction + (0, 0, 0.8)), tuple(random_turn(rng)))
         b.body(f"b{i}", mass=float(mass), shapes=Box(tuple(size), friction=mu, collision=on_ground))
         b.free(f"b{i}")
         ends.append((f"b{i}", tuple(0.5 * size * rng.uniform(-1, 1, 3) if off else np.zeros(3))))
-        q += [*(i * direction + (0, 0, 0.8)), *random_turn(rng)]
-    stiffness = stiffness_of(rng, float(masses.prod() / masses.sum()), dt)
-    b.spring("spring", *ends, stiffness=stiffness, rest_length=0.5)
+        places.append(pose.matrix @ (*ends[-1][1], 1.0))
+        q += [*pose.position, *pose.quaternion]
+    stiffness, stretch = stiff_spring(rng, float(masses.prod() / masses.sum()), dt)
+    length = max(0.0, float(np.linalg.norm(places[1] - places[0])) - stretch)
+    b.spring("spring", *ends, stiffness=stiffness, rest_length=length)
     if on_ground:
         b.add_shape("world", Plane(friction=mu))
     robot = b.build()
@@ -92,14 +95,21 @@ def tendons(rng) -> Scene:
         b.body(f"l{i}", mass=1.0, com=(0.1, 0, 0), inertia=(1e-3, 4e-3, 4e-3), shapes=skin)
         place = (0.2, 0, 0) if i else (0, 0, 0.45)
         b.revolute(f"j{i}", f"l{i - 1}" if i else "world", f"l{i}", axis="y", position=place)
-    if rng.random() < 0.5:
-        stiffness = stiffness_of(rng, 4e-3, dt)
-        b.tendon("tendon", joints={"j0": 1.0, "j1": float(rng.choice([-1.0, 0.5])), "j2": 0.5}, stiffness=stiffness)
-    else:
-        points = [("world", (0, 0, 0.55)), ("l0", (0.1, 0, 0.05)), ("l1", (0.1, 0, 0.05)), ("l2", (0.1, 0, 0.05))]
-        b.tendon("tendon", via=points, stiffness=stiffness_of(rng, 0.1, dt), rest=0.6)
     b.add_shape("world", Plane())
-    return Scene(b.build(), rng.uniform(-0.3, 0.3, 3), rng.normal(size=3), dt, 150)
+    q = rng.uniform(-0.3, 0.3, 3)
+    if rng.random() < 0.5:
+        ratios = np.array([1.0, float(rng.choice([-1.0, 0.5])), 0.5])
+        stiffness, stretch = stiff_spring(rng, 4e-3, dt)
+        joints = {f"j{i}": float(ratio) for i, ratio in enumerate(ratios)}
+        b.tendon("tendon", joints=joints, stiffness=stiffness, rest=float(ratios @ q) - stretch)
+    else:
+        points = [("world", (0, 0, 0.55)), *((f"l{i}", (0.1, 0, 0.05)) for i in range(3))]
+        poses = [np.eye(4), *la.dynamics.body_poses(b.build(), q)]
+        path = np.array([(pose @ (*point, 1.0))[:3] for pose, (_, point) in zip(poses, points, strict=True)])
+        stiffness, stretch = stiff_spring(rng, 0.1, dt)
+        length = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+        b.tendon("tendon", via=points, stiffness=stiffness, rest=max(0.0, length - stretch))
+    return Scene(b.build(), q, rng.normal(size=3), dt, 150)
 
 
 FAMILIES = (stops, presses, swings, free_springs, ground_springs, tendons)

@@ -13,6 +13,8 @@ SEEDS, QUICK_SEEDS = 50, 2
 """Scenes of each family, with seeds from 0 on; CORPUS_SEEDS and CORPUS_FIRST take others."""
 GAINS = (1e-6, 1e-3, 0.02)
 """Energy gains of one step, relative to the largest kinetic energy of its run, above which steps are counted."""
+ABOVE = 1e-3
+"""Energy above that of the start, relative to the same, above which runs are counted."""
 DEEP, OPEN, EXCESS = 1e-6, 1e-8, 1e-6
 """Penetration [m], joint gap [m or rad] and excess of a limit [rad or m] that must not be exceeded."""
 
@@ -25,6 +27,7 @@ COLUMNS = [
     *(f"gain > {gain:g}" for gain in GAINS),
     "largest gain",
     "above start",
+    f"runs > {ABOVE:g}",
     "penetration [m]",
     "joint gap",
     "flips",
@@ -38,11 +41,12 @@ COLUMNS = [
 NOTES = f"""Random scenes of each family, one for each seed. Refused: scenes that the integrator does not take. \
 Failed: runs that end in a `ConvergenceError`; the steps before it count. Gain: steps whose energy, without the work \
 of motors and prescribed motions, rises by more than this share of the largest kinetic energy of their run; the \
-largest such rise; and the largest energy above that of the start. Steps that are long for a smooth motion have \
-energies that oscillate, and these count, too. Penetration: of contacts that the integrator reports, and of the lowest \
-points of all shapes below the ground. Flips: a joint turns by {FLIP:g} rad more in a step than its rates at both ends \
-explain, in scenes without springs and tendons between bodies. Iterations: of Newton's method, all substeps included. \
-Time: median over the runs. The last row has the sums, or the largest, or the means over all steps."""
+largest such rise; the largest energy above that of the start, and the runs where it is above {ABOVE:g}. Steps that \
+are long for a smooth motion have energies that oscillate, and these count, too. Penetration: of contacts that the \
+integrator reports, and of the lowest points of all shapes below the ground. Flips: a joint turns by {FLIP:g} rad more \
+in a step than its rates at both ends explain, in scenes without springs and tendons between bodies. Iterations: of \
+Newton's method, all substeps included. Time: median over the runs. The last row has the sums, or the largest, or the \
+means over all steps."""
 
 
 def corpus_report(progress, integrator: Any, quick: bool) -> Report:
@@ -97,7 +101,8 @@ def figures_of(name: str, runs: list[dict]) -> list:
     return [
         *(name, len(runs), len(runs) - len(taken), sum(bool(run["failure"]) for run in taken), len(gains)),
         *(int((gains > bound).sum()) for bound in GAINS),
-        *(float(gains.max(initial=0.0)), largest("gain"), largest("depth"), largest("open")),
+        *(float(gains.max(initial=0.0)), largest("gain"), sum(run["gain"] > ABOVE for run in taken)),
+        *(largest("depth"), largest("open")),
         *(sum(run["flips"] for run in taken), largest("beyond")),
         *counts,
         float(np.median(times)),
