@@ -88,6 +88,7 @@ def test_two_results_side_by_side(capsys):
     new = Sheet("Linkages", ["family", "failed", "flips"], [["chain", 0, 2], ["kane", 0, 0], ["trees", 3, 0]])
     rows = compare.joined(old, new).rows
     assert rows == [["chain", "1 → 0", "2"], ["kane", "0", "0"], ["trees", "3", "0"]]
+    assert compare.key(["cubes", "v", "Maximal", 40, "few"]) == ("cubes", "v", "Maximal")
     path = compare.BASELINE / "corpus_maximal.json"
     assert compare.main([str(path)]) == 0
     revisions, _, tables = capsys.readouterr().out.partition("\n")

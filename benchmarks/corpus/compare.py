@@ -4,6 +4,7 @@ With NEW alone, the old one is that of `benchmarks/corpus/baseline/`.
 """
 
 import argparse
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,18 @@ BASELINE = Path(__file__).parent / "baseline"
 
 def joined(old: Sheet, new: Sheet) -> Sheet:
     """The new table; a cell that changed is "before → after", and rows and columns that are new have no before."""
-    before = {row[0]: dict(zip(old.columns, map(shown, row), strict=True)) for row in old.rows}
+    before = {key(row): dict(zip(old.columns, map(shown, row), strict=True)) for row in old.rows}
     out = Sheet(new.title, new.columns)
     for row in new.rows:
-        pairs = [(before.get(row[0], {}).get(column), shown(x)) for column, x in zip(new.columns, row, strict=True)]
+        known = before.get(key(row), {})
+        pairs = [(known.get(column), shown(x)) for column, x in zip(new.columns, row, strict=True)]
         out.rows.append([now if was in (None, now) else f"{was} → {now}" for was, now in pairs])
     return out
+
+
+def key(row: list) -> tuple[str, ...]:
+    """What a row is about: the words that it begins with."""
+    return tuple(itertools.takewhile(lambda x: isinstance(x, str), row))
 
 
 def tables(old: dict[str, Any], new: dict[str, Any]) -> list[Sheet]:
@@ -37,7 +44,9 @@ def tables(old: dict[str, Any], new: dict[str, Any]) -> list[Sheet]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.corpus.compare", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.corpus.compare", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULT", help="OLD and NEW, or NEW alone")
     paths = parser.parse_args(arguments).results
     if len(paths) > 2:

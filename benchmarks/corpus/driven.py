@@ -11,7 +11,7 @@ from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 def paddle(rng) -> Scene:
     """A paddle that a motor turns as told, among balls in a corner."""
     b, q = MechanismBuilder("paddle"), []
-    b.body("paddle", mass=1.0, com=(0.2, 0, 0), inertia=0.01, shapes=Box((0.4, 0.05, 0.2), pose=(0.2, 0, 0.1)))
+    b.body("paddle", mass=1.0, com=(0.2, 0, 0), inertia=0.01, shapes=Box((0.4, 0.05, 0.2), pose=Pose((0.2, 0, 0.1))))
     b.revolute("motor", "world", "paddle", axis="z")
     b.prescribe("motor")
     for i in range(4):
@@ -27,9 +27,9 @@ def paddle(rng) -> Scene:
 def motor_presses(rng) -> Scene:
     """An arm of two links that a motor of constant torque presses on a wall."""
     b = MechanismBuilder("motor_press", gravity=(0, 0, 0))
-    b.add_shape("world", Box((0.1, 2, 2), pose=(0.7, 0, 0), friction=float(rng.choice([0.0, 0.5]))))
+    b.add_shape("world", Box((0.1, 2, 2), pose=Pose((0.7, 0, 0)), friction=float(rng.choice([0.0, 0.5]))))
     for i, parent in enumerate(("world", "l0")):
-        skin = [Sphere(0.05, pose=(0.4, 0, 0))] if i else []
+        skin = [Sphere(0.05, pose=Pose((0.4, 0, 0)))] if i else []
         b.body(f"l{i}", mass=1.0, com=(0.2, 0, 0), inertia=(1e-3, 2e-2, 2e-2), shapes=skin)
         place, stiffness = ((0.4, 0, 0), 20.0) if i else ((0, 0, 0), 0.0)
         b.revolute(f"j{i}", parent, f"l{i}", axis="y", position=place, limits=(-2, 2), stiffness=stiffness, damping=0.5)
@@ -69,7 +69,7 @@ def three_fingers(rng) -> Scene:
     symmetric = rng.random() < 0.5
     for i in range(3):
         angle = 2.0 * math.pi / 3.0 * i + (0.0 if symmetric else float(rng.uniform(-0.2, 0.2)))
-        tip = Sphere(0.03, pose=(0, 0, -0.2), friction=friction)
+        tip = Sphere(0.03, pose=Pose((0, 0, -0.2)), friction=friction)
         b.body(f"slider{i}", mass=0.2)
         b.body(f"finger{i}", mass=0.3, com=(0, 0, -0.1), inertia=(1e-3, 1e-3, 1e-4), shapes=tip)
         place = Pose.from_axis_angle("z", angle + math.pi, (0.1 * math.cos(angle), 0.1 * math.sin(angle), 0))

@@ -57,7 +57,6 @@ def measured(scene: Scene, integrator: Any = None) -> dict:
 
 def simulated(scene: Scene, integrator: Any = None) -> Any:
     """The run of a scene."""
-    controls = {} if scene.controls is None else {"controls": scene.controls}
     return la.simulate(
         scene.robot,
         scene.q,
@@ -67,7 +66,7 @@ def simulated(scene: Scene, integrator: Any = None) -> Any:
         integrator=integrator or la.Maximal(),
         motions=scene.motions,
         progress=False,
-        **controls,
+        controls=scene.controls,
     )
 
 

@@ -14,7 +14,7 @@ from benchmarks.corpus.loose_bodies import boxes, cubes
 from benchmarks.corpus.scene import Scene, random_turn
 from benchmarks.report import Measure, Report, Sheet
 from leastaction.derivatives import reach
-from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
+from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 
 LONG = True
 SEEDS, QUICK_SEEDS = 40, 2
@@ -43,7 +43,7 @@ def links(rng) -> Scene:
     b, mu = MechanismBuilder("links"), float(rng.choice([0.2, 0.5, 1.0]))
     b.body("trunk", mass=1.0, shapes=Box((0.3, 0.2, 0.1), friction=mu))
     b.free("trunk")
-    foot = Sphere(0.03, pose=(0, 0, -0.25), friction=mu)
+    foot = Sphere(0.03, pose=Pose((0, 0, -0.25)), friction=mu)
     b.body("leg", mass=0.5, com=(0, 0, -0.12), inertia=(3e-3, 3e-3, 3e-4), shapes=foot)
     b.revolute("hinge", "trunk", "leg", axis="y", position=(0.1, 0.12, 0), limits=(-1.5, 1.5), damping=0.02)
     b.actuator("motor", "hinge")
@@ -86,7 +86,7 @@ def stacks(rng) -> Scene:
 
 def grasp(rng) -> Scene:
     """A box between two servo-driven fingers, off the middle and tilted."""
-    turn = la.mechanism.Pose.from_axis_angle("y", float(rng.uniform(-0.05, 0.05))).quaternion
+    turn = Pose.from_axis_angle("y", float(rng.uniform(-0.05, 0.05))).quaternion
     scene = gripper(tuple(rng.uniform(-0.002, 0.002, 3)), turn, mass=float(rng.uniform(0.2, 1.0)))
     return replace(scene, v=0.1 * rng.normal(size=scene.robot.nv))
 
@@ -148,8 +148,7 @@ def checked(scene: Scene, by: str, rng, integrator: Any) -> Case:
             found.append(((ahead - middle) / change, (middle - behind) / change, (ahead - behind) / (2.0 * change)))
     except la.ConvergenceError:
         return Case("failed")
-    controls = {} if scene.controls is None else {"controls": scene.controls}
-    options = {"dt": scene.dt, "steps": scene.steps, "progress": False, **controls}
+    options = {"dt": scene.dt, "steps": scene.steps, "progress": False, "controls": scene.controls}
     try:
         gradient = la.adjoint(scene.robot, integrator, objective, (by,), q=scene.q, v=scene.v, **options)[1][by]
     except la.LeastActionError:

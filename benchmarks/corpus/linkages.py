@@ -1,6 +1,7 @@
 """Families of linkages: chains, loops, trees, gears; in flight, and on the ground."""
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +107,7 @@ def walkers(rng) -> Scene:
     for i in range(4):
         length = float(rng.uniform(0.1, 0.25))
         ball, skin = (
-            Sphere(0.05, pose=(0.5 * length, 0, 0)),
+            Sphere(0.05, pose=Pose((0.5 * length, 0, 0))),
             Capsule(0.03, length, pose=Pose((0.5 * length, 0, 0)) * along),
         )
         b.body(f"l{i}", density=1000.0, shapes=ball if rng.random() < 0.4 else skin)
@@ -150,11 +151,11 @@ def trees(rng) -> Scene:
 def gears(rng) -> Scene:
     """A free body with two legs that gears couple, dropped on the ground."""
     b, ratio = MechanismBuilder("gears"), float(rng.choice([-1.0, 0.5, 3.0]))
-    surface = {"friction": float(rng.uniform(0.0, 1.0)), "restitution": float(rng.choice([0.0, 0.5]))}
+    surface: dict[str, Any] = {"friction": float(rng.uniform(0.0, 1.0)), "restitution": float(rng.choice([0.0, 0.5]))}
     b.body("trunk", mass=2.0, shapes=Box((0.3, 0.2, 0.1), **surface))
     b.free("trunk")
     for i, x in enumerate((-0.12, 0.12)):
-        foot = Sphere(0.03, pose=(0, 0, -0.3), **surface)
+        foot = Sphere(0.03, pose=Pose((0, 0, -0.3)), **surface)
         mass = float(rng.uniform(0.2, 1.0))
         b.body(f"leg{i}", mass=mass, com=(0, 0, -0.15), inertia=(1e-2 * mass, 1e-2 * mass, 1e-3 * mass), shapes=foot)
         b.revolute(

@@ -1,5 +1,7 @@
 """Families of loose bodies: tossed, stacked, wedged, spinning."""
 
+from typing import Any
+
 import numpy as np
 
 import leastaction as la
@@ -110,7 +112,9 @@ def slot(rng) -> Scene:
     b.body("box", mass=1.0, shapes=Box((0.2, 0.1, 0.3), friction=mu))
     b.free("box")
     for side in (-1, 1):
-        b.add_shape("world", Box((0.1, 0.4, 2.0), pose=(side * float(rng.uniform(0.17, 0.2)), 0, 0.5), friction=mu))
+        b.add_shape(
+            "world", Box((0.1, 0.4, 2.0), pose=Pose((side * float(rng.uniform(0.17, 0.2)), 0, 0.5)), friction=mu)
+        )
     b.add_shape("world", Plane(friction=mu))
     robot = b.build()
     turn = Pose.from_axis_angle("y", float(rng.uniform(-0.15, 0.15)))
@@ -128,7 +132,7 @@ def cubes(rng) -> Scene:
 def boxes(rng, restitution=(0.0, 0.0, 0.5, 1.0)) -> Scene:
     """A box of random size, friction and restitution, tossed on the ground."""
     b, size = MechanismBuilder("box"), rng.uniform(0.05, 0.5, 3)
-    surface = {"friction": float(rng.choice(FRICTION)), "restitution": float(rng.choice(restitution))}
+    surface: dict[str, Any] = {"friction": float(rng.choice(FRICTION)), "restitution": float(rng.choice(restitution))}
     b.body("box", mass=float(10.0 ** rng.uniform(-1, 1)), shapes=Box(tuple(size), **surface))
     b.free("box")
     b.add_shape("world", Plane(**surface))
@@ -157,7 +161,7 @@ def cradle(rng) -> Scene:
     b, q, v = MechanismBuilder("cradle", gravity=(0, 0, -9.81 if hanging else 0.0)), [], []
     angle, speed = float(rng.uniform(0.2, 0.8)), float(rng.uniform(0.3, 3.0))
     for i in range(5):
-        ball = Sphere(0.05, pose=(0, 0, -0.5), friction=0.0, restitution=1.0)
+        ball = Sphere(0.05, pose=Pose((0, 0, -0.5)), friction=0.0, restitution=1.0)
         b.body(f"b{i}", mass=1.0, com=(0, 0, -0.5), inertia=(1e-3, 1e-3, 1e-3), shapes=ball)
         x, first = (0.1 + apart) * i, i < hits
         if hanging:

@@ -56,8 +56,7 @@ def restarts(case: Scene, integrator: Any) -> tuple[list[float], list[float]]:
 
 
 def _difference(case: Scene, run: Any, k: int, start: dict, integrator: Any) -> float:
-    controls = {} if case.controls is None else {"controls": case.controls}
-    options = {"dt": case.dt, "steps": LATER, "integrator": integrator, "progress": False, **controls}
+    options = {"dt": case.dt, "steps": LATER, "integrator": integrator, "controls": case.controls, "progress": False}
     try:
         other = la.simulate(case.robot, run.q[k], **start, **options)
     except la.LeastActionError:

@@ -1,6 +1,7 @@
 """A random scene, and random numbers that the families share."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,13 +30,13 @@ class Scene:
     controls: np.ndarray | None = None
 
 
-def random_turn(rng):
+def random_turn(rng) -> np.ndarray:
     """A random unit quaternion."""
     quat = rng.normal(size=4)
     return quat / np.linalg.norm(quat)
 
 
-def random_surface(rng, restitution=None):
+def random_surface(rng, restitution=None) -> dict[str, Any]:
     """Random friction and restitution of a shape."""
     e = float(rng.uniform(0.0, 1.0)) if restitution is None else restitution
     return {"friction": float(rng.uniform(0.0, 1.0)), "restitution": float(rng.choice([0.0, e, 1.0]))}

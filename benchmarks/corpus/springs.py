@@ -25,9 +25,9 @@ def stops(rng) -> Scene:
 def presses(rng) -> Scene:
     """An arm that stiff springs press on a wall, without gravity."""
     b = MechanismBuilder("press", gravity=(0, 0, 0))
-    b.add_shape("world", Box((0.1, 2, 2), pose=(0.85, 0, 0), friction=float(rng.choice([0.0, 0.5]))))
+    b.add_shape("world", Box((0.1, 2, 2), pose=Pose((0.85, 0, 0)), friction=float(rng.choice([0.0, 0.5]))))
     for i, parent in enumerate(("world", "l0", "l1")):
-        skin = [Sphere(0.05, pose=(0.4, 0, 0))] if i == 2 else []
+        skin = [Sphere(0.05, pose=Pose((0.4, 0, 0)))] if i == 2 else []
         b.body(f"l{i}", mass=1.0, com=(0.2, 0, 0), inertia=(1e-3, 2e-2, 2e-2), shapes=skin)
         stiffness = float(10.0 ** rng.uniform(2, 5))
         b.revolute(
@@ -91,7 +91,7 @@ def tendons(rng) -> Scene:
     """Hinged links with a stiff tendon along their joints or through points, half of them with feet on the ground."""
     b, dt, feet = MechanismBuilder("tendons"), 0.01, rng.random() < 0.5
     for i in range(3):
-        skin = [Sphere(0.04, pose=(0.2, 0, 0), friction=0.5)] if feet else []
+        skin = [Sphere(0.04, pose=Pose((0.2, 0, 0)), friction=0.5)] if feet else []
         b.body(f"l{i}", mass=1.0, com=(0.1, 0, 0), inertia=(1e-3, 4e-3, 4e-3), shapes=skin)
         place = (0.2, 0, 0) if i else (0, 0, 0.45)
         b.revolute(f"j{i}", f"l{i - 1}" if i else "world", f"l{i}", axis="y", position=place)
