@@ -74,7 +74,7 @@ BUDGETS: dict[str, Budget] = {
     "hard_chains": Budget(10, 21),
     "corpus/maximal": Budget(7, 60),
     "corpus/grounded": Budget(10, 200),
-    "corpus/gradients": Budget(16, 250),
+    "corpus/gradients": Budget(18, 450),
     "corpus/restart": Budget(8, 40),
     "trajectory_optimization": Budget(12, 40),
     "horizon_solver": Budget(12, 90),

@@ -121,9 +121,9 @@ def slot(rng) -> Scene:
     return Scene(robot, np.array([0, 0, 0.6, *turn.quaternion]), rng.normal(size=6), 0.005, 150)
 
 
-def cubes(rng) -> Scene:
+def cubes(rng, friction=FRICTION) -> Scene:
     """A cube with contact points at its corners, tossed on the ground."""
-    robot = la.robots.cube(friction=float(rng.choice(FRICTION)))
+    robot = la.robots.cube(friction=float(rng.choice(friction)))
     q = np.array([0, 0, 0.9, *random_turn(rng)])
     v = np.concatenate([4.0 * rng.normal(size=3), 2.0 * rng.normal(size=3)])
     return Scene(robot, q, v, float(rng.choice([0.01, 0.005])), 150)
