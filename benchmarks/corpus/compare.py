@@ -58,7 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (OSError, ValueError) as error:
         parser.error(str(error))
     console = Console(width=240)
-    console.print(f"{new['name']}: {old['machine']['revision']} → {new['machine']['revision']}", highlight=False)
+    before, after = (result["machine"]["package_revision"] for result in (old, new))
+    console.print(f"{new['name']}: package {before} → {after}", highlight=False)
     for sheet in sheets:
         table = Table(title=Text(sheet.title), title_justify="left")
         for column in sheet.columns:
