@@ -20,6 +20,7 @@ def machine() -> dict[str, Any]:
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "revision": revision(),
+        "package_revision": package_revision(),
         "processor": processor(),
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
@@ -52,10 +53,21 @@ def processor() -> str:
 
 def revision() -> str:
     """Of git, with a + where the tree differs from it; empty outside of a checkout."""
+    return _asked(["rev-parse", "--short=12", "HEAD"], ".")
+
+
+def package_revision() -> str:
+    """The last commit that changed the sources of the package, in the same way: that of the code which is measured."""
+    return _asked(["log", "-1", "--format=%h", "--abbrev=12", "--", "src"], "src")
+
+
+def _asked(question: list[str], folder: str) -> str:
+    """What git answers, with a + where the folder has changes that are not committed."""
+    git = ["git", "-C", str(ROOT)]
     try:
-        asked = ("git", "-C", str(ROOT))
-        commit = subprocess.run([*asked, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True)
-        changed = subprocess.run([*asked, "status", "--porcelain", "-uno"], capture_output=True, text=True, check=True)
+        commit = subprocess.run([*git, *question], capture_output=True, text=True, check=True)
+        status = [*git, "status", "--porcelain", "-uno", "--", folder]
+        changed = subprocess.run(status, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return ""
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")

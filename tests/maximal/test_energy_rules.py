@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from benchmarks.hard_scenes import KINDS, measured
+from benchmarks.corpus.families import scene
+from benchmarks.corpus.figures import measured
 from leastaction.maximal.step.division import forget_failure
-
-
-def scene(kind, seed):
-    return KINDS[kind](np.random.default_rng([seed, *kind.encode()]))
 
 
 def test_steps_of_different_lengths_keep_one_account():
