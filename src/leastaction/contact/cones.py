@@ -15,8 +15,8 @@ its friction acts, a torque, and y is an angular velocity.
 with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
 and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
 
-Slacks have a compliance: s = (gap at the end of the step) / dt + compliance gam, and y likewise with the friction impulse.
-It makes impulses unique where contacts are redundant (see `maximal.contact.compliance`).
+Slacks have a compliance: s = (gap at the end of the step) / dt + compliance gam, and y likewise with the friction
+impulse. It makes impulses unique where contacts are redundant (see `contact.compliance`).
 
 Each cone has a share of kappa, which stands for its own kappa in these equations: the products of light bodies start
 smaller than those of heavy ones. All shares are 1 in the end (`interior`).

@@ -168,7 +168,7 @@ class KeptSteps:
 
     def _sum(self, variant: Variant, key: int, u: FloatArray, slots: Slots) -> float:
         """Weighed sum of what all equations of the kept steps are with a variant of the model."""
-        total, s, kept, there = 0.0, self.stepper, tuple(self.kept), self._touching(variant, slots)
+        total, kept, there = 0.0, tuple(self.kept), self._touching(variant, slots)
         held = np.abs(self.kept.by_held[: len(slots.lengths)]).max(axis=(1, 2), initial=0.0) > 0.0
         for h in np.unique(slots.lengths).tolist():
             own = np.flatnonzero(slots.lengths == h)
@@ -179,7 +179,7 @@ class KeptSteps:
         return total
 
     def _weighing(self, variant: Variant, key: int, h: float, first: bool) -> Bound:
-        """`weigh_steps` of the `first` phase of parts of length h, else `weigh_projections`, of a variant of the model."""
+        """`weigh_steps` of the `first` phase of parts of length h, else `weigh_projections`, of a variant."""
         if (key, h, first) not in self.bound:
             s = self.stepper
             model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)

@@ -1,8 +1,8 @@
 """How the impulses of rigid contacts respond to the motion of a solved step, for derivatives.
 
-Modes are read from the natural map at the solution, and `W` of every cone is that of its mode (`step.semismooth_newton`), with
-the compliance that the step was solved with. Smoothed contact, and what the interior point method had to soften, has the
-response of the central path instead (`contact.cones.reduce`).
+Modes are read from the natural map at the solution, and `W` of every cone is that of its mode
+(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and what the interior
+point method had to soften, has the response of the central path instead (`contact.cones.reduce`).
 """
 
 from leastaction._jit import inline, routine

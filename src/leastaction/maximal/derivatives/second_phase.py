@@ -20,7 +20,7 @@ from leastaction.maximal.step.velocity_projection import project_velocities
 FloatArray = NDArray[np.float64]
 
 Moved = list[tuple[int, int, float, Any]]
-"""Contacts found again at displaced poses: body, axis, weight of the difference and all contacts, see `moved_features`."""
+"""Contacts found again at displaced poses: body, axis, weight of the difference, all contacts; see `moved_features`."""
 
 
 class Scratch(NamedTuple):

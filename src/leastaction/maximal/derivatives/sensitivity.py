@@ -214,8 +214,8 @@ class StepMap:
             dV: of the velocities before, shape (bodies, 6, m).
             du: of the controls at the nodes of the whole step, shape (nodes, nu, m).
             of: gives, for a `StepMap`, the change of all its outputs by something else, shape (outputs, m), that of the
-                work of the impulses, at fixed impulses and velocities, and that of the momenta of its second phase; None
-                where there is nothing else.
+                work of the impulses, at fixed impulses and velocities, and that of the momenta of its second phase;
+                None where there is nothing else.
         """
         direct, by_work, by_second = (None, 0.0, 0.0) if of is None else of(self)
         by_second = by_second + self.second.found_forward(self.found, dz)

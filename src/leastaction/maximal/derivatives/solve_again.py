@@ -209,7 +209,7 @@ def second_phase(model, settings, data, contact, back, k, j):
 
 @routine(allocates=False)
 def closes(model, settings, data, contact, back, dt):
-    """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 where it has no derivative."""
+    """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 without derivative."""
     if contact is None:
         return 0
     if not project_velocities(model, settings, data, contact, dt):

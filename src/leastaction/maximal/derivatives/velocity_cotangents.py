@@ -1,7 +1,7 @@
 """Reverse mode of the velocities at a node, the second phase of a step (`step.velocity_equations`).
 
-With M T = P + G' mu + D' L, G T = 0 (or a prescribed rate), the response L = -W (D T + ...) of the contacts' laws at fixed
-modes, and momenta P + G' mu + D' L, let b be the gradient by these momenta and
+With M T = P + G' mu + D' L, G T = 0 (or a prescribed rate), the response L = -W (D T + ...) of the contacts' laws at
+fixed modes, and momenta P + G' mu + D' L, let b be the gradient by these momenta and
 
     y = F^-T (-D' W' D b, G b),    F = (M + D' W D, -G'; G, 0),    z = b + y_T,    a = W' D z
 
@@ -74,7 +74,7 @@ def into_world(states, first, x, E):
 
 @routine(allocates=False)
 def project_back(model, data, back):
-    """Bring `back.bars` to the momenta before `project_momenta`, without contacts; False where these have no solution."""
+    """Bring `back.bars` to the momenta before `project_momenta`; False where these have no solution."""
     states, first, rhs, y, n = data.bodies, model.graph.first, data.fixed, back.y, model.bodies.shape[0]
     velocity_matrix(model, data, data.factors.values)
     for j in range(back.original.shape[0]):

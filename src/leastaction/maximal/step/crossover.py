@@ -1,8 +1,8 @@
 """Ending what the interior point method has solved: by the modes that it has found, each cone is brought to its law.
 
 That method stops where the mean of all products of slacks and impulses is small, whatever each of them is. How far
-single contacts are from their law then depends on its iterations, and so do forces and derivatives. Modes (`semismooth_newton`)
-have every cone on it.
+single contacts are from their law then depends on its iterations, and so do forces and derivatives. Modes
+(`semismooth_newton`) have every cone on it.
 """
 
 from leastaction._jit import routine

@@ -45,8 +45,8 @@ as the present one, or up to twice that, unless that is softer than SOFTEST time
 the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
 
 COMPLEMENTARY = 1e-10
-"""How far products of smoothed contact may be from the central-path parameter, relative to it: momenta at nodes have the
-impulses of the second phase, whose error is that of the products."""
+"""How far products of smoothed contact may be from the central-path parameter, relative to it: momenta at nodes have
+the impulses of the second phase, whose error is that of the products."""
 
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""

@@ -3,7 +3,7 @@
 With the poses z at the end of a step, and momenta P there, the velocities T and the impulses mu of joints and L of
 contacts are those with
 
-    M T = P + G(z)' mu + D(z)' L,    G(z) T = 0 (or a prescribed rate),    Signorini's and Coulomb's laws of D(z) T and L
+    M T = P + G(z)' mu + D(z)' L,    G(z) T = 0 (or a prescribed rate),    Signorini's and Coulomb's laws of D(z) T, L
 
 and P + G' mu + D' L is the momentum of the node. Drive inertias count to M. The end of the step has become the start of
 the next: all poses, gradients and momenta are those of the start in `data`.

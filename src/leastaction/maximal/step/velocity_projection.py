@@ -1,8 +1,8 @@
 """The momenta at a node: the second phase of a step, with contacts (see `velocity_equations`).
 
-Contacts that are closed at the end of the step push with impulses of their own, each within its cone, so that velocities
-there do not lead into what is touched. The momenta that a step ends with are those of such velocities: at rest they
-vanish, and the next step starts from them alone.
+Contacts that are closed at the end of the step push with impulses of their own, each within its cone, so that
+velocities there do not lead into what is touched. The momenta that a step ends with are those of such velocities: at
+rest they vanish, and the next step starts from them alone.
 """
 
 from leastaction._jit import inline, routine
@@ -21,6 +21,7 @@ from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.semismooth_newton import MATRICES, OPEN, follow_modes, forget_modes, is_slow
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
+
 
 @inline
 def with_held_factors(data):
