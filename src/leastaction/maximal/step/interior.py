@@ -44,10 +44,6 @@ need not have a solution that is rigid to round-off. Then a step is solved at th
 as the present one, or up to twice that, unless that is softer than SOFTEST times the typical energy of the contacts, or
 the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
 
-COMPLEMENTARY = 1e-10
-"""How far products of smoothed contact may be from the central-path parameter, relative to it: momenta at nodes have
-the impulses of the second phase, whose error is that of the products."""
-
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
@@ -94,7 +90,7 @@ def is_complementary(contact, goal):
     worst = 0.0
     for k in range(contact.now[0].count):
         worst = max(worst, ip.worst_product(contact.cones[k], goal))
-    return worst <= COMPLEMENTARY * goal
+    return worst <= 1e-6 * goal
 
 
 @routine(allocates=False)
