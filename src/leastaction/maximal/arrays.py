@@ -102,7 +102,8 @@ class MaximalSettings(NamedTuple):
         gravity: size of gravity [m/s^2], or 1.
         carried: most mass that joints tie to a body, relative to its own.
         whole: length of the step that a step is part of [s].
-        compliance: of contacts, limits and dry friction [m/N].
+        compliance, angular_compliance: of contacts, limits and dry friction [m/N], and of those that are torques
+            [rad/(N m)].
         account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
             for compositions, whose parts gain and lose in turns.
         turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
@@ -125,6 +126,7 @@ class MaximalSettings(NamedTuple):
     carried: float
     whole: float
     compliance: float
+    angular_compliance: float
     account: float
     turn: float
     fine: int

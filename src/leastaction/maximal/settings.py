@@ -50,6 +50,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
     g = float(np.linalg.norm(m.gravity)) or 1.0
     # Small beside the work of gravity in a step, unless the user wants it smooth.
     kappa = own.smoothing if own.smoothing > 0.0 else 1e-12 * (m.total_mass or 1.0) * (g * dt) ** 2
+    compliance = default_compliance(float(model.bodies.mass.sum()), dt)
     return MaximalSettings(
         dt=dt,
         halves=1.0 if own.order == 1 else 0.5,
@@ -64,7 +65,8 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         gravity=g,
         carried=carried_mass(model),
         whole=dt,
-        compliance=default_compliance(float(model.bodies.mass.sum()), dt),
+        compliance=compliance,
+        angular_compliance=compliance / max(float(model.bodies.radius.max(initial=0.0)), 1e-9) ** 2,
         account=ACCOUNT if len(substeps) == 1 else math.inf,
         turn=SPRUNG if model.fine > 1 and has_stiff_springs(model) else TURN,
         fine=int(model.fine),

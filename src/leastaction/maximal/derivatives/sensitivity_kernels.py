@@ -112,7 +112,7 @@ def renew_cones(model, settings, data, contact, dt):
             phi = contact_wrenches(c, contacts[c.source], states)
             if c.kind == ip.TURN:
                 turn_wrenches(c, states)
-            give_compliance(model.bodies, settings, c, dt)
+            give_compliance(settings, c, dt)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
             if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.leave)
@@ -121,7 +121,7 @@ def renew_cones(model, settings, data, contact, dt):
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
-        give_compliance(model.bodies, settings, c, dt)
+        give_compliance(settings, c, dt)
         if c.kind == ip.LIMIT:
             c.bound = coordinates[j].lower if c.side > 0.0 else coordinates[j].upper
             if c.rest < 0.0:

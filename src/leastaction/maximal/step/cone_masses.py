@@ -28,15 +28,12 @@ def weigh_cone(bodies, c, load):
 
 
 @routine(allocates=False)
-def give_compliance(bodies, settings, c, dt):
+def give_compliance(settings, c, dt):
     """Fill the compliance of a cone, see `contact.compliance`, as the velocity that a unit of impulse over dt leaves.
 
-    Of angles and turns it is that at the radius of gyration of the body. Contacts that bounce have none along their
-    normal: it would take from what restitution gives back.
+    Contacts that bounce have none along their normal: it would take from what restitution gives back.
     """
-    give = settings.compliance / (dt * dt)
-    radius = bodies[max(c.a, c.b)].radius
-    turn = give / (radius * radius) if radius > 0.0 else give
+    give, turn = settings.compliance / (dt * dt), settings.angular_compliance / (dt * dt)
     row = 9 if c.kind == ip.DRY else 3
     angle = c.source < 0
     for i in range(3):

@@ -7,7 +7,7 @@ single contacts are from their law then depends on its iterations, and so do for
 
 from leastaction._jit import routine
 from leastaction.maximal.step.cone_masses import weigh_cone
-from leastaction.maximal.step.semismooth_newton import MATRICES, follow_modes, forget_modes, look_at_modes
+from leastaction.maximal.step.semismooth_newton import follow_modes, forget_modes, look_at_modes
 from leastaction.maximal.step.velocity_equations import equations
 
 SOLVED_BY_MODES = 2
@@ -49,7 +49,7 @@ def finish_by_modes(model, settings, data, contact, dt):
         weigh_cone(model.bodies, contact.cones[k], contact.now[0].load)
     forget_modes(contact)
     fresh = dt != 0.0  # no literal True: it would be compiled anew
-    spent = follow_modes(model, settings, data, contact, dt, fresh, MATRICES)
+    spent = follow_modes(model, settings, data, contact, dt, fresh)
     if spent < 0:
         bring_back(data, contact)
         equations(model, settings, data, contact, dt, not fresh)

@@ -115,7 +115,7 @@ def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
     states, now = data.bodies, contact.now[0]
     for k in range(now.count):
-        give_compliance(model.bodies, settings, contact.cones[k], dt)
+        give_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
     tried, now.failed, now.soft = 0, 0, 0
     if now.sure > 0:

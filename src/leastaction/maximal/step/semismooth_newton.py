@@ -359,20 +359,19 @@ def active_step(model, settings, data, contact, dt):
     fresh = not kept or not is_slow(states, dt)
     if fresh:
         forget_modes(contact)
-    return follow_modes(model, settings, data, contact, dt, fresh, MATRICES)
+    return follow_modes(model, settings, data, contact, dt, fresh)
 
 
 @routine(allocates=False)
-def follow_modes(model, settings, data, contact, dt, fresh, most):
+def follow_modes(model, settings, data, contact, dt, fresh):
     """Newton's iterations from the present velocities and impulses; see `active_step`.
 
     Args:
         fresh: whether the factors are of another matrix.
-        most: number of factorisations after which it gives up.
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
-    matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD if most > 0 else FAST, 1.0
+    matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD, 1.0
     for iteration in range(ITERATIONS):
         joints, changed, worst = look(model, settings, data, contact, dt, fresh)
         if iteration == 1:
@@ -385,17 +384,15 @@ def follow_modes(model, settings, data, contact, dt, fresh, most):
                 return iteration
             polished += 1
         elif not fresh and (changed > 0 or worst > fast * last):
-            if matrices >= most:
-                return -1 - iteration
             fresh = dt != 0.0  # no literal True: it would be compiled anew
             joints, _, worst = look(model, settings, data, contact, dt, fresh)
-        if not is_finite(worst) or (fresh and matrices >= most):
+        if not is_finite(worst) or (fresh and matrices == MATRICES):
             return -1 - iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 data.fixed[model.graph.first[i] + c] = -states[i].r[c]
         if fresh:
-            matrices, fast = matrices + 1, FAST
+            matrices, fast = matrices + 1, OLD if now.phase == VELOCITIES else FAST
             leave_out_rows(model, data, settings.loops)
         else:
             leave_out_residuals(data, settings.loops)
@@ -403,6 +400,7 @@ def follow_modes(model, settings, data, contact, dt, fresh, most):
         if not direction_of_modes(model, data, contact, fresh, t):
             return -1 - iteration
         apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
-        fresh = most > 0 and worst > FAR * typical and (iteration > 0 or now.quick == 0)
+        # The second phase is linear while no mode changes.
+        fresh = now.phase != VELOCITIES and worst > FAR * typical and (iteration > 0 or now.quick == 0)
         last, before = worst, last
     return -1 - ITERATIONS

@@ -18,7 +18,7 @@ from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.interior import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.semismooth_newton import MATRICES, OPEN, follow_modes, forget_modes, is_slow
+from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes, is_slow
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
 
@@ -155,7 +155,7 @@ def solve_velocities(model, settings, data, contact, dt):
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
             forget_modes(contact)
-        if follow_modes(model, settings, data, contact, dt, fresh, MATRICES) >= 0:
+        if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_kept(contact.cones[k], contact.second[k])
             return True
