@@ -158,7 +158,7 @@ def tumbling_boxes(seed):
     return robot, q, v
 
 
-@pytest.mark.parametrize("seed", [34, 49])
+@pytest.mark.parametrize("seed", [32, 103])
 def test_fine_parts_are_judged_as_they_were(seed):
     robot, q, v = tumbling_boxes(seed)
     run = la.simulate(robot, q, v, dt=0.02, steps=70, integrator=la.Maximal())

@@ -15,6 +15,7 @@ from leastaction.mechanism.closure import COUPLING, DOT
 from leastaction.spatial import (
     EYE,
     ZERO3,
+    axpy3,
     cross,
     dot3,
     load3,
@@ -61,6 +62,14 @@ def _turn_of(y, first, i, R):
 
 
 @inline
+def _turn_at(motions, i, R):
+    """Turn of a body among motions (bodies, 6), in the world."""
+    if i < 0:
+        return ZERO3
+    return matvec(R, (motions[i, 0], motions[i, 1], motions[i, 2]))
+
+
+@inline
 def _add(out, f):
     for c in range(3):
         out[c] += f[c]
@@ -95,6 +104,13 @@ def weigh_points(tables, kept, bp, scratch, lengths):
             Sa, Sb = _turned_at_end(poses, velocities, row.a, dt), _turned_at_end(poses, velocities, row.b, dt)
             _add(by_rows[k, 0], scale3(-by_equation, axis))
             _add(by_rows[k, 1], mattvec(Sb, scale3(by_equation, matvec(Sa, axis))))
+            # The same arm in the second phase: that of impulses mu, and of the rate of the equation.
+            at, end = start[n + row.node] + row.local, kept.end_poses[slot]
+            Ra, Rb = _turned(end, row.a), _turned(end, row.b)
+            z = sub3(_turn_at(kept.by_held[slot], row.b, Rb), _turn_at(kept.by_held[slot], row.a, Ra))
+            T = sub3(_turn_of(kept.twists[slot], start, row.b, Rb), _turn_of(kept.twists[slot], start, row.a, Ra))
+            arm = axpy3(-kept.by_projection[slot, at], T, scale3(kept.twists[slot, at], z))
+            _add(by_rows[k, 1], mattvec(Rb, cross(matvec(Ra, axis), arm)))
         if kept.step[slot] < 0:
             continue
         for i in range(n):

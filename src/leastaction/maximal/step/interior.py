@@ -10,6 +10,7 @@ from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
+from leastaction.maximal.contact.behaviour import is_open
 from leastaction.maximal.contact.detection import warm_start
 from leastaction.maximal.step.cone_masses import give_compliance
 from leastaction.maximal.step.crossover import LONGEST, SOLVED_BY_MODES, end_by_modes
@@ -24,7 +25,7 @@ from leastaction.maximal.step.directions import (
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
-from leastaction.maximal.step.semismooth_newton import active_step
+from leastaction.maximal.step.semismooth_newton import OPEN, STICK, active_step
 from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
 ROUND_OFF = 30.0
@@ -44,12 +45,22 @@ need not have a solution that is rigid to round-off. Then a step is solved at th
 as the present one, or up to twice that, unless that is softer than SOFTEST times the typical energy of the contacts, or
 the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
 
+SECOND = 100
+"""Most iterations of the second phase of a step, a linear problem that always has a solution."""
+
 PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
 STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
 """After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa, all with the
 same share of it: where one path has an end, another may not."""
+
+
+@inline
+def note_size(history, iteration, size):
+    """Note the size of an update, as far as there is room."""
+    if iteration < history.shape[0]:
+        history[iteration] = size
 
 
 @routine(allocates=False)
@@ -140,6 +151,10 @@ def contact_step(model, settings, data, contact, dt):
     spent = interior_step(model, settings, data, contact, dt)
     if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0:
         spent += end_by_modes(model, settings, data, contact, dt)
+    if spent >= 0 and now.sure != SOLVED_BY_MODES:
+        for k in range(now.count):
+            c = contact.cones[k]
+            c.mode = OPEN if is_open(model.bodies, c) else STICK
     now.failed = 1 if spent < 0 else 0
     return spent + tried if spent >= 0 else spent - tried
 
@@ -150,6 +165,8 @@ def interior_step(model, settings, data, contact, dt):
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     first, fixed, history = model.graph.first, data.fixed, data.history
     tolerance, most, goal = settings.tolerance, settings.max_iterations, settings.kappa
+    if now.phase == VELOCITIES:
+        most = max(most, SECOND)  # dividing the step would not help: its first phase is solved
     fresh = most > 0  # no literal True: it would be compiled anew
     smooth = settings.smoothing > 0.0 and goal > SHARPEST * now.energy
     least = goal = max(goal, SHARPEST * now.energy)
@@ -194,11 +211,11 @@ def interior_step(model, settings, data, contact, dt):
         leave_out_rows(model, data, settings.loops)
         singular, _ = factorize(model.graph, data.factors, 0.0)
         if singular >= 0:
-            history[iteration] = math.nan
+            note_size(history, iteration, math.nan)
             return -1 - iteration
         t = contact_direction(model, data, contact, kappa, goal, floor)
         size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
-        history[iteration] = size
+        note_size(history, iteration, size)
         if not is_finite(size):
             return -1 - iteration
         stuck = stuck + 1 if t < STUCK else 0
