@@ -44,7 +44,7 @@ from leastaction.maximal.records import (
 from leastaction.maximal.ropes import ropes
 from leastaction.maximal.rotors import NO_MASS, rotors
 from leastaction.maximal.swings import swing_of
-from leastaction.maximal.ties import groups, spring_ties
+from leastaction.maximal.ties import groups, tying
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
@@ -329,13 +329,13 @@ class _Compiler:
         self._augment(model, edge)
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
-        paths, points = model.forces.paths, model.forces.points
-        damped, swings = spring_ties(self.m, paths, self.dt)
+        points = model.forces.points
+        paths = tying(model.forces.paths)
         lengths = sprung_lengths(self.m, model.forces, self.axes, lambda: self._mobility, self.dt)
-        model.fine = parts_for(max(self.swings, swings, lay_lengths(model, lengths, edge)))
-        model.damped = damped if len(damped) else None
+        model.fine = parts_for(max(self.swings, lay_lengths(model, lengths, edge)))
+        model.paths = paths if len(paths) else None
         tied, first = [], []
-        for path in damped:
+        for path in paths:
             nodes = points.node[path.first : path.first + path.count].tolist()
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
@@ -346,6 +346,7 @@ class _Compiler:
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
         ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
+        model.forces = model.forces._replace(paths=model.forces.paths[:0])
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
         model.bodies.group = groups(n, model.edges)
 

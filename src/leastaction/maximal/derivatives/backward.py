@@ -15,7 +15,6 @@ from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents
 from leastaction.maximal.derivatives.body_force_cotangents import (
     known_cotangents,
-    path_cotangents,
     resisting_cotangents,
     swap_ends,
 )
@@ -36,6 +35,7 @@ from leastaction.maximal.derivatives.joint_gradients import (
     take_controls,
 )
 from leastaction.maximal.derivatives.middle_length_cotangents import length_cotangents
+from leastaction.maximal.derivatives.path_cotangents import path_cotangents
 from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
     OTHERWISE,
@@ -208,7 +208,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
         end_cotangents(back.cot, model, data, back, late, dt, back.u[k, loose], back.controls[k, loose])
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
-    path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    path_cotangents(model.paths, model, settings, data, back, dt)
     length_cotangents(model.sprung, model, settings, data, back, dt)
     for i in range(rhs.shape[0]):
         rhs[i] = 0.0
@@ -246,7 +246,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     keep_gradients(back.slots, y, back.push, slot)
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
-    path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    path_cotangents(model.paths, model, settings, data, back, dt)
     length_cotangents(model.sprung, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
     joint_forces(model, data, rows.q[row], back.u[k, early], back.at)

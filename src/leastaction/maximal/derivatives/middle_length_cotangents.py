@@ -18,8 +18,7 @@ from leastaction.forces.tendon_records import SEGMENT
 from leastaction.forces.tendons import elastic, mean_tension
 from leastaction.maximal.derivatives.bending import add_to, motion_of, poses_at
 from leastaction.maximal.step.bodies import END, START, exchange_ends
-from leastaction.maximal.step.middle_lengths import LENGTH, MEAN, middle_of
-from leastaction.maximal.step.middle_springs import unit
+from leastaction.maximal.step.middle_lengths import LENGTH, MEAN, middle_of, unit
 from leastaction.spatial import ZERO6, add3, axpy3, cross, dot, dot3, load3, matvec, scale3, sub, sub3
 
 

@@ -32,8 +32,12 @@ SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "pushed", "read", "twists
 def pushes_bodies(stepper: Any) -> bool:
     """Whether any force or control acts on bodies."""
     forces = stepper.arrays.forces
-    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
-    own = forces.user is not None or any(x is not None and len(x) for x in elements)
+    elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
+    own = (
+        forces.user is not None
+        or stepper.arrays.resisting is not None
+        or any(x is not None and len(x) for x in elements)
+    )
     return own or bool((forces.drives.dof < 0).any())
 
 
@@ -82,7 +86,6 @@ class WayBack:
             "momenta_there": np.zeros(s.mechanism.nv),
             "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
             "balls": True if has_soft_balls(s) else None,
-            "stiff": True if s.arrays.damped is not None and (s.arrays.damped.held > 0.0).any() else None,
         }
         if s.contact is not None:
             s.contact.now.known = 0

@@ -25,9 +25,9 @@ from leastaction.maximal.step.block_parts import (
     work,
 )
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
-from leastaction.maximal.step.dampers import implicit_paths
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
 from leastaction.maximal.step.middle_lengths import implicit_lengths
+from leastaction.maximal.step.path_springs import implicit_paths
 from leastaction.maximal.step.resistance import implicit_resistance
 from leastaction.spatial import load3, load9, scale3
 
@@ -92,6 +92,7 @@ def assemble(model, settings, data, dt, fresh):
         for r in range(3):
             s.r[r] = left[r] - s.P[r] - s.I[r]
             s.r[3 + r] = b.mass * s.vc[r] - s.P[3 + r] - s.I[3 + r]
+            data.kicks[0, i, r] = data.kicks[0, i, 3 + r] = 0.0
         if fresh:
             A = momentum_slope(J, w, dt)
             d = diagonal[i]
@@ -102,7 +103,7 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 7 * r] += b.least * b.radius * b.radius
                 values[d + 7 * (3 + r)] = b.mass + b.least
     implicit_coordinates(model, settings, data, dt, fresh)
-    implicit_paths(model, settings, data, dt, fresh, model.damped)
+    implicit_paths(model, settings, data, dt, fresh, model.paths)
     implicit_lengths(model, settings, data, dt, fresh, model.sprung)
     implicit_resistance(model.resisting, model, settings, data, dt, fresh)
     worst = 0.0

@@ -70,6 +70,9 @@ def give(states, body, w, k, when):
 def add_rates(model, settings, data, dt):
     """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next."""
     coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves
+    for i in range(states.shape[0]):
+        for j in range(6):
+            data.kicks[1, i, j] = 0.0
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:

@@ -20,7 +20,6 @@ from leastaction.forces.tendons import elastic, look_near, mean_tension
 from leastaction.kinematics.closure import frame
 from leastaction.maximal.step.block_parts import add_outer, end_row
 from leastaction.maximal.step.bodies import exchange_ends
-from leastaction.maximal.step.middle_springs import across, unit
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 LENGTH, PULL, MIDDLE, BENT, PULLED, BEFORE, WAS_BENT = range(7)
@@ -30,6 +29,22 @@ the energy in the middle [J], and 1 where the law is not linear over it."""
 VALUE, MEAN = 3, 4
 """Columns of `MaximalData.stretches`: vector of a straight piece at the start (3) or the value of another; from MEAN on
 the mean of that vector and the one at the end."""
+
+
+@inline
+def unit(m, r):
+    """m / r, or any direction where there is none."""
+    return scale3(1.0 / r, m) if r > 0.0 else (1.0, 0.0, 0.0)
+
+
+@inline
+def across(n):
+    """Two unit vectors across the unit vector n and each other."""
+    x, y = abs(n[0]), abs(n[1])
+    axis = (1.0, 0.0, 0.0) if x <= y and x <= abs(n[2]) else ((0.0, 1.0, 0.0) if y <= abs(n[2]) else (0.0, 0.0, 1.0))
+    a = cross(n, axis)
+    a = scale3(1.0 / math.sqrt(dot3(a, a)), a)
+    return a, cross(n, a)
 
 
 @inline

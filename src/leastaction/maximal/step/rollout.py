@@ -20,7 +20,6 @@ from leastaction.maximal.step.assembly import start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
-from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.ending import SOLVED_BY_MODES
@@ -32,6 +31,7 @@ from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
+from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.projection import project_momenta
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
@@ -97,7 +97,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
-                start_paths(model, data, model.damped)
+                start_paths(model, data, model.paths)
                 start_lengths(model, data, q[k + 1], model.sprung)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
@@ -279,7 +279,6 @@ def end_part(model, settings, data, contact, q, u, dt):
     pass_goals(data.goals)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
-    end_paths(model, settings, data, dt, model.damped)
     end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, q)
     total.set_pulls(model.forces, data.modes, u)
@@ -287,5 +286,6 @@ def end_part(model, settings, data, contact, q, u, dt):
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.minus[i, c] = data.bodies[i].P[c]
+    end_paths(model, settings, data, dt, model.paths)
     if settings.halves < 1.0:
         add_impulses(model, data, q, u, (1.0 - settings.halves) * dt, END)

@@ -13,8 +13,6 @@ contacts that were closed before bear the forces of springs, and momenta are rea
 
 from leastaction._jit import routine
 from leastaction.linalg.graph.kernels import factorize, solve
-from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.cone_masses import inertia_of
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.pressed import add_cone_impulses, was_closed
 from leastaction.maximal.step.projection import projection_matrix
@@ -24,13 +22,11 @@ SOFT = 0.05
 
 
 @routine(allocates=False)
-def has_stiff_springs(model, data, dt):
-    """Whether a spring that pulls from the middle of a step of dt has an inertia that counts."""
-    for k in range(model.coordinates.shape[0]):
-        c, s = model.coordinates[k], data.coordinates[k]
-        if c.servo > 0.0 and c.kind != BALL and c.kind != FREE:
-            light = inertia_of(model.bodies, c.a, s.wa) + inertia_of(model.bodies, c.b, s.wb)
-            if 0.25 * dt * dt * c.servo * light > SOFT:
+def has_springs(data):
+    """Whether springs push bodies at the start of the step."""
+    for i in range(data.bodies.shape[0]):
+        for c in range(6):
+            if data.kicks[0, i, c] != 0.0 or data.kicks[1, i, c] != 0.0:
                 return True
     return False
 
@@ -38,7 +34,7 @@ def has_stiff_springs(model, data, dt):
 @routine(allocates=False)
 def spring_work(model, settings, data, contact, dt):
     """What the impulses of cones that close in a solved step give to such springs [J]; see the top of the file."""
-    if settings.halves == 1.0 or not has_stiff_springs(model, data, dt):
+    if settings.halves == 1.0 or not has_springs(data):
         return 0.0
     first, dx, given, hits = model.graph.first, data.dx, data.dV, 0
     for i in range(given.shape[0]):
@@ -62,14 +58,7 @@ def spring_work(model, settings, data, contact, dt):
         return 0.0
     solve(model.graph, data.factors, dx)
     work = 0.0
-    for k in range(model.coordinates.shape[0]):
-        c, s = model.coordinates[k], data.coordinates[k]
-        if c.servo > 0.0 and c.kind != BALL and c.kind != FREE:
-            rate = 0.0
-            for j in range(6):
-                if c.a >= 0:
-                    rate += s.wa[j] * dx[first[c.a] + j]
-                if c.b >= 0:
-                    rate += s.wb[j] * dx[first[c.b] + j]
-            work += 0.5 * rate * (s.left - s.kick)
+    for i in range(given.shape[0]):
+        for c in range(6):
+            work += 0.5 * dx[first[i] + c] * (data.kicks[1, i, c] - data.kicks[0, i, c])
     return work
