@@ -78,7 +78,7 @@ def soft_balls(k=1.0):
 def stiff_balls():
     """The same, those of a free joint stiff for the step, though not so much that it is divided."""
     robot = soft_balls(5.0)
-    assert (la.Maximal().prepare(robot, 0.01).model.coordinates.servo > 0.0).any()
+    assert (la.Maximal().prepare(robot, 0.01).model.coordinates.stiffness > 0.0).any()
     return moving(robot)
 
 

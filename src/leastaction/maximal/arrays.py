@@ -52,6 +52,7 @@ class MaximalModel(NamedTuple):
             has no paths of its own. None where there are none, so that nothing about them is compiled.
         tied: edges of the graph between the points of each path, one for each pair of its points.
         tied_first: first of these of each path.
+        springs: `DOF` records of the joints, with their springs, which those of `forces` lack: see `joint_springs`.
         sprung: `SPRUNG` records of the lengths that are stiff for the step, see `middle_lengths`; None where there are
             none.
         sprung_bodies: the bodies that move, of each such length.
@@ -75,6 +76,7 @@ class MaximalModel(NamedTuple):
     paths: Any
     tied: Integers
     tied_first: Integers
+    springs: Any
     sprung: Any
     sprung_bodies: Integers
     sprung_edges: Integers
@@ -136,8 +138,10 @@ class MaximalData(NamedTuple):
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
         paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables; there is room for all of them, so
             that variants of the robot with more of them fit (`derivatives.parameters`).
-        kicks: impulses of springs and cables on the bodies at the start of the present step, and at the end of the one
+        kicks: impulses of springs on the bodies at the start of the present step, and at the end of the one
             before, shape (2, bodies, 6).
+        stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
+            (1,): see `coarseness.spring_defect`.
         lengths: of stiff lengths, shape (lengths, 7), and stretches: of their items, shape (items, 7): see
             `middle_lengths`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
@@ -171,6 +175,7 @@ class MaximalData(NamedTuple):
     paths: Any
     points: Any
     kicks: Floats
+    stretched: Floats
     lengths: Floats
     stretches: Floats
     strings: Any
@@ -331,6 +336,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         paths=records(len(model.forces.points), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
         kicks=np.zeros((2, n, 6)),
+        stretched=np.zeros(1),
         lengths=np.zeros((nv + len(model.forces.tendons), 7)),
         stretches=np.zeros((nv + len(model.forces.items), 7)),
         strings=model.strings.copy(),

@@ -40,7 +40,7 @@ class Model:
         augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
         paths, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
-        sprung, sprung_bodies, sprung_edges, strings: likewise.
+        springs, sprung, sprung_bodies, sprung_edges, strings: likewise.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
         locked: whether limits leave a joint no room, so that it is held by an equation.
         fine: see `MaximalSettings`.
@@ -61,6 +61,7 @@ class Model:
     paths: Any = None
     tied: Any = None
     tied_first: Any = None
+    springs: Any = None
     sprung: Any = None
     sprung_bodies: Any = None
     sprung_edges: Any = None
@@ -85,6 +86,7 @@ class Model:
             paths=self.paths,
             tied=self.tied,
             tied_first=self.tied_first,
+            springs=self.springs,
             sprung=self.sprung,
             sprung_bodies=self.sprung_bodies,
             sprung_edges=self.sprung_edges,

@@ -111,8 +111,7 @@ COORDINATE = np.dtype(
         ("Ra", "f8", 9),  # joint's frame in a and, moved, in b (BALL and FREE)
         ("Rb", "f8", 9),
         ("rest", "f8"),
-        ("stiffness", "f8"),  # of joints that close loops; tree joints have theirs in the tree's arrays
-        ("servo", "f8"),  # stiffness of servos, which pull from the middle of the step
+        ("stiffness", "f8"),  # of the spring, with that of servos; of BALL and FREE the largest
         ("damping", "f8", 6),
         ("holds", "f8"),  # most impulse of a damper per rate at the end of a step, of SLIDE and HINGE
         (
@@ -173,9 +172,6 @@ COORDINATE_STATE = np.dtype(
     [
         ("value", "f8"),  # at the start; angles are continuous
         ("rate", "f8"),  # its mean rate over the step before
-        ("now", "f8"),  # that over the step, of coordinates with dampers, drive inertias or servos
-        ("kick", "f8"),  # impulse of servos within the step that is not among the known ones, see `assembly` ...
-        ("left", "f8"),  # ... and at the end of the step before
         ("wa", "f8", 6),  # gradient at the start, in the bodies' directions; see `ball_drives` for a BALL
         ("wb", "f8", 6),
     ],

@@ -203,7 +203,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     if halves < 1.0:
         late = (1.0 - halves) * dt
         joint_forces(model, data, rows.q[row + 1], back.u[k, loose], back.at)
-        force_cotangents(back.balls, model, data, back.at, late, END, E1, G1)
+        force_cotangents(model, data, late, END, E1, G1)
         control_cotangents(model, data, places, late, END, E1, back.controls[k, loose])
         end_cotangents(back.cot, model, data, back, late, dt, back.u[k, loose], back.controls[k, loose])
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
@@ -250,7 +250,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     length_cotangents(model.sprung, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
     joint_forces(model, data, rows.q[row], back.u[k, early], back.at)
-    force_cotangents(back.balls, model, data, back.at, halves * dt, START, E0, G0)
+    force_cotangents(model, data, halves * dt, START, E0, G0)
     control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, early])
     start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, early], back.controls[k, early])
     if contact is not None:

@@ -140,7 +140,8 @@ class Variant:
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
         own, other = self.stepper.model, self.model
-        pairs = [(getattr(own, name), getattr(other, name)) for name in ("coefficients", "augment", "paths", "sprung")]
+        names = ("coefficients", "augment", "paths", "springs", "sprung")
+        pairs = [(getattr(own, name), getattr(other, name)) for name in names]
         for name, free in (("bodies", of_bodies), ("rows", of_joints), ("coordinates", of_joints)):
             changed = getattr(other, name).copy()
             for field in free:

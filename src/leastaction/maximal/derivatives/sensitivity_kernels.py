@@ -34,6 +34,7 @@ from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.directions import PREDICTOR, add_cones, look_at_cones, push_cones
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
+from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.projection import projection_matrix
@@ -199,6 +200,7 @@ def end_outputs(model, settings, data, at, end, out):
     read_coordinates(model.coordinates, data.bodies, data.coordinates, at.q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
+    end_joint_springs(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.paths)
     end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, at.q)

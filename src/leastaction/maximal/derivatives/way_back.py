@@ -43,10 +43,9 @@ def pushes_bodies(stepper: Any) -> bool:
 
 def has_soft_balls(stepper: Any) -> bool:
     """Whether any ball or free joint has a spring, a damper or, between two bodies, drive inertia."""
-    coordinates, dofs = stepper.arrays.coordinates, stepper.arrays.forces.dofs
+    coordinates = stepper.arrays.coordinates
     balls = coordinates[coordinates.kind >= BALL]
-    own = [dofs.stiffness[c.iv : c.iv + (3 if c.kind == BALL else 6)] for c in balls if c.iv >= 0]
-    return bool(balls.damping.any() or balls.armature.any()) or any(stiffness.any() for stiffness in own)
+    return bool(balls.damping.any() or balls.armature.any() or balls.stiffness.any())
 
 
 class WayBack:

@@ -16,9 +16,8 @@ IMPACT = 4.0
 PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
-TURN, SPRUNG = 0.5, 0.1
-"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]; and where springs of joints
-are stiff for the step: these give back what they hold, so the motion that they let go is to be followed."""
+TURN = 0.5
+"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]."""
 
 
 @routine(allocates=False)

@@ -198,6 +198,7 @@ def implicit_paths(model, settings, data, dt, fresh, paths):
         path = paths[i]
         length = _other_length(path, points, states, END)
         pull, _, slope = mean_tension(path, data.paths[i].length, length, dt)
+        data.stretched[0] -= share * pull * (length - data.paths[i].length)
         x, _ = position(points[path.first], states, END)
         for k in range(path.first + 1, path.first + path.count):
             y, _ = position(points[k], states, END)

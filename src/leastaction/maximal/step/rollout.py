@@ -29,6 +29,7 @@ from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, gue
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
+from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.judgement import is_flipped, is_implausible, is_steady, share_of_cones
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
@@ -286,6 +287,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.minus[i, c] = data.bodies[i].P[c]
+    end_joint_springs(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.paths)
     if settings.halves < 1.0:
         add_impulses(model, data, q, u, (1.0 - settings.halves) * dt, END)
