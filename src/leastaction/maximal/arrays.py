@@ -53,8 +53,7 @@ class MaximalModel(NamedTuple):
         tied: edges of the graph between the points of each path, one for each pair of its points.
         tied_first: first of these of each path.
         springs: `DOF` records of the joints, with their springs, which those of `forces` lack: see `joint_springs`.
-        sprung: `SPRUNG` records of the lengths that are stiff for the step, see `middle_lengths`; None where there are
-            none.
+        sprung: `SPRUNG` records of tendons and soft limits, see `middle_lengths`; None where there are none.
         sprung_bodies: the bodies that move, of each such length.
         sprung_edges: edges of the graph between these, one for each pair of a length.
         strings: `ITEM` records of these lengths.
@@ -142,7 +141,7 @@ class MaximalData(NamedTuple):
             before, shape (2, bodies, 6).
         stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
             (1,): see `coarseness.spring_defect`.
-        lengths: of stiff lengths, shape (lengths, 7), and stretches: of their items, shape (items, 7): see
+        lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
             `middle_lengths`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
         clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
@@ -337,7 +336,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         points=records(len(model.forces.points), POINT_STATE),
         kicks=np.zeros((2, n, 6)),
         stretched=np.zeros(1),
-        lengths=np.zeros((nv + len(model.forces.tendons), 7)),
+        lengths=np.zeros((nv + len(model.forces.tendons), 3)),
         stretches=np.zeros((nv + len(model.forces.items), 7)),
         strings=model.strings.copy(),
         clock=np.zeros(13),

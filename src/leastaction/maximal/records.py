@@ -209,7 +209,7 @@ SPRUNG = np.dtype(
     ],
     align=True,
 )
-"""A length that is stiff for the step: of a tendon with a spring or soft limits, or of a joint with such limits."""
+"""The length of a tendon with a spring or soft limits, or of a joint with such limits."""
 
 CONTACT_STATE = np.dtype(
     [
