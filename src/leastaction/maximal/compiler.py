@@ -52,7 +52,7 @@ from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.servos import driven_joints, feedback
+from leastaction.mechanism.servos import driven_joints
 
 FloatArray = NDArray[np.float64]
 
@@ -214,8 +214,8 @@ class _Compiler:
         return out, first
 
     def _swings(self) -> float:
-        """Largest (frequency x step)^2 of the springs of joints, and between points."""
-        own, paths = own_springs(self.m) + feedback(self.m).stiffness, [*self.m.springs, *self.m.cables]
+        """Largest (frequency x step)^2 of the springs of joints, servos apart, and of those between points."""
+        own, paths = own_springs(self.m), [*self.m.springs, *self.m.cables]
         found = own * self._mobility if own.any() else own
         if any(path.stiffness for path in paths):
             between = np.array([path.stiffness for path in paths]) * path_mobilities(self.m)

@@ -14,7 +14,7 @@ from leastaction.maximal.layout import carried_mass
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE
 from leastaction.maximal.step.coarseness import ACCOUNT
-from leastaction.maximal.step.judgement import TURN
+from leastaction.maximal.step.judgement import SPRUNG, TURN
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -63,7 +63,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         carried=carried_mass(model),
         whole=dt,
         account=ACCOUNT if len(substeps) == 1 else math.inf,
-        turn=TURN,
+        turn=SPRUNG if model.fine > 1 else TURN,
         fine=int(model.fine),
         rounds=LAST_ROUND,
     )

@@ -16,8 +16,9 @@ IMPACT = 4.0
 PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
-TURN = 0.5
-"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]."""
+TURN, SPRUNG = 0.5, 0.1
+"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]; and where springs on joints
+swing faster than steps follow: these give back what they hold, so the motion that they let go is to be followed."""
 
 
 @routine(allocates=False)
