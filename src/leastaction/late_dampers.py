@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.legendre import Velocities
-from leastaction.dynamics.mobility import HOLDS, mobility_at_home, own_springs, stiff_springs
+from leastaction.dynamics.mobility import HOLDS, mobility_at_home, own_springs
 from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -34,7 +34,7 @@ class LateDampers:
     Args:
         mechanism: the robot.
         dt: time step [s].
-        springs: whether springs that are stiff for the step pull from its middle, as those of servos do.
+        springs: whether springs of joints pull from the middle of a step, as those of servos do.
         last: length of the last of the steps that one step is composed of, relative to it.
     """
 
@@ -58,7 +58,7 @@ class LateDampers:
         mobility, servo = mobility_at_home(m), feedback(m).stiffness
         return (
             damping,
-            servo + stiff_springs(own_springs(m), mobility, self.dt) if self.springs else servo,
+            servo + own_springs(m) if self.springs else servo,
             HOLDS / mobility,
         )
 

@@ -89,7 +89,7 @@ def test_gains_in_flight_are_judged_in_the_frame_of_the_robot():
         energy = run.energy - flying + weight
         found.append((energy - energy[0]).max() / (run.kinetic_energy - flying).max())
     assert found[0] < 0.1
-    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+    np.testing.assert_allclose(found[1], found[0], rtol=0.03)
 
 
 def test_an_impact_in_the_first_step():

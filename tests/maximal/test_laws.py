@@ -45,10 +45,14 @@ def floating(seed=3):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_momentum_of_a_floating_tree(order):
-    """Linear and angular momentum, with springs and dampers between the bodies."""
+    """Linear and angular momentum, with springs and dampers between the bodies.
+
+    At order 1 springs give their impulse at the start of the step, along their mean direction over it.
+    """
     robot = floating()
     run = la.simulate(robot, *random_state(robot, 4), dt=0.01, steps=300, integrator=method(order))
-    assert_close(run.momentum, np.tile(run.momentum[0], (301, 1)), 1e-10)
+    assert_close(run.momentum[:, 3:], np.tile(run.momentum[0, 3:], (301, 1)), 1e-10)
+    assert_close(run.momentum, np.tile(run.momentum[0], (301, 1)), 1e-10 if order > 1 else 0.02)
     assert run.constraint_violation.max() <= 1e-12
 
 

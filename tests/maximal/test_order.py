@@ -46,7 +46,7 @@ def test_order_for_every_joint(kind):
     """Three bodies on joints of one kind with springs and dampers."""
     robot = random_tree(11, 3, (kind, kind, "revolute"), branching=0.3, armature=False, stiffness=3.0, damping=0.2)
     states = reference(robot, 3)
-    for order, counts in {1: (80, 160), 2: (80, 160), 4: (32, 64)}.items():
+    for order, counts in {1: (80, 160), 2: (80, 160), 4: (16, 32)}.items():
         assert_order(robot, order, states, 0.2, counts)
 
 

@@ -20,8 +20,8 @@ __all__ = ["RELATIVE_COMPLIANCE", "default_compliance"]
 RELATIVE_COMPLIANCE = 1e-6
 """c m / h0^2: a step of 0.01 s presses a body in by 1e-9 m under its weight and by 4e-8 m at an impact of 4 m/s. Of 40
 cubes thrown on the ground, gradients that are off by more than 1e-4 of central differences, and the largest error 60
-steps after a restart: 1 and 4e-10 with 1e-5, 1 and 1e-10 with 1e-6, 3 and 1e-8 with 1e-7, where round-off of gaps decides
-on the split of loads."""
+steps after a restart: 1 and 4e-10 with 1e-5, 1 and 1e-10 with 1e-6, 3 and 1e-8 with 1e-7, where round-off of gaps
+decides on the split of loads."""
 
 
 def default_compliance(mass: float, dt: float) -> float:

@@ -43,7 +43,7 @@ def elastic(tendon, length):
 
 
 @inline
-def _mean_depth(a, b):
+def mean_depth(a, b):
     """Mean of max(x, 0) from x = a to b, and its derivatives by these."""
     if a >= 0.0 and b >= 0.0:
         return 0.5 * (a + b), 0.5, 0.5
@@ -60,10 +60,10 @@ def mean_tension(tendon, a, b):
 
     Times b - a that is the difference of the energies (Gonzalez 1996, discrete gradients).
     """
-    long, long_a, long_b = _mean_depth(a - tendon.longest, b - tendon.longest)
-    short, short_a, short_b = _mean_depth(tendon.shortest - a, tendon.shortest - b)
-    high, high_a, high_b = _mean_depth(a - tendon.upper, b - tendon.upper)
-    low, low_a, low_b = _mean_depth(tendon.lower - a, tendon.lower - b)
+    long, long_a, long_b = mean_depth(a - tendon.longest, b - tendon.longest)
+    short, short_a, short_b = mean_depth(tendon.shortest - a, tendon.shortest - b)
+    high, high_a, high_b = mean_depth(a - tendon.upper, b - tendon.upper)
+    low, low_a, low_b = mean_depth(tendon.lower - a, tendon.lower - b)
     k, m = tendon.stiffness, tendon.limit_stiffness
     by_a, by_b = k * (long_a + short_a) + m * (high_a + low_a), k * (long_b + short_b) + m * (high_b + low_b)
     return k * (long - short) + m * (high - low), by_a, by_b

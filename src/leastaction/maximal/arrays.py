@@ -48,12 +48,12 @@ class MaximalModel(NamedTuple):
         augment: how many times the equations of a node are added to those of its bodies a and b where these have no
             inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
-        damped: `TIE` records of the springs and cables with a damper, and of those that are stiff for the step; their
-            points are those of `forces`. None where there are none, so that nothing about them is compiled.
-        tied: edges of the graph between the points of each damped path, one for each pair of its points.
-        tied_first: first of these of each damped path.
-        sprung: `SPRUNG` records of the lengths that are stiff for the step, see `middle_lengths`; None where there are
-            none.
+        paths: `PATH` records of the springs and cables, see `path_springs`; their points are those of `forces`, which
+            has no paths of its own. None where there are none, so that nothing about them is compiled.
+        tied: edges of the graph between the points of each path, one for each pair of its points.
+        tied_first: first of these of each path.
+        springs: `DOF` records of the joints, with their springs, which those of `forces` lack: see `joint_springs`.
+        sprung: `SPRUNG` records of tendons and soft limits, see `middle_lengths`; None where there are none.
         sprung_bodies: the bodies that move, of each such length.
         sprung_edges: edges of the graph between these, one for each pair of a length.
         strings: `ITEM` records of these lengths.
@@ -72,9 +72,10 @@ class MaximalModel(NamedTuple):
     goals: Any
     augment: Floats
     gravity: Floats
-    damped: Any
+    paths: Any
     tied: Integers
     tied_first: Integers
+    springs: Any
     sprung: Any
     sprung_bodies: Integers
     sprung_edges: Integers
@@ -138,9 +139,13 @@ class MaximalData(NamedTuple):
 
     Attributes:
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
-        paths, points: `PATH_STATE` and `POINT_STATE` records of `damped` springs and cables; there is room for all of
-            them, so that variants of the robot with more dampers fit (`derivatives.parameters`).
-        lengths: of stiff lengths, shape (lengths, 7), and stretches: of their items, shape (items, 7): see
+        paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables; there is room for all of them, so
+            that variants of the robot with more of them fit (`derivatives.parameters`).
+        kicks: impulses of springs on the bodies at the start of the present step, and at the end of the one
+            before, shape (2, bodies, 6).
+        stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
+            (1,): see `coarseness.spring_defect`.
+        lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
             `middle_lengths`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
         clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
@@ -171,6 +176,8 @@ class MaximalData(NamedTuple):
     coordinates: Any
     paths: Any
     points: Any
+    kicks: Floats
+    stretched: Floats
     lengths: Floats
     stretches: Floats
     strings: Any
@@ -333,13 +340,15 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         bodies=records(n, BODY_STATE),
         rows=records(len(model.rows), ROW_STATE),
         coordinates=records(len(model.coordinates), COORDINATE_STATE),
-        paths=records(len(model.forces.paths), PATH_STATE),
+        paths=records(len(model.forces.points), PATH_STATE),
         points=records(len(model.forces.points), POINT_STATE),
-        lengths=np.zeros((nv + len(model.forces.tendons), 7)),
+        kicks=np.zeros((2, n, 6)),
+        stretched=np.zeros(1),
+        lengths=np.zeros((nv + len(model.forces.tendons), 3)),
         stretches=np.zeros((nv + len(model.forces.items), 7)),
         strings=model.strings.copy(),
-        clock=np.zeros(11),
-        start_clock=np.zeros(11),
+        clock=np.zeros(13),
+        start_clock=np.zeros(13),
         start_guess=np.zeros((n, 12)),
         minus=np.zeros((n, 6)),
         subtrees=np.zeros((n, 6)),

@@ -13,7 +13,7 @@ from leastaction.dynamics.mobility import (
     mobility_at_home,
     own_springs,
     parts_for,
-    stiff_springs,
+    path_mobilities,
 )
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
@@ -28,9 +28,11 @@ from leastaction.maximal.locked import free_locked
 from leastaction.maximal.model import Model
 from leastaction.maximal.prescribed import COLUMNS
 from leastaction.maximal.records import (
+    BALL,
     BODY,
     COORDINATE,
     FRAME,
+    FREE,
     GOAL,
     HINGE,
     JOINT_ROW,
@@ -43,17 +45,19 @@ from leastaction.maximal.records import (
 )
 from leastaction.maximal.ropes import ropes
 from leastaction.maximal.rotors import NO_MASS, rotors
-from leastaction.maximal.swings import swing_of
-from leastaction.maximal.ties import groups, spring_ties
+from leastaction.maximal.ties import groups, tying
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.servos import driven_joints, feedback
+from leastaction.mechanism.servos import driven_joints
 
 FloatArray = NDArray[np.float64]
+
+FREEDOMS = {SLIDE: 1, HINGE: 1, BALL: 3, FREE: 6}
+"""Degrees of freedom of kinds of coordinates."""
 
 SINGULAR = 1e-9
 """Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
@@ -83,7 +87,7 @@ class _Compiler:
         self.pieces: list[Piece] = []
         self.weightless: list[Piece] = []  # free joints with drive inertia along x, y, z
         self.goals: list[dict[str, Any]] = []
-        self.locked, self.swings = False, 0.0
+        self.locked = False
         self.axes: tendon_records.Axes = {}
         self.rotors: NDArray[np.bool_] = np.zeros(0, bool)
 
@@ -198,32 +202,30 @@ class _Compiler:
             out += piece_coordinates(piece)
         own, self.m = ropes(self.m, self.frames, out)
         out += own
-        stiff = self._stiff_springs()
-        held = feedback(self.m).stiffness + stiff
+        springs = self.m.tree.dofs
         damps = any(any(joint.damping) or any(joint.limit_damping) for joint in driven_joints(self.m))
         for c in out:
             single = c["iv"] >= 0 and c["kind"] in (SLIDE, HINGE)
-            c["servo"] = held[c["iv"]] if single else 0.0
             if c["iv"] >= 0:
-                c["servo"], swings = swing_of(c, self._own_springs, stiff, self._mobility, self.dt)
-                self.swings = max(self.swings, swings)
+                own = springs[c["iv"] : c["iv"] + FREEDOMS[c["kind"]]]
+                c["stiffness"] = own.stiffness.max()
+                c["rest"] = own.rest[0] if single else 0.0
             c["holds"] = HOLDS / self._mobility[c["iv"]] if single and damps else np.inf
         return out, first
+
+    def _swings(self) -> float:
+        """Largest (frequency x step)^2 of the springs of joints, servos apart, and of those between points."""
+        own, paths = own_springs(self.m), [*self.m.springs, *self.m.cables]
+        found = own * self._mobility if own.any() else own
+        if any(path.stiffness for path in paths):
+            between = np.array([path.stiffness for path in paths]) * path_mobilities(self.m)
+            found = np.concatenate([found, between])
+        return float(found.max(initial=0.0)) * self.dt**2
 
     @cached_property
     def _mobility(self) -> FloatArray:
         """How much each degree of freedom answers to its own impulse at home, shape (nv,)."""
         return mobility_at_home(self.m)
-
-    def _stiff_springs(self) -> FloatArray:
-        """Stiffness of the joints' own springs that steps are too long for, shape (nv,)."""
-        own = self._own_springs
-        return stiff_springs(own, self._mobility, self.dt) if own.any() else own
-
-    @cached_property
-    def _own_springs(self) -> FloatArray:
-        """Stiffness of the joints' own springs, shape (nv,)."""
-        return own_springs(self.m)
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
         rows: list[dict[str, Any]] = []
@@ -323,19 +325,25 @@ class _Compiler:
                 leader = model.coordinates[row.leader]
                 row.ea2, row.eb2 = edge(leader.a, node), edge(leader.b, node)
         for c in model.coordinates:
-            implicit = c.armature or c.servo or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
+            implicit = (
+                c.armature or c.stiffness or c.damping.any() or c.friction or np.isfinite((c.lower, c.upper)).any()
+            )
             implicit = implicit or (c.iv >= 0 and model.forces.dofs[c.iv].limit_damping > 0.0)
             c.edge = edge(c.a, c.b) if implicit else -1
         self._augment(model, edge)
         for row in model.rows:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
-        paths, points = model.forces.paths, model.forces.points
-        damped, swings = spring_ties(self.m, paths, self.dt)
+        points = model.forces.points
+        paths = tying(model.forces.paths)
         lengths = sprung_lengths(self.m, model.forces, self.axes, lambda: self._mobility, self.dt)
-        model.fine = parts_for(max(self.swings, swings, lay_lengths(model, lengths, edge)))
-        model.damped = damped if len(damped) else None
+        swings = lay_lengths(model, lengths, edge)
+        # What joints hold of a spring's impulse changes as bodies turn: wide swings are followed. Not those of bodies
+        # in flight on springs between points, whose energies are conserved however far they swing.
+        jointed = len(model.rows) or model.coordinates.stiffness.any()
+        model.fine = parts_for(max(swings, self._swings())) if jointed else 1
+        model.paths = paths if len(paths) else None
         tied, first = [], []
-        for path in damped:
+        for path in paths:
             nodes = points.node[path.first : path.first + path.count].tolist()
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
@@ -346,6 +354,10 @@ class _Compiler:
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
         ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
+        # What these springs do the step finds by itself.
+        model.springs, dofs = model.forces.dofs, model.forces.dofs.copy()
+        dofs.stiffness = 0.0
+        model.forces = model.forces._replace(paths=model.forces.paths[:0], dofs=dofs)
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
         model.bodies.group = groups(n, model.edges)
 

@@ -1,4 +1,4 @@
-"""Lengths that the Newton matrix knows: tendons and soft limits of joints that are stiff for the step."""
+"""Lengths that the Newton matrix knows: tendons with springs or soft limits, and soft limits of joints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.mobility import STIFF, tendon_mobilities
+from leastaction.dynamics.mobility import tendon_mobilities
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel
 from leastaction.forces.points import zeroed
@@ -19,9 +19,6 @@ LAW = ("offset", "stiffness", "shortest", "longest", "lower", "upper", "limit_st
 """What lengths have of `TENDON` records."""
 
 ITEM_NAMES = tendon_records.ITEM.names or ()
-
-LIMITING = 0.5
-"""(Frequency x step)^2 from which on soft limits of joints push from the middle of the step."""
 
 
 def sprung_lengths(
@@ -39,18 +36,18 @@ def sprung_lengths(
     swings = 0.0
     stiffest = np.maximum(forces.tendons.stiffness, forces.tendons.limit_stiffness)
     squares = stiffest * tendon_mobilities(mechanism) * dt**2 if stiffest.any() else stiffest
-    for tendon in forces.tendons[squares > STIFF]:
+    for tendon in forces.tendons[stiffest > 0.0]:
         laws.append({name: tendon[name] for name in LAW} | {"first": len(items), "count": int(tendon.count)})
         items += list(forces.items[tendon.first : tendon.first + tendon.count])
-    swings = float(squares[squares > STIFF].max(initial=0.0))
+    swings = float(squares.max(initial=0.0))
     soft = np.concatenate([np.zeros(0), *(joint.limit_stiffness for joint in mechanism.joints)])
     squares = soft * mobility() * dt**2 if soft.any() else soft
     ends = [(low, high) for joint in mechanism.joints for low, high in zip(joint.lower, joint.upper, strict=True)]
-    for iv in np.flatnonzero(squares > LIMITING).tolist():
+    for iv in np.flatnonzero(soft > 0.0).tolist():
         law = {"lower": ends[iv][0], "upper": ends[iv][1], "limit_stiffness": soft[iv]}
         laws.append(law | {"first": len(items), "count": 1})
         items.append({"third": tendon_records.NOBODY, "weight": 1.0, **axes[iv]})
-    swings = max(swings, float(squares[squares > LIMITING].max(initial=0.0)))
+    swings = max(swings, float(squares.max(initial=0.0)))
     own = zeroed(len(items), tendon_records.ITEM)
     for record, item in zip(own, items, strict=True):
         for name in item if isinstance(item, dict) else ITEM_NAMES:

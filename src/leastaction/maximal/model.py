@@ -39,8 +39,8 @@ class Model:
         pieces: the tree joints, in the order of the bodies they carry.
         augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
-        damped, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
-        sprung, sprung_bodies, sprung_edges, strings: likewise.
+        paths, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
+        springs, sprung, sprung_bodies, sprung_edges, strings: likewise.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
         locked: whether limits leave a joint no room, so that it is held by an equation.
         fine: see `MaximalSettings`.
@@ -58,9 +58,10 @@ class Model:
     augment: NDArray[np.float64]
     pieces: list[Piece]
     edges: list[tuple[int, int]] = field(default_factory=list)
-    damped: Any = None
+    paths: Any = None
     tied: Any = None
     tied_first: Any = None
+    springs: Any = None
     sprung: Any = None
     sprung_bodies: Any = None
     sprung_edges: Any = None
@@ -82,9 +83,10 @@ class Model:
             goals=self.goals,
             augment=self.augment,
             gravity=self.mechanism.tree.gravity,
-            damped=self.damped,
+            paths=self.paths,
             tied=self.tied,
             tied_first=self.tied_first,
+            springs=self.springs,
             sprung=self.sprung,
             sprung_bodies=self.sprung_bodies,
             sprung_edges=self.sprung_edges,

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.records import records
-from leastaction.forces.paths import PATH
 
 __all__ = [
     "BALL",
@@ -26,7 +25,6 @@ __all__ = [
     "ROW_STATE",
     "SLIDE",
     "SPRUNG",
-    "TIE",
     "VALUE",
     "filled",
     "records",
@@ -113,8 +111,7 @@ COORDINATE = np.dtype(
         ("Ra", "f8", 9),  # joint's frame in a and, moved, in b (BALL and FREE)
         ("Rb", "f8", 9),
         ("rest", "f8"),
-        ("stiffness", "f8"),  # of joints that close loops; tree joints have theirs in the tree's arrays
-        ("servo", "f8"),  # stiffness of servos, which pull from the middle of the step
+        ("stiffness", "f8"),  # of the spring, with that of servos; of BALL and FREE the largest
         ("damping", "f8", 6),
         ("holds", "f8"),  # most impulse of a damper per rate at the end of a step, of SLIDE and HINGE
         (
@@ -176,9 +173,6 @@ COORDINATE_STATE = np.dtype(
     [
         ("value", "f8"),  # at the start; angles are continuous
         ("rate", "f8"),  # its mean rate over the step before
-        ("now", "f8"),  # that over the step, of coordinates with dampers, drive inertias or servos
-        ("kick", "f8"),  # impulse of servos within the step that is not among the known ones, see `assembly` ...
-        ("left", "f8"),  # ... and at the end of the step before
         ("wa", "f8", 6),  # gradient at the start, in the bodies' directions; see `ball_drives` for a BALL
         ("wb", "f8", 6),
     ],
@@ -186,25 +180,18 @@ COORDINATE_STATE = np.dtype(
 )
 """What a step knows of a SLIDE or HINGE."""
 
-TIE = np.dtype([*((name, PATH[name]) for name in PATH.names or ()), ("held", "f8")], align=True)
-"""A spring or cable with a damper, or that is stiff for the step: a `PATH`, and its stiffness if so, else 0 [N/m]."""
-
-PATH_STATE = np.dtype([("length", "f8"), ("energy", "f8"), ("before", "f8")], align=True)
-"""What a step knows of a `TIE`: its length at the start [m]; if it is stiff for the step, its energy in the middle of
-this one and of the one before [J]."""
+PATH_STATE = np.dtype([("length", "f8")], align=True)
+"""What a step knows of a spring or cable: its length at the start [m]."""
 
 POINT_STATE = np.dtype(
     [
-        ("f", "f8", 3),  # gradient of the length by the point, in the world ...
-        ("w", "f8", 6),  # ... on its body at the start, and as a row at the end of the step
-        ("e", "f8", 6),
         ("d", "f8", 3),  # from the point before at the start of the step
-        ("m", "f8", 6),  # as w and e, of the length in the middle of the step
-        ("g", "f8", 6),
+        ("m", "f8", 6),  # discrete gradient of the length by the point, on its body at the start
+        ("e", "f8", 6),  # gradient of the length at the end of the step, as a row by (w, v) of the body
     ],
     align=True,
 )
-"""What a step knows of a point of a `TIE`."""
+"""What a step knows of a point of a spring or cable."""
 
 SPRUNG = np.dtype(
     [
@@ -223,7 +210,7 @@ SPRUNG = np.dtype(
     ],
     align=True,
 )
-"""A length that is stiff for the step: of a tendon with a spring or soft limits, or of a joint with such limits."""
+"""The length of a tendon with a spring or soft limits, or of a joint with such limits."""
 
 CONTACT_STATE = np.dtype(
     [

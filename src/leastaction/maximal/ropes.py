@@ -71,5 +71,5 @@ def _of_joint(mechanism: Mechanism, coordinates: Coordinates, t: Tendon) -> dict
     iv = mechanism.velocity_index(name)
     joint = next(c for c in coordinates if c["iv"] == iv)
     bounds = sorted((t.lower / weight, t.upper / weight))
-    free = {"stiffness": 0.0, "damping": (0.0,) * 6, "armature": 0.0, "friction": 0.0, "servo": 0.0}
+    free = {"stiffness": 0.0, "damping": (0.0,) * 6, "armature": 0.0, "friction": 0.0}
     return {**joint, **free, "iv": -1, "lower": bounds[0], "upper": bounds[1]}

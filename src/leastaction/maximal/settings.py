@@ -16,7 +16,6 @@ from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE
 from leastaction.maximal.step.coarseness import ACCOUNT
 from leastaction.maximal.step.judgement import SPRUNG, TURN
-from leastaction.mechanism.servos import feedback
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -36,7 +35,7 @@ def round_off(model: Model, dt: float) -> float:
     """
     worst, bodies = 0.0, model.bodies
     for c in model.coordinates[model.coordinates.kind < BALL]:
-        gain = c.armature + 0.5 * dt * (c.damping[0] + 0.5 * dt * c.servo)
+        gain = c.armature + 0.5 * dt * (c.damping[0] + 0.5 * dt * c.stiffness)
         for i in (int(c.a), int(c.b)):
             if i >= 0 and bodies[i].mass > 0.0:
                 own = bodies[i].mass * (bodies[i].radius if c.kind == HINGE else 1.0)
@@ -68,13 +67,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         compliance=compliance,
         angular_compliance=compliance / max(float(model.bodies.radius.max(initial=0.0)), 1e-9) ** 2,
         account=ACCOUNT if len(substeps) == 1 else math.inf,
-        turn=SPRUNG if model.fine > 1 and has_stiff_springs(model) else TURN,
+        turn=SPRUNG if model.fine > 1 else TURN,
         fine=int(model.fine),
         rounds=LAST_ROUND,
     )
-
-
-def has_stiff_springs(model: Model) -> bool:
-    """Whether springs of joints, beside servos, are stiff for the step: see `compiler`."""
-    c = model.coordinates[(model.coordinates.iv >= 0) & (model.coordinates.servo > 0.0)]
-    return bool((c.servo > feedback(model.mechanism).stiffness[c.iv]).any())

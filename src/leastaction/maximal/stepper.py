@@ -250,7 +250,7 @@ class MaximalStepper(Stepper):
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
         self.before = data.bodies.x.copy()
         data.rows.lam = data.rows.mu = 0.0
-        data.clock[:] = 0.0
+        data.clock[:] = data.kicks[:] = 0.0
         self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
         if self.contact is not None:
             self.contact.touched[:] = 0

@@ -1,4 +1,4 @@
-"""What ties bodies in the Newton matrix: springs and cables, damped or stiff for the step; and what hangs together."""
+"""What ties bodies in the Newton matrix: springs and cables; and what hangs together."""
 
 from __future__ import annotations
 
@@ -9,21 +9,15 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from leastaction.dynamics.mobility import STIFF, path_mobilities
-from leastaction.maximal.records import TIE, records
-from leastaction.mechanism import Mechanism
 
+def tying(paths: Any) -> Any:
+    """Of `PATH` records those with a spring, or with a damper along their line.
 
-def spring_ties(mechanism: Mechanism, paths: Any, dt: float) -> tuple[Any, float]:
-    """(`TIE` records, largest (frequency x step)^2 of the stiff ones) of `PATH` records, for steps of dt [s]."""
-    out, swings = records(len(paths), TIE), np.zeros(len(paths))
-    for name in paths.dtype.names:
-        out[name] = paths[name]
-    out.damping[paths.isotropic != 0] = 0.0  # across the line, too: among the forces of `resistance`
-    if (paths.stiffness > 0.0).any():
-        swings = paths.stiffness * path_mobilities(mechanism) * dt**2
-        out.held = np.where(swings > STIFF, paths.stiffness, 0.0)
-    return out[(out.damping > 0.0) | (out.held > 0.0)], float(swings[swings > STIFF].max(initial=0.0))
+    Isotropic dampers act across the line, too, and stand among the forces of `resistance`.
+    """
+    out = paths.copy()
+    out.damping[paths.isotropic != 0] = 0.0
+    return out[(out.damping > 0.0) | (out.stiffness > 0.0)]
 
 
 def groups(bodies: int, edges: list[tuple[int, int]]) -> NDArray[np.int64]:

@@ -189,7 +189,6 @@ class BackData(NamedTuple):
         gram, right: scratch, shape (6, 6).
         cot: `VIRTUAL_TWIST` records of the bodies, scratch; None where no force acts on bodies.
         balls: whether ball or free joints have springs or dampers; None where none has.
-        stiff: whether springs or cables are stiff for the step; None where none is.
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.
@@ -242,7 +241,6 @@ class BackData(NamedTuple):
     right: Floats
     cot: Any
     balls: Any
-    stiff: Any
     GT: Floats
     GV: Floats
     newest: Integers

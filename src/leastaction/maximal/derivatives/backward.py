@@ -15,7 +15,6 @@ from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents
 from leastaction.maximal.derivatives.body_force_cotangents import (
     known_cotangents,
-    path_cotangents,
     resisting_cotangents,
     swap_ends,
 )
@@ -35,6 +34,7 @@ from leastaction.maximal.derivatives.joint_gradients import (
     take_controls,
 )
 from leastaction.maximal.derivatives.middle_length_cotangents import length_cotangents
+from leastaction.maximal.derivatives.path_cotangents import path_cotangents
 from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
     OTHERWISE,
@@ -166,12 +166,12 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     if halves < 1.0:
         late = (1.0 - halves) * dt
         joint_forces(model, data, rows.q[row + 1], back.u[k, loose], back.at)
-        force_cotangents(back.balls, model, data, back.at, late, END, E1, G1)
+        force_cotangents(model, data, late, END, E1, G1)
         control_cotangents(model, data, places, late, END, E1, back.controls[k, loose])
         end_cotangents(back.cot, model, data, back, late, dt, back.u[k, loose], back.controls[k, loose])
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
-    path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    path_cotangents(model.paths, model, settings, data, back, dt)
     length_cotangents(model.sprung, model, settings, data, back, dt)
     for i in range(rhs.shape[0]):
         rhs[i] = 0.0
@@ -208,11 +208,11 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     keep_gradients(back.slots, y, back.push, slot)
     rate_cotangents(model, settings, data, dt, E0, E1, G0, G1)
     ball_rate_cotangents(back.balls, model, settings, data, back, dt)
-    path_cotangents(back.stiff, model.damped, model, settings, data, back, dt)
+    path_cotangents(model.paths, model, settings, data, back, dt)
     length_cotangents(model.sprung, model, settings, data, back, dt)
     row_cotangents(model, data, y, dt, E0, G0)
     joint_forces(model, data, rows.q[row], back.u[k, early], back.at)
-    force_cotangents(back.balls, model, data, back.at, halves * dt, START, E0, G0)
+    force_cotangents(model, data, halves * dt, START, E0, G0)
     control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, early])
     start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, early], back.controls[k, early])
     if contact is not None:

@@ -1,11 +1,9 @@
 """Reverse mode of springs, dampers and drive inertias of ball and free joints.
 
-Dampers act with the velocities of the step in the directions of its ends (`assembly.ball_dampers`). Stiff springs turn
-with the mean rate of the joint, and pull along the axes of its frame as slides do (`step.ball_springs`). Drives have
-momentum (`step.ball_drives`).
+Dampers act with the velocities of the step in the directions of its ends (`assembly.ball_dampers`). Springs turn the
+child with a mean torque, and pull along the axes of its frame as slides do (`step.ball_springs`). Drives have momentum
+(`step.ball_drives`).
 """
-
-import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_springs import ball_torque_slope, has_ball_spring
@@ -23,6 +21,7 @@ from leastaction.maximal.derivatives.bending import (
 )
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.ball_drives import drive_momentum, drive_slopes, unit
+from leastaction.maximal.step.ball_springs import LEAST, mean_torque, spring_turn
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.joint_rows import along
 from leastaction.spatial import (
@@ -31,6 +30,7 @@ from leastaction.spatial import (
     axpy3,
     cross,
     dot3,
+    left_jacobian_inv,
     load3,
     load9,
     matmul,
@@ -40,10 +40,10 @@ from leastaction.spatial import (
     quat_conj,
     quat_log,
     quat_mul,
-    quat_to_rotation,
+    right_jacobian_inv,
     scale3,
 )
-from leastaction.spatial.exponential import coefficients
+from leastaction.spatial.exponential import coefficients, spring_torque
 
 
 @routine(allocates=False)
@@ -70,57 +70,16 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
         if c.armature > 0.0:
             drive_cotangents(c, dofs, states, START, dt, E0, G0, by_velocity)
             drive_cotangents(c, dofs, states, END, dt, E1, G1, by_velocity)
-        if c.servo > 0.0:
-            gain = 0.5 * dt * dt
-            turn_cotangents(c, dofs, states, START, -halves * gain, dt, E0, G0, by_velocity)
-            turn_cotangents(c, dofs, states, END, (1.0 - halves) * gain, dt, E1, G1, by_velocity)
+        if c.stiffness > 0.0:
+            early, late = halves * dt, (1.0 - halves) * dt
+            if has_ball_spring(model.springs, c.iv):
+                turn_cotangents(c, model, data, START, early, E0, G0, G0)
+                turn_cotangents(c, model, data, END, late, E1, G0, G1)
             for j in range(3 if c.kind == FREE else 0):
-                gain = 0.5 * dt * dt * dofs[c.iv + 3 + j].stiffness
-                way_cotangents(c, j, states, (-halves * gain, (1.0 - halves) * gain), dt, back)
-
-
-@routine(allocates=False)
-def ball_spring_cotangents(balls, c, forces, q, ends, motion, G, scale):
-    """Add to G scale times the gradient of what the springs of a BALL or FREE work with a motion, by their forces.
-
-    Its forces follow the joint's position (`joint_springs.turning_springs`), which turns and ways along the axes of
-    its child change.
-
-    Args:
-        balls: None where no such joint has a spring or a damper: then nothing of this is compiled.
-        q: joint positions, shape (nq,).
-        ends: poses (Ra, xa, Rb, xb) of its bodies.
-    """
-    if balls is None:
-        return
-    dofs, rest, n = forces.dofs, forces.rest, c.iv
-    Ra, xa, Rb, xb = ends
-    i = c.iq + (3 if c.kind == FREE else 0)
-    turn = (q[i], q[i + 1], q[i + 2], q[i + 3])
-    if has_ball_spring(dofs, n):
-        y = ZERO3
-        for j in range(3):
-            y = axpy3(ball_rate(c, j, Ra, xa, Rb, xb, motion), unit(j), y)
-        phi = quat_log(quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), turn))
-        k = coefficients(phi)
-        for j in range(3):
-            read_ball(c, j, Ra, xa, Rb, xb, G, scale * dot3(y, ball_torque_slope(dofs, n, phi, k, unit(j))))
-    if c.kind != FREE:
-        return
-    stiff = (dofs[n + 3].stiffness, dofs[n + 4].stiffness, dofs[n + 5].stiffness)
-    if stiff[0] == 0.0 and stiff[1] == 0.0 and stiff[2] == 0.0:
-        return
-    # The force -R' K d in the child's directions, with R from there to the joint's frame and the way d in that.
-    i, R = c.iq, quat_to_rotation(turn)
-    y = ZERO3
-    for j in range(3):
-        y = axpy3(ball_rate(c, 3 + j, Ra, xa, Rb, xb, motion), unit(j), y)
-    ways, z = (q[i] - rest[i], q[i + 1] - rest[i + 1], q[i + 2] - rest[i + 2]), matvec(R, y)
-    f = mattvec(R, (stiff[0] * ways[0], stiff[1] * ways[1], stiff[2] * ways[2]))
-    by_turn, by_way = cross(f, y), mattvec(R, (stiff[0] * z[0], stiff[1] * z[1], stiff[2] * z[2]))
-    for j in range(3):
-        read_ball(c, j, Ra, xa, Rb, xb, G, scale * dot3(by_turn, unit(j)))
-        read_ball(c, 3 + j, Ra, xa, Rb, xb, G, -scale * dot3(by_way, unit(j)))
+                stiffness = model.springs[c.iv + 3 + j].stiffness
+                way_cotangents(
+                    c, j, data.bodies, model.forces.rest[c.iq + j], (early * stiffness, late * stiffness), back
+                )
 
 
 # ------------------------------------------------------------------ dampers
@@ -187,71 +146,63 @@ def drive_cotangents(c, dofs, states, when, dt, E, G, by_velocity):
         read_ball(c, j, Ra, xa, Rb, xb, G, dot3(by_turn, unit(j)))
 
 
-# ------------------------------------------------------------------ springs that are stiff for the step
-
-
-@inline
-def _scalar(v):
-    return math.sqrt(max(1.0 - dot3(v, v), 1e-12))
-
-
-@inline
-def log_slopes(x, y, e):
-    """Gradients by x and y of e . log(X Y), X and Y the unit quaternions with these vector parts."""
-    cx, cy = _scalar(x), _scalar(y)
-    d = add3(add3(scale3(cx, y), scale3(cy, x)), cross(x, y))
-    scalar, sine = cx * cy - dot3(x, y), math.sqrt(dot3(d, d))
-    n = scale3(2.0 / scalar, e)
-    if sine > 1e-8:
-        across = 2.0 * math.atan2(sine, scalar) / sine
-        n = axpy3((2.0 / scalar - across) * dot3(d, e) / (sine * sine), d, scale3(across, e))
-    of_x = add3(axpy3(-dot3(y, n) / cx, x, scale3(cy, n)), cross(y, n))
-    of_y = add3(axpy3(-dot3(x, n) / cy, y, scale3(cx, n)), cross(n, x))
-    return of_x, of_y
+# ------------------------------------------------------------------ springs
 
 
 @routine(allocates=False)
-def turn_cotangents(c, dofs, states, when, gain, dt, E, G, by_velocity):
-    """Of the impulses gain K r about the axes of the child, with the mean rate r, at the START or END of the step.
+def turn_cotangents(c, model, data, when, share, E, G0, G1):
+    """Of the impulse of the spring at the START or END of the step, over the time `share`, with the motion E there.
 
-    r is the logarithm of A* B, or at the end of B A*, over dt; A* turns with the other body as seen by the child.
+    With the mean torque t + f r of `ball_springs` and z, what a unit of it works with E: z . (t + f r). Turns of
+    the child beside the other body at both ends, in its own directions, change t0 and V0, or t1 and V1, and r.
+
+    Args:
+        G0, G1: gradients by the poses at the start and at the end, to which is added.
     """
-    Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
-    motion, V, joint = motions_of(E, c.a, c.b), velocities_at(states, c.a, c.b, Ra, Rb), matmul(Rb, load9(c.Rb))
-    a, b = mattvec(joint, scale3(-0.5 * dt, V[0])), mattvec(joint, scale3(0.5 * dt, V[2]))
-    A, B = (_scalar(a), a[0], a[1], a[2]), (_scalar(b), b[0], b[1], b[2])
-    rate = scale3(1.0 / dt, quat_log(quat_mul(B, A) if when == END else quat_mul(A, B)))
-    z = ZERO3
+    dofs, states, n, rest = model.springs, data.bodies, c.iv, model.forces.rest
+    Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
+    Sa, ya, Sb, yb = poses_at(states, c.a, c.b, END)
+    start, end = spring_turn(c, rest, states, START), spring_turn(c, rest, states, END)
+    first, last, turn = quat_log(start), quat_log(end), quat_log(quat_mul(quat_conj(start), end))
+    stiffness = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+    k0, k1 = coefficients(first), coefficients(last)
+    t0, t1 = spring_torque(first, k0, stiffness)[0], spring_torque(last, k1, stiffness)[0]
+    torque, factor = mean_torque(dofs, n, first, last, turn)
+    motion, z = motions_of(E, c.a, c.b), ZERO3
     for j in range(3):
-        stiffness = gain * dofs[c.iv + j].stiffness
-        bend_ball(c, j, Ra, xa, Rb, xb, motion, G, stiffness * dot3(rate, unit(j)))
-        z = axpy3(stiffness * ball_rate(c, j, Ra, xa, Rb, xb, motion) / dt, unit(j), z)
-    of_a, of_b = log_slopes(a, b, z)
-    if when == END:
-        of_b, of_a = log_slopes(b, a, z)
-        add_velocity(by_velocity, c.a, Ra, matvec(joint, of_a), ZERO3, -0.5 * dt)
-        add_velocity(by_velocity, c.b, Rb, matvec(joint, of_b), ZERO3, 0.5 * dt)
-    by_turn = cross(of_a, a)
+        if when == END:
+            bend_ball(c, j, Sa, ya, Sb, yb, motion, G1, share * dot3(torque, unit(j)))
+            z = axpy3(share * ball_rate(c, j, Sa, ya, Sb, yb, motion), unit(j), z)
+        else:
+            bend_ball(c, j, Ra, xa, Rb, xb, motion, G0, share * dot3(torque, unit(j)))
+            z = axpy3(share * ball_rate(c, j, Ra, xa, Rb, xb, motion), unit(j), z)
+    by_factor = dot3(z, turn) / (dot3(turn, turn) + LEAST * LEAST)
+    by_torque = scale3(0.5, axpy3(-by_factor, turn, z))
+    by_turn = axpy3(-by_factor, axpy3(2.0 * factor, turn, scale3(0.5, add3(t0, t1))), scale3(factor, z))
+    of_start, of_end = matvec(right_jacobian_inv(turn), by_turn), matvec(left_jacobian_inv(turn), by_turn)
     for j in range(3):
-        read_ball(c, j, Ra, xa, Rb, xb, G, dot3(by_turn, unit(j)))
+        e = unit(j)
+        own = dot3(by_torque, ball_torque_slope(dofs, n, first, k0, e)) - by_factor * dot3(t0, e) - dot3(of_start, e)
+        read_ball(c, j, Ra, xa, Rb, xb, G0, own)
+        own = dot3(by_torque, ball_torque_slope(dofs, n, last, k1, e)) + by_factor * dot3(t1, e) + dot3(of_end, e)
+        read_ball(c, j, Sa, ya, Sb, yb, G1, own)
 
 
 @routine(allocates=False)
-def way_cotangents(c, j, states, gains, dt, back):
-    """Of the impulses along axis j of the frame of a FREE: `gains` times the mean rate of its way, at start and end."""
+def way_cotangents(c, j, states, rest, gains, back):
+    """Of the impulses along axis j of the frame of a FREE: `gains` times how far its mean way is from its rest."""
     E0, E1, G0, G1 = back.E0, back.E1, back.G0, back.G1
-    first, last = gains
     n, pa, pb = matvec(load9(c.Ra), unit(j)), load3(c.pa), load3(c.pb)
     Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
     Sa, ya, Sb, yb = poses_at(states, c.a, c.b, END)
     start, tb, ta, f = along(n, pa, pb, Ra, xa, Rb, xb)
     end, sb, sa, s = along(n, pa, pb, Sa, ya, Sb, yb)
-    rate, early, late = (end - start) / dt, motions_of(E0, c.a, c.b), motions_of(E1, c.a, c.b)
-    by_start, by_end = first * rate_with(early, tb, ta, f) / dt, last * rate_with(late, sb, sa, s) / dt
-    add_gradient(G0, c.a, c.b, sb, sa, s, by_start)
+    way, early, late = rest - 0.5 * (start + end), motions_of(E0, c.a, c.b), motions_of(E1, c.a, c.b)
+    by_start, by_end = 0.5 * gains[0] * rate_with(early, tb, ta, f), 0.5 * gains[1] * rate_with(late, sb, sa, s)
+    add_gradient(G0, c.a, c.b, sb, sa, s, -by_start)
     add_gradient(G0, c.a, c.b, tb, ta, f, -by_start - by_end)
-    add_gradient(G1, c.a, c.b, sb, sa, s, by_end)
+    add_gradient(G1, c.a, c.b, sb, sa, s, -by_end)
     tb, ta, f = bent_along(n, pb, Ra, xa, Rb, xb, early)
-    add_gradient(G0, c.a, c.b, tb, ta, f, first * rate)
+    add_gradient(G0, c.a, c.b, tb, ta, f, gains[0] * way)
     sb, sa, s = bent_along(n, pb, Sa, ya, Sb, yb, late)
-    add_gradient(G1, c.a, c.b, sb, sa, s, last * rate)
+    add_gradient(G1, c.a, c.b, sb, sa, s, gains[1] * way)

@@ -1,30 +1,19 @@
-"""Reverse mode of forces on bodies: springs, cables, tendons, wrenches, penalties, drags, and drives that push on them.
+"""Reverse mode of forces on bodies: tendons, wrenches, penalties, drags, and drives that push on them.
 
 Their gradients by poses and twists of bodies are those of `forces.total`, by displacements that are world twists about
-the origin; here they become gradients by turns and shifts of the bodies (`bending`). Forces that depend on
-velocities act with the mean twists of a step (`step.resistance`), dampers along springs and cables, and springs that
-are stiff for the step, with the mean rate of their length (`step.dampers`). Where a robot has none of these, the
-argument that says so is None, and nothing is compiled.
+the origin; here they become gradients by turns and shifts of the bodies (`bending`). Forces that depend on velocities
+act with the mean twists of a step (`step.resistance`). Where a robot has none of these, the argument that says so is
+None, and nothing is compiled.
 """
-
-import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
 from leastaction.maximal.derivatives.bending import add_to, motion_of
-from leastaction.maximal.derivatives.middle_spring_cotangents import (
-    middle_pull,
-    middle_spring_cotangents,
-    point_motion,
-)
-from leastaction.maximal.step.bodies import END, START, exchange_ends
-from leastaction.maximal.step.dampers import tension
+from leastaction.maximal.step.bodies import exchange_ends
 from leastaction.spatial import (
     ZERO6,
     add3,
-    axpy3,
     cross,
-    dot3,
     load3,
     load6,
     load9,
@@ -134,82 +123,3 @@ def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, 
         store6(s.v, ZERO6)
     for i in range(modes.pull.shape[0]):
         modes.pull[i, 1] = 0.0
-
-
-# ------------------------------------------------------------------ dampers along springs and cables
-
-
-@routine(allocates=False)
-def path_rate(path, points, states, when, E):
-    """Length of a path at the START or END of the step, and its rate with the motion E."""
-    length, rate = 0.0, 0.0
-    x, _, _, dx = point_motion(points[path.first], states, when, E)
-    for k in range(path.first + 1, path.first + path.count):
-        y, _, _, dy = point_motion(points[k], states, when, E)
-        d = sub3(y, x)
-        r = math.sqrt(dot3(d, d))
-        length += r
-        if r > 0.0:
-            rate += dot3(d, sub3(dy, dx)) / r
-        x, dx = y, dy
-    return length, rate
-
-
-@routine(allocates=False)
-def add_path(path, points, states, when, E, G, slope, bend):
-    """Add to G `slope` times the gradient of the length of a path, and `bend` times its derivative along E."""
-    x, arm, turn, dx = point_motion(points[path.first], states, when, E)
-    for k in range(path.first + 1, path.first + path.count):
-        y, other, turn_y, dy = point_motion(points[k], states, when, E)
-        d, dd = sub3(y, x), sub3(dy, dx)
-        r = math.sqrt(dot3(d, d))
-        if r > 0.0:
-            e = scale3(1.0 / r, d)
-            f = axpy3(bend / r, axpy3(-dot3(e, dd), e, dd), scale3(slope, e))
-            be = scale3(bend, e)
-            add_to(G, points[k].node, add3(cross(other, f), cross(cross(turn_y, other), be)), f, 1.0)
-            add_to(G, points[k - 1].node, add3(cross(arm, f), cross(cross(turn, arm), be)), f, -1.0)
-        x, arm, turn, dx = y, other, turn_y, dy
-
-
-@inline
-def tension_by_length(path, length, rate):
-    """Derivative of `dampers.tension` by the length at a fixed rate: that of cables whose damper would push."""
-    if path.pulls_only == 0 or path.held > 0.0:
-        return 0.0
-    spring = path.stiffness * (length - path.rest_length)
-    if spring > 0.0 and path.damping * rate < -spring and path.clip != 0:
-        return -path.stiffness
-    return 0.0
-
-
-@routine(allocates=False)
-def path_cotangents(stiff, damped, model, settings, data, back, dt):
-    """As `cotangents.rate_cotangents`, of the impulses of `MaximalModel.damped` springs and cables.
-
-    E0, E1, G0 and G1 are those of `BackData`.
-
-    Args:
-        stiff: None where none of them is stiff for the step.
-    """
-    if damped is None:
-        return
-    E0, E1, G0, G1 = back.E0, back.E1, back.G0, back.G1
-    points, states, early, late = model.forces.points, data.bodies, settings.halves * dt, (1.0 - settings.halves) * dt
-    for i in range(damped.shape[0]):
-        path = damped[i]
-        start, along = path_rate(path, points, states, START, E0)
-        end, after = path_rate(path, points, states, END, E1)
-        rate, pull = (end - start) / dt, middle_pull(stiff, path, points, states)
-        force, slope, by_pull = tension(path, start, rate, pull)
-        by_start = -early / dt * slope * along
-        by_length = -by_start - early * tension_by_length(path, start, rate) * along
-        add_path(path, points, states, START, E0, G0, by_length, -early * force)
-        add_path(path, points, states, END, E1, G0, by_start, 0.0)
-        middle_spring_cotangents(stiff, path, points, states, START, (early, -early * by_pull * along), E0, G0, G0)
-        force, slope, by_pull = tension(path, end, rate, pull)
-        by_end = -late / dt * slope * after
-        by_length = by_end - late * tension_by_length(path, end, rate) * after
-        add_path(path, points, states, START, E0, G0, -by_end, 0.0)
-        add_path(path, points, states, END, E1, G1, by_length, -late * force)
-        middle_spring_cotangents(stiff, path, points, states, END, (late, -late * by_pull * after), E1, G1, G0)

@@ -54,8 +54,9 @@ class Neighbours:
             for c in model.coordinates
         ]
         self.cones = [(int(a), int(b)) for a, b in cones]
-        points = model.forces.points
-        paths = [points.node[p.first : p.first + p.count].tolist() for p in model.forces.paths]
+        own = [] if model.paths is None else [*model.paths]
+        own += [] if model.resisting is None else [*model.resisting.paths]
+        paths = [model.forces.points.node[p.first : p.first + p.count].tolist() for p in own]
         paths += [tendon_nodes(model.forces, t) for t in model.forces.tendons]
         near: list[set[int]] = [{i} for i in range(n)]
         for group in (*self.rows, *self.pairs, *self.cones, *paths):

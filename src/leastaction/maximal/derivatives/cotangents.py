@@ -7,7 +7,6 @@ from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
 from leastaction.forces.total import axis_slopes
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
-from leastaction.maximal.derivatives.ball_cotangents import ball_spring_cotangents
 from leastaction.maximal.derivatives.bending import (
     add_gradient,
     add_to,
@@ -28,12 +27,10 @@ from leastaction.spatial import ZERO3, add3, axpy3, cross, load3, load9, mattvec
 
 
 @routine(allocates=False)
-def force_cotangents(balls, model, data, q, scale, when, E, G):
+def force_cotangents(model, data, scale, when, E, G):
     """Add the gradient by the poses of scale times what the forces in joints (data.tau) work with E.
 
     Args:
-        balls: see `ball_spring_cotangents`.
-        q: joint positions, shape (nq,).
         when: whether the poses are those at the end of the step; positions of the joints are those there.
     """
     coordinates, states = model.coordinates, data.bodies
@@ -46,14 +43,12 @@ def force_cotangents(balls, model, data, q, scale, when, E, G):
                 for j in range(freedoms(c)):
                     if data.tau[c.iv + j] != 0.0:
                         bend_ball(c, j, Ra, xa, Rb, xb, motion, G, scale * data.tau[c.iv + j])
-                ball_spring_cotangents(balls, c, model.forces, q, (Ra, xa, Rb, xb), motion, G, scale)
             continue
         value, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
-        if c.iv >= 0:
-            force = data.tau[c.iv]
-            stiffness, _ = axis_slopes(model.forces.dofs[c.iv], data.modes.limits[c.iv], value, 0.0)
-        else:
-            force, stiffness = c.stiffness * (c.rest - value), c.stiffness
+        if c.iv < 0:
+            continue
+        force = data.tau[c.iv]
+        stiffness, _ = axis_slopes(model.forces.dofs[c.iv], data.modes.limits[c.iv], value, 0.0)
         if force != 0.0 or stiffness != 0.0:
             bend_coordinate(c, Ra, xa, Rb, xb, E, G, scale * force)
             add_gradient(G, c.a, c.b, tb, ta, f, -scale * stiffness * rate_along(E, c.a, c.b, tb, ta, f))
@@ -87,7 +82,7 @@ def axis_damping(c, forces, modes, value):
 
 @routine(allocates=False)
 def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
-    """Gradients of what dampers and drive inertias leave: impulses at the start (E0) and momenta at the end (E1).
+    """Gradients of what springs, dampers and drive inertias give: impulses at the start (E0), momenta at the end (E1).
 
     G0: by the poses at the start, with those of the end that follow them; G1: by those at the end alone.
     """
@@ -97,27 +92,32 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         if c.kind == BALL or c.kind == FREE:
             continue
         limited = c.iv >= 0 and model.forces.dofs[c.iv].limit_damping != 0.0
-        if c.armature == 0.0 and c.damping[0] == 0.0 and c.servo == 0.0 and not limited:
+        if c.armature == 0.0 and c.damping[0] == 0.0 and c.stiffness == 0.0 and not limited:
             continue
         Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
         Sa, ya, Sb, yb = poses_at(states, c.a, c.b, END)
         start, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
         end, sb, sa, s = coordinate(c, data.coordinates[k].value, Sa, ya, Sb, yb)
-        rate, servo = (end - start) / dt, 0.5 * dt * c.servo
+        rate, spring = (end - start) / dt, c.stiffness * (c.rest - 0.5 * (start + end))
         damping, bent = axis_damping(c, model.forces, data.modes, start)
         damping_at_end, bent_at_end = axis_damping(c, model.forces, data.modes, end)
         late, late_at_end = late_damping(c, damping, halves, dt), late_damping(c, damping_at_end, halves, dt)
-        first = -(c.armature + halves * dt * (damping + servo) + late)
-        last = c.armature - (1.0 - halves) * dt * (damping_at_end - servo) + late_at_end
+        first = -(c.armature + halves * dt * damping + late)
+        last = c.armature - (1.0 - halves) * dt * damping_at_end + late_at_end
         along, along_at_end = rate_along(E0, c.a, c.b, tb, ta, f), rate_along(E1, c.a, c.b, sb, sa, s)
         by_start, by_end = first * along / dt, last * along_at_end / dt
-        bend_coordinate(c, Ra, xa, Rb, xb, E0, G0, first * rate)
-        add_gradient(G0, c.a, c.b, sb, sa, s, by_start)
+        # Springs pull with their force in the mean of the start and the end.
+        soft, soft_at_end = (
+            0.5 * halves * dt * c.stiffness * along,
+            0.5 * (1.0 - halves) * dt * c.stiffness * along_at_end,
+        )
+        bend_coordinate(c, Ra, xa, Rb, xb, E0, G0, first * rate + halves * dt * spring)
+        add_gradient(G0, c.a, c.b, sb, sa, s, by_start - soft)
         bent *= -dt * (1.0 if late > 0.0 else halves) * rate * along
-        add_gradient(G0, c.a, c.b, tb, ta, f, bent - by_start - by_end)
-        bend_coordinate(c, Sa, ya, Sb, yb, E1, G1, last * rate)
+        add_gradient(G0, c.a, c.b, tb, ta, f, bent - by_start - by_end - soft - soft_at_end)
+        bend_coordinate(c, Sa, ya, Sb, yb, E1, G1, last * rate + (1.0 - halves) * dt * spring)
         bent_at_end *= 0.0 if late_at_end > 0.0 else -(1.0 - halves) * dt * rate * along_at_end
-        add_gradient(G1, c.a, c.b, sb, sa, s, by_end + bent_at_end)
+        add_gradient(G1, c.a, c.b, sb, sa, s, by_end + bent_at_end - soft_at_end)
 
 
 @routine(allocates=False)

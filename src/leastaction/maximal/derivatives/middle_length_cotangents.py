@@ -1,13 +1,14 @@
-"""Reverse mode of tendons and soft limits that are stiff for the step, and pull from its middle (`middle_lengths`).
+"""Reverse mode of tendons and soft limits of joints (`step.middle_lengths`).
 
-At each end of the step they push with the tension T of the middle along the gradients of the length there, those of a
-straight piece along its mean m; less the known tension K of the length l at that end. With motions E that these
-impulses work with over the times s, and rates of the length along them, r with means and o without, that is
+At each end of the step they push with the mean tension T along the gradients of the length there, those of a straight
+piece along its direction c over the step; less the known tension K of the length l at that end. With motions E that
+these impulses work with over the times s, and rates of the length along them, r with these directions and o without,
+that is
 
     S = -sum over both ends of s (T r - K o),
 
-where T is that of the length in the middle and of both at the ends. The gradients of the length bend along E: those of
-joints and of paths around things by `tendon_lengths.turned`, since second derivatives are symmetric.
+where T is that of the lengths at both ends. The gradients of the length bend along E: those of joints and of paths
+around things by `tendon_lengths.turned`, since second derivatives are symmetric; c as in `path_cotangents`.
 """
 
 import math
@@ -18,14 +19,14 @@ from leastaction.forces.tendon_records import SEGMENT
 from leastaction.forces.tendons import elastic, mean_tension
 from leastaction.maximal.derivatives.bending import add_to, motion_of, poses_at
 from leastaction.maximal.step.bodies import END, START, exchange_ends
-from leastaction.maximal.step.middle_lengths import LENGTH, MEAN, middle_of
-from leastaction.maximal.step.middle_springs import unit
-from leastaction.spatial import ZERO6, add3, axpy3, cross, dot, dot3, load3, matvec, scale3, sub, sub3
+from leastaction.maximal.step.middle_lengths import LENGTH, MEAN, other_end
+from leastaction.maximal.step.path_springs import direction, size
+from leastaction.spatial import ZERO6, add3, axpy3, cross, dot, dot3, load3, matvec, neg3, scale3, sub, sub3
 
 
 @routine(allocates=False)
 def length_cotangents(sprung, model, settings, data, back, dt):
-    """As `cotangents.rate_cotangents`, of the impulses of lengths that are stiff for the step.
+    """As `cotangents.rate_cotangents`, of the impulses of tendons and soft limits.
 
     E0, E1, G0 and G1 are those of `BackData`.
 
@@ -39,23 +40,21 @@ def length_cotangents(sprung, model, settings, data, back, dt):
         law, start = sprung[i], data.lengths[i, LENGTH]
         own = model.sprung_bodies[law.begin : law.begin + law.bodies]
         turn_over(data.bodies, own)
-        middle, end = middle_of(law, data.strings, data.stretches, data.bodies)
+        end = other_end(law, data.strings, data.stretches, data.bodies)
         with_end, own_end = rates_of(law, data, back.E1)
         turn_over(data.bodies, own)
         with_start, own_start = rates_of(law, data, back.E0)
-        half = 0.5 * (end - start)
-        pull, by_first, by_last = mean_tension(law, middle - half, middle + half)
+        pull, by_first, by_last = mean_tension(law, start, end)
         known, known_end = elastic(law, start)[0], elastic(law, end)[0]
         _, slope, more = mean_tension(law, start, start)
         _, slope_end, more_end = mean_tension(law, end, end)
         by_pull = -early * with_start - late * with_end
-        by_middle, by_change = by_pull * (by_first + by_last), 0.5 * by_pull * (by_last - by_first)
-        by_start = early * (slope + more) * own_start - by_change
-        by_end = late * (slope_end + more_end) * own_end + by_change
-        add_pieces(law, data, back, early * pull, late * pull, by_middle)
-        add_own(law, data, back.E0, back.G0, early * (pull - known), early * known, (by_middle, by_start))
+        by_start = early * (slope + more) * own_start + by_pull * by_first
+        by_end = late * (slope_end + more_end) * own_end + by_pull * by_last
+        add_pieces(law, data, back, early * pull, late * pull)
+        add_own(law, data, back.E0, back.G0, early * (pull - known), early * known, by_start)
         turn_over(data.bodies, own)
-        add_own(law, data, back.E1, back.G1, late * (pull - known_end), late * known_end, (by_middle, by_end))
+        add_own(law, data, back.E1, back.G1, late * (pull - known_end), late * known_end, by_end)
         turn_over(data.bodies, own)
 
 
@@ -88,11 +87,9 @@ def _twist(states, E, body):
 
 @inline
 def _mean(data, k):
-    """Mean of the vectors of a straight piece at both ends of the step, as a unit vector, and its length."""
+    """Direction of a straight piece over the step."""
     row = data.stretches[k]
-    m = (row[MEAN], row[MEAN + 1], row[MEAN + 2])
-    r = math.sqrt(dot3(m, m))
-    return unit(m, r), r
+    return (row[MEAN], row[MEAN + 1], row[MEAN + 2])
 
 
 @inline
@@ -109,8 +106,8 @@ def rates_of(law, data, E):
         item = data.strings[k]
         if item.kind == SEGMENT:
             d, change, _, _ = _moving_piece(item, states, START, E)
-            mean += item.weight * dot3(_mean(data, k)[0], change)
-            own += item.weight * dot3(unit(d, math.sqrt(dot3(d, d))), change)
+            mean += item.weight * dot3(_mean(data, k), change)
+            own += item.weight * dot3(direction(d, size(d)), change)
         else:
             _, W = measure(item, states)
             rate = item.weight * dot(W, sub(_twist(states, E, item.node), _twist(states, E, item.other)))
@@ -131,37 +128,38 @@ def _push_piece(G, item, a, b, f, impulse):
 
 
 @routine(allocates=False)
-def add_pieces(law, data, back, early, late, by_middle):
-    """Of straight pieces, what follows for both ends of the step from the length of their means, and from these.
+def add_pieces(law, data, back, early, late):
+    """Of straight pieces, what follows for both ends of the step from their directions.
 
     Args:
-        early, late: impulses along these means at both ends.
-        by_middle: gradient by the length in the middle.
+        early, late: impulses along these at both ends.
     """
     states = data.bodies
     for k in range(law.first, law.first + law.count):
         item = data.strings[k]
         if item.kind != SEGMENT:
             continue
-        n, r = _mean(data, k)
-        _, first, a0, b0 = _moving_piece(item, states, START, back.E0)
-        _, last, a1, b1 = _moving_piece(item, states, END, back.E1)
-        f = axpy3(-0.5 * early, _bent(n, r, first, 1.0), scale3(0.5 * by_middle, n))
-        f = scale3(item.weight, axpy3(-0.5 * late, _bent(n, r, last, 1.0), f))
-        _push_piece(back.G0, item, a0, b0, f, scale3(-early * item.weight, n))
-        _push_piece(back.G1, item, a1, b1, f, scale3(-late * item.weight, n))
+        c = _mean(data, k)
+        d0, first, a0, b0 = _moving_piece(item, states, START, back.E0)
+        d1, last, a1, b1 = _moving_piece(item, states, END, back.E1)
+        r0, r1 = size(d0), size(d1)
+        w = direction(axpy3(early * item.weight, first, scale3(late * item.weight, last)), r0 + r1)
+        g0 = axpy3(dot3(w, c), direction(d0, r0), neg3(w))
+        g1 = axpy3(dot3(w, c), direction(d1, r1), neg3(w))
+        _push_piece(back.G0, item, a0, b0, g0, scale3(-early * item.weight, c))
+        _push_piece(back.G1, item, a1, b1, g1, scale3(-late * item.weight, c))
 
 
 @routine(allocates=False)
-def add_own(law, data, E, G, impulse, known, gradients):
+def add_own(law, data, E, G, impulse, known, by_own):
     """What follows for the poses of the records' start from the length and its gradients there.
 
     Args:
         impulse: of joints and of paths around things.
         known: that of straight pieces, along which these would pull at that end.
-        gradients: by the length in the middle, half of which is that of joints there; and by the length.
+        by_own: gradient by the length there.
     """
-    states, (by_middle, by_own) = data.bodies, gradients
+    states = data.bodies
     for k in range(law.first, law.first + law.count):
         item = data.strings[k]
         if item.kind == SEGMENT:
@@ -175,7 +173,7 @@ def add_own(law, data, E, G, impulse, known, gradients):
         _, W = measure(item, states)
         Ta, Tb, Tc = _twist(states, E, item.other), _twist(states, E, item.node), _twist(states, E, item.third)
         dW = turned(item, states, Ta, Tb, Tc)
-        slope, bend = item.weight * (0.5 * by_middle + by_own), -item.weight * impulse
+        slope, bend = item.weight * by_own, -item.weight * impulse
         for body, sign in ((item.other, -1.0), (item.node, 1.0)):
             if body >= 0:
                 p, (_, shift) = load3(states[body].p), motion_of(E, body)

@@ -81,7 +81,7 @@ class Variant:
     def quick(self) -> bool:
         """Whether contacts have the same equations, and the same kinds of forces act."""
         own, other, same = self.stepper.model, self.model, True
-        for name in ("damped", "sprung", "resisting"):
+        for name in ("paths", "sprung", "resisting"):
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
             same = same and (a is None or name == "resisting" or len(a) == len(b))
@@ -139,7 +139,8 @@ class Variant:
     def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
         own, other = self.stepper.model, self.model
-        pairs = [(getattr(own, name), getattr(other, name)) for name in ("coefficients", "augment", "damped", "sprung")]
+        names = ("coefficients", "augment", "paths", "springs", "sprung")
+        pairs = [(getattr(own, name), getattr(other, name)) for name in names]
         for name, free in (("bodies", of_bodies), ("rows", of_joints), ("coordinates", of_joints)):
             changed = getattr(other, name).copy()
             for field in free:

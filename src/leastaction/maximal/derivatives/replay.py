@@ -177,7 +177,7 @@ class Parts:
         bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
         if at.slope is not None:
             bodies.slope, data.clock[0] = at.slope, LATER
-        data.clock[1], data.clock[7:] = at.before, 0.0
+        data.clock[1], data.clock[7:], data.kicks[:] = at.before, 0.0, 0.0
         data.rows.lam = data.rows.mu = 0.0
         if s.contact is not None:
             s.contact.now.known = s.contact.now.wait = 0  # no warm start

@@ -37,11 +37,12 @@ from leastaction.maximal.step.ball_springs import ball_axis
 from leastaction.maximal.step.bodies import END, START, move
 from leastaction.maximal.step.body_states import finish_step, load_state
 from leastaction.maximal.step.cone_masses import give_compliance
-from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.directions import push_cones
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.impulses import add_impulses, add_rates
+from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
+from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance, shares
 from leastaction.maximal.step.velocity_equations import velocity_matrix
 from leastaction.spatial import (
@@ -169,7 +170,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     """
     rows, first, count, dt = model.rows, model.graph.first, contact.now[0].count, settings.dt
     read_start(model, data, at.near, at.q, dt)
-    start_paths(model, data, model.damped)
+    start_paths(model, data, model.paths)
     start_lengths(model, data, at.q, model.sprung)
     n = model.bodies.shape[0]
     for i in range(n):
@@ -207,7 +208,8 @@ def end_outputs(model, settings, data, at, end, out):
     read_coordinates(model.coordinates, data.bodies, data.coordinates, at.q, dt)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
-    end_paths(model, settings, data, dt, model.damped)
+    end_joint_springs(model, settings, data, dt)
+    end_paths(model, settings, data, dt, model.paths)
     end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, at.q)
     total.set_pulls(model.forces, data.modes, at.u[1])
@@ -327,7 +329,7 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
                     outputs(model, settings, data, contact, at, begins.shape[0] < 1, result.out)
                 else:
                     read_start(model, data, at.near, at.q, dt)
-                    start_paths(model, data, model.damped)
+                    start_paths(model, data, model.paths)
                     start_lengths(model, data, at.q, model.sprung)
                     end_outputs(model, settings, data, at, end, result.out)
                 for m in range(begins[colour], begins[colour + 1]):

@@ -24,11 +24,11 @@ from leastaction.maximal.derivatives.weighing import keep_projection_of, keep_se
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
-from leastaction.maximal.step.dampers import start_paths
 from leastaction.maximal.step.goals import set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST
 from leastaction.maximal.step.middle_lengths import start_lengths
 from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.path_springs import start_paths
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
 from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches, take_back
 
@@ -79,7 +79,7 @@ def stand(model, data, back, rows, row, dt):
         back.at[j] = rows.q[row, j]
     read_coordinates(model.coordinates, data.bodies, data.coordinates, back.at, dt)
     start_rows(model, data)
-    start_paths(model, data, model.damped)
+    start_paths(model, data, model.paths)
     start_lengths(model, data, back.at, model.sprung)
 
 
@@ -104,6 +104,8 @@ def begin_part(model, settings, data, near, contact, back, k, j):
             states[i].x[c], states[i].slope[c] = path.velocities[row, i, c], 0.0
         for c in range(3):
             states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+        for c in range(6):
+            data.kicks[0, i, c] = data.kicks[1, i, c] = 0.0
     for i in range(rows.shape[0]):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:

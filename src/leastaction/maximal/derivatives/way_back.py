@@ -32,17 +32,20 @@ SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "moved", "read", "twists"
 def pushes_bodies(stepper: Any) -> bool:
     """Whether any force or control acts on bodies."""
     forces = stepper.arrays.forces
-    elements = (forces.paths, forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
-    own = forces.user is not None or any(x is not None and len(x) for x in elements)
+    elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
+    own = (
+        forces.user is not None
+        or stepper.arrays.resisting is not None
+        or any(x is not None and len(x) for x in elements)
+    )
     return own or bool((forces.drives.dof < 0).any())
 
 
 def has_soft_balls(stepper: Any) -> bool:
     """Whether any ball or free joint has a spring, a damper or, between two bodies, drive inertia."""
-    coordinates, dofs = stepper.arrays.coordinates, stepper.arrays.forces.dofs
+    coordinates = stepper.arrays.coordinates
     balls = coordinates[coordinates.kind >= BALL]
-    own = [dofs.stiffness[c.iv : c.iv + (3 if c.kind == BALL else 6)] for c in balls if c.iv >= 0]
-    return bool(balls.damping.any() or balls.armature.any()) or any(stiffness.any() for stiffness in own)
+    return bool(balls.damping.any() or balls.armature.any() or balls.stiffness.any())
 
 
 class WayBack:
@@ -80,7 +83,6 @@ class WayBack:
             "holds": np.zeros(2, np.int64),
             "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(s) else None,
             "balls": True if has_soft_balls(s) else None,
-            "stiff": True if s.arrays.damped is not None and (s.arrays.damped.held > 0.0).any() else None,
         }
         if s.contact is not None:
             s.contact.now.known = 0

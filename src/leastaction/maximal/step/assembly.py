@@ -13,21 +13,22 @@ from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
 from leastaction.maximal.records import BALL, FREE, NOT_LENT
 from leastaction.maximal.step.ball_drives import push_drive
-from leastaction.maximal.step.ball_springs import ball_axis, pull_from_middle
+from leastaction.maximal.step.ball_springs import ball_axis, turning_springs
 from leastaction.maximal.step.block_parts import (
     add_pair,
     end_row,
     lend,
     lent,
+    note,
     place_row,
     push,
     store_wrench,
     work,
 )
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
-from leastaction.maximal.step.dampers import implicit_paths
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
 from leastaction.maximal.step.middle_lengths import implicit_lengths
+from leastaction.maximal.step.path_springs import implicit_paths
 from leastaction.maximal.step.resistance import implicit_resistance
 from leastaction.spatial import load3, load9, scale3
 
@@ -81,6 +82,7 @@ def assemble(model, settings, data, dt, fresh):
     bodies, rows, coordinates, graph = model.bodies, model.rows, model.coordinates, model.graph
     states, rowstates, cstates = data.bodies, data.rows, data.coordinates
     values, rhs, diagonal, offsets, first = data.factors.values, data.fixed, graph.diagonal, graph.offsets, graph.first
+    data.stretched[0] = 0.0
     if fresh:
         for k in range(values.shape[0]):
             values[k] = 0.0
@@ -92,6 +94,7 @@ def assemble(model, settings, data, dt, fresh):
         for r in range(3):
             s.r[r] = left[r] - s.P[r] - s.I[r]
             s.r[3 + r] = b.mass * s.vc[r] - s.P[3 + r] - s.I[3 + r]
+            data.kicks[0, i, r] = data.kicks[0, i, 3 + r] = 0.0
         if fresh:
             A = momentum_slope(J, w, dt)
             d = diagonal[i]
@@ -102,7 +105,7 @@ def assemble(model, settings, data, dt, fresh):
                 values[d + 7 * r] += b.least * b.radius * b.radius
                 values[d + 7 * (3 + r)] = b.mass + b.least
     implicit_coordinates(model, settings, data, dt, fresh)
-    implicit_paths(model, settings, data, dt, fresh, model.damped)
+    implicit_paths(model, settings, data, dt, fresh, model.paths)
     implicit_lengths(model, settings, data, dt, fresh, model.sprung)
     implicit_resistance(model.resisting, model, settings, data, dt, fresh)
     worst = 0.0
@@ -162,34 +165,39 @@ def assemble(model, settings, data, dt, fresh):
 
 @routine(allocates=False)
 def implicit_coordinates(model, settings, data, dt, fresh):
-    """Dampers and drive inertias of joints, by the mean rate of their coordinate over the step."""
+    """Springs, dampers and drive inertias of joints, by the mean and the rate of their coordinate over the step.
+
+    A spring along one axis pulls with its force in the mean of the coordinates at both ends, the discrete gradient of
+    its energy, along the gradients of the coordinate at the start and at the end (`joint_springs`).
+    """
     coordinates, graph, states, cstates = model.coordinates, model.graph, data.bodies, data.coordinates
     values = data.factors.values
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
             ball_dampers(c, states, graph, values, dt * settings.halves, fresh)
-            pull_from_middle(c, s, model.forces.dofs, states, graph, values, settings.halves, dt, fresh)
+            turning_springs(c, model, data, settings.halves * dt, dt, fresh)
             push_drive(c, s, model.forces.dofs, states, graph, values, dt, fresh)
             continue
-        # The spring of a servo stands among the known impulses, at the start of the step: from there to its middle it
-        # is a damper of stiffness dt / 2, and from the middle to the end one less of that (see `add_rates`).
         damping = axis_damping(c, s.value, model.forces, data.modes)
         late = late_damping(c, damping, settings.halves, dt)
-        gain = c.armature + settings.halves * dt * (damping + 0.5 * dt * c.servo) + late
-        if gain == 0.0:
+        gain, share = c.armature + settings.halves * dt * damping + late, settings.halves * dt * c.stiffness
+        if gain == 0.0 and share == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
         Rb, xb = end_pose(states, c.b)
         value, tb, ta, f = coordinate(c, s.value, Ra, xa, Rb, xb)
         rate = (value - s.value) / dt
-        s.now, s.kick = rate, -0.5 * settings.halves * dt * dt * c.servo * rate
-        push(states, c.a, s.wa, -gain * rate)
-        push(states, c.b, s.wb, -gain * rate)
+        pull = share * (c.rest - 0.5 * (s.value + value))
+        push(states, c.a, s.wa, pull - gain * rate)
+        push(states, c.b, s.wb, pull - gain * rate)
+        note(data.kicks[0], c.a, s.wa, pull)
+        note(data.kicks[0], c.b, s.wb, pull)
+        data.stretched[0] += pull * (value - s.value)
         if fresh:
             ea = end_row(states, c.a, ta, f, -1.0)
             eb = end_row(states, c.b, tb, f, 1.0)
-            add_pair(graph, values, c, s.wa, s.wb, ea, eb, gain)
+            add_pair(graph, values, c, s.wa, s.wb, ea, eb, gain + 0.5 * dt * share)
 
 
 @inline
@@ -203,7 +211,7 @@ def axis_damping(c, value, forces, modes):
 @inline
 def late_damping(c, damping, halves, dt):
     """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `mobility.HOLDS`."""
-    return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.servo) - c.holds, 0.0)
+    return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.stiffness) - c.holds, 0.0)
 
 
 @routine(allocates=False)

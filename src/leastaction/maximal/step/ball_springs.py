@@ -1,17 +1,25 @@
-"""Springs of ball and free joints that are stiff for the step: they pull from its middle, as those of hinges do
-(`assembly`).
+"""Springs of ball and free joints, by a discrete gradient.
 
 The turn of the child beside the other body within a step is a unit quaternion of both: D = A* B, with A and B as in
-`bodies`, in the directions of the child. Its logarithm over dt is the mean rate r, and the torque of the spring in the
-middle is that at an end and half a step of its stiffness times r more. The springs of a free joint along the axes of
-its frame are those of three slides.
+`bodies`, in the directions of the child; its logarithm r is the same in those of the start and of the end. With the
+torques t0 and t1 of the spring at both ends, each in the directions that the child has there, the torque over the step
+is
+
+    t + f r,    t = (t0 + t1) / 2,    f = (V0 - V1 - t . r) / r^2
+
+(Gonzalez 1996), so that its work over r is the difference of the energies V. f is of the order of r: it comes from how
+the torque bends. Where r is far below LEAST it is of no account, and that keeps round-off from being divided by it. The
+torque acts on the child, and its opposite on the other body, at both ends of the step, so momenta are conserved
+exactly; the energy is up to the square of the angles by which bodies turn in half a step. The springs of a free joint
+along the axes of its frame are those of three slides (`joint_springs`).
 """
 
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.forces.joint_springs import has_ball_spring
 from leastaction.maximal.records import FREE
-from leastaction.maximal.step.block_parts import add_pair, end_row, push
+from leastaction.maximal.step.block_parts import add_pair, end_row, note, push
 from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
 from leastaction.maximal.step.joint_rows import along
 from leastaction.spatial import (
@@ -24,14 +32,29 @@ from leastaction.spatial import (
     load3,
     load9,
     matmul,
+    mattmul,
     mattvec,
     matvec,
     neg3,
+    quat_conj,
+    quat_exp,
+    quat_from_rotation,
     quat_log,
     quat_mul,
     quat_to_rotation,
+    right_jacobian,
     scale3,
 )
+from leastaction.spatial.exponential import coefficients, spring_torque, spring_torque_slope
+
+LEAST = 1e-4
+"""Turn in a step [rad] far below which the torque needs no correction."""
+
+
+@inline
+def _unit(j):
+    """Unit vector j."""
+    return (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
 
 
 @inline
@@ -160,61 +183,112 @@ def shift_since(c, j, states, dt):
     return along(n, pa, pb, Ra, xa, Rb, xb)[0] - along(n, pa, pb, Sa, ya, Sb, yb)[0]
 
 
-@routine(allocates=False)
-def pull_from_middle(c, s, dofs, states, graph, values, halves, dt, fresh):
-    """Take the impulse of a stiff joint's spring, beside that at the start of the step, from the residuals.
+@inline
+def spring_turn(c, rest, states, when):
+    """Unit quaternion of the child from where the spring of a BALL or FREE is at rest, at the START or END poses."""
+    Ra, _ = end_pose(states, c.a) if when == END else start_pose(states, c.a)
+    Rb, _ = end_pose(states, c.b) if when == END else start_pose(states, c.b)
+    turn = quat_from_rotation(mattmul(matmul(Ra, load9(c.Ra)), matmul(Rb, load9(c.Rb))))
+    i = c.iq + (3 if c.kind == FREE else 0)
+    return quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), turn)
 
-    One number stands for its rates (s.now): that of an axis with the stiffness `servo` which holds as much energy.
+
+@inline
+def mean_torque(dofs, n, first, last, turn):
+    """Discrete gradient of the energy of a ball joint's spring over a step, see above: (torque on the child, factor).
+
+    Args:
+        n: first degree of freedom of the joint.
+        first, last: rotation vectors from its rest at both ends.
+        turn: rotation vector of the step, in the directions of the child.
     """
-    if c.servo == 0.0:
-        return
-    rate, total = ball_rate(c, states, dt, START), 0.0
-    for j in range(3):
-        stiffness = dofs[c.iv + j].stiffness
-        wa, wb = ball_axis(c, j, states)
-        gain = 0.5 * halves * dt * dt * stiffness
-        own = rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])
-        total += stiffness * own * own
-        push(states, c.a, wa, -gain * own)
-        push(states, c.b, wb, -gain * own)
-        if fresh:
-            ea, eb = _rate_slopes(c, states, dt, j)
-            add_pair(graph, values, c, wa, wb, ea, eb, gain)
-    for j in range(3 if c.kind == FREE else 0):
-        stiffness = dofs[c.iv + 3 + j].stiffness
-        start, wa, wb = shift_axis(c, j, states)
-        end, ea, eb = shift_row(c, j, states)
-        gain, own = 0.5 * halves * dt * dt * stiffness, (end - start) / dt
-        total += stiffness * own * own
-        push(states, c.a, wa, -gain * own)
-        push(states, c.b, wb, -gain * own)
-        if fresh:
-            add_pair(graph, values, c, wa, wb, ea, eb, gain)
-    s.now = math.sqrt(total / c.servo)
-    s.kick = -0.5 * halves * dt * dt * c.servo * s.now
+    stiffness = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+    t0, V0 = spring_torque(first, coefficients(first), stiffness)
+    t1, V1 = spring_torque(last, coefficients(last), stiffness)
+    t = scale3(0.5, add3(t0, t1))
+    factor = (V0 - V1 - dot3(t, turn)) / (dot3(turn, turn) + LEAST * LEAST)
+    return axpy3(factor, turn, t), factor
+
+
+@inline
+def mean_torque_slope(dofs, n, first, last, turn, d):
+    """Change of `mean_torque` for a change d of the turn of the step, with the start where it is."""
+    stiffness = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
+    k = coefficients(last)
+    t0, _ = spring_torque(first, coefficients(first), stiffness)
+    t1, _ = spring_torque(last, k, stiffness)
+    _, factor = mean_torque(dofs, n, first, last, turn)
+    eta = matvec(right_jacobian(turn), d)
+    half = scale3(0.5, spring_torque_slope(last, k, stiffness, eta))
+    change = dot3(t1, eta) - dot3(half, turn) - 0.5 * dot3(add3(t0, t1), d) - 2.0 * factor * dot3(turn, d)
+    change /= dot3(turn, turn) + LEAST * LEAST
+    return axpy3(change, turn, axpy3(factor, d, half))
 
 
 @routine(allocates=False)
-def leave_spring(c, s, dofs, states, halves, dt):
-    """Momentum that such a spring leaves at the end of the step, which has become the start of the next."""
-    rate, total = ball_rate(c, states, dt, END), 0.0
-    gain = 0.5 * (1.0 - halves) * dt * dt
-    for j in range(3):
-        stiffness = dofs[c.iv + j].stiffness
-        wa, wb = ball_axis(c, j, states)
-        own = rate[0] if j == 0 else (rate[1] if j == 1 else rate[2])
-        total += stiffness * own * own
-        add_momentum(states, c.a, wa, gain * stiffness * own)
-        add_momentum(states, c.b, wb, gain * stiffness * own)
+def turning_springs(c, model, data, share, dt, fresh):
+    """Take the impulse of the spring of a BALL or FREE at the start of the step from the residuals."""
+    if c.stiffness == 0.0:
+        return
+    dofs, rest, states = model.springs, model.forces.rest, data.bodies
+    graph, values = model.graph, data.factors.values
+    if has_ball_spring(dofs, c.iv):
+        turn = scale3(dt, ball_rate(c, states, dt, START))
+        start = spring_turn(c, rest, states, START)
+        first, last = quat_log(start), quat_log(quat_mul(start, quat_exp(turn)))
+        t, _ = mean_torque(dofs, c.iv, first, last, turn)
+        data.stretched[0] += share * dot3(t, turn)
+        for j in range(3):
+            wa, wb = ball_axis(c, j, states)
+            pull = share * dot3(t, _unit(j))
+            push(states, c.a, wa, pull)
+            push(states, c.b, wb, pull)
+            note(data.kicks[0], c.a, wa, pull)
+            note(data.kicks[0], c.b, wb, pull)
+        for j in range(3 if fresh else 0):
+            d = mean_torque_slope(dofs, c.iv, first, last, turn, _unit(j))
+            ea, eb = _rate_slopes(c, states, dt, j)
+            for i in range(3):
+                wa, wb = ball_axis(c, i, states)
+                add_pair(graph, values, c, wa, wb, ea, eb, -dt * share * dot3(d, _unit(i)))
     for j in range(3 if c.kind == FREE else 0):
-        stiffness = dofs[c.iv + 3 + j].stiffness
-        own = shift_since(c, j, states, dt) / dt
-        _, wa, wb = shift_axis(c, j, states)
-        total += stiffness * own * own
-        add_momentum(states, c.a, wa, gain * stiffness * own)
-        add_momentum(states, c.b, wb, gain * stiffness * own)
-    s.rate = math.sqrt(total / c.servo)
-    s.left = gain * c.servo * s.rate
+        gain = share * dofs[c.iv + 3 + j].stiffness
+        start_way, wa, wb = shift_axis(c, j, states)
+        end, ea, eb = shift_row(c, j, states)
+        pull = gain * (rest[c.iq + j] - 0.5 * (start_way + end))
+        data.stretched[0] += pull * (end - start_way)
+        push(states, c.a, wa, pull)
+        push(states, c.b, wb, pull)
+        note(data.kicks[0], c.a, wa, pull)
+        note(data.kicks[0], c.b, wb, pull)
+        if fresh:
+            add_pair(graph, values, c, wa, wb, ea, eb, 0.5 * dt * gain)
+
+
+@routine(allocates=False)
+def leave_turning(c, model, data, share, dt):
+    """Momentum that such a spring leaves at the end of the step, which has become the start of the next."""
+    dofs, rest, states = model.springs, model.forces.rest, data.bodies
+    if has_ball_spring(dofs, c.iv):
+        turn = scale3(dt, ball_rate(c, states, dt, END))
+        end = spring_turn(c, rest, states, START)
+        first = quat_log(quat_mul(end, quat_exp(neg3(turn))))
+        t, _ = mean_torque(dofs, c.iv, first, quat_log(end), turn)
+        for j in range(3):
+            wa, wb = ball_axis(c, j, states)
+            pull = share * dot3(t, _unit(j))
+            add_momentum(states, c.a, wa, pull)
+            add_momentum(states, c.b, wb, pull)
+            note(data.kicks[1], c.a, wa, pull)
+            note(data.kicks[1], c.b, wb, pull)
+    for j in range(3 if c.kind == FREE else 0):
+        way, wa, wb = shift_axis(c, j, states)
+        way -= 0.5 * shift_since(c, j, states, dt)
+        pull = share * dofs[c.iv + 3 + j].stiffness * (rest[c.iq + j] - way)
+        add_momentum(states, c.a, wa, pull)
+        add_momentum(states, c.b, wb, pull)
+        note(data.kicks[1], c.a, wa, pull)
+        note(data.kicks[1], c.b, wb, pull)
 
 
 @inline

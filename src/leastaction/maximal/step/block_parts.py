@@ -42,6 +42,14 @@ def push(states, body, w, k):
 
 
 @inline
+def note(kicks, body, w, k):
+    """Add the impulse k w on a body to a row of `MaximalData.kicks`."""
+    if body >= 0:
+        for c in range(6):
+            kicks[body, c] += k * w[c]
+
+
+@inline
 def add_six(X, at, w, k):
     """Add k w to six values from `at` on. All are read before any is written: the compiler then takes them together."""
     a, b, c = X[at] + k * w[0], X[at + 1] + k * w[1], X[at + 2] + k * w[2]

@@ -19,7 +19,6 @@ from leastaction.maximal.step.goals import goal_work, split_work
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.maximal.step.middle_lengths import length_work
-from leastaction.maximal.step.middle_springs import middle_work
 from leastaction.spatial import dot3, load3, load9, matvec
 
 COARSE = 0.25
@@ -83,11 +82,11 @@ def is_coarse(model, data, settings, dt, smooth):
     # forwards and backwards, and between them energies err by more than at its end.
     own = 3.0 - 2.0 * settings.halves if settings.account < math.inf else 1.0
     other = 2.0 - own
-    off = now = before = push = change = early = late = flip = 0.0
+    off = now = before = push = change = early = late = flip = swing = 0.0
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
+        w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
         if m > 0.0:
-            w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
             d = (w[0] - x[0] - ahead * s.slope[0], w[1] - x[1] - ahead * s.slope[1], w[2] - x[2] - ahead * s.slope[2])
             turn = (w[0] - x[0], w[1] - x[1], w[2] - x[2])
             now += dot3(w, matvec(J, w))
@@ -95,39 +94,38 @@ def is_coarse(model, data, settings, dt, smooth):
             off += dot3(d, matvec(J, d))
             change += dot3(turn, matvec(J, turn))
             flip = max(flip, min(dot3(d, d), dot3(turn, turn)))
-            for c in range(3):
-                v, spin, fall = s.vc[c] - s.x[3 + c], s.I[c], s.I[3 + c]
-                spun, fell = held * (s.P[c] - data.minus[i, c]), held * (s.P[3 + c] - data.minus[i, 3 + c])
+        for c in range(3):
+            v, spin, fall = s.vc[c] - s.x[3 + c], s.I[c], s.I[3 + c]
+            spun = held * (s.P[c] - data.minus[i, c] - data.kicks[1, i, c])
+            fell = held * (s.P[3 + c] - data.minus[i, 3 + c] - data.kicks[1, i, 3 + c])
+            # Springs conserve their energy whatever they push with, so that of others alone is judged.
+            kick, turned = data.kicks[0, i, 3 + c], data.kicks[0, i, c]
+            kick, turned = kick + held * data.kicks[1, i, 3 + c], turned + held * data.kicks[1, i, c]
+            early += kick * s.x[3 + c] + turned * x[c]
+            late += kick * s.vc[c] + turned * w[c]
+            if m > 0.0:
                 now += m * s.vc[c] ** 2
                 before += m * s.x[3 + c] ** 2
                 change += m * v * v
                 off += m * (v - ahead * s.slope[3 + c]) ** 2
-                push += (fall + fell) ** 2 / m + (spin + spun) ** 2 / (m * bodies[i].radius ** 2)
+                push += (fall + fell + kick) ** 2 / m + (spin + spun + turned) ** 2 / (m * bodies[i].radius ** 2)
+                swing += kick * kick / m + turned * turned / (m * bodies[i].radius ** 2)
                 early += (other * fall + own * fell) * s.x[3 + c] + (other * spin + own * spun) * x[c]
                 late += (own * fall + other * fell) * s.vc[c] + (own * spin + other * spun) * w[c]
     late -= projected_work(model, data, own, other, settings.loops)
     late += goal_work(model, data, own, other, 0.0)
-    # Springs that pull from the middle of a step, x in between: what is conserved is V there, not the mean of V at its
-    # ends, which is larger by K dx^2 / 8. So their own impulses count once, where those of the ends count twice. What
-    # they left tells the rate before: that of the coordinates is read anew where a run goes on.
-    for k in range(data.coordinates.shape[0]):
-        c, rate = data.coordinates[k], data.coordinates[k].rate
-        if c.left != 0.0:
-            rate = c.left / (0.5 * (1.0 - settings.halves) * clock[1] * clock[1] * model.coordinates[k].servo)
-        early += (other * c.kick + held * c.left) * rate
-        late += (c.kick + other * held * c.left) * c.now
     start, end = settings.halves * dt, held * (1.0 - settings.halves) * clock[1]
-    work, more = middle_work(model, data, model.damped, other * start + own * end, own * start + other * end)
-    early, late = early + work, late + more
     work, more = length_work(model, data, model.sprung, own, start, end)
     early, late = early + work, late + more
     gain, moving = now - before - early - late, now + before + push
+    if swing > 0.0:
+        gain += 2.0 * spring_defect(model.bodies, data, settings, dt)
     flying, flew, fallen = common_motion(model, data, settings, held, dt)
     moving = max(moving - flying - flew - fallen, SEEN * moving)
     largest = max(clock[4], now - flying, SEEN * now)
-    if settings.fine > 1:
-        # Stiff springs push with far more than they hold, and all that moves may be in them for a moment.
-        moving = largest
+    if swing > 0.0:
+        # Springs may push with far more than they hold, and all that moves may be in them for a moment.
+        moving = min(moving, largest)
     clock[5] = gain
     most, total = settings.account * largest * (1.0 + MORE * clock[9]), clock[3] + gain
     if flip * dt * dt > FLIP * FLIP or gain > GAIN * moving:
@@ -140,11 +138,15 @@ def is_coarse(model, data, settings, dt, smooth):
         start = clock[3] + share * (now - before) - share * (1.0 - share) * change - early
         rise = max(gain, clock[3] + gain - start)
         low = min(start, clock[3]) < -LOST * most
-        if low and rise > FAIR * moving and not takes_energy(model, model.damped, model.resisting):
+        if low and rise > FAIR * moving and not takes_energy(model, model.paths, model.resisting):
             return True
     if smooth:
         moved, push = math.sqrt(now) + math.sqrt(before), math.sqrt(push)
         most = COARSE * (moved + push) if later else FAR * (moved + HELD * push)
+        # Springs that swing faster than steps follow turn velocities around from one to the next, at the same energy.
+        swing = math.sqrt(swing)
+        most += swing + max(dt / clock[1], 1.0) * clock[11] if later else swing
+        clock[12] = swing
         if off > most * most and now > DAMPED * before:
             return True
     # Of steps that are taken only: one that is refused may be wild.
@@ -152,6 +154,26 @@ def is_coarse(model, data, settings, dt, smooth):
     if clock[6] == 0.0 and abs(dt) < 0.75 * abs(settings.whole) and settings.account < math.inf:
         clock[6] = 1.0
     return False
+
+
+@routine(allocates=False)
+def spring_defect(bodies, data, settings, dt):
+    """Kinetic energy that springs give in a step at order 2 beyond what they lose [J].
+
+    Their impulses, the same at both ends of the step, work with velocities whose spins count by the cosine of half of
+    the turn (`path_springs`); their energies change by their forces times how far these move.
+    """
+    if settings.halves == 1.0:
+        return 0.0
+    work = 0.0
+    for i in range(bodies.shape[0]):
+        s, kick, turn = data.bodies[i], data.kicks[0, i], 0.0
+        for c in range(3):
+            turn += (0.5 * dt * s.w[c]) ** 2
+        cos = math.sqrt(max(1.0 - turn, 0.0))
+        for c in range(3):
+            work += kick[3 + c] * s.vc[c] + kick[c] * cos * s.w[c]
+    return (dt * work - data.stretched[0]) / (settings.halves * dt)
 
 
 @routine(allocates=False)
@@ -179,12 +201,12 @@ def common_motion(model, data, settings, held, dt):
 
 
 @routine(allocates=False)
-def takes_energy(model, damped, resisting):
+def takes_energy(model, paths, resisting):
     """Whether there are dampers or the like, or drive inertias, whose kinetic energy is not that of bodies.
 
-    damped, resisting: those of the model; where they are None nothing is compiled for them.
+    paths, resisting: those of the model; where they are None nothing is compiled for them.
     """
-    if resisting is not None or has_dampers(damped):
+    if resisting is not None or has_dampers(paths):
         return True
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
@@ -219,13 +241,13 @@ def projected_work(model, data, own, other, loops):
 
 
 @routine(allocates=False)
-def has_dampers(damped):
+def has_dampers(paths):
     """Whether springs or cables among those that the matrix knows have dampers."""
-    if damped is None:
+    if paths is None:
         return False
     most = 0.0
-    for i in range(damped.shape[0]):
-        most = max(most, damped[i].damping)
+    for i in range(paths.shape[0]):
+        most = max(most, paths[i].damping)
     return most > 0.0
 
 

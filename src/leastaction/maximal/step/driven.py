@@ -27,8 +27,9 @@ def is_driven(model, data, settings, contact, dt):
     for i in range(bodies.shape[0]):
         s, m, x = states[i], bodies[i].mass, states[i].x
         if m > 0.0:
-            w, v, push = (x[0], x[1], x[2]), (x[3], x[4], x[5]), (s.I[3], s.I[4], s.I[5])
-            turn = (s.I[0], s.I[1], s.I[2])
+            w, v, kick = (x[0], x[1], x[2]), (x[3], x[4], x[5]), data.kicks[0, i]
+            push = (s.I[3] + kick[3], s.I[4] + kick[4], s.I[5] + kick[5])
+            turn = (s.I[0] + kick[0], s.I[1] + kick[1], s.I[2] + kick[2])
             energy += 0.5 * (m * dot3(v, v) + dot3(w, matvec(load9(bodies[i].J), w)))
             # What motors alone hold on a wall is at rest, too: without their torques round-off would count as driven.
             energy += 0.5 * (dot3(push, push) + dot3(turn, turn) / bodies[i].radius ** 2) / (m * halves * halves)

@@ -82,3 +82,4 @@ def remember(states, rowstates, clock, dt):
     clock[1] = dt
     clock[3] += clock[5]
     clock[5] = 0.0
+    clock[11], clock[12] = clock[12], 0.0

@@ -9,7 +9,7 @@ from leastaction.forces import total
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import axis_damping, late_damping
 from leastaction.maximal.step.ball_drives import leave_drive
-from leastaction.maximal.step.ball_springs import ball_axis, leave_spring
+from leastaction.maximal.step.ball_springs import ball_axis
 from leastaction.maximal.step.bodies import END
 from leastaction.spatial import cross, load3, load9, mattvec, sub3
 
@@ -51,7 +51,7 @@ def add_impulses(model, data, q, u, scale, when):
                         give(states, c.a, wa, scale * tau[c.iv + j], when)
                         give(states, c.b, wb, scale * tau[c.iv + j], when)
             continue
-        force = tau[c.iv] if c.iv >= 0 else c.stiffness * (c.rest - cstates[k].value)
+        force = tau[c.iv] if c.iv >= 0 else 0.0
         if force != 0.0:
             give(states, c.a, cstates[k].wa, scale * force, when)
             give(states, c.b, cstates[k].wb, scale * force, when)
@@ -70,6 +70,9 @@ def give(states, body, w, k, when):
 def add_rates(model, settings, data, dt):
     """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next."""
     coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves
+    for i in range(states.shape[0]):
+        for j in range(6):
+            data.kicks[1, i, j] = 0.0
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], cstates[k]
         if c.kind == BALL or c.kind == FREE:
@@ -83,14 +86,11 @@ def add_rates(model, settings, data, dt):
                                 rate += w[i] * states[body].w[i] + w[3 + i] * states[body].vc[i]
                     give(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
                     give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
-            if c.servo > 0.0:
-                leave_spring(c, s, model.forces.dofs, states, halves, dt)
             leave_drive(c, model.forces.dofs, states, dt)
             continue
         damping = axis_damping(c, s.value, model.forces, data.modes)
         late = late_damping(c, damping, halves, dt)
-        gain = c.armature - (1.0 - halves) * dt * (damping - 0.5 * dt * c.servo) + late
-        s.left = 0.5 * (1.0 - halves) * dt * dt * c.servo * s.rate
+        gain = c.armature - (1.0 - halves) * dt * damping + late
         if gain != 0.0:
             give(states, c.a, s.wa, gain * s.rate, END)
             give(states, c.b, s.wb, gain * s.rate, END)

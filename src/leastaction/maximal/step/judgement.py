@@ -14,8 +14,8 @@ PLAUSIBLE = 1.2
 """Most that the kinetic energy may grow in a step with contacts, beside what forces and overlaps add."""
 
 TURN, SPRUNG = 0.5, 0.1
-"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]; and where springs of joints
-are stiff for the step: these give back what they hold, so the motion that they let go is to be followed."""
+"""Most that a body may turn in a step beyond what its velocity before accounts for [rad]; and where springs on joints
+swing faster than steps follow: these give back what they hold, so the motion that they let go is to be followed."""
 
 
 @routine(allocates=False)
@@ -64,8 +64,9 @@ def is_implausible(model, data, settings, contact):
             w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
             now += 0.5 * (m * dot3(load3(s.vc), load3(s.vc)) + dot3(w, matvec(J, w)))
             before += 0.5 * (m * (s.x[3] ** 2 + s.x[4] ** 2 + s.x[5] ** 2) + dot3(x, matvec(J, x)))
-            push += (s.I[3] ** 2 + s.I[4] ** 2 + s.I[5] ** 2) / m
-            push += (s.I[0] ** 2 + s.I[1] ** 2 + s.I[2] ** 2) / (m * bodies[i].radius ** 2)
+            for c in range(3):
+                push += (s.I[3 + c] + data.kicks[0, i, 3 + c]) ** 2 / m
+                push += (s.I[c] + data.kicks[0, i, c]) ** 2 / (m * bodies[i].radius ** 2)
             total += m
     deepest = 0.0
     for k in range(contact.now[0].count):

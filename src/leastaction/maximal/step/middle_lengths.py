@@ -1,13 +1,11 @@
-"""Tendons and soft limits of joints that are stiff for the step: they pull from its middle, as springs between points
-do (`middle_springs`).
+"""Tendons and soft limits of joints, by a discrete gradient.
 
-The length in the middle of a step is, of a straight piece, that of the mean of its vectors at both ends; of all else,
-such as angles and ways of joints and paths around things, the mean of both values. The tension is the mean of that over
-all lengths from half a change before the middle to half a change after it: the tension in the middle where the law is
-linear, which makes this the midpoint rule; and where a spring becomes slack or a limit is met within the step, that
-which does the work that energies at the ends tell (discrete gradients, Gonzalez 1996). Limits that push at the ends of
-steps alone would fling off whatever meets them. It acts along the gradients at the start (a share `halves` of it) and
-at the end; across the line of straight pieces as well. The forces at the ends stand among the known ones, so this is
+The tension over a step is the mean of that over all lengths from the one at its start to the one at its end, l0 to l1:
+the tension in the middle where the law is linear; and where a spring becomes slack or a limit is met within the step,
+that which does the work that energies at the ends tell, T (l1 - l0) = V1 - V0 (Gonzalez 1996). Of a straight piece
+between the vectors d0 and d1 it acts along c = (d0 + d1) / (|d0| + |d1|), of which c . (d1 - d0) = |d1| - |d0|
+(`path_springs`); of all else, such as angles and ways of joints and paths around things, along the gradient at the
+start (a share `halves` of the impulse) and at the end. The forces at the ends stand among the known ones, so this is
 the difference to them. All kernels take these lengths once more: None compiles nothing.
 """
 
@@ -19,17 +17,16 @@ from leastaction.forces.tendon_records import SEGMENT
 from leastaction.forces.tendons import elastic, look_near, mean_tension
 from leastaction.kinematics.closure import frame
 from leastaction.maximal.step.block_parts import add_outer, end_row
-from leastaction.maximal.step.bodies import exchange_ends
-from leastaction.maximal.step.middle_springs import across, unit
-from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
+from leastaction.maximal.step.bodies import end_pose, exchange_ends
+from leastaction.maximal.step.path_springs import direction, size
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
-LENGTH, PULL, MIDDLE, BENT, PULLED, BEFORE, WAS_BENT = range(7)
-"""Columns of `MaximalData.lengths`: length at the start [m or rad]; of this step and of the one before the tension [N],
-the energy in the middle [J], and 1 where the law is not linear over it."""
+LENGTH, PULL, PULLED = range(3)
+"""Columns of `MaximalData.lengths`: length at the start [m or rad]; tension of this step and of the one before [N]."""
 
 VALUE, MEAN = 3, 4
 """Columns of `MaximalData.stretches`: vector of a straight piece at the start (3) or the value of another; from MEAN on
-the mean of that vector and the one at the end."""
+its direction c over the step."""
 
 
 @inline
@@ -64,23 +61,21 @@ def _note(law, items, stretches, states):
 
 
 @routine(allocates=False)
-def middle_of(law, items, stretches, states):
-    """Length in the middle of the step, one end of which is in `stretches`, and at the other, where the bodies are."""
-    length = end = law.offset
+def other_end(law, items, stretches, states):
+    """Length where the bodies are, at the other end of the step than `stretches`; notes the directions of pieces."""
+    end = law.offset
     for k in range(law.first, law.first + law.count):
         item, row = items[k], stretches[k]
         if item.kind == SEGMENT:
             x, y = _ends(item, states)
             d = sub3(y, x)
-            m = scale3(0.5, add3(_vector(row, 0), d))
-            row[MEAN], row[MEAN + 1], row[MEAN + 2] = m
-            length += item.weight * math.sqrt(dot3(m, m))
-            end += item.weight * math.sqrt(dot3(d, d))
+            r = size(d)
+            row[MEAN], row[MEAN + 1], row[MEAN + 2] = direction(add3(_vector(row, 0), d), r + size(_vector(row, 0)))
+            end += item.weight * r
         else:
             value, _ = measure(item, states)
-            length += 0.5 * item.weight * (row[VALUE] + value)
             end += item.weight * value
-    return length, end
+    return end
 
 
 @inline
@@ -107,17 +102,14 @@ def _add_wrench(out, states, body, W, k):
 
 @routine(allocates=False)
 def _add_gradients(law, items, stretches, states, out, mean, own):
-    """Add to `out` (bodies, 6) `mean` times the gradients of the length in the middle, and `own` those at the start
-    poses; of a straight piece the former is along its mean."""
+    """Add to `out` (bodies, 6) `mean` times the discrete gradients of the length, and `own` times those at the start
+    poses: these differ for straight pieces."""
     for k in range(law.first, law.first + law.count):
         item = items[k]
         if item.kind == SEGMENT:
             x, y = _ends(item, states)
-            d, m = sub3(y, x), _vector(stretches[k], MEAN)
-            f = scale3(mean * item.weight, unit(m, math.sqrt(dot3(m, m))))
-            r = math.sqrt(dot3(d, d))
-            if r > 0.0:
-                f = add3(f, scale3(own * item.weight / r, d))
+            d = sub3(y, x)
+            f = scale3(item.weight, axpy3(own, direction(d, size(d)), scale3(mean, _vector(stretches[k], MEAN))))
             _add(out, states, item.other, x, f, -1.0)
             _add(out, states, item.node, y, f, 1.0)
         else:
@@ -136,18 +128,14 @@ def _add_row(rows, states, body, t, f, k):
 
 
 @routine(allocates=False)
-def _end_rows(law, items, stretches, states, rows, mean, own):
-    """Add to `rows` the gradients by the poses at the end, where the bodies are: `mean` times those of twice the length
-    in the middle, `own` times those of the length there."""
+def _end_rows(law, items, states, rows, slope):
+    """Add to `rows` `slope` times the gradients of the length at the end, where the bodies are."""
     for k in range(law.first, law.first + law.count):
         item = items[k]
         if item.kind == SEGMENT:
             x, y = _ends(item, states)
-            d, m = sub3(y, x), _vector(stretches[k], MEAN)
-            f = scale3(mean, unit(m, math.sqrt(dot3(m, m))))
-            r = math.sqrt(dot3(d, d))
-            if r > 0.0:
-                f = add3(f, scale3(own / r, d))
+            d = sub3(y, x)
+            f = scale3(slope, direction(d, size(d)))
             for body, z, sign in ((item.other, x, -1.0), (item.node, y, 1.0)):
                 if body >= 0:
                     _add_row(rows, states, body, cross(sub3(z, load3(states[body].p)), f), f, sign * item.weight)
@@ -156,13 +144,7 @@ def _end_rows(law, items, stretches, states, rows, mean, own):
             for body, sign in ((item.other, -1.0), (item.node, 1.0)):
                 if body >= 0:
                     t = sub3(W[0], cross(load3(states[body].p), W[1]))
-                    _add_row(rows, states, body, t, W[1], sign * (mean + own) * item.weight)
-
-
-@inline
-def _is_bent(by_first, by_last):
-    """1 where the law is not linear over a step; that of a spring which pushes as it pulls is, but for round-off."""
-    return 1.0 if abs(by_last - by_first) > 1e-9 * (by_last + by_first) else 0.0
+                    _add_row(rows, states, body, t, W[1], sign * slope * item.weight)
 
 
 @routine(allocates=False)
@@ -173,9 +155,7 @@ def start_lengths(model, data, q, sprung):
     look_near(data.strings, q)
     for i in range(sprung.shape[0]):
         length = _note(sprung[i], data.strings, data.stretches, data.bodies)
-        pull, energy = elastic(sprung[i], length)
-        row = data.lengths[i]
-        row[LENGTH], row[PULLED], row[BEFORE], row[WAS_BENT] = length, pull, energy, 0.0
+        data.lengths[i, LENGTH], data.lengths[i, PULLED] = length, elastic(sprung[i], length)[0]
 
 
 @routine(allocates=False)
@@ -191,15 +171,14 @@ def implicit_lengths(model, settings, data, dt, fresh, sprung):
         _clear(own, rows)
         for j in range(own.shape[0]):
             exchange_ends(states[own[j]])
-        length, end = middle_of(law, data.strings, data.stretches, states)
-        half = 0.5 * (end - row[LENGTH])
-        pull, by_first, by_last = mean_tension(law, length - half, length + half)
+        end = other_end(law, data.strings, data.stretches, states)
+        pull, _, by_last = mean_tension(law, row[LENGTH], end)
         if fresh:
-            _end_rows(law, data.strings, data.stretches, states, rows, by_last + by_first, by_last - by_first)
+            _end_rows(law, data.strings, states, rows, by_last)
         for j in range(own.shape[0]):
             exchange_ends(states[own[j]])
         known = elastic(law, row[LENGTH])[0]
-        row[PULL], row[MIDDLE], row[BENT] = pull, elastic(law, length)[1], _is_bent(by_first, by_last)
+        row[PULL] = pull
         if pull == 0.0 and known == 0.0:
             continue
         _add_gradients(law, data.strings, data.stretches, states, pushed, pull, -known)
@@ -209,8 +188,8 @@ def implicit_lengths(model, settings, data, dt, fresh, sprung):
         if fresh and pull != 0.0:
             _clear(own, pushed)
             _add_gradients(law, data.strings, data.stretches, states, pushed, 1.0, 0.0)
-            _blocks(model, data, law, own, 0.5 * dt * share)
-            _across(model, data, law, own, 0.5 * dt * share * pull)
+            _blocks(model, data, law, own, dt * share)
+            _bend(model, data, law, own, dt * share * pull)
 
 
 @inline
@@ -248,48 +227,55 @@ def _find(own, body):
 
 
 @routine(allocates=False)
-def _across(model, data, law, own, gain):
-    """Blocks of what holds the ends of each straight piece across its line; uses up data.T and data.dV."""
+def _bend(model, data, law, own, gain):
+    """Blocks of the directions c of straight pieces, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|; uses up data.T and
+    data.dV."""
     states, pushed, rows = data.bodies, data.T, data.dV
     for k in range(law.first, law.first + law.count):
         item = data.strings[k]
-        m = _vector(data.stretches[k], MEAN)
-        r = math.sqrt(dot3(m, m))
-        if item.kind != SEGMENT or r == 0.0 or item.node == item.other:
+        if item.kind != SEGMENT or item.node == item.other:
             continue
-        one, other = across(unit(m, r))
-        for which in range(2):
-            f = one if which == 0 else other
+        Ra, xa = end_pose(states, item.other)
+        Rb, xb = end_pose(states, item.node)
+        d0 = _vector(data.stretches[k], 0)
+        d1 = sub3(add3(xb, matvec(Rb, load3(item.pb))), add3(xa, matvec(Ra, load3(item.pa))))
+        r = size(d1)
+        both = size(d0) + r
+        if both == 0.0:
+            continue
+        x, y = _ends(item, states)
+        for axis in range(4):
+            f = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
+            g, factor = f, gain * item.weight / both
+            if axis == 3:
+                f, g, factor = _vector(data.stretches[k], MEAN), direction(d1, r), -factor
             for i in (item.other, item.node):
                 if i >= 0:
                     for c in range(6):
                         pushed[i, c] = rows[i, c] = 0.0
-            x, y = _ends(item, states)
             _add(pushed, states, item.other, x, f, -1.0)
             _add(pushed, states, item.node, y, f, 1.0)
             for i, p, sign in ((item.other, load3(item.pa), -1.0), (item.node, load3(item.pb), 1.0)):
                 if i >= 0:
-                    _add_row(rows, states, i, cross(matvec(load9(states[i].R1), p), f), f, sign)
+                    _add_row(rows, states, i, cross(matvec(load9(states[i].R1), p), g), g, sign)
             for i in (item.other, item.node):
                 for j in (item.other, item.node):
                     if i >= 0 and j >= 0:
                         at = _place(model, law, own, _find(own, i), _find(own, j))
-                        add_outer(data.factors.values, at, pushed[i], rows[j], gain * item.weight / r)
+                        add_outer(data.factors.values, at, pushed[i], rows[j], factor)
 
 
 @routine(allocates=False)
 def end_lengths(model, settings, data, dt, sprung):
-    """Momentum that stiff lengths leave at the end of the step, which has become the start of the next."""
+    """Momentum that lengths leave at the end of the step, which has become the start of the next."""
     if sprung is None:
         return
     states, share, pushed = data.bodies, (1.0 - settings.halves) * dt, data.T
     for i in range(sprung.shape[0]):
         law, row = sprung[i], data.lengths[i]
         own = model.sprung_bodies[law.begin : law.begin + law.bodies]
-        length, end = middle_of(law, data.strings, data.stretches, states)
-        half = 0.5 * (end - row[LENGTH])
-        pull, by_first, by_last = mean_tension(law, length - half, length + half)
-        row[PULLED], row[BEFORE], row[WAS_BENT] = pull, elastic(law, length)[1], _is_bent(by_first, by_last)
+        pull, _, _ = mean_tension(law, row[LENGTH], other_end(law, data.strings, data.stretches, states))
+        row[PULLED] = pull
         row[LENGTH] = _note(law, data.strings, data.stretches, states)
         _clear(own, pushed)
         _add_gradients(law, data.strings, data.stretches, states, pushed, pull, -elastic(law, row[LENGTH])[0])
@@ -300,10 +286,9 @@ def end_lengths(model, settings, data, dt, sprung):
 
 @routine(allocates=False)
 def length_work(model, data, sprung, own_share, start, end):
-    """As `middle_springs.middle_work`, of stiff lengths.
+    """What lengths give, twice [J], up to the start of the step and from there on, beside their known impulses.
 
-    Where the law is not linear over one of the two steps their impulses count as they are: they do the work that
-    energies at the ends tell.
+    As for other springs (`coarseness`), their impulses count as they are; the work of the known ones is taken off.
 
     Args:
         own_share: how much more of an impulse counts with the velocities of its own step than with those of the other.
@@ -316,26 +301,19 @@ def length_work(model, data, sprung, own_share, start, end):
     early, late = (2.0 - own_share) * start + own_share * end, own_share * start + (2.0 - own_share) * end
     for i in range(sprung.shape[0]):
         law, row = sprung[i], data.lengths[i]
-        bent = row[BENT] + row[WAS_BENT] > 0.0
-        known, there = elastic(law, row[LENGTH])
+        known, impulse = elastic(law, row[LENGTH])[0], start * row[PULL] + end * row[PULLED]
+        if known == 0.0 and impulse == 0.0:
+            continue
+        own = model.sprung_bodies[law.begin : law.begin + law.bodies]
+        _clear(own, pushed)
+        _add_gradients(law, data.strings, data.stretches, states, pushed, 0.0, 1.0)
         was = now = 0.0
-        if known != 0.0 or bent:
-            own = model.sprung_bodies[law.begin : law.begin + law.bodies]
-            _clear(own, pushed)
-            _add_gradients(law, data.strings, data.stretches, states, pushed, 0.0, 1.0)
-            for j in range(own.shape[0]):
-                s = states[own[j]]
-                for c in range(3):
-                    now += pushed[own[j], c] * s.w[c] + pushed[own[j], 3 + c] * s.vc[c]
-                for c in range(6):
-                    was += pushed[own[j], c] * s.x[c]
-        before += early * known * was
-        after += late * known * now
-        if bent:
-            impulse = start * row[PULL] + end * row[PULLED]
-            before -= impulse * was
-            after -= impulse * now
-        else:
-            before += 2.0 * (row[BEFORE] - there)
-            after += 2.0 * (there - row[MIDDLE])
+        for j in range(own.shape[0]):
+            s = states[own[j]]
+            for c in range(3):
+                now += pushed[own[j], c] * s.w[c] + pushed[own[j], 3 + c] * s.vc[c]
+            for c in range(6):
+                was += pushed[own[j], c] * s.x[c]
+        before += (early * known - impulse) * was
+        after += (late * known - impulse) * now
     return before, after

@@ -22,7 +22,6 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
-from leastaction.maximal.step.dampers import end_paths, start_paths
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
@@ -30,8 +29,10 @@ from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
+from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.judgement import is_flipped, is_implausible
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
+from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 from leastaction.maximal.step.velocity_projection import (
@@ -102,7 +103,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
-                start_paths(model, data, model.damped)
+                start_paths(model, data, model.paths)
                 start_lengths(model, data, q[k + 1], model.sprung)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
@@ -298,7 +299,6 @@ def end_part(model, settings, data, contact, q, u, dt):
     pass_goals(data.goals)
     start_rows(model, data)
     add_rates(model, settings, data, dt)
-    end_paths(model, settings, data, dt, model.damped)
     end_lengths(model, settings, data, dt, model.sprung)
     total.look_near(model.forces, data.modes, q)
     total.set_pulls(model.forces, data.modes, u)
@@ -306,5 +306,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.minus[i, c] = data.bodies[i].P[c]
+    end_joint_springs(model, settings, data, dt)
+    end_paths(model, settings, data, dt, model.paths)
     if settings.halves < 1.0:
         add_impulses(model, data, q, u, (1.0 - settings.halves) * dt, END)

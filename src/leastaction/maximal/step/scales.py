@@ -39,8 +39,10 @@ def largest_push(model, settings, data, dt):
     for i in range(bodies.shape[0]):
         s, radius = states[i], bodies[i].radius
         for c in range(3):
-            turn = s.I[c] + held * (s.P[c] - data.minus[i, c])
-            push = s.I[3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c]) - bodies[i].mass * model.gravity[c] * weight
+            # What springs give at the start only the solved step tells: about what they gave in the step before.
+            turn = s.I[c] + data.kicks[0, i, c] + held * (s.P[c] - data.minus[i, c])
+            push = s.I[3 + c] + data.kicks[0, i, 3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c])
+            push -= bodies[i].mass * model.gravity[c] * weight
             largest = max(largest, whole * abs(push), whole * abs(turn) / radius if radius > 0.0 else 0.0)
     return largest
 
