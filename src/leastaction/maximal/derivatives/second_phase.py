@@ -125,10 +125,13 @@ class SecondPhase:
         contact = contact._replace(**empty)
         contact.now.count, contact.now.load, contact.now.energy = count, *solved.scale
         goals = np.ascontiguousarray(solved.goals[1])
+        values, six = np.zeros(len(solved.data.factors.values)), [np.zeros((n, 6)) for _ in range(5)]
         scratch = Scratch(
-            np.zeros((3, n, 6)),
-            *np.zeros((5, n, 6)),
-            *(np.zeros(N), np.zeros(len(solved.data.factors.values)), np.zeros(N), np.zeros(18), np.zeros(18)),
+            bars=np.zeros((3, n, 6)),
+            **dict(zip(("E0", "E1", "G0", "twists", "moved"), six, strict=True)),
+            **{name: np.zeros(N) for name in ("y", "residual")},
+            **{name: np.zeros(18) for name in ("qa", "qb")},
+            original=values,
         )
         m = len(rows)
         out = (

@@ -201,9 +201,9 @@ def gap_of(model, data, contact, c):
 
 
 @routine(allocates=False)
-def weigh_contacts(model, settings, data, contact, kept, contacts, which, twists, dt, slot):
+def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot):
     """What the cones of the second phase in a slot add to the weighed sum; the bodies are at the end of its part."""
-    total, count, z = 0.0, kept.end_count[slot], kept.by_held[slot]
+    total, count, z, (contacts, which) = 0.0, kept.end_count[slot], kept.by_held[slot], there
     contact.now[0].count = count
     most = -1
     for k in range(count):
@@ -242,7 +242,7 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     contact, kept = ContactData(*contact), Kept(*kept)
-    (contacts, which), (near, q, out, impulses, twists) = there, scratch
+    near, q, out, impulses, twists = scratch
     n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
     total = 0.0
     for at_slot in range(slots.shape[0]):
@@ -270,7 +270,7 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
                 for i in range(n):
                     for c in range(6):
                         total -= kept.by_held[slot, i, c] * out[start[i] + c]
-        total += weigh_contacts(model, settings, data, contact, kept, contacts, which, twists[0], dt, slot)
+        total += weigh_contacts(model, settings, data, contact, kept, there, twists[0], dt, slot)
     return total
 
 
