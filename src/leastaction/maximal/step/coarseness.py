@@ -255,11 +255,12 @@ def has_dampers(paths):
 def is_wrong(model, data, settings, dt, divisible, smooth):
     """Whether a step without contacts is to be divided; what the finest parts gain has its place in the account, too.
 
-    Springs that are stiff for the step pull from its middle, and as long as they are still nobody sees what they do.
-    Where they swing, a step that does not follow them tells nothing of the velocities of the next; and parts of several
-    lengths, each as long as the motion allows, would pump energy into them, as a child on a swing does. So once energy
-    comes from nowhere, or they swing widely, steps are divided into equal parts that follow all springs, until these
-    are still again. Where energy comes from nowhere even so all parts from there on are halved, not just one of them.
+    Springs conserve their energy but for what joints hold of their impulses, which differs from the start of a step to
+    its end where bodies turn. As long as springs on joints are still nobody sees it. Where they swing widely, parts of
+    several lengths, each as long as the motion allows, would pump energy into them, as a child on a swing does. So once
+    energy comes from nowhere, or they swing widely, steps are divided into equal parts that follow all springs, until
+    these are still again. Where energy comes from nowhere even so all parts from there on are halved, not just one of
+    them.
     """
     clock = data.clock
     plain = settings.fine > 1 and clock[7] == 0.0 and clock[0] != AGAIN

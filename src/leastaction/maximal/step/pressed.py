@@ -6,7 +6,7 @@ Contacts bear it together with F+, that of the start of the step after: N f = M 
     P + N f / 2 = M (v- + v+) / 2 + (F- - F+) / 2
 
 is the momentum of the mean velocity where both impulses are the same. Where they are not, as those of servos whose
-targets move, of springs that are stiff for the step or of steps that differ in length, half of the difference would be
+targets move, of springs that swing fast for the step or of steps that differ in length, half of the difference would be
 motion, also in directions that do not move. What holds these is internal, so velocities along them are those of the
 bodies within the two steps, and p is what it was in all others:
 

@@ -1,14 +1,15 @@
-"""What impacts give to springs that are stiff for the step.
+"""What impacts give to springs that push at the same time.
 
-Springs of joints that are stiff for a step pull from its middle: beside their force at its ends that is an inertia
-k = h^2 K / 4 along their coordinates. Momenta at the ends are p = (M + k) v plus or minus half of the force's impulse,
-where v are the velocities within the steps on both sides, and energies are those of p:
+Springs give the bodies impulses k- at the end of the step before and k+ at the start of this one. Momenta between are
+p- = M v- + k- before an impact and p+ = M v+ - k+ after it, with the velocities v within the steps on both sides; and
+the energy that the impulse N f of contacts adds is that of these momenta,
 
-    E+ - E- = (p+ + p-) / 2 . M^-1 N f = N f . (v- + v+) / 2 + (M^-1 N f) . (k- v- + k+ v+) / 2
+    E+ - E- = (p+ + p-) / 2 . M^-1 N f = N f . (v- + v+) / 2 + (M^-1 N f) . (k- - k+) / 2
 
-The first is the work that restitution is bounded by. The second is what an impulse that has to turn M + k around does
-to M alone: with k beyond M, even an impact without restitution adds energy. It falls with h^2. Only what hits counts:
-contacts that were closed before bear the forces of springs, and momenta are read without these (see `pressed`).
+The first is the work that restitution is bounded by. The second is what an impulse that has to turn springs around does
+to bodies: where these push with more than bodies hold, even an impact without restitution adds energy. It falls with
+the square of the step. Only what hits counts: contacts that were closed before bear the forces of springs, and momenta
+are read without these (see `pressed`).
 """
 
 from leastaction._jit import routine
@@ -16,9 +17,6 @@ from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.pressed import add_cone_impulses, was_closed
 from leastaction.maximal.step.projection import projection_matrix
-
-SOFT = 0.05
-"""Inertia of a spring, relative to what the bodies on both sides have along its coordinate, that counts."""
 
 
 @routine(allocates=False)
