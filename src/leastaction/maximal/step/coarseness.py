@@ -86,11 +86,11 @@ def is_coarse(model, data, settings, dt, smooth):
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
         w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
+        now += dot3(w, matvec(J, w))
+        before += dot3(x, matvec(J, x))
         if m > 0.0:
             d = (w[0] - x[0] - ahead * s.slope[0], w[1] - x[1] - ahead * s.slope[1], w[2] - x[2] - ahead * s.slope[2])
             turn = (w[0] - x[0], w[1] - x[1], w[2] - x[2])
-            now += dot3(w, matvec(J, w))
-            before += dot3(x, matvec(J, x))
             off += dot3(d, matvec(J, d))
             change += dot3(turn, matvec(J, turn))
             flip = max(flip, min(dot3(d, d), dot3(turn, turn)))
@@ -112,6 +112,13 @@ def is_coarse(model, data, settings, dt, smooth):
                 swing += kick * kick / m + turned * turned / (m * bodies[i].radius ** 2)
                 early += (other * fall + own * fell) * s.x[3 + c] + (other * spin + own * spun) * x[c]
                 late += (own * fall + other * fell) * s.vc[c] + (own * spin + other * spun) * w[c]
+    for k in range(model.coordinates.shape[0]):
+        c = model.coordinates[k]
+        if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:
+            at = data.coordinates[k]
+            rate = split_work(states, at.wa, c.a, 0.0, 1.0) + split_work(states, at.wb, c.b, 0.0, 1.0)
+            was = split_work(states, at.wa, c.a, 1.0, 0.0) + split_work(states, at.wb, c.b, 1.0, 0.0)
+            now, before = now + c.armature * rate * rate, before + c.armature * was * was
     late -= projected_work(model, data, own, other, settings.loops)
     late += goal_work(model, data, own, other, 0.0)
     start, end = settings.halves * dt, held * (1.0 - settings.halves) * clock[1]
