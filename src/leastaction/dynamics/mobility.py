@@ -24,11 +24,6 @@ HOLDS = 2.0
 dampers do acts at each end of a step; where that is far more than the joint's momentum, the joint would swing back and
 forth from step to step, hardly less each time, and contacts would kick it on. What is beyond acts at the start."""
 
-STIFF = 0.1
-"""(Frequency at home x step)^2 from which on springs pull from the middle of the step, as servos do. Pulling at its
-ends they hold energies that differ by a quarter of this share for steps of another length: where steps are divided as
-the motion goes, that pumps energy into them, as a child on a swing does. From 4 on they would be unstable."""
-
 SHORT, MOST = 0.5, 8
 """Frequency times step at which a spring is followed closely; most that a step is halved for it."""
 
@@ -93,11 +88,6 @@ def own_springs(mechanism: Mechanism) -> FloatArray:
     """Stiffness of the joints' own springs, and of the servos of balls [N m/rad or N/m], shape (nv,)."""
     own = np.concatenate([np.zeros(0), *(joint.stiffness for joint in mechanism.joints)])
     return own + feedback(mechanism).turning
-
-
-def stiff_springs(own: FloatArray, mobility: FloatArray, dt: float) -> FloatArray:
-    """Of the stiffness `own` of the joints' springs that which steps of dt [s] are too long for, shape (nv,)."""
-    return np.where(own * mobility * dt**2 > STIFF, own, 0.0)
 
 
 def parts_for(swings: float) -> int:

@@ -86,11 +86,11 @@ def is_coarse(model, data, settings, dt, smooth):
     for i in range(bodies.shape[0]):
         s, m, J = states[i], bodies[i].mass, load9(bodies[i].J)
         w, x = load3(s.w), (s.x[0], s.x[1], s.x[2])
+        now += dot3(w, matvec(J, w))
+        before += dot3(x, matvec(J, x))
         if m > 0.0:
             d = (w[0] - x[0] - ahead * s.slope[0], w[1] - x[1] - ahead * s.slope[1], w[2] - x[2] - ahead * s.slope[2])
             turn = (w[0] - x[0], w[1] - x[1], w[2] - x[2])
-            now += dot3(w, matvec(J, w))
-            before += dot3(x, matvec(J, x))
             off += dot3(d, matvec(J, d))
             change += dot3(turn, matvec(J, turn))
             flip = max(flip, min(dot3(d, d), dot3(turn, turn)))
@@ -112,6 +112,13 @@ def is_coarse(model, data, settings, dt, smooth):
                 swing += kick * kick / m + turned * turned / (m * bodies[i].radius ** 2)
                 early += (other * fall + own * fell) * s.x[3 + c] + (other * spin + own * spun) * x[c]
                 late += (own * fall + other * fell) * s.vc[c] + (own * spin + other * spun) * w[c]
+    for k in range(model.coordinates.shape[0]):
+        c = model.coordinates[k]
+        if c.armature > 0.0 and c.kind != BALL and c.kind != FREE:
+            at = data.coordinates[k]
+            rate = split_work(states, at.wa, c.a, 0.0, 1.0) + split_work(states, at.wb, c.b, 0.0, 1.0)
+            was = split_work(states, at.wa, c.a, 1.0, 0.0) + split_work(states, at.wb, c.b, 1.0, 0.0)
+            now, before = now + c.armature * rate * rate, before + c.armature * was * was
     late -= projected_work(model, data, own, other, settings.loops)
     late += goal_work(model, data, own, other, 0.0)
     start, end = settings.halves * dt, held * (1.0 - settings.halves) * clock[1]
@@ -255,11 +262,12 @@ def has_dampers(paths):
 def is_wrong(model, data, settings, dt, divisible, smooth):
     """Whether a step without contacts is to be divided; what the finest parts gain has its place in the account, too.
 
-    Springs that are stiff for the step pull from its middle, and as long as they are still nobody sees what they do.
-    Where they swing, a step that does not follow them tells nothing of the velocities of the next; and parts of several
-    lengths, each as long as the motion allows, would pump energy into them, as a child on a swing does. So once energy
-    comes from nowhere, or they swing widely, steps are divided into equal parts that follow all springs, until these
-    are still again. Where energy comes from nowhere even so all parts from there on are halved, not just one of them.
+    Springs conserve their energy but for what joints hold of their impulses, which differs from the start of a step to
+    its end where bodies turn. As long as springs on joints are still nobody sees it. Where they swing widely, parts of
+    several lengths, each as long as the motion allows, would pump energy into them, as a child on a swing does. So once
+    energy comes from nowhere, or they swing widely, steps are divided into equal parts that follow all springs, until
+    these are still again. Where energy comes from nowhere even so all parts from there on are halved, not just one of
+    them.
     """
     clock = data.clock
     plain = settings.fine > 1 and clock[7] == 0.0 and clock[0] != AGAIN
