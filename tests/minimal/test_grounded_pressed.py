@@ -8,6 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate, gradient, parameter, with_parameters
 from leastaction.mechanism import Box, MechanismBuilder, Sphere
+from leastaction.minimal.lanes.compliance import DEEPEST
 from tests.derivatives.checks import assert_gradient
 from tests.maximal.test_hard_contact import pressing_arm
 from tests.oracles.differences import by_vector
@@ -61,7 +62,7 @@ def test_a_simulator_tells_them_at_once():
     sim.step(TOUCHING)  # gravity alone makes it slip a little
     for k in range(1, 6):
         sim.step([TOUCHING[0] - 0.05 * k, TOUCHING[1] + 0.1 * k])
-        assert np.abs(sim.v).max() < 1e-5
+        assert np.abs(sim.v).max() < 4.0 * DEEPEST * 0.005  # the wall gives way a little
 
 
 @pytest.mark.parametrize("options", [{"limits": (-0.1, 0.2)}, {"friction": 3e4}])
@@ -98,7 +99,7 @@ def test_where_a_ball_lands_its_state_is_that_before():
     assert np.abs(own.v - other.v).max() < 1e-5
     hit = int(np.argmin(own.v[:, 5]))
     assert own.v[hit, 5] == pytest.approx(-math.sqrt(2 * 9.81 * 0.2), abs=0.05)
-    assert np.abs(own.v[hit + 2 :]).max() < 1e-6
+    assert np.abs(own.v[hit + 2 :]).max() < DEEPEST * 0.005  # out of the depth of the impact
 
 
 def test_derivatives_while_servos_press():

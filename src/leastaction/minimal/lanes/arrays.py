@@ -73,6 +73,7 @@ class LaneShapes(NamedTuple):
         shapes: `SHAPE` records, in frames at the bodies' centres of mass.
         pairs: `PAIR` records of those that may touch.
         table: heights and vertices of shapes [m].
+        masses: that the compliance of each pair is of [kg], shape (pairs,).
         reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
         skin: how far bodies may move until the list of the pairs to look at is made anew [m].
         convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None where they
@@ -82,6 +83,7 @@ class LaneShapes(NamedTuple):
     shapes: Any
     pairs: Any
     table: FloatArray
+    masses: FloatArray
     reach: FloatArray
     skin: float
     convex: bool | None
@@ -122,7 +124,9 @@ class Touch(NamedTuple):
     Attributes:
         active: whether a cone takes part in the step, shape (cones,).
         side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
-        soft: by how much a contact creeps for each unit of friction [m / (N s)], shape (cones,).
+        compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
+        deepest: depth that no impulse reaches [m], shape (1,).
+        soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
         least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
@@ -136,6 +140,7 @@ class Touch(NamedTuple):
             before it and half of the one after, shape (1,).
         M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of those that take part, (m,),
             of which `unknown`, (m,), lists those that are solved for.
+        best: impulses that Newton on them goes back to, shape (m,).
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
@@ -146,6 +151,8 @@ class Touch(NamedTuple):
 
     active: NDArray[np.int64]
     side: FloatArray
+    compliance: FloatArray
+    deepest: FloatArray
     soft: FloatArray
     least: FloatArray
     lam: FloatArray
@@ -160,6 +167,7 @@ class Touch(NamedTuple):
     before: FloatArray
     M: FloatArray
     b: FloatArray
+    best: FloatArray
     which: NDArray[np.int64]
     d: FloatArray
     unknown: NDArray[np.int64]
@@ -328,10 +336,12 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     if model.cones is not None:
         count = len(model.cones) + room
         m = int(model.cones.width.sum()) + width_of(model.shapes) * room
-        own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
-        own |= dict.fromkeys(("lam", "w", "total", "which", "d", "unknown"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "least"), (count,))
+        own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
+            ("W", "M"), (m, m)
+        )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
-        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,)})
+        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,)})
     return Lane(**shapes)
 
 

@@ -48,6 +48,7 @@ class Variant:
         if self.shapes is not None:
             pairs = self.shapes.pairs[contacts.pair]
             cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
+            cones["mass"][~own] = self.shapes.masses[contacts.pair]
         stops = self.cones[self._index(s.stops)]
         return part.equations(self.smooth, cones, stops, contacts, placed)
 

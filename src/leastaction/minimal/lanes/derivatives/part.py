@@ -6,8 +6,9 @@ which restitution looks at. With the unknowns z = (displacements at the end, imp
     G_z z = -(G_x x + G_theta),   out = O_x x + O_z z + O_theta,
 
 for changes x of the state and the controls. The momentum that is told at its start is another output. Contacts of one
-rigid body share its load in many ways; impulses are held back by a tiny share of the compliance, which picks one of
-them and leaves the motion.
+rigid body share its load by their compliance, as in the solver. Limits, torques against turning and equations of loops
+have none: their impulses are held back by a tiny share of what gives way under them, which picks one of many ways to
+share a load and leaves the motion.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from leastaction.minimal.lanes.derivatives.touching import changes, touching
 FloatArray = NDArray[np.float64]
 
 HOLD = 1e-10
-"""Share of the compliance that holds impulses back."""
+"""Share of what gives way under them that holds impulses back which have no compliance."""
 
 
 class State(NamedTuple):
@@ -59,8 +60,7 @@ class PartMap:
         placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
         C, H = np.where(free, placed.C, 0.0), placed.H
         touch = touching(solved.cones, solved.contacts, placed)
-        fall = law.fall_of(smooth.model.gravity, solved.h)
-        self.kinds = law.kinds_of_gaps(solved, touch, fall)
+        self.kinds = law.kinds_of_gaps(solved, touch, law.falls_of(smooth.model.gravity, solved))
         found = law.laws(solved, smooth, placed, touch, self.kinds, solved.cones, solved.stops, solved.near)
         moved = bodies_by_joints(smooth, placed, 0)
         change = changes(solved.cones, solved.contacts, placed, moved, shapes)
@@ -91,14 +91,15 @@ class PartMap:
         self.touches = e > 0
 
     def _inverse(self, G_z: FloatArray, n: int, e: int) -> FloatArray:
-        """The inverse of G_z, with impulses held back."""
+        """The inverse of G_z, with impulses held back that have no compliance."""
         if e == 0:
             return np.asarray(np.linalg.inv(G_z), np.float64)
         free = np.linalg.solve(G_z[:n, :n], G_z[:n, n : n + e])
         compliance = -np.einsum("en,ne->e", G_z[n : n + e, :n], free)
         scale = np.abs(compliance) + np.abs(np.diag(G_z)[n : n + e])
         at = n + np.arange(e)
-        G_z[at, at] += HOLD * np.abs(compliance)
+        rest = at[3 * len(self.solved.lam) :]  # contacts have a compliance of their own
+        G_z[rest, rest] += HOLD * np.abs(compliance[rest - n])
         loops = at[e - len(self.solved.loops) :]
         if len(loops):  # some may say what others do
             least = HOLD * np.abs(compliance[loops - n]).max()

@@ -74,7 +74,7 @@ class Replay:
             raise s.failure(0, record)
         if record["divided"][first + 1]:
             return None
-        start = {"h": h, "before": at.before, "q0": at.q, "p": at.p, "near": at.near}
+        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "near": at.near}
         start["u"] = np.clip(u, self.lower, self.upper)
         solved = left_by(s.lane, s.cones, start)
         return solved, At(solved.q1, record["before"][first + 1].copy(), solved.rates, h, s.memory())

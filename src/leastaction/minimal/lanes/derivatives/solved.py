@@ -24,6 +24,7 @@ class Solved:
 
     Attributes:
         h, before: lengths of it and of the part before it [s]; 0 at the start of a run.
+        whole: length of the steps that it may be a part of [s].
         q0, q1: configurations at its ends, shape (nq,).
         p: momentum at its start without impulses, shape (nv,).
         near, rates: mean velocities of the part before and of this one, shape (nv,).
@@ -47,6 +48,7 @@ class Solved:
 
     h: float
     before: float
+    whole: float
     q0: FloatArray
     q1: FloatArray
     p: FloatArray
@@ -88,7 +90,7 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
     Args:
         lane: after it.
         own: `LANE_CONE` records that are always there.
-        start: h, before, q0, p, near and u of it.
+        start: h, before, whole, q0, p, near and u of it.
     """
     touch, end, rates = lane.touch, np.array(lane.q0, float), np.array(lane.near, float)
     found = touch.found
