@@ -35,8 +35,8 @@ HOLD = 1e-6
 SLIGHTLY = 1e-12
 """The same where nothing else holds them back: beside it the compliance of contacts counts."""
 
-EXACT = 1e-4
-"""Share of the tolerance from which on digits may be round-off."""
+EXACT, DIGITS = 1e-7, 1e-4
+"""Shares of the tolerance at which loads are exact, and from which on what is left may be round-off."""
 
 
 @inline
@@ -335,15 +335,15 @@ def cross_over(cones, touch, n, dt, tolerance, before):
     for j in range(n):
         best[j] = lam[which[j]]
     for _ in range(CROSSOVER):
-        if last == 0.0 or not solve_rows(touch, n, linear_rows(cones, touch, n, dt, SLIGHTLY)):
+        if last <= EXACT * tolerance or not solve_rows(touch, n, linear_rows(cones, touch, n, dt, SLIGHTLY)):
             break
         change_impulses(touch, n)
         after = violation(cones, touch, dt)
-        if not after < 0.5 * last and last <= EXACT * tolerance:  # no more digits
-            last = after
-            break
+        stuck = not after < 0.5 * last and last <= DIGITS * tolerance
         last = after
-    if last < before or last <= EXACT * tolerance:
+        if stuck:
+            break
+    if last < before or last <= DIGITS * tolerance:
         return last
     for j in range(n):
         touch.d[j] = best[j] - lam[which[j]]
