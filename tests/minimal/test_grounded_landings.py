@@ -99,3 +99,31 @@ def test_a_heavy_load_is_no_deeper():
     run = la.simulate(b.build(), {"box_free.z": 0.05}, dt=DT, duration=1.0, integrator=la.Grounded())
     assert 0.05 - run.q[:, 2].min() < DEEPEST * DT**2
     assert np.abs(run.q[-1, :2]).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["cube", "box", "two boxes"])
+def test_a_run_goes_on_from_its_state_alone(kind):
+    """From (q, p) at any time in contact: nothing else is part of the state."""
+    for seed in range(6):
+        robot, q, v = thrown(kind, seed)
+        run = la.simulate(robot, q, v, dt=DT, steps=120, integrator=la.Grounded())
+        for at in (25, 40, 60):
+            again = la.simulate(robot, run.q[at], p=run.p[at], dt=DT, steps=60, integrator=la.Grounded())
+            assert np.abs(robot.difference(run.q[at + 60], again.q[-1])).max() < 1e-8
+            assert np.abs(run.p[at + 60] - again.p[-1]).max() < 1e-6
+
+
+@pytest.mark.parametrize("kind", ["cube", "box", "two boxes"])
+def test_velocities_do_not_enter_closed_contacts(kind):
+    """Momenta are those of velocities that obey the laws of contact; at rest they are zero to round-off."""
+    for seed in range(6):
+        robot, q, v = thrown(kind, seed)
+        run = la.simulate(robot, q, v, dt=DT, duration=3.0, integrator=la.Grounded())
+        places = run.stored["places"]
+        closed = (places[1:-1, :, 3] <= 0.0) & (places[:-2, :, 3] <= 0.0)
+        rates = (places[2:, :, 3] - places[1:-1, :, 3]) / DT
+        assert rates[closed].min() > -2.0 * DEEPEST * DT
+        if np.abs(run.v[-50:]).max() < 1e-6:
+            assert np.abs(run.v[-1]).max() < 1e-12
+        rise = np.diff(run.energy).max() / run.kinetic_energy.max()
+        assert rise < 1e-3

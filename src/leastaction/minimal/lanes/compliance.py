@@ -35,14 +35,18 @@ TANGENTIAL = 1e-2
 A box that wind pushes with 1.4 m / s^2 creeps by 1e-11 m in a step of 0.005 s. With none, 5 of those 40 gradients are
 wrong by more than 1e-4, with 1e-2 or 1 no one is."""
 
+BOUNCING = 1e-3
+"""Compliance of a contact while it bounces, relative to others: it would take some of its restitution."""
+
 GIVING = 1e-6
 """Least share of the compliance along the normal that friction is taken to have."""
 
 
 @inline
-def compliance_of(mass, whole, dt):
+def compliance_of(mass, whole, dt, bounces):
     """How far a contact gives way for each unit of an impulse in a part, dt long, of a step of length `whole`."""
-    return COMPLIANCE * whole * whole / (mass * dt) if mass > 0.0 else 0.0
+    share = BOUNCING if bounces else 1.0
+    return share * COMPLIANCE * whole * whole / (mass * dt) if mass > 0.0 else 0.0
 
 
 @inline

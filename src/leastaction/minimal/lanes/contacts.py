@@ -121,8 +121,8 @@ def choose(model, lane, dt, whole):
             first = gap(cone, lane.R[lane.now[0]], lane.x[lane.now[0]])
             at = axpy3(-cone.radius, load3(cone.normal), centre(cone, lane.R[lane.now[0]], lane.x[lane.now[0]]))
             least = overlap_kept(first, fall, slight)
-            touch.compliance[c] = compliance_of(cone.mass, whole, dt)
             touch.least[c] = bounced(model, lane, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
+            touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
             near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) - touch.least[c] <= fall
             near = near or touch.lam[cone.row] > 0.0
         elif cone.kind == LIMIT:
@@ -272,7 +272,7 @@ def miss(model, lane, dt):
                 worst = max(worst, miss_loop(model, lane, touch.pulls, cone))
             continue
         if cone.kind == DRY:
-            if abs(lam[at]) < 0.999 * 0.5 * (touch.before[0] + dt) * cone.friction:
+            if abs(lam[at]) < 0.999 * 0.5 * dt * cone.friction:
                 worst = max(worst, abs(lane.q1[cone.iq] - lane.q0[cone.iq]))
             continue
         if cone.kind == LIMIT and not (touch.active[c] and lam[at] > 0.0):

@@ -83,7 +83,6 @@ def take(model, lane, found, j, lengths, falls):
     cone.kind, cone.row, cone.found, cone.node, cone.other = CONTACT, at, j, contact.b, contact.a
     cone.friction, cone.restitution = contact.friction, contact.restitution
     cone.mass = model.shapes.masses[contact.pair]
-    touch.compliance[c] = compliance_of(cone.mass, whole, dt)
     take_turn(model.shapes.pairs[contact.pair], cone, touch.rolls)
     store3(cone.arm, x)
     store3(cone.normal, n)
@@ -91,6 +90,7 @@ def take(model, lane, found, j, lengths, falls):
     store3(cone.second, s)
     move_surfaces(model.shapes, lane, contact, cone, dt)
     touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_kept(phi, fall, falls[1]), dt, fall)
+    touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
     touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
     for i in range(width):
         touch.lam[at + i] = 0.0
@@ -199,10 +199,10 @@ def overlooked(model, lane, shapes, found, lengths, falls):
 
 @routine
 def keep_found(model, lane, found):
-    """Keep the impulses of a solved step for the next, and write its forces to the log."""
+    """Keep the impulses of a solved step, whose end the lane is at, for the next, and write its forces to the log."""
     if found is None:
         return
-    now, touch, log = found.now[0], lane.touch, found.log
+    now, touch, log, total = found.now[0], lane.touch, found.log, lane.touch.phase.total
     now.kept = now.count
     for j in range(now.count):
         cone = found.cones[model.cones.shape[0] + j]
@@ -210,16 +210,16 @@ def keep_found(model, lane, found):
         found.keys[j] = found.contacts[j].key
         for i in range(found.impulses.shape[1]):
             found.impulses[j, i] = touch.lam[at + i]
-        if touch.lam[at] <= 0.0:
+        if total[at] <= 0.0:
             continue
         if now.written >= log.shape[0]:
             now.full = 1
             return
         row = log[now.written]
-        along = axpy3(touch.lam[at + 1], load3(cone.first), scale3(touch.lam[at], load3(cone.normal)))
-        f = add3(along, scale3(touch.lam[at + 2], load3(cone.second)))
+        along = axpy3(total[at + 1], load3(cone.first), scale3(total[at], load3(cone.normal)))
+        f = add3(along, scale3(total[at + 2], load3(cone.second)))
         row[0], row[1], row[2] = now.step, cone.other, cone.node
         for i in range(3):
             row[3 + i], row[6 + i] = cone.arm[i], f[i] / now.dt
-        row[9] = gap_at(lane, found.contacts[j], now.count * 0 + 1)[0]
+        row[9] = gap_at(lane, found.contacts[j], now.count * 0)[0]
         now.written += 1

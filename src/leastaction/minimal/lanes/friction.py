@@ -422,3 +422,12 @@ def settle(cones, touch, dt, tolerance):
         elif good > 0.0:
             share = good
     return left
+
+
+@routine
+def settle_all(model, touch, found, dt, tolerance):
+    """`settle` of all cones, with those of contacts that were looked for."""
+    if found is None:
+        settle(model.cones, touch, dt, tolerance)
+    else:
+        settle(found.cones, touch, dt, tolerance)

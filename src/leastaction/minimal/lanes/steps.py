@@ -1,6 +1,6 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, energy_before, work_of_impulses
 from leastaction.minimal.lanes.compliance import slight_overlap
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
@@ -8,9 +8,9 @@ from leastaction.minimal.lanes.energy import gains_energy, work_of_contacts
 from leastaction.minimal.lanes.flight import goes_astray
 from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
-from leastaction.minimal.lanes.friction import settle
+from leastaction.minimal.lanes.friction import settle_all
+from leastaction.minimal.lanes.momentum_phase import solve_momenta
 from leastaction.minimal.lanes.passing import passes_through
-from leastaction.minimal.lanes.pressed import forget_factors, tell_start
 from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
@@ -56,18 +56,9 @@ def newton(model, lane, touch, settings, dt, placed):
     if touch is not None:
         relate(model, lane, touch.found, dt)
         slacken_loops(model.cones, touch, touch.pulls)
-        settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
+        settle_all(model, touch, touch.found, 0.5 * dt, 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane, model.branched), norm
-
-
-@routine
-def settle_all(model, touch, found, dt, tolerance):
-    """`settle` of all cones, with those of contacts that were looked for."""
-    if found is None:
-        settle(model.cones, touch, dt, tolerance)
-    else:
-        settle(found.cones, touch, dt, tolerance)
 
 
 @routine
@@ -198,10 +189,11 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
+        advance(model, lane)
+        solve_momenta(model, lane, lane.touch, dt, 0.1 * settings.floor)
         note(model, lane, lane.touch, count, dt)
         if is_full(lane.touch):
             return -1, count
-        advance(model, lane)
         count += 1
         part += 1
         steady = parts == 1
@@ -292,35 +284,22 @@ def is_astray(model, lane, shapes, found, dt):
 
 @routine
 def note(model, lane, touch, count, dt):
-    """Impulses of a part of a step, of length dt; those at the start of the whole step are those of its first part."""
+    """Impulses of a part of a step, of length dt, whose end the lane is at."""
     if touch is not None:
-        if count == 0:
-            tell_start(model, lane, touch.told, dt)
-            for k in range(touch.kick.shape[0]):
-                touch.first[k] = touch.kick[k]
-        forget_factors(touch.told)
-        touch.before[0] = dt
-        for k in range(touch.lam.shape[0]):
-            touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
+        touch.before[0], total = dt, touch.phase.total
+        for k in range(total.shape[0]):
+            touch.total[k] = total[k] if count == 0 else touch.total[k] + total[k]
         keep_found(model, lane, touch.found)
 
 
 @routine
 def prepare(model, lane):
     """Bodies at the start of a run."""
-    _forget_kept(lane.touch)
     lane.now[0] = 0
     for k in range(3):
         lane.origin[k] = 0.0
     put_start(model, lane, lane.touch)
     recentre(model, lane, lane.touch, model.turning)
-
-
-@inline
-def _forget_kept(touch):
-    """No factors from a step before."""
-    if touch is not None:
-        forget_factors(touch.told)
 
 
 @routine
@@ -331,7 +310,7 @@ def forget_contacts(touch):
         for k in range(touch.lam.shape[0]):
             touch.lam[k] = 0.0
         for k in range(touch.kick.shape[0]):
-            touch.kick[k] = touch.first[k] = 0.0
+            touch.kick[k] = 0.0
         for j in range(touch.columns.shape[0]):
             for k in range(touch.columns.shape[1]):
                 touch.columns[j, k] = 0.0

@@ -106,7 +106,7 @@ class Derivative:
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
         """The same as `PartMap.forward` takes it."""
         found = self.of(part)[:, None]
-        return found[: len(found) - 4 * part.n], found[len(found) - 4 * part.n :]
+        return found[: len(found) - 3 * part.n], found[len(found) - 3 * part.n :]
 
     def velocities(self, at: At) -> FloatArray:
         """Of the velocities at the start of a run, at fixed momenta."""

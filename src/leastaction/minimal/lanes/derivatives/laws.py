@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.loops import loop_jacobian
-from leastaction.minimal.lanes.compliance import COMPLIANCE, DEEPEST, TANGENTIAL, overlap_kept, slight_overlap
+from leastaction.minimal.lanes.compliance import BOUNCING, COMPLIANCE, DEEPEST, TANGENTIAL, overlap_kept, slight_overlap
 from leastaction.minimal.lanes.derivatives.smooth import (
     Placed,
     Smooth,
@@ -84,8 +84,8 @@ def sides_of(smooth: Smooth, touch: Touching) -> FloatArray:
 
 def compliances(solved: Solved, cones: Any) -> FloatArray:
     """Of the contacts, with these records: see `compliance.compliance_of`."""
-    heavy = cones.mass > 0.0
-    return np.where(heavy, COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
+    heavy, share = cones.mass > 0.0, np.where(solved.least > 0.0, BOUNCING, 1.0)
+    return np.where(heavy, share * COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
 
 
 def depths(solved: Solved, soft: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -199,7 +199,7 @@ def laws(
         if idle[k]:
             continue
         if stop.kind == DRY:
-            bound = 0.5 * (solved.before + solved.h) * stop.friction
+            bound = 0.5 * solved.h * stop.friction
             stopped[k] = solved.q1[stop.iq] - solved.q0[stop.iq]
             if abs(solved.push[k]) >= solved.bounds[k]:
                 stopped[k] = solved.push[k] - np.copysign(bound, solved.push[k])
@@ -345,30 +345,47 @@ def _contact_slopes(
 def frame_changes(touch: Touching, change: Changes) -> FloatArray:
     """How normals and tangents of contacts change with the joints at the start, shape (m, 3, 3, nv).
 
-    Tangents follow the normal the shortest way.
+    Tangents follow the normal the shortest way, but for `Changes.twist`.
     """
     dt, ds = (
         -np.einsum("mc,mcn->mn", tangent, change.n)[:, None] * touch.n[:, :, None] for tangent in (touch.t, touch.s)
     )
+    dt, ds = (
+        dt + change.twist[:, None] * touch.s[:, :, None],
+        ds - change.twist[:, None] * touch.t[:, :, None],
+    )
     return np.stack([change.n, dt, ds], axis=1)
 
 
-def impulse_slopes(smooth: Smooth, placed: Placed, touch: Touching, change: Changes, lam: FloatArray) -> FloatArray:
-    """How what impulses lam (m, 3) of contacts do along the joints changes with the joints at the start, (nv, nv)."""
-    sides, axes = sides_of(smooth, touch), turned_axes(smooth, placed)
+def impulse_slopes(
+    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, lam: FloatArray, turn: bool = True
+) -> FloatArray:
+    """How what impulses lam (m, 3) of contacts do along the joints changes with the joints at the start, (nv, nv).
+
+    Without `turn` axes of joints stay as they are.
+    """
+    sides = sides_of(smooth, touch)
     f = np.einsum("mi,mic->mc", lam, np.stack([touch.n, touch.t, touch.s], axis=1))
     df = np.einsum("mi,micn->mcn", lam, frame_changes(touch, change))
-    out = np.einsum("mk,bkc,mc->kb", sides, axes, wrenches(f, touch.x))
-    return out + np.einsum("mk,kc,mcb->kb", sides, placed.S[0], _wrench_changes(f, df, touch.x, change.x))
+    out = np.einsum("mk,kc,mcb->kb", sides, placed.S[0], _wrench_changes(f, df, touch.x, change.x))
+    if turn:
+        out += np.einsum("mk,bkc,mc->kb", sides, turned_axes(smooth, placed), wrenches(f, touch.x))
+    return out
 
 
-def rate_slopes(smooth: Smooth, placed: Placed, touch: Touching, change: Changes, v: FloatArray) -> FloatArray:
-    """How velocities along normals and tangents change with the joints at the start at fixed v, shape (m, 3, nv)."""
-    sides, axes, frames = sides_of(smooth, touch) * v, turned_axes(smooth, placed), (touch.n, touch.t, touch.s)
+def rate_slopes(
+    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, v: FloatArray, turn: bool = True
+) -> FloatArray:
+    """How velocities along normals and tangents change with the joints at the start at fixed v, shape (m, 3, nv).
+
+    Without `turn` axes of joints stay as they are.
+    """
+    sides, frames = sides_of(smooth, touch) * v, (touch.n, touch.t, touch.s)
     twist, turned = sides @ placed.S[0], frame_changes(touch, change)
     out = np.zeros((len(touch.phi), 3, len(v)))
     for i, f in enumerate(frames):
-        out[:, i] = np.einsum("mk,bkc,mc->mb", sides, axes, wrenches(f, touch.x))
+        if turn:
+            out[:, i] = np.einsum("mk,bkc,mc->mb", sides, turned_axes(smooth, placed), wrenches(f, touch.x))
         out[:, i] += np.einsum("mc,mcb->mb", twist, _wrench_changes(f, turned[:, i], touch.x, change.x))
     return out
 
