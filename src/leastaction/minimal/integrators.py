@@ -17,7 +17,7 @@ from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 SOFT = frozenset({"penalty contact"})
-"""Forces that `Grounded` does not know."""
+"""Forces that `Minimal` does not know."""
 
 INTERPOLATIONS = ("auto", "bodies", "joints")
 
@@ -121,7 +121,7 @@ class Midpoint(Integrator):
 
 
 @dataclass(frozen=True)
-class Grounded(Integrator):
+class Minimal(Integrator):
     """Robots that stand, walk, fall and grasp: rigid contact in joint coordinates, order 2.
 
     The body-wise rule of `Galerkin(order=2)` with the laws of `Maximal`: gaps at the end of each step, Coulomb's cone,
@@ -150,3 +150,7 @@ class Grounded(Integrator):
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
         """See `Integrator.late_dampers`."""
         return LateDampers(mechanism, dt, False)
+
+
+Grounded = Minimal
+"""Earlier name of `Minimal`."""

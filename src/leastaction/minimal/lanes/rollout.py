@@ -1,4 +1,4 @@
-"""Runs of one robot on planes: the compiled loop of `Grounded`."""
+"""Runs of one robot on planes: the compiled loop of `Minimal`."""
 
 from leastaction._jit import entry, inline, routine
 from leastaction.dynamics.arrays import ClosureModel

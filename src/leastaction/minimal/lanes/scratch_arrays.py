@@ -1,4 +1,4 @@
-"""Arrays of what `Grounded` looks at beside the steps themselves: bodies within a step, its momentum phase."""
+"""Arrays of what `Minimal` looks at beside the steps themselves: bodies within a step, its momentum phase."""
 
 from __future__ import annotations
 

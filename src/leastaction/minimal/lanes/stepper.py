@@ -1,4 +1,4 @@
-"""The stepper of `Grounded`."""
+"""The stepper of `Minimal`."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class GroundStepper(Stepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        refuse_unknown(mechanism, "Grounded", "Maximal", pushes=True)
+        refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
         self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
@@ -319,7 +319,7 @@ class GroundStepper(Stepper):
 
     def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
-        kept = [near, near, impulses, np.zeros_like(near), np.full(1, self.dt)]
+        kept = [near, near, 0.5 * impulses, np.zeros_like(near), np.full(1, self.dt)]
         own: Found | None = self.lane.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
@@ -356,7 +356,7 @@ class GroundStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        why = f"Grounded: no step of dt / {FINEST} converged"
+        why = f"Minimal: no step of dt / {FINEST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
         return ConvergenceError(why, step=step, residuals=[])

@@ -32,7 +32,7 @@ class Variant:
         self.smooth = Smooth(mechanism, lane_model(mechanism, np.float64, self.cones, self.shapes).dofs)
         alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
         if not alike or not same_pairs(self.shapes, stepper.model.shapes):
-            raise IntegratorError("Grounded: a change of this parameter makes another mechanism, with other contacts")
+            raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")
         self.changed = not same_shapes(self.shapes, stepper.model.shapes)
 
     def equations(self, part: PartMap) -> FloatArray:
@@ -69,7 +69,7 @@ class Variant:
             late, found = found_again(contacts, shapes, placed.poses(1))
             if not (there | found).all():
                 raise IntegratorError(
-                    "Grounded: a contact of this step vanishes when the parameter changes; it has no derivative"
+                    "Minimal: a contact of this step vanishes when the parameter changes; it has no derivative"
                 )
             out[~there] = late[~there]
         return out

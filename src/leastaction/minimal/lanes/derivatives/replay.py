@@ -1,4 +1,4 @@
-"""Solving the steps of a run of `Grounded` again, in the parts that they were solved in, to differentiate them.
+"""Solving the steps of a run of `Minimal` again, in the parts that they were solved in, to differentiate them.
 
 What a step goes on from is its state and what the step before has left: mean velocities, impulses to begin with. A step
 that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. The
@@ -108,7 +108,7 @@ class Replay:
             q = record["q"][row + k + 1]
             if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
                 raise IntegratorError(
-                    f"Grounded: step {first + k} of the run was solved again with another result: it has several "
+                    f"Minimal: step {first + k} of the run was solved again with another result: it has several "
                     "solutions, so no derivative; take a smaller dt"
                 )
             at = At(q.copy(), record["p"][row + k + 1].copy(), at.near, at.before, at.memory)

@@ -1,4 +1,4 @@
-"""Derivatives of whole steps of `Grounded`, and going back over its runs."""
+"""Derivatives of whole steps of `Minimal`, and going back over its runs."""
 
 from __future__ import annotations
 
