@@ -83,3 +83,12 @@ def test_runs_in_files_older_than_an_option_keep_their_method(tmp_path, monkeypa
 @pytest.mark.parametrize("value", [None, "Galerkin()", {"name": "Newer", "options": {}}, {"name": "Galerkin"}, 3])
 def test_files_may_name_integrators_that_are_unknown(value):
     assert registry.from_json(value) is None
+
+
+def test_earlier_names_are_found_but_not_listed():
+    assert registry.find("grounded") is registry.find("minimal") is la.Minimal is la.Grounded
+    assert "minimal" in registry.names()
+    assert "grounded" not in registry.names()
+    assert registry.label(la.Grounded()) == "minimal"
+    old = {"name": "Grounded", "options": {"tolerance": 1e-10, "max_iterations": 12, "self_collision": True}}
+    assert registry.from_json(old) == la.Minimal()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from leastaction.formats import load, load_string
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
-    from leastaction.minimal import Galerkin, Grounded, Midpoint
+    from leastaction.minimal import Galerkin, Grounded, Midpoint, Minimal
     from leastaction.redmax import (
         BDF,
         SDIRK2,
@@ -102,6 +102,7 @@ _NAMES = {
     "MechanismBuilder": "mechanism",
     "MechanismError": "errors",
     "Midpoint": "minimal",
+    "Minimal": "minimal",
     "MissingExtraError": "errors",
     "ProblemError": "errors",
     "RungeKutta": "explicit.integrators",
@@ -143,6 +144,7 @@ __all__ = [
     "MechanismBuilder",
     "MechanismError",
     "Midpoint",
+    "Minimal",
     "MissingExtraError",
     "ProblemError",
     "RungeKutta",

@@ -32,7 +32,7 @@ def _first_runs() -> list[tuple[str, Callable[[], Any]]]:
     integrators = (
         la.Midpoint(),
         la.Maximal(),
-        la.Grounded(),
+        la.Minimal(),
         la.BDF(order=2),
         la.RungeKutta(order=4),
     )
@@ -72,7 +72,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     # The order is no matter of compilation, the solver is.
     solvers = ("sparse", "recursive", "dense", "quasi")
     implicit = [la.Galerkin(order=2, solver=solver) for solver in solvers]
-    implicit += [la.Midpoint(), la.Grounded(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
+    implicit += [la.Midpoint(), la.Minimal(), la.HermiteSimpson(), la.ImplicitTrapezoidal()]
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
     for integrator in (*explicit, *implicit):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))

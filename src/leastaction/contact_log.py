@@ -11,7 +11,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.graph import WORLD
 
-LOGGING = ("Maximal", "Grounded")
+LOGGING = ("Maximal", "Minimal")
 """Integrators whose runs have a log of contacts, be it an empty one."""
 
 
@@ -20,7 +20,7 @@ def missing_log(integrator: Any) -> LeastActionError:
     own, none = type(integrator).__name__, "has no log of contacts: batches keep none"
     if own in LOGGING:
         return LeastActionError(f"this run of `{own}` {none}; run that robot alone with `leastaction.simulate`")
-    return LeastActionError(f"this run {none}, runs of `leastaction.simulate` with `Maximal` and `Grounded` have one")
+    return LeastActionError(f"this run {none}, runs of `leastaction.simulate` with `Maximal` and `Minimal` have one")
 
 
 def contact_table(mechanism: Mechanism, log: FloatArray) -> Any:

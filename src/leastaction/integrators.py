@@ -39,7 +39,7 @@ PENALTIES = frozenset(
 CAPABILITIES = {
     "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
     "leastaction.ImplicitTrapezoidal",
-    "linearize": "has no Jacobians of a step; Galerkin, Midpoint, Maximal and Grounded have, and leastaction.adjoint "
+    "linearize": "has no Jacobians of a step; Galerkin, Midpoint, Maximal and Minimal have, and leastaction.adjoint "
     "differentiates runs of BDF and SDIRK2",
     "parameters": "has no derivatives of a step by parameters; use leastaction.Maximal or leastaction.Galerkin",
     "residual": "has no equations of a discrete action in joint coordinates; use leastaction.Galerkin or "

@@ -36,10 +36,11 @@ def _is_integrator(value: Any) -> bool:
 
 
 def names() -> list[str]:
-    """Names of all integrators, such as `"galerkin"`."""
+    """Names of all integrators, such as `"galerkin"`; earlier names of theirs are left out, but `find` knows them."""
     import leastaction
 
-    return [name for name, attribute in _public().items() if _is_integrator(getattr(leastaction, attribute))]
+    found = {name: (attribute, getattr(leastaction, attribute)) for name, attribute in _public().items()}
+    return [name for name, (own, value) in found.items() if _is_integrator(value) and value.__name__ == own]
 
 
 def find(name: str) -> type[Integrator]:

@@ -48,7 +48,7 @@ def simulate(
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
-    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2), `Grounded`
+    Contacts, joint limits and dry friction of joints act with `Maximal` (of order 1 and 2), `Minimal`
     and `StaggeredProjections`, the former two also with `ConstrainedEuler`. Other integrators leave them out, and
     a warning says what: of contacts and dry friction at the start, of limits when a joint goes beyond one.
 

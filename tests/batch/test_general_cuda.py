@@ -178,7 +178,7 @@ def test_what_the_general_kernels_cannot_run_is_refused():
     pytest.importorskip("numba_cuda")
     for robot, integrator, dtype, words in (
         (la.robots.pendulum(2), la.Midpoint(), np.float16, "float64 or numpy.float32"),
-        (la.robots.cube(), la.Maximal(), np.float32, "use numpy.float64, or Grounded"),
+        (la.robots.cube(), la.Maximal(), np.float32, "use numpy.float64, or Minimal"),
     ):
         with pytest.raises(la.IntegratorError, match=words):
             la.batch.simulate(robot, steps=1, integrator=integrator, device="cuda", dtype=dtype)

@@ -218,7 +218,7 @@ def test_refusals():
     with pytest.raises(IntegratorError, match="moving surface"):
         la.simulate(belt, dt=0.01, steps=1, integrator=la.Galerkin())
     with pytest.raises(
-        IntegratorError, match=r"Grounded cannot run the prescribed motion 'turn'; use leastaction\.Maximal"
+        IntegratorError, match=r"Minimal cannot run the prescribed motion 'turn'; use leastaction\.Maximal"
     ):
         la.simulate(robot, dt=0.01, steps=1, integrator=la.Grounded())
     assert isinstance(la.default_integrator(robot), la.Maximal)

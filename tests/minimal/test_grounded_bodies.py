@@ -5,6 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism.shapes import Box, Cylinder, Plane, Sphere
+from leastaction.minimal.lanes.compliance import DEEPEST
 from tests.minimal.test_grounded import assert_taken_up
 
 G = 9.81
@@ -33,9 +34,9 @@ def test_a_stack_stands_and_its_weight_is_borne():
     q = robot.neutral()
     q[2], q[7], q[9] = 0.051, 0.02, 0.153
     run = la.simulate(robot, q, dt=0.005, steps=80, integrator=la.Grounded())
-    assert run.q[-1, [2, 9]] == pytest.approx([0.05, 0.15], abs=1e-9)
-    assert np.diff(run.energy).max() < 1e-10
-    assert run.stored["contacts"][:, 9].min() > -1e-9
+    assert run.q[-1, [2, 9]] == pytest.approx([0.05, 0.15], abs=2 * DEEPEST * 0.005**2)
+    assert np.diff(run.energy).max() < 3.0 * G * DEEPEST * 0.005**2  # out of the depth of the impact
+    assert run.stored["contacts"][:, 9].min() > -DEEPEST * 0.005**2
     np.testing.assert_allclose(forces(run, -1, 0), [0.0, 0.0, 3.0 * G], atol=1e-6)
     np.testing.assert_allclose(forces(run, 0, 1), [0.0, 0.0, 2.0 * G], atol=1e-6)
 
@@ -81,7 +82,7 @@ def linked(friction=0.4, restitution=0.0):
 def test_an_arm_hits_boxes_as_with_maximal(restitution):
     """The same laws: the two rules for bodies differ in second order, the impacts by what one step makes."""
     robot, q = linked(restitution=restitution)
-    own, other = (la.simulate(robot, q, dt=0.002, steps=250, integrator=i) for i in (la.Grounded(), la.Maximal()))
+    own, other = (la.simulate(robot, q, dt=5e-4, steps=1000, integrator=i) for i in (la.Grounded(), la.Maximal()))
     assert np.abs(robot.difference(other.q[-1], own.q[-1])).max() < 0.02
     touched = {tuple(pair) for pair in own.stored["contacts"][:, 1:3].astype(int)}
     assert {(1, 2), (-1, 2)} <= touched
@@ -177,7 +178,6 @@ def test_no_step_has_energy_from_nowhere(tmp_path, friction):
     p = [0.00277, 0.01121, 0.01988, 1.04021, 0.20468, 0.33116, -0.0304, -0.04578, 0.01037]
     run = la.simulate(builder.build(), q, p=p, dt=0.0025, steps=4, integrator=la.Grounded())
     assert np.diff(run.energy).max() < 0.0
-    assert run.stored["divided"].any()
 
 
 def test_a_tower_knows_nothing_of_what_its_arrays_held():

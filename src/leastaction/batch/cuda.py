@@ -20,7 +20,7 @@ from leastaction.batch.starts import moved_starts
 from leastaction.errors import IntegratorError
 from leastaction.left_out import warn_of_passing
 from leastaction.mechanism import Mechanism
-from leastaction.minimal import Galerkin, Grounded
+from leastaction.minimal import Galerkin, Minimal
 from leastaction.minimal.lanes.arrays import BatchSettings, lane_model, lane_shapes, memory_size
 from leastaction.minimal.lanes.cones import cones
 from leastaction.minimal.lanes.known import refuse_unknown
@@ -40,7 +40,7 @@ class Card:
 
     Args:
         mechanism: the robot.
-        integrator: `Grounded()` or `Galerkin(order=2)`.
+        integrator: `Minimal()` or `Galerkin(order=2)`.
         dt: time step [s].
         robots: how many.
         rows: states that there is room for.
@@ -73,7 +73,7 @@ class Card:
                 "device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'"
             )
         self.mechanism, self.dtype, self.keeps = mechanism, dtype, keeps
-        self.touching, self.separate = isinstance(integrator, Grounded), bool(mechanisms)
+        self.touching, self.separate = isinstance(integrator, Minimal), bool(mechanisms)
         single = dtype == np.float32
         self.number, self.dt = from_dtype(dtype), dt
         self.tolerance = max(float(integrator.tolerance), 1e3 * float(np.finfo(dtype).eps) if single else 0.0)
@@ -148,13 +148,13 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
     """Refuse what the kernels of lanes do not know."""
     if dtype not in DTYPES:
         raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
-    if not (_is_bodywise(integrator) or isinstance(integrator, Grounded)):
+    if not (_is_bodywise(integrator) or isinstance(integrator, Minimal)):
         raise IntegratorError(
-            f"batch.Simulator with device='cuda' runs Grounded and Galerkin(order=2, interpolation='bodies'), not "
+            f"batch.Simulator with device='cuda' runs Minimal and Galerkin(order=2, interpolation='bodies'), not "
             f"{integrator}; use leastaction.batch.simulate, or device='cpu'"
         )
     refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
-    if isinstance(integrator, Grounded) and integrator.self_collision:
+    if isinstance(integrator, Minimal) and integrator.self_collision:
         warn_of_passing(mechanism)
     for actuator in mechanism.actuators:
         if actuator.activation is not None:
@@ -163,7 +163,7 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
 
 def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
     """Whether there is a kernel made for this integrator, and for all that the mechanism has."""
-    if isinstance(integrator, Grounded):
+    if isinstance(integrator, Minimal):
         return True
     if not _is_bodywise(integrator):
         return False

@@ -24,7 +24,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes import batches
 from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes, pruned
 from leastaction.minimal.lanes.cones import cones
-from leastaction.minimal.lanes.scratch_arrays import COARSE, SLACK, Told
+from leastaction.minimal.lanes.scratch_arrays import MomentumPhase
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -137,7 +137,6 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
     touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
     held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
     (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
-    slack = COARSE if np.dtype(dtype) == np.float32 else SLACK
 
     def kernel(settings, batch, own):
         robot = cuda.grid(1)
@@ -154,6 +153,8 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(count, int64),
                 cuda.local.array(count, number),
                 cuda.local.array(count, number),
+                cuda.local.array(1, number),
+                cuda.local.array(count, number),
                 cuda.local.array(count, number),
                 cuda.local.array(m, number),
                 cuda.local.array(m, number),
@@ -162,38 +163,33 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array((m, nv), number),
                 cuda.local.array((nv, 6), number),
                 cuda.local.array(nv, number),
-                cuda.local.array(nv, number),
                 cuda.local.array(m, number),
                 cuda.local.array(1, number),
                 cuda.local.array((m, m), number),
                 cuda.local.array((m, 1), number),
+                cuda.local.array(m, number),
                 cuda.local.array(m, int64),
                 cuda.local.array(m, number),
                 cuda.local.array(m, int64),
                 cuda.local.array(1, number),
                 None,
-                Told(
-                    cuda.local.array(1, int64),
-                    cuda.local.array(1, number),
-                    cuda.local.array(nv, number),
-                    cuda.local.array(nv, number),
-                    cuda.local.array(1, number),
-                    cuda.local.array(1, int64),
-                    cuda.local.array(m, int64),
-                    cuda.local.array(m, int64),
-                    cuda.local.array(nv, number),
-                    cuda.local.array(nv, number),
-                    cuda.local.array(nv, number),
+                MomentumPhase(
+                    cuda.local.array(m, number),
+                    cuda.local.array(count, int64),
+                    cuda.local.array(count, number),
+                    cuda.local.array(count, number),
+                    cuda.local.array(m, number),
+                    cuda.local.array(m, number),
                     cuda.local.array((m, nv), number),
                     cuda.local.array((m, nv), number),
-                    cuda.local.array((bodies, 6), number),
+                    cuda.local.array(nv, number),
+                    cuda.local.array(nv, number),
                     cuda.local.array((nv, 8), number),
-                    cuda.local.array(1, number),
+                    cuda.local.array(1, int64),
                 ),
                 None,
                 None,
             )
-            touch.told.wanted[0], touch.told.slack[0], touch.told.known[0] = 0, slack, 0.0
         else:
             own_cones = None
             touch = None

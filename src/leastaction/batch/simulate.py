@@ -49,7 +49,7 @@ def simulate(
 
     Each is a run of its own: what one does, or fails to do, changes nothing for the others. On the CPU they are those
     of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel, one
-    thread per robot: made for the mechanism (`leastaction.minimal.lanes`) for `Grounded` and `Galerkin(order=2)`, else
+    thread per robot: made for the mechanism (`leastaction.minimal.lanes`) for `Minimal` and `Galerkin(order=2)`, else
     from the kernels of the integrator (`leastaction.batch.general`).
 
     Args:
@@ -59,7 +59,7 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default `Galerkin(order=2)`. On a GPU: `Grounded`, `Galerkin`, `Midpoint` of trees, `Maximal`, `BDF`
+        integrator: default `Galerkin(order=2)`. On a GPU: `Minimal`, `Galerkin`, `Midpoint` of trees, `Maximal`, `BDF`
             and `SDIRK2`.
         controls: shape (robots, steps, nu), with 1 for robots where they are those of all, and 1 for steps where they
             are held throughout; or (nu,) for all throughout, (steps, nu) for all, (robots, nu) throughout. Where there

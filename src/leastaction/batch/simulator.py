@@ -45,7 +45,7 @@ class Simulator:
         mechanism: the robot.
         robots: how many.
         dt: time step [s].
-        integrator: default `Galerkin(order=2)`; on a GPU that one or `Grounded()`.
+        integrator: default `Galerkin(order=2)`; on a GPU that one or `Minimal()`.
         parameters: values by name, as in `leastaction.batch.simulate`.
         device: "cpu" or "cuda".
         dtype: numpy.float64, or on a GPU numpy.float32.

@@ -21,13 +21,13 @@ from leastaction.batch.run import BatchRun
 from leastaction.batch.stepping import turned
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.minimal import Grounded
+from leastaction.minimal import Minimal
 from leastaction.minimal.bodywise.stepper import BodywiseStepper
 
 
 def has_way_back(mechanism: Mechanism, integrator: Any) -> bool:
     """Whether there are kernels of a GPU for runs and for the way back over them."""
-    return has_lanes(mechanism, integrator) and not isinstance(integrator, Grounded)
+    return has_lanes(mechanism, integrator) and not isinstance(integrator, Minimal)
 
 
 def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:

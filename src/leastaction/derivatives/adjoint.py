@@ -36,7 +36,7 @@ def adjoint(
 
     Args:
         mechanism: the robot.
-        integrator: any with an adjoint: `Galerkin(...)`, `Midpoint()`, `Maximal(...)`, `Grounded()`, `BDF(...)`,
+        integrator: any with an adjoint: `Galerkin(...)`, `Midpoint()`, `Maximal(...)`, `Minimal()`, `BDF(...)`,
             `SDIRK2(...)`; with contact, `Maximal(smoothing=...)` makes the motion a smooth function.
         objective: takes the `Trajectory` and gives its value and its gradients by all positions (along the tangent of
             `Mechanism.integrate`) and velocities, each of shape (steps + 1, nv), or None for zero. Where it depends on
@@ -58,7 +58,7 @@ def adjoint(
             "stiffness:NAME", "damping:NAME", "friction:NAME", "stiction:NAME", "origin:NAME" (3,) of a penalty contact;
             "linear:NAME", "quadratic:NAME", "point:NAME" (3,) of a drag;
             "kp:NAME", "kv:NAME": gains of a servo; "peak:NAME": peak force of a muscle;
-            "wrench:NAME" (6,): a constant external wrench; with `Maximal` and `Grounded` those of contacts, limits and
+            "wrench:NAME" (6,): a constant external wrench; with `Maximal` and `Minimal` those of contacts, limits and
             dry friction that `leastaction.derivatives.parameter_jacobian` names.
             Masses, lengths and the like change at fixed initial velocities (momenta, where the run is given `p`).
             Where a changed placement opens a loop, the initial positions follow by the least change, as with

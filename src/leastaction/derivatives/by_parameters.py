@@ -33,7 +33,7 @@ def parameter_jacobian(
 
     Args:
         mechanism: the robot.
-        integrator: `Maximal(...)`, `Grounded()`, `Galerkin(...)` or `Midpoint()`.
+        integrator: `Maximal(...)`, `Minimal()`, `Galerkin(...)` or `Midpoint()`.
         q: joint positions [rad or m], shape (nq,).
         p: discrete momenta, shape (nv,).
         u: controls held over the step, shape (nu,); default zero.

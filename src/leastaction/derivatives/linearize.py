@@ -57,7 +57,7 @@ def linearize(
 
     Args:
         mechanism: the robot.
-        integrator: `Galerkin(...)`, `Midpoint()`, `Maximal(...)` or `Grounded()`; with contact,
+        integrator: `Galerkin(...)`, `Midpoint()`, `Maximal(...)` or `Minimal()`; with contact,
             `Maximal(smoothing=...)` makes the step a smooth function, else the derivatives are those of the contacts as
             they are.
         q: joint positions [rad or m], shape (nq,).
@@ -99,7 +99,7 @@ def backpropagate(
     """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
 
     Args:
-        run: of `Galerkin`, `Midpoint`, `Maximal` or `Grounded`.
+        run: of `Galerkin`, `Midpoint`, `Maximal` or `Minimal`.
         dq: gradient of the objective by the positions along the tangent, shape (steps + 1, nv).
         dp: gradient by the momenta, shape (steps + 1, nv).
         integrator: what made the run; needed only for one that was loaded from a file.

@@ -14,7 +14,7 @@ from leastaction.errors import LeastActionError
 from leastaction.gym.ids import HORIZONS
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Capsule, Mechanism, MechanismBuilder, Plane, Pose, Sphere
-from leastaction.minimal import Galerkin, Grounded
+from leastaction.minimal import Galerkin, Minimal
 from leastaction.robots import acrobot, cart_pole, unitree_a1
 from leastaction.simulator import Simulator
 
@@ -159,7 +159,7 @@ def hopping_leg() -> Task:
 
     return Task(
         robot=robot,
-        integrator=Grounded(),
+        integrator=Minimal(),
         dt=0.004,
         skip=2,
         horizon=HORIZONS["Hopper"],
@@ -215,7 +215,7 @@ def walking_quadruped() -> Task:
 
     return Task(
         robot=robot,
-        integrator=Grounded(),
+        integrator=Minimal(),
         dt=0.005,
         skip=4,
         horizon=HORIZONS["A1"],

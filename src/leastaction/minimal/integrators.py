@@ -17,7 +17,7 @@ from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 SOFT = frozenset({"penalty contact"})
-"""Forces that `Grounded` does not know."""
+"""Forces that `Minimal` does not know."""
 
 INTERPOLATIONS = ("auto", "bodies", "joints")
 
@@ -121,7 +121,7 @@ class Midpoint(Integrator):
 
 
 @dataclass(frozen=True)
-class Grounded(Integrator):
+class Minimal(Integrator):
     """Robots that stand, walk, fall and grasp: rigid contact in joint coordinates, order 2.
 
     The body-wise rule of `Galerkin(order=2)` with the laws of `Maximal`: gaps at the end of each step, Coulomb's cone,
@@ -129,9 +129,10 @@ class Grounded(Integrator):
     so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
     `Maximal`; balls over planes (contact points, spheres, capsules, corners of boxes and hulls) are quickest. The
     impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. Springs and cables
-    between points, tendons, drag, limits that push back, loops and couplings act. Derivatives are those of the contacts
-    as they are, open, sticking or sliding. (Laws: Bruedigam 2023, sections 3.3 and 3.4; solver: Jourdan, Alart and Jean
-    1998.)
+    between points, tendons, drag, limits that push back, loops and couplings act. A step has two phases, for the place
+    at its end and for the momentum there, so that (q, p) is all of a run's state. Derivatives are those of the contacts
+    as they are, open, sticking or sliding; a compliance of 2e-3 dt^2 at most makes their loads unique. (Laws: Bruedigam
+    2023, sections 3.3 and 3.4; phases: Andersen 1983; solver: Jourdan, Alart and Jean 1998.)
 
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
@@ -146,11 +147,10 @@ class Grounded(Integrator):
     handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface"}) - SOFT
     instead: ClassVar[str] = "Maximal"
 
-    @property
-    def first_share(self) -> float:
-        """See `Integrator.first_share`."""
-        return 0.5
-
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
         """See `Integrator.late_dampers`."""
         return LateDampers(mechanism, dt, False)
+
+
+Grounded = Minimal
+"""Earlier name of `Minimal`."""

@@ -51,7 +51,7 @@ class Problem(Standing):
         dt: time step [s]; or
         duration: final time [s], or the range (shortest, longest) in which it is to be found.
         integrator: whose discrete Euler-Lagrange equations are the dynamics: `Midpoint()` (the default, DMOC) or
-            `Galerkin(...)`; `ilqr` also takes `Maximal()` and `Grounded()`. `ImplicitTrapezoidal()` and
+            `Galerkin(...)`; `ilqr` also takes `Maximal()` and `Minimal()`. `ImplicitTrapezoidal()` and
             `HermiteSimpson()` collocate instead, to compare with.
         controls: "held" over steps, "linear" between knots, or values at all "nodes" of the integrator; by default held
             for `Midpoint` and linear for `Galerkin`.

@@ -30,7 +30,7 @@ def contacts(
 ) -> Figure:
     """One line per contact over time [s]: drawn where it touches, as thick as it is strong where forces are known.
 
-    A run of `Maximal` or `Grounded` knows its contacts and their forces; there is a line for each contact point, and
+    A run of `Maximal` or `Minimal` knows its contacts and their forces; there is a line for each contact point, and
     one for each body or pair of bodies that touches with its shapes. Of other runs contact points are drawn by their
     gaps. Robots of a batch have lost their contacts: give `gaps`, or run them alone.
 

@@ -90,7 +90,7 @@ def refuse_without_kernel(plan: Plan) -> None:
     if is_single(plan) and isinstance(stepper, MaximalStepper) and stepper.contact is not None:
         raise IntegratorError(
             f"device='cuda' runs {type(plan.integrator).__name__} in numpy.float32 where nothing touches, and no joint "
-            f"of {plan.mechanism.name!r} has limits or dry friction; use numpy.float64, or Grounded"
+            f"of {plan.mechanism.name!r} has limits or dry friction; use numpy.float64, or Minimal"
         )
     if type(stepper) not in _families():
         loops = "" if plan.mechanism.is_tree else " with loops; Galerkin of bodies, Maximal and BDF run these"

@@ -16,7 +16,7 @@ from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
 from leastaction.minimal.lanes.lane_records import FOUND, LANE_CONE, LANE_DOF, NEVER, PLAIN, TURNING, narrowed
 from leastaction.minimal.lanes.pull_arrays import equations, pull_arrays, pulling
-from leastaction.minimal.lanes.scratch_arrays import between_arrays, told_arrays
+from leastaction.minimal.lanes.scratch_arrays import between_arrays, momentum_arrays
 
 FloatArray = NDArray[np.floating]
 
@@ -73,6 +73,7 @@ class LaneShapes(NamedTuple):
         shapes: `SHAPE` records, in frames at the bodies' centres of mass.
         pairs: `PAIR` records of those that may touch.
         table: heights and vertices of shapes [m].
+        masses: that the compliance of each pair is of [kg], shape (pairs,).
         reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
         skin: how far bodies may move until the list of the pairs to look at is made anew [m].
         convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None where they
@@ -82,6 +83,7 @@ class LaneShapes(NamedTuple):
     shapes: Any
     pairs: Any
     table: FloatArray
+    masses: FloatArray
     reach: FloatArray
     skin: float
     convex: bool | None
@@ -122,7 +124,9 @@ class Touch(NamedTuple):
     Attributes:
         active: whether a cone takes part in the step, shape (cones,).
         side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
-        soft: by how much a contact creeps for each unit of friction [m / (N s)], shape (cones,).
+        compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
+        deepest: depth that no impulse reaches [m], shape (1,).
+        soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
         least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
@@ -130,22 +134,23 @@ class Touch(NamedTuple):
         columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (m, nv).
         col: columns of the factor, shape (nv, 6).
         kick: what the impulses do along the joints, shape (nv,).
-        first: the same at the start of the whole step, where it is divided, shape (nv,).
         total: impulses of the whole step, shape (m,).
-        before: length of the step before [s], 0 at the start of a run: impulses at a time are those of half of the step
-            before it and half of the one after, shape (1,).
+        before: length of the step before [s], 0 at the start of a run, shape (1,).
         M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of those that take part, (m,),
             of which `unknown`, (m,), lists those that are solved for.
+        best: impulses that Newton on them goes back to, shape (m,).
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
-        told: `Told`, or None where momenta are told with half of the impulses at their time whatever presses.
+        phase: `MomentumPhase`.
         found: `Found`, or None where bodies touch planes alone.
         pulls: `Pulls`, or None where there are no springs, cables and tendons.
     """
 
     active: NDArray[np.int64]
     side: FloatArray
+    compliance: FloatArray
+    deepest: FloatArray
     soft: FloatArray
     least: FloatArray
     lam: FloatArray
@@ -155,17 +160,17 @@ class Touch(NamedTuple):
     rows: FloatArray
     col: FloatArray
     kick: FloatArray
-    first: FloatArray
     total: FloatArray
     before: FloatArray
     M: FloatArray
     b: FloatArray
+    best: FloatArray
     which: NDArray[np.int64]
     d: FloatArray
     unknown: NDArray[np.int64]
     share: FloatArray
     rolls: bool | None = None
-    told: Any = None
+    phase: Any = None
     found: Any = None
     pulls: Any = None
 
@@ -242,8 +247,7 @@ class GroundRecord(NamedTuple):
 
     Attributes:
         q: joint positions, shape (steps + 1, nq).
-        p: momenta as they are told, see `pressed`, shape (steps + 1, nv).
-        before: momenta without impulses at their time, shape (steps + 1, nv).
+        p: momenta, shape (steps + 1, nv).
         impulses: of the cones in the step before, shape (steps + 1, m).
         places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
         iterations: of the step before, shape (steps + 1,).
@@ -253,7 +257,6 @@ class GroundRecord(NamedTuple):
 
     q: FloatArray
     p: FloatArray
-    before: FloatArray
     impulses: FloatArray
     places: FloatArray
     iterations: NDArray[np.int64]
@@ -328,10 +331,12 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     if model.cones is not None:
         count = len(model.cones) + room
         m = int(model.cones.width.sum()) + width_of(model.shapes) * room
-        own: dict[str, Any] = dict.fromkeys(("active", "side", "soft", "least"), (count,))
-        own |= dict.fromkeys(("lam", "w", "total", "which", "d", "unknown"), (m,)) | dict.fromkeys(("W", "M"), (m, m))
-        own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick", "first"), (nv,))
-        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,)})
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "least"), (count,))
+        own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
+            ("W", "M"), (m, m)
+        )
+        own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
+        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,)})
     return Lane(**shapes)
 
 
@@ -339,10 +344,10 @@ def memory_size(shapes: Any) -> int:
     """Numbers that `memory.keep` keeps of one robot with arrays of these shapes.
 
     Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the length of the
-    last part, the impulses along the joints and those at the start of the step, and the impulses.
+    last part, the impulses along the joints, and the impulses.
     """
     size = 2 + shapes.q0[0] + 3 * shapes.p[0]
-    return size if shapes.touch is None else size + 1 + 2 * shapes.p[0] + shapes.touch.lam[0]
+    return size if shapes.touch is None else size + 1 + shapes.p[0] + shapes.touch.lam[0]
 
 
 def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
@@ -356,12 +361,12 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("rolls", "told", "found", "pulls")
+            if name not in ("rolls", "phase", "found", "pulls")
         }
         rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
         found = None if model.shapes is None else _found(model, nq, room)
-        told = told_arrays(len(model.nodes), len(model.dofs), len(arrays["lam"]))
-        own["touch"] = Touch(**arrays, rolls=rolls or None, told=told, found=found, pulls=pull_arrays(model.forces))
+        phase = momentum_arrays(len(arrays["active"]), len(model.dofs), len(arrays["lam"]))
+        own["touch"] = Touch(**arrays, rolls=rolls or None, phase=phase, found=found, pulls=pull_arrays(model.forces))
     return Lane(**own)
 
 

@@ -5,7 +5,6 @@ import math
 from leastaction._jit import routine
 from leastaction.minimal.lanes.legendre import momenta, velocities
 from leastaction.minimal.lanes.memory import keep, kept_length, recall
-from leastaction.minimal.lanes.pressed import tell_end
 from leastaction.minimal.lanes.steps import apply_controls, drive, forget_contacts, prepare, step
 
 WORK = 256
@@ -13,36 +12,6 @@ WORK = 256
 
 AHEAD = 64
 """Steps whose iterations may be spent before they are done."""
-
-
-@routine
-def want(touch, wanted):
-    """Say whether the momentum at the start of the next step is asked for."""
-    if touch is not None:
-        touch.told.wanted[0] = 1 if wanted else 0
-
-
-@routine
-def tell(touch, batch, row, robot):
-    """The momentum at the start of the step that was done, which knows its impulses; see `pressed`."""
-    if touch is not None:
-        for k in range(touch.told.p.shape[0]):
-            batch.p[row, k, robot] = touch.told.p[k]
-
-
-@routine
-def tell_so_far(lane, touch, batch, row, robot):
-    """The momentum at the end of a step, until the next one tells: with half of the impulses, were they the same."""
-    for k in range(lane.p.shape[0]):
-        batch.p[row, k, robot] = lane.p[k] if touch is None else lane.p[k] + 0.5 * touch.first[k]
-
-
-@routine
-def steps_ahead(touch, settings):
-    """1 where the step after the last one is looked at, for the impulses at its start; else 0."""
-    if touch is None or settings.keeps or settings.steps % settings.every != 0:
-        return 0
-    return 1
 
 
 @routine
@@ -56,25 +25,12 @@ def asked(policy):
 
     @routine
     def ask(model, lane, settings, batch, done, total, robot):
-        told_momentum(model, lane, lane.touch, lane.end)
-        velocities(model, lane, lane.end, length_before(lane.touch), lane.dx)
+        velocities(model, lane, lane.p, length_before(lane.touch), lane.dx)
         own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
         policy((total + done) * settings.dt, lane.q0, lane.dx, own, lane.u)
         drive(model, lane, model.limited)
 
     return ask
-
-
-@routine
-def told_momentum(model, lane, touch, out):
-    """The momentum at the end of the last step, as far as it knows."""
-    if touch is None:
-        for k in range(out.shape[0]):
-            out[k] = lane.p[k]
-    else:
-        tell_end(model, lane, touch.told)
-        for k in range(out.shape[0]):
-            out[k] = touch.told.end[k]
 
 
 @routine
@@ -143,16 +99,9 @@ def run_with(controls):
         batch.failed[robot] = -1
         iterations, parts, steps, every = 0, 0, settings.steps, settings.every
         # One call of `step`: a GPU's compiler puts all of it here.
-        for done in range(steps + steps_ahead(lane.touch, settings)):
-            told = done > 0 and done % every == 0
-            want(lane.touch, told)
-            if done < steps:
-                controls(model, lane, settings, batch, done, total, robot)
+        for done in range(steps):
+            controls(model, lane, settings, batch, done, total, robot)
             spent, count = step(model, lane, settings, last == 1)
-            if spent >= 0 and told:
-                tell(lane.touch, batch, done // every, robot)
-            if done == steps:
-                break
             if spent < 0 or iterations + spent > WORK * (done + AHEAD):
                 batch.failed[robot] = done
                 break
@@ -163,14 +112,14 @@ def run_with(controls):
                 row = (done + 1) // every
                 for k in range(q0.shape[0]):
                     batch.q[row, k, robot] = q0[k]
-                tell_so_far(lane, lane.touch, batch, row, robot)
+                for k in range(lane.p.shape[0]):
+                    batch.p[row, k, robot] = lane.p[k]
         if batch.failed[robot] >= 0:
             blank(batch, batch.failed[robot] // every + 1, robot)
         elif settings.keeps:
             keep(lane, lane.touch, batch.memory, robot, total + steps, last)
-            told_momentum(model, lane, lane.touch, lane.end)
             for k in range(lane.p.shape[0]):
-                batch.p[batch.q.shape[0] - 1, k, robot] = lane.end[k]
+                batch.p[batch.q.shape[0] - 1, k, robot] = lane.p[k]
         batch.iterations[robot] = iterations
         batch.parts[robot] = parts
 

@@ -1,12 +1,80 @@
-"""Motions that impulses bring about, and discs of friction: what `friction` and `turns` share."""
+"""Compliance of contacts, motions that impulses bring about, and discs of friction.
+
+Corners of a rigid face share its load in many ways. As long as they stick, the motion is the same with all of them;
+where the face slides and also spins, it is not, and the rigid model has many solutions. A compliance c makes the loads
+a function of the state: a contact with the force F is closed where
+
+    gap + c F / (1 + c F / d) = 0,    c = COMPLIANCE dt^2 / m,    d = DEEPEST dt^2,
+
+with the nominal time step dt and the mass m of the trees of joints that touch (of two: the reduced mass). No force is
+deeper than d, and below some 200 m / s^2 times the mass it is c F. Contacts stick where they slip by
+-TANGENTIAL c T / (1 + c F / d) with the friction T.
+This is nearly the distribution of least norm, that of equal springs. The derivative of a step has the same compliance,
+so that it is that of the solution which the solver finds. c is constant: parts of a divided step have the same law of
+force, with c / h for each unit of an impulse in a part of length h.
+"""
 
 from math import sqrt
 
 from leastaction._jit import inline, routine
+from leastaction.contact.overlaps import SLIGHT, overlap_left
 from leastaction.minimal.lanes.islands import range_of
+
+COMPLIANCE = 1e-5
+"""Compliance of a contact in units of dt^2 / m.
+
+Of 40 cubes that tumble over the ground for 80 steps of 0.01 s, so many have gradients by the initial velocity that are
+wrong by more than 1e-3 of central differences: 28 without compliance, none with 1e-5 or 1e-4."""
+
+DEEPEST = 2e-3
+"""Depth that no force reaches, in units of dt^2 [m / s^2]: 2e-7 m in steps of 0.01 s."""
+
+TANGENTIAL = 1e-2
+"""Compliance along the tangents, relative to that along the normal: the least that makes their loads unique, too.
+
+A box that wind pushes with 1.4 m / s^2 creeps by 1e-11 m in a step of 0.005 s. With none, 5 of those 40 gradients are
+wrong by more than 1e-4, with 1e-2 or 1 no one is."""
+
+BOUNCING = 1e-3
+"""Compliance of a contact while it bounces, relative to others: it would take some of its restitution."""
 
 GIVING = 1e-6
 """Least share of the compliance along the normal that friction is taken to have."""
+
+
+@inline
+def compliance_of(mass, whole, dt, bounces):
+    """How far a contact gives way for each unit of an impulse in a part, dt long, of a step of length `whole`."""
+    share = BOUNCING if bounces else 1.0
+    return share * COMPLIANCE * whole * whole / (mass * dt) if mass > 0.0 else 0.0
+
+
+@inline
+def depth_of(lam, compliance, deepest):
+    """How deep an impulse presses a contact [m], its slope, and how far it slips for each unit of friction."""
+    if compliance <= 0.0:
+        return 0.0, 0.0, 0.0
+    share = deepest / (deepest + compliance * max(lam, 0.0))
+    return share * compliance * lam, share * share * compliance, TANGENTIAL * share * compliance
+
+
+@inline
+def overlap_kept(phi, fall, slight):
+    """`overlap_left` of a part of a step in which gravity moves things by `fall` [m].
+
+    An overlap of less than `slight`, see `slight_overlap`, is none.
+    """
+    return overlap_left(phi + slight - SLIGHT * fall, fall)
+
+
+@inline
+def slight_overlap(fall, whole):
+    """Overlap at the start of a part that is none [m]: contacts give way by as much.
+
+    Args:
+        fall: how far gravity moves things in the whole step [m]; whole: its length [s].
+    """
+    return max(SLIGHT * fall, DEEPEST * whole * whole)
 
 
 @inline

@@ -50,7 +50,8 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, LaneShape
         bound = table.shapes.bound[table.movers]
         reach = reach_of_bodies(table.shapes, len(mechanism.tree.nodes))
         skin = max(0.5 * float(np.median(bound)) if len(bound) else 0.0, 1e-3)
-        shapes = LaneShapes(table.shapes, pairs, table.data, reach, skin, None if table.is_plain else True)
+        masses = np.array([_mass_of(mechanism, *table.shapes.body[[pair.a, pair.b]]) for pair in pairs])
+        shapes = LaneShapes(table.shapes, pairs, table.data, masses, reach, skin, None if table.is_plain else True)
     return _records(mechanism, table), shapes, table
 
 
@@ -105,7 +106,7 @@ def _locked(mechanism: Mechanism) -> Any:
 
 
 def _records(mechanism: Mechanism, table: ContactTable) -> Any:
-    found = [*_contacts(table), *_stops(mechanism), *_ties(mechanism)]
+    found = [*_contacts(mechanism, table), *_stops(mechanism), *_ties(mechanism)]
     out = np.zeros(len(found), LANE_CONE).view(np.recarray)
     out.other = out.found = -1
     out.width = 1
@@ -128,13 +129,27 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
         )
 
 
+def _mass_of(mechanism: Mechanism, one: int, two: int) -> float:
+    """Mass [kg] of the trees of joints that carry two nodes, -1 for the world: the reduced mass of two of them."""
+    nodes, roots, masses = mechanism.tree.nodes, [-1], [0.0]
+    for i in (one, two):
+        while i >= 0 and nodes[i].parent >= 0:
+            i = int(nodes[i].parent)
+        if i >= 0 and i not in roots:
+            last = next((j for j in range(i + 1, len(nodes)) if nodes[j].parent < 0), len(nodes))  # depth first
+            roots.append(i)
+            masses.append(float(nodes.mass[i:last].sum()))
+    there = [mass for mass in masses if mass > 0.0]
+    return 1.0 / sum(1.0 / mass for mass in there) if there else 0.0
+
+
 def _is_plain(table: ContactTable, pair: Any) -> bool:
     """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves."""
     ground, shape = table.shapes[pair.a], table.shapes[pair.b]
     return ground.kind == PLANE and shape.kind in KNOWN and not (ground.belt.any() or shape.belt.any())
 
 
-def _contacts(table: ContactTable) -> Any:
+def _contacts(mechanism: Mechanism, table: ContactTable) -> Any:
     """A ball for each sphere, two for a capsule, the corners of boxes and hulls, over each plane."""
     for pair in table.ground:
         if not _is_plain(table, pair):
@@ -150,6 +165,7 @@ def _contacts(table: ContactTable) -> Any:
                 "radius": shape.radius,
                 "friction": pair.friction,
                 "restitution": pair.restitution,
+                "mass": _mass_of(mechanism, shape.body, -1),
                 "spin": pair.spin,
                 "roll": pair.roll,
                 "first": frame[:, 0],

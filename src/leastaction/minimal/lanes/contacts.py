@@ -18,9 +18,9 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
-from leastaction.contact.overlaps import overlap_left
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.lanes.bounces import bounced
+from leastaction.minimal.lanes.compliance import DEEPEST, compliance_of, depth_of, overlap_kept, slight_overlap
 from leastaction.minimal.lanes.found import find
 from leastaction.minimal.lanes.friction import list_impulses
 from leastaction.minimal.lanes.islands import impulses, relate_islands
@@ -104,21 +104,25 @@ def take_side(lane, cone, c, fall):
 
 
 @routine
-def choose(model, lane, dt):
+def choose(model, lane, dt, whole):
     """Cones that take part at first: dry friction, what pushed before, what the first guess brings near its plane.
 
     What pushed may be far in the first guess, as where a link goes on along a wall: Newton would go away without it.
     What is beyond it at the start need not be out at the end: it goes back by no more than gravity moves things.
+    `whole` is the length of the step that this one of dt may be a part of.
     """
     cones, touch, fall = model.cones, lane.touch, fall_of(model, dt)
+    slight = slight_overlap(fall_of(model, whole), whole)
+    touch.deepest[0] = DEEPEST * whole * whole
     for c in range(cones.shape[0]):
         cone = cones[c]
         touch.least[c], near = 0.0, True
         if cone.kind == CONTACT:
             first = gap(cone, lane.R[lane.now[0]], lane.x[lane.now[0]])
             at = axpy3(-cone.radius, load3(cone.normal), centre(cone, lane.R[lane.now[0]], lane.x[lane.now[0]]))
-            least = overlap_left(first, fall)
+            least = overlap_kept(first, fall, slight)
             touch.least[c] = bounced(model, lane, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
+            touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
             near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) - touch.least[c] <= fall
             near = near or touch.lam[cone.row] > 0.0
         elif cone.kind == LIMIT:
@@ -131,7 +135,7 @@ def choose(model, lane, dt):
         if not near:
             for k in range(cone.row, cone.row + impulses(cone)):
                 touch.lam[k] = 0.0
-    find(model, lane, model.shapes, touch.found, dt, fall)
+    find(model, lane, model.shapes, touch.found, (dt, whole), (fall, slight))
 
 
 @routine
@@ -268,20 +272,23 @@ def miss(model, lane, dt):
                 worst = max(worst, miss_loop(model, lane, touch.pulls, cone))
             continue
         if cone.kind == DRY:
-            if abs(lam[at]) < 0.999 * 0.5 * (touch.before[0] + dt) * cone.friction:
+            if abs(lam[at]) < 0.999 * 0.5 * dt * cone.friction:
                 worst = max(worst, abs(lane.q1[cone.iq] - lane.q0[cone.iq]))
             continue
         if cone.kind == LIMIT and not (touch.active[c] and lam[at] > 0.0):
             take_side(lane, cone, c, fall)
         d = room(cone, touch.side[c], lane) - touch.least[c]
         if touch.active[c] and lam[at] > 0.0:
-            worst = max(worst, abs(d))
-            if cone.kind == CONTACT:
+            if cone.kind == LIMIT:
+                worst = max(worst, abs(d))
+            else:
+                depth, _, slip = depth_of(lam[at], touch.compliance[c], touch.deepest[0])
+                worst = max(worst, abs(d + depth))
                 most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
                 if f1 * f1 + f2 * f2 < 0.999 * most * most:
                     _, _, moved = sliding(cone, lane)
                     t, s = tangents(cone)
-                    soft = touch.soft[c]
+                    soft = slip + touch.soft[c]
                     worst = max(worst, abs(dot3(t, moved) + soft * f1), abs(dot3(s, moved) + soft * f2))
                 worst = max(worst, miss_turn(lane, touch.rolls, cone))
         elif d < 0.0:

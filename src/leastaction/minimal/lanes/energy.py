@@ -117,10 +117,10 @@ def work_of_thrust(pushed, model, lane, i, shift, dt):
 @routine
 def work_of_contacts(model, lane, dt):
     """Work W of the contacts of a solved step, see the top of the file, and the kinetic energy after them [J]; beside
-    what may be `given`. Leaves the momenta of the motion at its end in `told.y`."""
-    told, kick, work = lane.touch.told, lane.touch.kick, 0.0
-    m0, v = told.off, lane.dx
-    momenta_of_motion(model, lane, dt, m0, told.y)
+    what may be `given`. Leaves the momenta of the motion at its end in `phase.y`."""
+    phase, kick, work = lane.touch.phase, lane.touch.kick, 0.0
+    m0, v = phase.off, lane.dx
+    momenta_of_motion(model, lane, dt, m0, phase.y)
     factor(model, lane, lane.W, 0.0)
     solve(model, lane, lane.W, kick, v)
     for k in range(kick.shape[0]):
@@ -146,6 +146,6 @@ def gains_energy(model, lane, dt):
         return False
     lane.now[0] = 1 - now
     factor(model, lane, lane.W, 0.0)
-    end = energy_of(model, lane, touch.told.y)
+    end = energy_of(model, lane, touch.phase.y)
     lane.now[0] = now
     return not abs(end - start) <= PLAUSIBLE * (start + end) + mass_of(model) * (NOISE / dt) ** 2

@@ -15,9 +15,9 @@ from leastaction._jit import routine
 from leastaction.contact.detect import detect
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
-from leastaction.contact.overlaps import overlap_left
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.minimal.lanes.bounces import bounced
+from leastaction.minimal.lanes.compliance import compliance_of, overlap_kept
 from leastaction.minimal.lanes.lane_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.lanes.sixes import wrench
@@ -42,10 +42,16 @@ def gap_at(lane, contact, end):
 
 
 @routine
-def find(model, lane, shapes, found, dt, fall):
-    """The contacts of a step, at its start, where the first guess in q1 has bodies placed at its end."""
+def find(model, lane, shapes, found, lengths, falls):
+    """The contacts of a step, at its start, where the first guess in q1 has bodies placed at its end.
+
+    Args:
+        lengths: of this part and of the whole step [s]; falls: how far gravity moves things in the part, and
+            overlap that is slight [m].
+    """
     if found is None:
         return
+    fall = falls[0]
     now, contacts, active = found.now[0], found.contacts, lane.touch.active
     for c in range(model.cones.shape[0], model.cones.shape[0] + now.count):
         active[c] = 0
@@ -61,28 +67,30 @@ def find(model, lane, shapes, found, dt, fall):
             now.full = 1
             return
         for j in range(begin, count):
-            take(model, lane, found, j, dt, fall)
+            take(model, lane, found, j, lengths, falls)
     now.count = count
 
 
 @routine
-def take(model, lane, found, j, dt, fall):
+def take(model, lane, found, j, lengths, falls):
     """Make contact j a cone; it takes part where it pushed before, or the first guess brings its features near."""
     touch, contact, c = lane.touch, found.contacts[j], model.cones.shape[0] + j
-    cone, start = found.cones[c], j * 0
+    cone, start, (dt, whole), fall = found.cones[c], j * 0, lengths, falls[0]
     width = found.impulses.shape[1]
     at = touch.lam.shape[0] - width * (found.contacts.shape[0] - j)
     phi, n, x = gap_at(lane, contact, start)
     t, s = tangents(n)
     cone.kind, cone.row, cone.found, cone.node, cone.other = CONTACT, at, j, contact.b, contact.a
     cone.friction, cone.restitution = contact.friction, contact.restitution
+    cone.mass = model.shapes.masses[contact.pair]
     take_turn(model.shapes.pairs[contact.pair], cone, touch.rolls)
     store3(cone.arm, x)
     store3(cone.normal, n)
     store3(cone.first, t)
     store3(cone.second, s)
     move_surfaces(model.shapes, lane, contact, cone, dt)
-    touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_left(phi, fall), dt, fall)
+    touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_kept(phi, fall, falls[1]), dt, fall)
+    touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
     touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
     for i in range(width):
         touch.lam[at + i] = 0.0
@@ -154,11 +162,11 @@ def left_of(lane, found, first, k):
 
 
 @routine
-def overlooked(model, lane, shapes, found, dt, fall):
+def overlooked(model, lane, shapes, found, lengths, falls):
     """Take in contacts of shapes that overlap at the end of the step, placed there, and took no part; how many."""
     if found is None:
         return 0
-    now, contacts, first, nothing = found.now[0], found.contacts, model.cones.shape[0], 0.0
+    now, contacts, first, nothing, fall = found.now[0], found.contacts, model.cones.shape[0], 0.0, falls[0]
     before, start = now.count, now.count * 0
     listed = is_listed(shapes, lane, found, nothing, start + 1)
     for m in range(now.listed if listed else shapes.pairs.shape[0]):
@@ -171,11 +179,12 @@ def overlooked(model, lane, shapes, found, dt, fall):
         if last == now.count:
             continue
         deep, left, sharp = DEEP * min(a.bound, b.bound), left_of(lane, found, first, k), has_features(a, b)
+        deep = max(deep, lane.touch.deepest[0])
         for j in range(now.count, last):
             phi, _, _ = gap_at(lane, contacts[j], start + 1)
             if phi < -deep - left and (sharp or not is_known(found, now.count, contacts[j].key)):
                 contacts[now.count] = contacts[j]
-                take(model, lane, found, now.count, dt, fall)
+                take(model, lane, found, now.count, lengths, falls)
                 c = first + now.count
                 lane.touch.active[c] = 1
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
@@ -190,10 +199,10 @@ def overlooked(model, lane, shapes, found, dt, fall):
 
 @routine
 def keep_found(model, lane, found):
-    """Keep the impulses of a solved step for the next, and write its forces to the log."""
+    """Keep the impulses of a solved step, whose end the lane is at, for the next, and write its forces to the log."""
     if found is None:
         return
-    now, touch, log = found.now[0], lane.touch, found.log
+    now, touch, log, total = found.now[0], lane.touch, found.log, lane.touch.phase.total
     now.kept = now.count
     for j in range(now.count):
         cone = found.cones[model.cones.shape[0] + j]
@@ -201,16 +210,16 @@ def keep_found(model, lane, found):
         found.keys[j] = found.contacts[j].key
         for i in range(found.impulses.shape[1]):
             found.impulses[j, i] = touch.lam[at + i]
-        if touch.lam[at] <= 0.0:
+        if total[at] <= 0.0:
             continue
         if now.written >= log.shape[0]:
             now.full = 1
             return
         row = log[now.written]
-        along = axpy3(touch.lam[at + 1], load3(cone.first), scale3(touch.lam[at], load3(cone.normal)))
-        f = add3(along, scale3(touch.lam[at + 2], load3(cone.second)))
+        along = axpy3(total[at + 1], load3(cone.first), scale3(total[at], load3(cone.normal)))
+        f = add3(along, scale3(total[at + 2], load3(cone.second)))
         row[0], row[1], row[2] = now.step, cone.other, cone.node
         for i in range(3):
             row[3 + i], row[6 + i] = cone.arm[i], f[i] / now.dt
-        row[9] = gap_at(lane, found.contacts[j], now.count * 0 + 1)[0]
+        row[9] = gap_at(lane, found.contacts[j], now.count * 0)[0]
         now.written += 1

@@ -13,23 +13,30 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 
 from leastaction._jit import inline, routine
 from leastaction.linalg.dense import solve_leading, solve_within
-from leastaction.minimal.lanes.compliance import GIVING, add, add_three, disc_rows, stiffness, within
+from leastaction.minimal.lanes.compliance import GIVING, add, add_three, depth_of, disc_rows, stiffness, within
 from leastaction.minimal.lanes.islands import arrange, cone_at, find_ranges, impulses, range_of
 from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LOOP, PLAIN, TIE
 from leastaction.minimal.lanes.turns import clip_turn, sweep_turn, turn_rows, violation_of_turn
 
-SWEEPS, ROUNDS, TRIES = 6, 12, 20
-"""Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time."""
+SWEEPS, ROUNDS, TRIES, CROSSOVER = 6, 12, 20, 8
+"""Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time; and how many
+that nothing holds back."""
 
 BETTER = 0.999
 """What a Newton step must bring the violation to, relative to what it was."""
 
-NEARLY, CREEP = 1000.0, 1e-4
-"""Violations up to so many tolerances are of contacts that cannot all stick, and the largest share of what gives way
-under them by which they creep then."""
+CREEP, LESS, LEAST = 1e-4, 0.03, 1e-8
+"""Share of what gives way under contacts by which they creep where no solution is found else, by what it shrinks from
+one solution to the next, and from which on there is none."""
 
 HOLD = 1e-6
 """Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
+
+SLIGHTLY = 1e-12
+"""The same where nothing else holds them back: beside it the compliance of contacts counts."""
+
+EXACT, DIGITS = 1e-7, 1e-4
+"""Shares of the tolerance at which loads are exact, and from which on what is left may be round-off."""
 
 
 @inline
@@ -318,6 +325,48 @@ def newton_on_impulses(cones, touch, n, dt, tolerance, before):
 
 
 @routine
+def cross_over(cones, touch, n, dt, tolerance, before):
+    """Newton steps that nothing holds back, as long as they lead to the solution; gives back the violation of the laws.
+
+    With contacts open, sticking or sliding as they are in the end, these find the loads to the last digit. On the way
+    the violation may rise: impulses stay as they were where it is not below `before` in the end.
+    """
+    lam, which, best, last = touch.lam, touch.which, touch.best, before
+    for j in range(n):
+        best[j] = lam[which[j]]
+    for _ in range(CROSSOVER):
+        if last <= EXACT * tolerance or not solve_rows(touch, n, linear_rows(cones, touch, n, dt, SLIGHTLY)):
+            break
+        change_impulses(touch, n)
+        after = violation(cones, touch, dt)
+        stuck = not after < 0.5 * last and last <= DIGITS * tolerance
+        last = after
+        if stuck:
+            break
+    if last < before or last <= DIGITS * tolerance:
+        return last
+    for j in range(n):
+        touch.d[j] = best[j] - lam[which[j]]
+    change_impulses(touch, n)
+    return before
+
+
+@routine
+def give_compliance(cones, touch):
+    """Compliance of contacts into W and w0, linear about the impulses as they are; see `compliance`."""
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    for c in range(active.shape[0]):
+        touch.soft[c] = 0.0
+        if active[c] and cones[c].kind == CONTACT:
+            o, give = cones[c].row, touch.compliance[c]
+            depth, slope, slip = depth_of(lam[o], give, touch.deepest[0])
+            W[o, o] += slope
+            w[o] += depth - slope * lam[o]
+            W[o + 1, o + 1] += slip
+            W[o + 2, o + 2] += slip
+
+
+@routine
 def soften(cones, touch, share):
     """Let contacts creep along their planes by a share of what gives way under them anyway."""
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
@@ -332,15 +381,17 @@ def soften(cones, touch, share):
 
 
 @routine
-def way_of_creep(cones, touch):
-    """How far contacts would creep with a share of one [m]."""
-    active, W, lam, most = touch.active, touch.W, touch.lam, 0.0
-    for c in range(active.shape[0]):
-        if active[c] and cones[c].kind == CONTACT:
-            o = cones[c].row
-            rubs = max(abs(lam[o + 1]), abs(lam[o + 2]))
-            most = max(most, (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2]) * rubs)
-    return most
+def settle_once(cones, touch, n, dt, tolerance, relax):
+    """Sweeps, then Newton steps, from the impulses as they are; gives back the violation of the laws [m or rad]."""
+    for _ in range(SWEEPS):
+        if sweep(cones, touch, n, dt, relax) <= 0.1 * tolerance:
+            break
+    left = cross_over(cones, touch, n, dt, tolerance, violation(cones, touch, dt))
+    if left > tolerance:
+        left = newton_on_impulses(cones, touch, n, dt, tolerance, left)
+        if left <= tolerance:
+            left = cross_over(cones, touch, n, dt, tolerance, left)
+    return left
 
 
 @routine
@@ -349,28 +400,34 @@ def settle(cones, touch, dt, tolerance):
 
     Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
     that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
-    is found for this, sticking contacts creep a little, at most by 1e-4 of what gives way under them; where nearly one
-    is, at once by what is missing.
+    is found for this, contacts creep a little more, at first by 1e-4 of what gives way under them, and then, from the
+    solution with that, by less and less. Where it ends in none, no solution knows of it.
     """
     lam, n = touch.lam, take_part(cones, touch, touch.found)
-    for a in range(touch.soft.shape[0]):
-        touch.soft[a] = 0.0
+    give_compliance(cones, touch)
     for m in range(n):
         if lam[touch.which[m]] != 0.0:
             add(touch, n, touch.which[m], lam[touch.which[m]])
-    left, share = 0.0, tolerance
+    left, share, good = 0.0, 0.0, 0.0
     for turn in range(ROUNDS):
-        nearly = turn > 0 and left <= NEARLY * tolerance
-        if turn == 0 or turn > 2 or nearly:
-            way = way_of_creep(cones, touch) if nearly else 0.0
-            share = min(10.0 * max(share, left / way if way > 0.0 else 0.0), CREEP)
+        if turn > 0:
             soften(cones, touch, share)
-        for _ in range(SWEEPS):
-            if sweep(cones, touch, n, dt, 1.0 if turn == 0 else 0.6) <= 0.1 * tolerance:
-                break
-        left = violation(cones, touch, dt)
-        if left > tolerance:
-            left = newton_on_impulses(cones, touch, n, dt, tolerance, left)
+        left = settle_once(cones, touch, n, dt, tolerance, 1.0 if turn == 0 else 0.6)
         if left <= tolerance:
-            break
+            if share == 0.0 or share == good:
+                break
+            good, share = share, (LESS * share if share > LEAST else 0.0)
+        elif turn == 0:
+            share = CREEP
+        elif good > 0.0:
+            share = good
     return left
+
+
+@routine
+def settle_all(model, touch, found, dt, tolerance):
+    """`settle` of all cones, with those of contacts that were looked for."""
+    if found is None:
+        settle(model.cones, touch, dt, tolerance)
+    else:
+        settle(found.cones, touch, dt, tolerance)

@@ -31,6 +31,7 @@ LANE_CONE = np.dtype(
         ("radius", "f8"),
         ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
         ("restitution", "f8"),
+        ("mass", "f8"),  # that its compliance is of [kg], see `compliance`; 0 for none
         ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
         ("roll", "f8"),
         ("offset", "f8"),  # of the plane along its normal, with the radius [m]

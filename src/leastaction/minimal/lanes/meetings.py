@@ -6,6 +6,7 @@ one, the two ways meet at the joints that carry both, and go on as one.
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import polynomial, turn_between
+from leastaction.minimal.lanes.compliance import depth_of
 from leastaction.minimal.lanes.found import gap_at
 from leastaction.minimal.lanes.islands import impulses
 from leastaction.minimal.lanes.paths import against, pull_both, push_both
@@ -121,11 +122,12 @@ def miss_found(model, lane, found, worst):
         at = cone.row
         d = gap_at(lane, found.contacts[j], at * 0 + 1)[0] - touch.least[c]
         if touch.active[c] and lam[at] > 0.0:
-            worst = max(worst, abs(d))
+            depth, _, give = depth_of(lam[at], touch.compliance[c], touch.deepest[0])
+            worst = max(worst, abs(d + depth))
             most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
             if f1 * f1 + f2 * f2 < 0.999 * most * most:
                 one, two = slip(cone, lane)
-                soft = touch.soft[c]
+                soft = give + touch.soft[c]
                 worst = max(worst, abs(one + soft * f1), abs(two + soft * f2))
             worst = max(worst, miss_turn(lane, touch.rolls, cone))
         elif d < 0.0:

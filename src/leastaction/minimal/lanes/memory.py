@@ -21,9 +21,8 @@ def keep(lane, touch, memory, robot, total, parts):
         memory[at, robot] = touch.before[0]
         for k in range(nv):
             memory[at + 1 + k, robot] = touch.kick[k]
-            memory[at + 1 + nv + k, robot] = touch.first[k]
         for k in range(touch.lam.shape[0]):
-            memory[at + 1 + 2 * nv + k, robot] = touch.lam[k]
+            memory[at + 1 + nv + k, robot] = touch.lam[k]
 
 
 @routine
@@ -52,6 +51,5 @@ def recall(model, lane, touch, memory, robot):
         touch.before[0] = memory[at, robot]
         for k in range(nv):
             touch.kick[k] = memory[at + 1 + k, robot]
-            touch.first[k] = memory[at + 1 + nv + k, robot]
         for k in range(touch.lam.shape[0]):
-            touch.lam[k] = memory[at + 1 + 2 * nv + k, robot]
+            touch.lam[k] = memory[at + 1 + nv + k, robot]

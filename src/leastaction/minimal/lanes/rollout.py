@@ -1,4 +1,4 @@
-"""Runs of one robot on planes: the compiled loop of `Grounded`."""
+"""Runs of one robot on planes: the compiled loop of `Minimal`."""
 
 from leastaction._jit import entry, inline, routine
 from leastaction.dynamics.arrays import ClosureModel
@@ -6,9 +6,8 @@ from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.minimal.lanes.arrays import BatchSettings, Found, GroundRecord, Lane, LaneModel, LaneShapes, Touch
 from leastaction.minimal.lanes.contacts import centre, gap
 from leastaction.minimal.lanes.island_arrays import Islands
-from leastaction.minimal.lanes.pressed import tell_end
 from leastaction.minimal.lanes.pull_arrays import Pulls
-from leastaction.minimal.lanes.scratch_arrays import Between, Told
+from leastaction.minimal.lanes.scratch_arrays import Between, MomentumPhase
 from leastaction.minimal.lanes.steps import apply_controls, prepare, step
 
 
@@ -81,11 +80,11 @@ def rollout(model, settings, lane, touch, u, record, going_on):
     Args:
         model, settings, lane, touch: as plain tuples.
         u: controls, shape (steps, nu, 1).
-        record: `GroundRecord` as a plain tuple; row 0 of q and `before` is filled.
-        going_on: whether the first state was reached by a step, so that half of its impulses belong to it.
+        record: `GroundRecord` as a plain tuple; row 0 of q and p is filled.
+        going_on: whether the first state was reached by a step.
     """
     model = LaneModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
-    touch = Touch(*(touch[:-3] + (Told(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
+    touch = Touch(*(touch[:-3] + (MomentumPhase(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
     settings, record = BatchSettings(*settings), GroundRecord(*record)
     lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]
     q0, p, memory = lane.q0, lane.p, record.memory
@@ -93,7 +92,7 @@ def rollout(model, settings, lane, touch, u, record, going_on):
     for k in range(q0.shape[0]):
         q0[k] = record.q[0, k]
     for k in range(p.shape[0]):
-        p[k] = record.before[0, k]
+        p[k] = record.p[0, k]
     if not stands:
         prepare(model, lane)
     for done in range(u.shape[0]):
@@ -104,15 +103,8 @@ def rollout(model, settings, lane, touch, u, record, going_on):
         if spent < 0:
             return done, 1
         memory[0] = count
-        ends = done == u.shape[0] - 1
-        if ends:
-            tell_end(model, lane, touch.told)
         for k in range(p.shape[0]):
-            if done > 0 or going_on:
-                record.p[done, k] = touch.told.p[k]
-            record.before[done + 1, k] = p[k]
-            # Until the next step tells; it may have no solution.
-            record.p[done + 1, k] = touch.told.end[k] if ends else p[k] + 0.5 * touch.first[k]
+            record.p[done + 1, k] = p[k]
         for k in range(q0.shape[0]):
             record.q[done + 1, k] = q0[k]
         for k in range(record.impulses.shape[1]):

@@ -1,4 +1,4 @@
-"""The stepper of `Grounded`."""
+"""The stepper of `Minimal`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Noted = tuple[int, int, FloatArray, FloatArray]
 
 
 class GroundStepper(Stepper):
-    """State (q, p); p of a time holds half of the impulses there, which belong to the step after.
+    """State (q, p).
 
     Attributes:
         model, settings, lane: what kernels read and write, see `arrays`.
@@ -66,11 +66,10 @@ class GroundStepper(Stepper):
     momentum = True
     can = frozenset({"linearize", "parameters", "reverse"})
     acts = frozenset({"contacts", "limits", "dry friction"})
-    carries = ("before",)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        refuse_unknown(mechanism, "Grounded", "Maximal", pushes=True)
+        refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
         self.model = lane_model(mechanism, np.float64, self.cones, shapes)
         most = int(integrator.max_iterations)
@@ -116,10 +115,9 @@ class GroundStepper(Stepper):
         return starts_apart(self.mechanism, self.cones, self.table)
 
     def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with momenta before impulses, the impulses of each step, iterations and parts."""
+        """As `Stepper.record`, with the impulses of each step, iterations and parts."""
         self.log, self.found_log = [], []
         return super().record(steps) | {
-            "before": np.zeros((steps + 1, self.mechanism.nv)),
             "impulses": np.zeros((steps + 1, self.own)),
             "places": np.zeros((steps + 1, len(self.bodies), 4)),
             "iterations": np.zeros(steps + 1, np.int64),
@@ -131,7 +129,6 @@ class GroundStepper(Stepper):
         lane = self.lane
         if first == 0:
             q, p = record["q"][:1], record["p"][:1]
-            record["before"][0] = p[0]
             lane.near[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
             lane.far[:] = lane.near
             lane.touch.lam[:] = lane.touch.kick[:] = lane.touch.before[:] = 0.0
@@ -217,8 +214,6 @@ class GroundStepper(Stepper):
             done = self.advance(record, 0, steps, u[robot])
             if ((record["impulses"][1, pressing] > 0.0) & (record["places"][1, :, 3] < least)).any():
                 return 0  # a warning names what overlaps
-            if done == steps:
-                self._look_ahead(record)
             return done
 
         return run
@@ -278,24 +273,10 @@ class GroundStepper(Stepper):
         self.log, self.found_log = [], []
 
     def finish(self, record: Record) -> None:
-        """Add the contacts, and to the last momentum half of the impulses there: those of a step that is forgotten."""
+        """Add the contacts."""
         if self.noting:
             record["contacts"] = self.noted_contacts()
         self._say_overlaps(self._first_contacts())
-        self._look_ahead(record)
-
-    def _look_ahead(self, record: Record) -> None:
-        """The last momentum of a run."""
-        last, u = self.reached
-        if 0 < last == len(record["p"]) - 1:
-            memory, noted, found = self.memory(), self.log, self.found_log
-            ahead = self.record(2)
-            for name in ("q", "p", "before"):
-                ahead[name][1] = record[name][last]
-            if self.advance(ahead, 1, 2, np.tile(u, (1, 1, 1))) == 2:
-                record["p"][last] = ahead["p"][1]
-            self.remember(memory)
-            self.log, self.found_log = noted, found
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""
@@ -338,7 +319,7 @@ class GroundStepper(Stepper):
 
     def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
-        kept = [near, near, impulses, np.zeros_like(near), np.full(1, self.dt)]
+        kept = [near, near, 0.5 * impulses, np.zeros_like(near), np.full(1, self.dt)]
         own: Found | None = self.lane.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
@@ -375,7 +356,7 @@ class GroundStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        why = f"Grounded: no step of dt / {FINEST} converged"
+        why = f"Minimal: no step of dt / {FINEST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
         return ConvergenceError(why, step=step, residuals=[])

@@ -1,15 +1,16 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
 from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, energy_before, work_of_impulses
+from leastaction.minimal.lanes.compliance import slight_overlap
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import gains_energy, work_of_contacts
 from leastaction.minimal.lanes.flight import goes_astray
 from leastaction.minimal.lanes.flips import is_flipped
 from leastaction.minimal.lanes.found import keep_found, overlooked
-from leastaction.minimal.lanes.friction import settle
+from leastaction.minimal.lanes.friction import settle_all
+from leastaction.minimal.lanes.momentum_phase import solve_momenta
 from leastaction.minimal.lanes.passing import passes_through
-from leastaction.minimal.lanes.pressed import forget_factors, tell_start
 from leastaction.minimal.lanes.pulls import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.lanes.sweeps import (
     eliminate,
@@ -34,6 +35,10 @@ DIVIDED_IN_VAIN = 16
 TRIES = 40
 """Most shares of the restitution that are tried."""
 
+SHARP = 1e-15
+"""Errors below this [rad or m] need no further iteration where contacts push. They divide their load by how far they
+give way, some 1e-7 m for each unit of an impulse: what is wrong by 1e-10 m is a different load."""
+
 CLOSE = 1e-3
 """Updates above this [rad or m] need no look at how good they are."""
 
@@ -51,18 +56,9 @@ def newton(model, lane, touch, settings, dt, placed):
     if touch is not None:
         relate(model, lane, touch.found, dt)
         slacken_loops(model.cones, touch, touch.pulls)
-        settle_all(model, touch, touch.found, 0.5 * (touch.before[0] + dt), 0.1 * settings.floor)
+        settle_all(model, touch, touch.found, 0.5 * dt, 0.1 * settings.floor)
         push(model, lane)
     return update(model, lane, model.branched), norm
-
-
-@routine
-def settle_all(model, touch, found, dt, tolerance):
-    """`settle` of all cones, with those of contacts that were looked for."""
-    if found is None:
-        settle(model.cones, touch, dt, tolerance)
-    else:
-        settle(found.cones, touch, dt, tolerance)
 
 
 @routine
@@ -72,22 +68,23 @@ def missed(model, lane, touch, dt):
 
 
 @routine
-def begin_contacts(model, lane, touch, dt):
+def begin_contacts(model, lane, touch, settings, dt):
     """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
     if touch is None:
         return False
     put_end(model, lane, touch)
     pull(model, lane, touch.pulls, dt)
-    choose(model, lane, dt)
+    choose(model, lane, dt, settings.whole)
     return True
 
 
 @routine
-def is_whole(model, lane, touch, dt):
+def is_whole(model, lane, touch, settings, dt):
     """Whether no contacts were overlooked; those that were take part from now on."""
     if touch is None:
         return True
-    return overlooked(model, lane, model.shapes, touch.found, dt, fall_of(model, dt)) == 0
+    falls = fall_of(model, dt), slight_overlap(fall_of(model, settings.whole), settings.whole)
+    return overlooked(model, lane, model.shapes, touch.found, (dt, settings.whole), falls) == 0
 
 
 @routine
@@ -107,6 +104,22 @@ def found_is_full(found):
 
 
 @routine
+def is_sharp(touch, missed, left):
+    """Whether a solved step needs no further iteration for the loads of its contacts.
+
+    Args:
+        missed: by how much the laws of contact are missed [m or rad].
+        left: size of the next update, as expected.
+    """
+    if touch is None:
+        return True
+    pushes = False
+    for k in range(touch.kick.shape[0]):
+        pushes = pushes or touch.kick[k] != 0.0
+    return not pushes or (missed <= SHARP and left <= SHARP)
+
+
+@routine
 def attempt(model, lane, settings, dt, steady):
     """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
 
@@ -118,10 +131,13 @@ def attempt(model, lane, settings, dt, steady):
         dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
         moved[k] = dx[k]
     move(model, q0, dx, q1, model.turning)
-    placed = begin_contacts(model, lane, lane.touch, dt)
+    placed = begin_contacts(model, lane, lane.touch, settings, dt)
     if is_full(lane.touch):
         return -1
-    for it in range(1, settings.max_iterations + 1):
+    last = False
+    for it in range(1, settings.max_iterations + 2):
+        if it > settings.max_iterations and not last:
+            break
         size, norm = newton(model, lane, lane.touch, settings, dt, placed)
         placed = False
         if not size < 1e12:
@@ -133,13 +149,19 @@ def attempt(model, lane, settings, dt, steady):
             placed = True
             # Contacts that do not settle to the last digit need not hold up the step.
             allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
-            if missed(model, lane, lane.touch, dt) > allowed:
+            short = missed(model, lane, lane.touch, dt)
+            if short > allowed:
+                last = False
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
             floor = floor or (it >= PATIENCE and size <= allowed)
             solved = size <= settings.tolerance or size * new <= settings.tolerance * norm or floor
-            if solved and is_whole(model, lane, lane.touch, dt):
-                return it
+            if solved and not last and not is_sharp(lane.touch, short, size * new / norm if norm > 0.0 else 0.0):
+                last = True
+            elif solved:
+                if is_whole(model, lane, lane.touch, settings, dt):
+                    return it
+                last = False
     return -settings.max_iterations
 
 
@@ -167,10 +189,11 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
+        advance(model, lane)
+        solve_momenta(model, lane, lane.touch, dt, 0.1 * settings.floor)
         note(model, lane, lane.touch, count, dt)
         if is_full(lane.touch):
             return -1, count
-        advance(model, lane)
         count += 1
         part += 1
         steady = parts == 1
@@ -261,35 +284,22 @@ def is_astray(model, lane, shapes, found, dt):
 
 @routine
 def note(model, lane, touch, count, dt):
-    """Impulses of a part of a step, of length dt; those at the start of the whole step are those of its first part."""
+    """Impulses of a part of a step, of length dt, whose end the lane is at."""
     if touch is not None:
-        if count == 0:
-            tell_start(model, lane, touch.told, dt)
-            for k in range(touch.kick.shape[0]):
-                touch.first[k] = touch.kick[k]
-        forget_factors(touch.told)
-        touch.before[0] = dt
-        for k in range(touch.lam.shape[0]):
-            touch.total[k] = touch.lam[k] if count == 0 else touch.total[k] + touch.lam[k]
+        touch.before[0], total = dt, touch.phase.total
+        for k in range(total.shape[0]):
+            touch.total[k] = total[k] if count == 0 else touch.total[k] + total[k]
         keep_found(model, lane, touch.found)
 
 
 @routine
 def prepare(model, lane):
     """Bodies at the start of a run."""
-    _forget_kept(lane.touch)
     lane.now[0] = 0
     for k in range(3):
         lane.origin[k] = 0.0
     put_start(model, lane, lane.touch)
     recentre(model, lane, lane.touch, model.turning)
-
-
-@inline
-def _forget_kept(touch):
-    """No factors from a step before."""
-    if touch is not None:
-        forget_factors(touch.told)
 
 
 @routine
@@ -300,7 +310,7 @@ def forget_contacts(touch):
         for k in range(touch.lam.shape[0]):
             touch.lam[k] = 0.0
         for k in range(touch.kick.shape[0]):
-            touch.kick[k] = touch.first[k] = 0.0
+            touch.kick[k] = 0.0
         for j in range(touch.columns.shape[0]):
             for k in range(touch.columns.shape[1]):
                 touch.columns[j, k] = 0.0

@@ -81,7 +81,7 @@ def ilqr(
 
     Args:
         problem: with a whole start (q and v), a fixed time step, and an integrator that has `linearize`: `Galerkin`,
-            `Midpoint`, `Maximal` or `Grounded`. Controls are held over steps. Costs over steps are read at their
+            `Midpoint`, `Maximal` or `Minimal`. Controls are held over steps. Costs over steps are read at their
             starts. The finish, constraints and bounds of q are met through an augmented Lagrangian. Where the problem
             has a guess of q, states start there; otherwise from the guess of u.
         tolerance: the relative decrease of the cost that is not worth another iteration.

@@ -105,7 +105,7 @@ def _placement(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> F
         # Lengths are read off the poses of the bodies, along axes that would have to move with the joint.
         raise IntegratorError(
             f"{kind}:{joint.name}: a tendon, or a drive with a force range, measures this joint, and the adjoint "
-            "method does not know how its axis moves; leastaction.Galerkin, Maximal and Grounded do"
+            "method does not know how its axis moves; leastaction.Galerkin, Maximal and Minimal do"
         )
     t = g.reduced.tree
     span = next((s for s in t.spans if s.joint.name == joint.name), None)

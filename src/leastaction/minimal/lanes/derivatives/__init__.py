@@ -1,4 +1,4 @@
-"""Derivatives of steps of `Grounded` by state, controls and parameters, through its contacts.
+"""Derivatives of steps of `Minimal` by state, controls and parameters, through its contacts.
 
 A solved step is differentiated by the implicit function theorem: by the equations of the body-wise rule (`smooth`),
 whose second derivatives `minimal.bodywise` knows, and by the laws of what touches (`touching`, `laws`) as they are:

@@ -32,7 +32,7 @@ class Variant:
         self.smooth = Smooth(mechanism, lane_model(mechanism, np.float64, self.cones, self.shapes).dofs)
         alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
         if not alike or not same_pairs(self.shapes, stepper.model.shapes):
-            raise IntegratorError("Grounded: a change of this parameter makes another mechanism, with other contacts")
+            raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")
         self.changed = not same_shapes(self.shapes, stepper.model.shapes)
 
     def equations(self, part: PartMap) -> FloatArray:
@@ -48,6 +48,7 @@ class Variant:
         if self.shapes is not None:
             pairs = self.shapes.pairs[contacts.pair]
             cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
+            cones["mass"][~own] = self.shapes.masses[contacts.pair]
         stops = self.cones[self._index(s.stops)]
         return part.equations(self.smooth, cones, stops, contacts, placed)
 
@@ -68,7 +69,7 @@ class Variant:
             late, found = found_again(contacts, shapes, placed.poses(1))
             if not (there | found).all():
                 raise IntegratorError(
-                    "Grounded: a contact of this step vanishes when the parameter changes; it has no derivative"
+                    "Minimal: a contact of this step vanishes when the parameter changes; it has no derivative"
                 )
             out[~there] = late[~there]
         return out
@@ -105,7 +106,7 @@ class Derivative:
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
         """The same as `PartMap.forward` takes it."""
         found = self.of(part)[:, None]
-        return found[: len(found) - 4 * part.n], found[len(found) - 4 * part.n :]
+        return found[: len(found) - 3 * part.n], found[len(found) - 3 * part.n :]
 
     def velocities(self, at: At) -> FloatArray:
         """Of the velocities at the start of a run, at fixed momenta."""

@@ -2,10 +2,11 @@
 
 A contact that pushes has three: its gap is what it must be, and it sticks or slides,
 
-    gap = least,   w + soft lam_t = 0   or   lam_t = -mu lam_n w / |w|,
+    gap + depth(lam_n) = least,   w + c lam_t = 0   or   lam_t = -mu lam_n w / |w|,
 
-with the motion w along its tangents; what slides is told along the impulse and across it. A limit that pushes has one,
-dry friction another. Which of them hold is fixed by the solution.
+with its depth and compliance c (see `lanes.compliance`) and the motion w along its tangents; what slides has one
+equation along the impulse and one across it. A limit that pushes has one, dry friction another. Which of them act is
+fixed by the solution.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.overlaps import overlap_left
 from leastaction.dynamics.loops import loop_jacobian
+from leastaction.minimal.lanes.compliance import BOUNCING, COMPLIANCE, DEEPEST, TANGENTIAL, overlap_kept, slight_overlap
 from leastaction.minimal.lanes.derivatives.smooth import (
     Placed,
     Smooth,
@@ -70,17 +71,36 @@ def fall_of(gravity: Any, h: float) -> float:
     return h * h * float(np.abs(gravity).sum())
 
 
+def falls_of(gravity: Any, solved: Solved) -> tuple[float, float]:
+    """`fall_of` of a part of a step, and the overlap that is slight."""
+    return fall_of(gravity, solved.h), slight_overlap(fall_of(gravity, solved.whole), solved.whole)
+
+
 def sides_of(smooth: Smooth, touch: Touching) -> FloatArray:
     """1 for joints that carry the body which normals point to, -1 for those of the other, shape (m, nv)."""
     carried = np.concatenate([smooth.carried, np.zeros((1, smooth.carried.shape[1]), bool)]).astype(float)
     return carried[touch.node] - carried[touch.other]
 
 
-def kinds_of_gaps(solved: Solved, touch: Touching, fall: float) -> NDArray[np.int64]:
+def compliances(solved: Solved, cones: Any) -> FloatArray:
+    """Of the contacts, with these records: see `compliance.compliance_of`."""
+    heavy, share = cones.mass > 0.0, np.where(solved.least > 0.0, BOUNCING, 1.0)
+    return np.where(heavy, share * COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
+
+
+def depths(solved: Solved, soft: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Of the contacts with these compliances: see `compliance.depth_of`; and how slips change with normal impulses."""
+    push, deepest = solved.lam[:, 0], DEEPEST * solved.whole**2
+    share = deepest / (deepest + soft * push)
+    slip = TANGENTIAL * share * soft
+    return share * soft * push, share**2 * soft, slip, -slip * share * soft / deepest
+
+
+def kinds_of_gaps(solved: Solved, touch: Touching, falls: tuple[float, float]) -> NDArray[np.int64]:
     """What says how large the gap of each contact must be."""
     kinds = np.full(len(solved.least), REST)
     for k, (phi, least) in enumerate(zip(touch.phi, solved.least, strict=True)):
-        left = overlap_left(float(phi), fall) if phi < 0.0 else 0.0
+        left = overlap_kept(float(phi), *falls) if phi < 0.0 else 0.0
         if least > 0.0 and solved.cones.restitution[k] > 0.0:
             kinds[k] = BOUNCE
         elif left < 0.0 and abs(least - left) <= 1e-6 * abs(left):
@@ -98,11 +118,13 @@ def moved_points(placed: Placed, touch: Touching, h: float) -> FloatArray:
     return out
 
 
-def least_gaps(solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, fall: float, cones: Any) -> FloatArray:
+def least_gaps(
+    solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, falls: tuple[float, float], cones: Any
+) -> FloatArray:
     """Gap that each contact must have at the end; `cones`: as of `laws`."""
     out = solved.least.copy()
     for k in np.flatnonzero(kinds == OVERLAP):
-        out[k] = overlap_left(float(touch.phi[k]), fall)
+        out[k] = overlap_kept(float(touch.phi[k]), *falls)
     bounced = touch.phi - solved.share * cones.restitution * solved.h * rate
     return np.where(kinds == BOUNCE, bounced, out)
 
@@ -159,11 +181,11 @@ def laws(
     moved = moved_points(placed, touch, solved.h)
     motion = np.einsum("mic,mc->mi", frames[:, 1:], moved)
     rate = columns[:, 0] @ near
-    fall = fall_of(smooth.model.gravity, solved.h)
+    falls, (depth, _, slip, _) = falls_of(smooth.model.gravity, solved), depths(solved, compliances(solved, cones))
     values = np.zeros((len(touch.phi), 3))
-    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, fall, cones)
+    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, falls, cones) + depth
     lam, (along, beside) = solved.lam, across(solved)
-    values[:, 1:] = motion + solved.soft[:, None] * lam[:, 1:]
+    values[:, 1:] = motion + (slip + solved.soft)[:, None] * lam[:, 1:]
     slide = solved.slides
     values[slide, 2] = (beside * values[:, 1:]).sum(axis=1)[slide]
     values[slide, 1] = ((along * lam[:, 1:]).sum(axis=1) - cones.friction * lam[:, 0])[slide]
@@ -177,7 +199,7 @@ def laws(
         if idle[k]:
             continue
         if stop.kind == DRY:
-            bound = 0.5 * (solved.before + solved.h) * stop.friction
+            bound = 0.5 * solved.h * stop.friction
             stopped[k] = solved.q1[stop.iq] - solved.q0[stop.iq]
             if abs(solved.push[k]) >= solved.bounds[k]:
                 stopped[k] = solved.push[k] - np.copysign(bound, solved.push[k])
@@ -185,7 +207,7 @@ def laws(
         first, last = (
             q[stop.iq] - stop.lower if solved.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (solved.q0, solved.q1)
         )
-        stopped[k] = last - min(0.0, first + 0.5 * fall)
+        stopped[k] = last - min(0.0, first + 0.5 * falls[0])
     (_, loops), (ends, _) = (loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
     kick += solved.loops @ loops
     found = np.concatenate([values.ravel(), turns.values.ravel(), stopped, ends])
@@ -281,10 +303,12 @@ def _contact_slopes(
     # Gaps at the end, less what they must be.
     normal_start, normal_near = change.end.copy(), np.zeros((m, nv))
     by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides
-    fall = fall_of(smooth.model.gravity, solved.h)
+    falls = falls_of(smooth.model.gravity, solved)
+    _, deeper, slip, less = depths(solved, compliances(solved, solved.cones))
+    soft = slip + solved.soft
     for k in np.flatnonzero(kinds == OVERLAP):
         phi, d = float(touch.phi[k]), 1e-4 * abs(float(touch.phi[k]))
-        slope = (overlap_left(phi + d, fall) - overlap_left(phi - d, fall)) / (2.0 * d)
+        slope = (overlap_kept(phi + d, *falls) - overlap_kept(phi - d, *falls)) / (2.0 * d)
         normal_start[k] -= slope * change.phi[k]
     bouncing = np.flatnonzero(kinds == BOUNCE)
     rates = rate_slopes(smooth, placed, touch, change, solved.near)[:, 0] if len(bouncing) else normal_near
@@ -303,47 +327,65 @@ def _contact_slopes(
     for k in range(m):
         at = slice(3 * k + 1, 3 * k + 3)
         out.by_end[3 * k], out.by_start[3 * k], out.by_near[3 * k] = by_end[k], normal_start[k], normal_near[k]
+        out.by_impulses[3 * k, 3 * k] = deeper[k]
         mu = solved.cones.friction[k]
         if mu == 0.0:
             out.by_impulses[at, at] = np.eye(2)
         elif not solved.slides[k]:
             out.by_end[at], out.by_start[at] = slide_end[k], slide_start[k]
-            out.by_impulses[at, at] = solved.soft[k] * np.eye(2)
+            out.by_impulses[at, at], out.by_impulses[at, 3 * k] = soft[k] * np.eye(2), less[k] * lam[k, 1:]
         else:
-            w = found.motion[k] + solved.soft[k] * lam[k, 1:]
+            w = found.motion[k] + soft[k] * lam[k, 1:]
             out.by_impulses[3 * k + 1, 3 * k] = -mu
             out.by_impulses[3 * k + 1, at] = along[k]
             out.by_end[3 * k + 2], out.by_start[3 * k + 2] = beside[k] @ slide_end[k], beside[k] @ slide_start[k]
-            out.by_impulses[3 * k + 2, at] = (np.linalg.norm(w) / (mu * lam[k, 0]) + solved.soft[k]) * beside[k]
+            out.by_impulses[3 * k + 2, at] = (np.linalg.norm(w) / (mu * lam[k, 0]) + soft[k]) * beside[k]
 
 
 def frame_changes(touch: Touching, change: Changes) -> FloatArray:
     """How normals and tangents of contacts change with the joints at the start, shape (m, 3, 3, nv).
 
-    Tangents follow the normal the shortest way.
+    Tangents follow the normal the shortest way, but for `Changes.twist`.
     """
     dt, ds = (
         -np.einsum("mc,mcn->mn", tangent, change.n)[:, None] * touch.n[:, :, None] for tangent in (touch.t, touch.s)
     )
+    dt, ds = (
+        dt + change.twist[:, None] * touch.s[:, :, None],
+        ds - change.twist[:, None] * touch.t[:, :, None],
+    )
     return np.stack([change.n, dt, ds], axis=1)
 
 
-def impulse_slopes(smooth: Smooth, placed: Placed, touch: Touching, change: Changes, lam: FloatArray) -> FloatArray:
-    """How what impulses lam (m, 3) of contacts do along the joints changes with the joints at the start, (nv, nv)."""
-    sides, axes = sides_of(smooth, touch), turned_axes(smooth, placed)
+def impulse_slopes(
+    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, lam: FloatArray, turn: bool = True
+) -> FloatArray:
+    """How what impulses lam (m, 3) of contacts do along the joints changes with the joints at the start, (nv, nv).
+
+    Without `turn` axes of joints stay as they are.
+    """
+    sides = sides_of(smooth, touch)
     f = np.einsum("mi,mic->mc", lam, np.stack([touch.n, touch.t, touch.s], axis=1))
     df = np.einsum("mi,micn->mcn", lam, frame_changes(touch, change))
-    out = np.einsum("mk,bkc,mc->kb", sides, axes, wrenches(f, touch.x))
-    return out + np.einsum("mk,kc,mcb->kb", sides, placed.S[0], _wrench_changes(f, df, touch.x, change.x))
+    out = np.einsum("mk,kc,mcb->kb", sides, placed.S[0], _wrench_changes(f, df, touch.x, change.x))
+    if turn:
+        out += np.einsum("mk,bkc,mc->kb", sides, turned_axes(smooth, placed), wrenches(f, touch.x))
+    return out
 
 
-def rate_slopes(smooth: Smooth, placed: Placed, touch: Touching, change: Changes, v: FloatArray) -> FloatArray:
-    """How velocities along normals and tangents change with the joints at the start at fixed v, shape (m, 3, nv)."""
-    sides, axes, frames = sides_of(smooth, touch) * v, turned_axes(smooth, placed), (touch.n, touch.t, touch.s)
+def rate_slopes(
+    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, v: FloatArray, turn: bool = True
+) -> FloatArray:
+    """How velocities along normals and tangents change with the joints at the start at fixed v, shape (m, 3, nv).
+
+    Without `turn` axes of joints stay as they are.
+    """
+    sides, frames = sides_of(smooth, touch) * v, (touch.n, touch.t, touch.s)
     twist, turned = sides @ placed.S[0], frame_changes(touch, change)
     out = np.zeros((len(touch.phi), 3, len(v)))
     for i, f in enumerate(frames):
-        out[:, i] = np.einsum("mk,bkc,mc->mb", sides, axes, wrenches(f, touch.x))
+        if turn:
+            out[:, i] = np.einsum("mk,bkc,mc->mb", sides, turned_axes(smooth, placed), wrenches(f, touch.x))
         out[:, i] += np.einsum("mc,mcb->mb", twist, _wrench_changes(f, turned[:, i], touch.x, change.x))
     return out
 

@@ -1,13 +1,14 @@
 """The linear map of a solved part of a step: from the state at its start and its controls to the state at its end.
 
-A state is the configuration q, the momentum p without the impulses there, and the mean velocities of the part before,
-which restitution looks at. With the unknowns z = (displacements at the end, impulses) and the equations G of a part,
+A state is the configuration q, the momentum p, and the mean velocities of the part before, which restitution looks at.
+With the unknowns z = (displacements at the end, impulses, and those of the momentum phase, see `momenta`) and the
+equations G of a part,
 
     G_z z = -(G_x x + G_theta),   out = O_x x + O_z z + O_theta,
 
-for changes x of the state and the controls. The momentum that is told at its start is another output. Contacts of one
-rigid body share its load in many ways; impulses are held back by a tiny share of the compliance, which picks one of
-them and leaves the motion.
+for changes x of the state and the controls. Contacts of one rigid body share its load by their compliance, as in the
+solver. Limits, torques against turning and equations of loops have none: their impulses are held back by a tiny share
+of what gives way under them, which picks one of many ways to share a load and leaves the motion.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes.arrays import LaneShapes
 from leastaction.minimal.lanes.bounces import LEFT
 from leastaction.minimal.lanes.derivatives import laws as law
+from leastaction.minimal.lanes.derivatives.momenta import Phase, PhaseSlopes, closed_ones, slopes
 from leastaction.minimal.lanes.derivatives.smooth import Placed, Smooth, bodies_by_joints
 from leastaction.minimal.lanes.derivatives.solved import Solved
-from leastaction.minimal.lanes.derivatives.told import told_momentum, told_slopes
 from leastaction.minimal.lanes.derivatives.touching import changes, touching
 
 FloatArray = NDArray[np.float64]
 
 HOLD = 1e-10
-"""Share of the compliance that holds impulses back."""
+"""Share of what gives way under them that holds impulses back which have no compliance."""
 
 
 class State(NamedTuple):
@@ -59,8 +60,7 @@ class PartMap:
         placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
         C, H = np.where(free, placed.C, 0.0), placed.H
         touch = touching(solved.cones, solved.contacts, placed)
-        fall = law.fall_of(smooth.model.gravity, solved.h)
-        self.kinds = law.kinds_of_gaps(solved, touch, fall)
+        self.kinds = law.kinds_of_gaps(solved, touch, law.falls_of(smooth.model.gravity, solved))
         found = law.laws(solved, smooth, placed, touch, self.kinds, solved.cones, solved.stops, solved.near)
         moved = bodies_by_joints(smooth, placed, 0)
         change = changes(solved.cones, solved.contacts, placed, moved, shapes)
@@ -74,42 +74,44 @@ class PartMap:
         G_z[n : n + e, :n], G_z[n : n + e, n : n + e] = slope.by_end, slope.by_impulses
         G_x[:n, :n], G_x[:n, n : 2 * n], G_x[:n, 3 * n :] = H[0, :, 0] + slope.kick, np.eye(n), C[0]
         G_x[n : n + e, :n], G_x[n : n + e, 2 * n : 3 * n] = slope.by_start, slope.by_near
-        # Rows of the outputs: q, p and near at the end, p as it is told at the start.
-        self.O_z, self.O_x = np.zeros((4 * n, size)), np.zeros((4 * n, 3 * n + nu))
-        self.O_z[:n, :n], self.O_z[n : 2 * n, :n] = np.eye(n), H[1, :, 1]
-        self.O_x[n : 2 * n, :n], self.O_x[n : 2 * n, 3 * n :] = H[1, :, 0], C[1]
-        self.O_x[2 * n : 3 * n, :n], self.O_z[2 * n : 3 * n, :n] = rates
+        # Rows of the outputs: q, p and near at the end.
+        O_z, O_x = np.zeros((3 * n, size)), np.zeros((3 * n, 3 * n + nu))
+        O_z[:n, :n], O_z[n : 2 * n, :n] = np.eye(n), H[1, :, 1]
+        O_x[n : 2 * n, :n], O_x[n : 2 * n, 3 * n :] = H[1, :, 0], C[1]
+        O_x[2 * n : 3 * n, :n], O_z[2 * n : 3 * n, :n] = rates
         kick_z, kick_x = np.zeros((n, size)), np.zeros((n, 3 * n + nu))
         kick_x[:, :n], kick_z[:, n : n + e] = slope.kick, slope.columns.T
-        told, mean, end = told_slopes(solved, smooth, placed, touch, found, change), solved.mean, slice(2 * n, 3 * n)
-        self.O_z[3 * n :] = mean * (told.by_b @ kick_z + told.by_u @ self.O_z[end])
-        self.O_x[3 * n :] = mean * (told.by_b @ kick_x + told.by_u @ self.O_x[end])
-        self.O_x[3 * n :, : 3 * n] += np.hstack([told.by_q, told.by_b, (1.0 - mean) * told.by_u])
         if self.bends:
-            self._bend(G_z, G_x, (kick_z, kick_x), found.kick, slope.by_share)
-        self.G_x, self.inverse = G_x, self._inverse(G_z, n, e)
+            self._bend(G_z, G_x, (O_z, O_x), (kick_z, kick_x), found.kick, slope.by_share)
+        rest = n + np.arange(3 * len(solved.lam), e)  # contacts have a compliance of their own
+        self.G_x, self.O_x, self.O_z = G_x, O_x, O_z
+        self.inverse = inverse(G_z, n, e, rest, len(solved.loops))
         self.touches = e > 0
+        self.phase = Phase(solved, smooth, solved.cones, solved.stops, solved.contacts, placed.rows[1])
+        if len(self.phase.rows.L):
+            self._add_phase(slopes(self.phase, shapes, e, change), e)
 
-    def _inverse(self, G_z: FloatArray, n: int, e: int) -> FloatArray:
-        """The inverse of G_z, with impulses held back."""
-        if e == 0:
-            return np.asarray(np.linalg.inv(G_z), np.float64)
-        free = np.linalg.solve(G_z[:n, :n], G_z[:n, n : n + e])
-        compliance = -np.einsum("en,ne->e", G_z[n : n + e, :n], free)
-        scale = np.abs(compliance) + np.abs(np.diag(G_z)[n : n + e])
-        at = n + np.arange(e)
-        G_z[at, at] += HOLD * np.abs(compliance)
-        loops = at[e - len(self.solved.loops) :]
-        if len(loops):  # some may say what others do
-            least = HOLD * np.abs(compliance[loops - n]).max()
-            G_z[loops, loops] += least
-            scale[loops - n] += least
-        # Impulses in units that move things by as much as displacements do.
-        unit = np.ones(len(G_z))
-        unit[at] = 1.0 / np.where(scale > 0.0, scale, 1.0)
-        scaled = G_z * unit
-        rows = np.abs(scaled).max(axis=1, keepdims=True)
-        return unit[:, None] * np.linalg.inv(scaled / rows) / rows.T
+    def _add_phase(self, own: PhaseSlopes, e: int) -> None:
+        """Add the equations of the momentum phase, whose unknowns come last."""
+        n, size, phase = self.n, len(self.inverse), self.phase
+        more, rows, last = len(own.own), phase.rows, slice(self.n, 2 * self.n)
+        G_z, G_x = np.zeros((more, size)), np.zeros((more, self.G_x.shape[1]))
+        G_z[:, :n], G_z[:, n : n + e] = own.by_end, own.by_half
+        G_z[:n] -= self.O_z[last]
+        G_x[:n] = -self.O_x[last]
+        G_x[:, :n] += own.by_start
+        turning = 3 * len(closed_ones(self.solved)[0])
+        inner = inverse(own.own, n, len(rows.L), n + np.arange(turning, len(rows.L)), len(self.solved.loops))
+        O_z = np.zeros((3 * n, size + more))
+        O_z[:, :size] = self.O_z
+        O_z[last, :n] += own.kick
+        self.O_x[last, :n] += own.kick_start
+        O_z[last, n + rows.where] -= rows.N.T
+        O_z[last, size + n :] = rows.N.T
+        whole = np.zeros((size + more, size + more))
+        whole[:size, :size], whole[size:, size:] = self.inverse, inner
+        whole[size:, :size] = -inner @ G_z @ self.inverse
+        self.G_x, self.O_z, self.inverse = np.concatenate([self.G_x, G_x]), O_z, whole
 
     def _is_bent(self, kick: FloatArray) -> bool:
         """Whether restitution is held back such that impulses do no work."""
@@ -118,21 +120,24 @@ class PartMap:
         work = 0.5 * float(kick @ (s.near + s.rates)) - LEFT * energy
         return 0.0 < s.share < 1.0 and abs(work) <= 1e-6 * energy
 
-    def _bend(self, G_z: FloatArray, G_x: FloatArray, kicks: Any, kick: FloatArray, by_share: FloatArray) -> None:
+    def _bend(
+        self, G_z: FloatArray, G_x: FloatArray, outputs: Any, kicks: Any, kick: FloatArray, by_share: FloatArray
+    ) -> None:
         """The share of the restitution is an unknown, and the work of the impulses an equation.
 
         Args:
+            outputs: derivatives of these by the unknowns and by the state.
             kicks: derivatives of what the impulses do, `kick`, by the unknowns and by the state.
         """
         n, s, last = self.n, self.solved, len(G_z) - 1
         G_z[n : n + len(by_share), last] = by_share
         speed = 0.5 * (s.near + s.rates)
-        for G, O, by in ((G_z, self.O_z, kicks[0]), (G_x, self.O_x, kicks[1])):
+        for G, O, by in ((G_z, outputs[0], kicks[0]), (G_x, outputs[1], kicks[1])):
             G[last] = speed @ by + 0.5 * kick @ O[2 * n : 3 * n]
         G_x[last, 2 * n : 3 * n] += 0.5 * kick
 
-    def forward(self, state: State, du: Any, direct: Any = None) -> tuple[State, FloatArray]:
-        """(change of the state at the end, of the momentum that is told at the start), each (nv, columns).
+    def forward(self, state: State, du: Any, direct: Any = None) -> State:
+        """Change of the state at the end, each of its parts (nv, columns).
 
         Args:
             state: changes at the start.
@@ -145,17 +150,16 @@ class PartMap:
             G, out = G + direct[0], out + direct[1]
         out -= self.O_z @ (self.inverse @ G)
         n = self.n
-        return State(out[:n], out[n : 2 * n], out[2 * n : 3 * n]), out[3 * n :]
+        return State(out[:n], out[n : 2 * n], out[2 * n :])
 
-    def backward(self, bar: State, told: Any = None) -> tuple[State, FloatArray, FloatArray]:
+    def backward(self, bar: State) -> tuple[State, FloatArray, FloatArray]:
         """Gradients by (state at the start, controls), and by the equations and outputs at fixed unknowns.
 
         Args:
             bar: gradients by the state at the end.
-            told: by the momentum that is told at the start; None is zero.
         """
         n = self.n
-        out = np.concatenate([*bar, np.zeros(n) if told is None else told])
+        out = np.concatenate([*bar])
         G = -self.inverse.T @ (self.O_z.T @ out)
         x = self.G_x.T @ G + self.O_x.T @ out
         return State(x[:n], x[n : 2 * n], x[2 * n : 3 * n]), x[3 * n :], np.concatenate([G, out])
@@ -172,8 +176,32 @@ class PartMap:
         found = law.laws(s, smooth, placed, touch, self.kinds, cones, stops, s.near)
         work = [0.5 * found.kick @ (s.near + s.rates)] if self.bends else []
         zero = np.zeros(self.n)
-        told = told_momentum(s, smooth, found)
-        return np.concatenate([placed.rows[0] + found.kick, found.values, work, zero, placed.rows[1], zero, told])
+        phase = Phase(s, smooth, cones, stops, contacts, placed.rows[1], self.phase.v)
+        own = phase.values() if len(phase.rows.L) else []
+        return np.concatenate([placed.rows[0] + found.kick, found.values, work, own, zero, phase.p, zero])
+
+
+def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
+    """The inverse of a matrix whose rows and columns from n on are those of e impulses, of which `rest` have no
+    compliance, the last ones those of equations of loops."""
+    if e == 0:
+        return np.asarray(np.linalg.inv(G), np.float64)
+    free = np.linalg.solve(G[:n, :n], G[:n, n : n + e])
+    compliance = -np.einsum("en,ne->e", G[n : n + e, :n], free)
+    scale = np.abs(compliance) + np.abs(np.diag(G)[n : n + e])
+    at = n + np.arange(e)
+    G[rest, rest] += HOLD * np.abs(compliance[rest - n])
+    own = at[e - loops :]
+    if len(own):  # some may say what others do
+        least = HOLD * np.abs(compliance[own - n]).max()
+        G[own, own] += least
+        scale[own - n] += least
+    # Impulses in units that move things by as much as displacements do.
+    unit = np.ones(len(G))
+    unit[at] = 1.0 / np.where(scale > 0.0, scale, 1.0)
+    scaled = G * unit
+    rows = np.abs(scaled).max(axis=1, keepdims=True)
+    return unit[:, None] * np.linalg.inv(scaled / rows) / rows.T
 
 
 def rates_by_ends(mechanism: Mechanism, solved: Solved) -> tuple[FloatArray, FloatArray]:

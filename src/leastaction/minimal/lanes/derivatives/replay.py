@@ -1,4 +1,4 @@
-"""Solving the steps of a run of `Grounded` again, in the parts that they were solved in, to differentiate them.
+"""Solving the steps of a run of `Minimal` again, in the parts that they were solved in, to differentiate them.
 
 What a step goes on from is its state and what the step before has left: mean velocities, impulses to begin with. A step
 that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. The
@@ -30,7 +30,7 @@ class At:
     """Where a step goes on from.
 
     Attributes:
-        q, p: configuration, and momentum without the impulses there.
+        q, p: configuration and momentum.
         near, before: mean velocities of the part before, and its length [s].
         memory: of a stepper; None at the start of a run.
     """
@@ -67,17 +67,17 @@ class Replay:
         s = self.stepper_of(h)
         record = s.record(2)
         first = 0 if at.memory is None else 1
-        record["q"][first], record["p"][first], record["before"][first] = at.q, at.p, at.p
+        record["q"][first], record["p"][first] = at.q, at.p
         if at.memory is not None:
             s.remember(at.memory)
         if s.advance(record, first, first + 1, u[None, None]) == first:
             raise s.failure(0, record)
         if record["divided"][first + 1]:
             return None
-        start = {"h": h, "before": at.before, "q0": at.q, "p": at.p, "near": at.near}
+        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "near": at.near}
         start["u"] = np.clip(u, self.lower, self.upper)
         solved = left_by(s.lane, s.cones, start)
-        return solved, At(solved.q1, record["before"][first + 1].copy(), solved.rates, h, s.memory())
+        return solved, At(solved.q1, record["p"][first + 1].copy(), solved.rates, h, s.memory())
 
     def map(self, solved: Solved, u: FloatArray) -> PartMap:
         """Differentiate a part."""
@@ -92,13 +92,6 @@ class Replay:
         first, middle = self.step(at, u, 0.5 * h)
         second, end = self.step(middle, u, 0.5 * h)
         return first + second, end
-
-    def ahead(self, at: At, u: FloatArray) -> PartMap | None:
-        """The first part of the step after, of whose impulses a share belongs to p; None where it has none."""
-        h = self.stepper.dt
-        while (found := self.solve(at, u, h)) is None:
-            h *= 0.5
-        return self.map(found[0], u) if found[0].kick.any() else None
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
         """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.
@@ -115,10 +108,10 @@ class Replay:
             q = record["q"][row + k + 1]
             if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
                 raise IntegratorError(
-                    f"Grounded: step {first + k} of the run was solved again with another result: it has several "
+                    f"Minimal: step {first + k} of the run was solved again with another result: it has several "
                     "solutions, so no derivative; take a smaller dt"
                 )
-            at = At(q.copy(), record["before"][row + k + 1].copy(), at.near, at.before, at.memory)
+            at = At(q.copy(), record["p"][row + k + 1].copy(), at.near, at.before, at.memory)
         return maps, at
 
     def _between(self, record: Any, row: int) -> At:
@@ -126,4 +119,4 @@ class Replay:
         s, h = self.stepper, self.stepper.dt
         q = record["q"][row]
         near = s.mechanism.difference(record["q"][row - 1], q) / h
-        return At(q.copy(), record["before"][row].copy(), near, h, s.memory_after(near, record["impulses"][row]))
+        return At(q.copy(), record["p"][row].copy(), near, h, s.memory_after(near, record["impulses"][row]))

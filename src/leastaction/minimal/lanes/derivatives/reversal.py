@@ -1,8 +1,4 @@
-"""Derivatives of whole steps of `Grounded`, and going back over its runs.
-
-A momentum that a run tells is the one that it goes on with and a share of the impulses at its time, which the step
-after finds (see `lanes.pressed`); at the end of a run that is one more step, with the last controls.
-"""
+"""Derivatives of whole steps of `Minimal`, and going back over its runs."""
 
 from __future__ import annotations
 
@@ -40,28 +36,20 @@ class Sweep:
         self.derivatives = derivatives
         self.by_parameters = np.zeros(len(derivatives))
 
-    def over(self, maps: Sequence[PartMap], bar: State, told: Any = None) -> tuple[State, FloatArray]:
+    def over(self, maps: Sequence[PartMap], bar: State) -> tuple[State, FloatArray]:
         """Gradients by the state at the start of a step and by its controls, from those at its end.
 
         Args:
             maps: of its parts.
             bar: gradients by the state at its end.
-            told: by the momentum that is told at its start; None is zero.
         """
         by_controls: Any = 0.0
         for j in range(len(maps) - 1, -1, -1):
-            bar, by_u, W = maps[j].backward(bar, told if j == 0 else None)
+            bar, by_u, W = maps[j].backward(bar)
             by_controls = by_controls + by_u
             for k, derivative in enumerate(self.derivatives):
                 self.by_parameters[k] += W @ derivative.of(maps[j])
         return bar, by_controls
-
-    def end(self, after: PartMap | None, q: FloatArray, p: FloatArray) -> tuple[State, Any]:
-        """Gradients by the last state of a run and by the last controls, from those by the q and p that it tells."""
-        if after is None or not p.any():
-            return State(q, p, np.zeros_like(p)), 0.0
-        bar, by_controls = self.over([after], State(*(np.zeros_like(p) for _ in range(3))), p)
-        return State(bar.q + q, bar.p, bar.near), by_controls
 
     def start(self, mechanism: Mechanism, at: At, bar: State) -> tuple[FloatArray, FloatArray]:
         """Gradients by the q and p that a run starts from."""
@@ -84,7 +72,6 @@ class OneStep:
     def __init__(self, replay: Replay, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
         self.replay, self.start = replay, replay.start(q, p)
         self.maps, self.end = replay.step(self.start, u, replay.stepper.dt)
-        self.after = replay.ahead(self.end, u)
         self.by_start = start_velocities(replay.stepper.mechanism, q, self.start.near)
 
     def forward(self, dq: FloatArray, dp: FloatArray, du: FloatArray, direct: Any = None) -> FloatArray:
@@ -95,13 +82,11 @@ class OneStep:
             direct: by a parameter: of the velocities at the start, and for each part as of `PartMap.forward`.
         """
         near: Any = 0.0 if direct is None else direct[0]
-        parts = [None] * (len(self.maps) + 1) if direct is None else direct[1:]
+        parts = [None] * len(self.maps) if direct is None else direct[1:]
         state = State(dq, dp, self.by_start[0] @ dq + self.by_start[1] @ dp + near)
-        for part, own in zip(self.maps, parts, strict=False):
-            state, _ = part.forward(state, du, own)
-        if self.after is None:
-            return np.concatenate([state.q, state.p])
-        return np.concatenate([state.q, self.after.forward(state, du, parts[-1])[1]])
+        for part, own in zip(self.maps, parts, strict=True):
+            state = part.forward(state, du, own)
+        return np.concatenate([state.q, state.p])
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
         """(A, B) of `leastaction.linearize`."""
@@ -112,16 +97,14 @@ class OneStep:
 
     def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients by q, p and the controls from those by q' and p'; `sweep` sums those by parameters."""
-        bar, last = sweep.end(self.after, bq, bp)
-        bar, by_controls = sweep.over(self.maps, bar)
-        return *sweep.start(self.replay.stepper.mechanism, self.start, bar), by_controls + last
+        bar, by_controls = sweep.over(self.maps, State(bq, bp, np.zeros_like(bp)))
+        return *sweep.start(self.replay.stepper.mechanism, self.start, bar), by_controls
 
     def by_parameter(self, derivative: Derivative) -> FloatArray:
         """Derivative of (q', p') by one entry of a parameter, shape (2 nv,)."""
         n, nu = len(self.start.p), len(self.maps[0].solved.u)
         direct: list[Any] = [derivative.velocities(self.start)[:, None]]
-        for part in (*self.maps, self.after):
-            direct.append(None if part is None else derivative.split(part))
+        direct += [derivative.split(part) for part in self.maps]
         return self.forward(np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((nu, 1)), direct)[:, 0]
 
 
@@ -150,18 +133,14 @@ class GroundReversal(Reversal):
         bars = np.stack([bq, bs])
         last = bars.shape[1] - 1
         bars[:, last - self.before.shape[1] : last] += self.before
-        maps, end = self.replay.piece(record, row, first, u)
+        maps, _ = self.replay.piece(record, row, first, u)
         controls = np.zeros(u.shape)
         if self.bar is None:
-            after = self.replay.ahead(end, u[-1, 0]) if len(u) and bars[1, last].any() else None
-            self.bar, by_controls = self.sweep.end(after, bars[0, last], bars[1, last])
-            if len(u):
-                controls[-1, 0] += by_controls
+            self.bar = State(bars[0, last], bars[1, last], np.zeros(bars.shape[2]))
         for k in range(len(u) - 1, -1, -1):
             q, p = bars[:, row + k]
-            given = row + k == 0  # p is what the run starts from
-            bar, by_controls = self.sweep.over(maps[k], self.bar, None if given else p)
-            self.bar = State(bar.q + q, bar.p + p if given else bar.p, bar.near)
+            bar, by_controls = self.sweep.over(maps[k], self.bar)
+            self.bar = State(bar.q + q, bar.p + p, bar.near)
             controls[k, 0] += by_controls
         if row == 0:
             at = self.replay.start(record["q"][0], record["p"][0])

@@ -24,8 +24,9 @@ class Solved:
 
     Attributes:
         h, before: lengths of it and of the part before it [s]; 0 at the start of a run.
+        whole: length of the steps that it may be a part of [s].
         q0, q1: configurations at its ends, shape (nq,).
-        p: momentum at its start without impulses, shape (nv,).
+        p: momentum at its start, shape (nv,).
         near, rates: mean velocities of the part before and of this one, shape (nv,).
         u: controls, shape (nu,).
         kick: what impulses do along the joints, shape (nv,).
@@ -40,13 +41,14 @@ class Solved:
         stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
         loops: impulses of the equations of loops and couplings, shape (equations,).
-        mean, pressed: see `Told`.
-        holds, turns_hold, stops_hold: which directions of contacts, along and about normal and tangents, and which
-            stops hold where forces press, shapes (m, 3), (m, 3) and (stops,); equations always do.
+        closed: contacts that take part in the momentum phase, shape (m,). Of these, with `_end`, what they do there:
+            `pushes_end`, and as above.
+        stops_stick: stops whose joints do not move at the end, shape (stops,).
     """
 
     h: float
     before: float
+    whole: float
     q0: FloatArray
     q1: FloatArray
     p: FloatArray
@@ -70,16 +72,22 @@ class Solved:
     side: FloatArray
     stop_least: FloatArray
     loops: FloatArray
-    mean: float
-    pressed: bool
-    holds: NDArray[np.bool_]
-    turns_hold: NDArray[np.bool_]
-    stops_hold: NDArray[np.bool_]
+    closed: NDArray[np.bool_]
+    pushes_end: NDArray[np.bool_]
+    lam_end: FloatArray
+    slides_end: NDArray[np.bool_]
+    torques_end: FloatArray
+    spins_end: NDArray[np.bool_]
+    rolls_end: NDArray[np.bool_]
+    soft_end: FloatArray
+    push_end: FloatArray
+    stops_stick: NDArray[np.bool_]
+    loops_end: FloatArray
 
     @property
     def bounds(self) -> FloatArray:
         """Largest impulses of dry friction among the stops, zero for limits."""
-        return np.where(self.stops.kind == DRY, 0.5 * (self.before + self.h) * self.stops.friction, 0.0)
+        return np.where(self.stops.kind == DRY, 0.5 * self.h * self.stops.friction, 0.0)
 
 
 def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
@@ -88,9 +96,9 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
     Args:
         lane: after it.
         own: `LANE_CONE` records that are always there.
-        start: h, before, q0, p, near and u of it.
+        start: h, before, whole, q0, p, near and u of it.
     """
-    touch, end, rates = lane.touch, np.array(lane.q0, float), np.array(lane.near, float)
+    touch, q1, rates = lane.touch, np.array(lane.q0, float), np.array(lane.near, float)
     found = touch.found
     cones, count = own, len(own)
     if found is not None:
@@ -105,39 +113,62 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
     contacts = records(0, CONTACT_RECORD)
     if found is not None:
         contacts = found.contacts[hits.found[hits.found >= 0]].copy()
-    # Which of them slide is told as the solver does, by lam - w / k.
-    k = np.maximum(touch.W[at[:, 1], at[:, 1]], touch.W[at[:, 2], at[:, 2]])[:, None]
-    beyond = np.linalg.norm(impulses[:, 1:] - touch.w[at[:, 1:]] / k, axis=1)
     turning = hits.width == TURNING
     about = np.where(turning[:, None], at + SPIN, at)  # others have no torques
-    torques, turns = np.where(turning[:, None], touch.lam[about], 0.0), touch.w[about]
-    give = np.maximum(touch.W[about, about], GIVING * touch.W[at[:, :1], at[:, :1]])
-    spun = np.abs(torques[:, 0] - turns[:, 0] / give[:, 0])
-    rolled = np.linalg.norm(torques[:, 1:] - turns[:, 1:] / give[:, 1:].max(axis=1, keepdims=True), axis=1)
+    phase = touch.phase
+    first = _modes(hits, at, about, touch.lam, phase.w, phase.give)
+    total, closed = phase.total, touch.least[pushing] <= 0.0
+    last = _modes(hits, at, about, total, touch.w, np.diag(touch.W))
+    stops, end = cones[stopping].copy(), total[row[stopping]]
+    bound = start["h"] * stops.friction
     return Solved(
         **start,
-        q1=end,
+        q1=q1,
         rates=rates,
         kick=touch.kick.copy(),
         cones=hits,
         contacts=contacts,
         lam=impulses,
-        slides=beyond > (1.0 + 1e-9) * hits.friction * impulses[:, 0],
+        slides=first[0],
         turning=turning,
-        torques=torques,
-        spins=turning & (spun > (1.0 + 1e-9) * hits.spin * impulses[:, 0]),
-        rolls=turning & (rolled > (1.0 + 1e-9) * hits.roll * impulses[:, 0]),
-        soft=touch.soft[pushing],
+        torques=np.where(turning[:, None], touch.lam[about], 0.0),
+        spins=turning & first[1],
+        rolls=turning & first[2],
+        soft=phase.soft[pushing],
         least=touch.least[pushing],
         share=float(touch.share[0]),
-        stops=cones[stopping].copy(),
+        stops=stops,
         push=lam[stopping],
         side=touch.side[stopping],
         stop_least=touch.least[stopping],
         loops=lam[kind == LOOP],
-        mean=float(touch.told.mean[0]),
-        pressed=bool(touch.told.pressed[0]),
-        holds=touch.told.held[at] != 0,
-        turns_hold=turning[:, None] & (touch.told.held[about] != 0),
-        stops_hold=touch.told.held[row[stopping]] != 0,
+        closed=closed,
+        pushes_end=closed & (total[at[:, 0]] > 0.0),
+        lam_end=total[at],
+        slides_end=last[0],
+        torques_end=np.where(turning[:, None], total[about], 0.0),
+        spins_end=turning & last[1],
+        rolls_end=turning & last[2],
+        soft_end=touch.soft[pushing],
+        push_end=end,
+        stops_stick=np.where(stops.kind == DRY, np.abs(end) < bound, end > 0.0),
+        loops_end=total[row[kind == LOOP]],
     )
+
+
+def _modes(hits: Any, at: Any, about: Any, lam: FloatArray, w: FloatArray, give: FloatArray) -> tuple[Any, Any, Any]:
+    """Which contacts slide, spin and roll, by lam - w / k, as the solver has it.
+
+    Args:
+        hits: `LANE_CONE` records.
+        at, about: where their impulses along and about normal and tangents are in the others, shape (m, 3).
+        lam, w, give: impulses, motions, and how far each is moved by its own.
+    """
+    push, k = lam[at[:, 0]], give[at[:, 1:]].max(axis=1, initial=0.0, keepdims=True)
+    beyond = np.linalg.norm(lam[at[:, 1:]] - w[at[:, 1:]] / np.where(k > 0.0, k, 1.0), axis=1)
+    least = np.maximum(give[about], GIVING * give[at[:, :1]])
+    least = np.where(least > 0.0, least, 1.0)
+    spun = np.abs(lam[about[:, 0]] - w[about[:, 0]] / least[:, 0])
+    rolled = np.linalg.norm(lam[about[:, 1:]] - w[about[:, 1:]] / least[:, 1:].max(axis=1, keepdims=True), axis=1)
+    more = (1.0 + 1e-9) * push
+    return beyond > hits.friction * more, spun > hits.spin * more, rolled > hits.roll * more

@@ -51,12 +51,17 @@ class Touching(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How `phi`, `n`, `x` and `end` of contacts change with the joints at the start: (m, nv), (m, 3, nv) ..."""
+    """How `phi`, `n`, `x`, `end`, `n1` and `x1` of contacts change with the joints at the start, where their features
+    were found: (m, nv), (m, 3, nv) ...; `twist`: turn of the tangents about the normal, beside that by which they
+    follow it the shortest way, (m, nv)."""
 
     phi: FloatArray
     n: FloatArray
     x: FloatArray
     end: FloatArray
+    n1: FloatArray
+    x1: FloatArray
+    twist: FloatArray
 
 
 def measured(contacts: Any, poses: FloatArray) -> FloatArray:
@@ -99,16 +104,20 @@ def touching(cones: Any, contacts: Any, placed: Placed) -> Touching:
     return Touching(node, np.asarray(cones.other), phi, n, t, s, x, end, n1, x1, belts)
 
 
-def changes(cones: Any, contacts: Any, placed: Placed, moved: FloatArray, shapes: LaneShapes | None) -> Changes:
+def changes(
+    cones: Any, contacts: Any, placed: Placed, moved: FloatArray, shapes: LaneShapes | None, moving: bool = True
+) -> Changes:
     """How contacts change with the joints at the start of the step.
 
     Args:
         cones, contacts: as for `touching`.
         moved: of bodies by the joints at the start, see `smooth.bodies_by_joints`.
         shapes: what may touch beside balls over planes.
+        moving: whether features are found there; else they stay fixed to their bodies.
     """
     m, nv = len(cones), moved.shape[2]
-    out = Changes(np.zeros((m, nv)), np.zeros((m, 3, nv)), np.zeros((m, 3, nv)), np.zeros((m, nv)))
+    one, three = (m, nv), (m, 3, nv)
+    out = Changes(*map(np.zeros, (one, three, three, one, three, three, one)))
     plain = np.flatnonzero(cones.found < 0)
     if len(plain):
         i = np.asarray(cones.node)[plain]
@@ -120,11 +129,13 @@ def changes(cones: Any, contacts: Any, placed: Placed, moved: FloatArray, shapes
     if len(rest):
         assert shapes is not None
         by_poses = by_poses_of_bodies(contacts, placed, shapes)
-        add_moving_features(contacts, placed, shapes, by_poses)
+        if moving:
+            add_moving_features(contacts, placed, shapes, by_poses)
         sides = np.stack([np.asarray(cones.other)[rest], np.asarray(cones.node)[rest]], axis=1)
         J = np.where((sides >= 0)[:, :, None, None], moved[sides], 0.0)
         found = np.einsum("msac,msan->mcn", by_poses, J)
-        out.phi[rest], out.n[rest], out.x[rest], out.end[rest] = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7]
+        out.phi[rest], out.n[rest], out.x[rest] = found[:, 0], found[:, 1:4], found[:, 4:7]
+        out.end[rest], out.n1[rest], out.x1[rest] = found[:, 7], found[:, 8:11], found[:, 11:]
     return out
 
 
@@ -142,9 +153,9 @@ def displaced(pose: FloatArray, axis: int, by: float) -> FloatArray:
 
 
 def by_poses_of_bodies(contacts: Any, placed: Placed, shapes: LaneShapes) -> FloatArray:
-    """Derivatives of (gap, normal, point, gap at the end) by turns and shifts of both bodies, shape (m, 2, 6, 8).
+    """Derivatives of (gap, normal, point, these at the end) by turns and shifts of both bodies, shape (m, 2, 6, 14).
 
-    Features stay fixed to their bodies, so the gap at the end does not change.
+    Features stay fixed to their bodies, so those at the end do not change.
     """
     m, start = len(contacts), placed.poses(0)
     sides = np.stack([contacts.a, contacts.b], axis=1)
@@ -162,7 +173,7 @@ def by_poses_of_bodies(contacts: Any, placed: Placed, shapes: LaneShapes) -> Flo
     tiled["a"] = np.where(tiled["a"] >= 0, index, -1)
     tiled["b"] = np.where(tiled["b"] >= 0, index + 1, -1)
     values = measured(tiled.view(np.recarray), np.ascontiguousarray(poses.reshape(-1, 12))).reshape(m, 2, 6, 4, 7)
-    out = np.zeros((m, 2, 6, 8))
+    out = np.zeros((m, 2, 6, 14))
     out[..., :7] = np.einsum("j,mkajc->mkac", WEIGHTS, values) / STEP
     out[:, :, 3:] /= reach[:, :, None, None]
     return out
@@ -197,13 +208,13 @@ def add_moving_features(contacts: Any, placed: Placed, shapes: LaneShapes, by_po
     for i in np.unique(sides[sides >= 0]):
         for axis in range(6):
             h = SMALL * (float(shapes.reach[i]) if axis >= 3 else 1.0)
-            slope, kept = np.zeros((len(own), 8)), np.ones(len(own), bool)
+            slope, kept = np.zeros((len(own), 14)), np.ones(len(own), bool)
             for offset, weight in CENTRAL:
                 poses = start.copy()
                 poses[i] = displaced(start[i], axis, offset * h)
                 again, there = found_again(own, shapes, poses)
                 slope[:, :7] += weight / h * measured(again, poses)
-                slope[:, 7] += weight / h * measured(again, last)[:, 0]
+                slope[:, 7:] += weight / h * measured(again, last)
                 kept &= there
             for side in range(2):
                 at = np.flatnonzero(kept & (sides[:, side] == i))

@@ -1,4 +1,4 @@
-"""`Grounded` where forces press on what holds: momenta that are told, their derivatives, links that turn at once."""
+"""`Grounded` where forces press on contacts and limits: momenta at the ends of steps and their derivatives."""
 
 import math
 
@@ -8,6 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate, gradient, parameter, with_parameters
 from leastaction.mechanism import Box, MechanismBuilder, Sphere
+from leastaction.minimal.lanes.compliance import DEEPEST
 from tests.derivatives.checks import assert_gradient
 from tests.maximal.test_hard_contact import pressing_arm
 from tests.oracles.differences import by_vector
@@ -34,7 +35,7 @@ def servo_slider(**options):
 
 @pytest.mark.parametrize(("friction", "kv"), [(0.0, 0.0), (0.5, 0.0), (0.5, 1e3)])
 def test_velocities_while_stiff_servos_press(friction, kv):
-    """What does not move has no velocity, whatever servos press with; the law is that of `Maximal`.
+    """What does not move has no velocity, whatever servos press with.
 
     Damping of 1e3 N m s/rad is strong for the step: momenta hold some of what it does.
     """
@@ -53,15 +54,15 @@ def test_velocities_while_stiff_servos_press(friction, kv):
         assert run.kinetic_energy[closed].max() < 1e-6
 
 
-def test_a_simulator_tells_them_at_once():
-    """Before the step after is known, what holds is taken to hold all that servos press with."""
+def test_a_simulator_has_them_at_once():
+    """No step after is needed."""
     robot = servo_arm(0.5, 1e5)
     sim = la.Simulator(robot, la.Grounded(), dt=0.005)
     sim.reset(TOUCHING)
     sim.step(TOUCHING)  # gravity alone makes it slip a little
     for k in range(1, 6):
         sim.step([TOUCHING[0] - 0.05 * k, TOUCHING[1] + 0.1 * k])
-        assert np.abs(sim.v).max() < 1e-5
+        assert np.abs(sim.v).max() < 4.0 * DEEPEST * 0.005  # the wall gives way a little
 
 
 @pytest.mark.parametrize("options", [{"limits": (-0.1, 0.2)}, {"friction": 3e4}])
@@ -73,8 +74,7 @@ def test_limits_and_dry_friction_that_servos_press_on(options):
         for i in (la.Grounded(), la.Maximal())
     )
     assert np.abs(own.q - other.q).max() < 1e-7
-    assert np.abs(own.v - other.v).max() < 1e-4
-    assert np.abs(own.v[4:]).max() < 1e-6
+    assert np.abs(own.v[1:]).max() < 1e-6
 
 
 def test_the_limit_on_the_other_side_is_kept():
@@ -85,20 +85,16 @@ def test_the_limit_on_the_other_side_is_kept():
     assert run.q.max() < 0.2 + 1e-9
 
 
-def test_where_a_ball_lands_its_state_is_that_before():
-    """At an impact the momenta are those before it, as with `Maximal`; it takes two steps."""
+def test_where_a_ball_lands_its_state_is_that_after():
+    """The impact is over at the end of the step in which it touches."""
     b = MechanismBuilder("ball")
     b.body("ball", mass=1.0, shapes=Sphere(0.1))
     b.free("ball")
     b.add_shape("world", Box((1, 1, 0.2), pose=(0, 0, -0.1)))
-    own, other = (
-        la.simulate(b.build(), {"ball_free.z": 0.3}, dt=0.005, steps=60, integrator=i)
-        for i in (la.Grounded(), la.Maximal())
-    )
-    assert np.abs(own.v - other.v).max() < 1e-5
-    hit = int(np.argmin(own.v[:, 5]))
-    assert own.v[hit, 5] == pytest.approx(-math.sqrt(2 * 9.81 * 0.2), abs=0.05)
-    assert np.abs(own.v[hit + 2 :]).max() < 1e-6
+    run = la.simulate(b.build(), {"ball_free.z": 0.3}, dt=0.005, steps=60, integrator=la.Grounded())
+    hit = int(np.argmin(run.v[:, 5]))
+    assert run.v[hit, 5] == pytest.approx(-math.sqrt(2 * 9.81 * 0.2), abs=0.1)
+    assert np.abs(run.v[hit + 1 :]).max() < DEEPEST * 0.005
 
 
 def test_derivatives_while_servos_press():
