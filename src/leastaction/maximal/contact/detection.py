@@ -137,8 +137,10 @@ def find_cones(model, settings, data, near, contact, dt):
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
     now.known, now.count, now.warm, now.sure, now.matched = count, count, 0, 0, 0
-    if settings.warm_start and settings.directions == 0 and before > 0:
-        now.warm, now.matched = 1 if match(contact, before, WARM * now.energy) else 0, 1
+    if settings.warm_start and settings.directions == 0:
+        # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
+        known = match(contact, before, WARM * now.energy)
+        now.warm, now.matched = 1 if known and before > 0 else 0, 1 if before > 0 else 0
         now.sure = 0 if bounces(contact) or now.pause > 0 else 1
         now.pause = max(now.pause - 1, 0)
         if now.warm > 0 and now.sure == 0:
