@@ -83,7 +83,7 @@ class PartMap:
         kick_x[:, :n], kick_z[:, n : n + e] = slope.kick, slope.columns.T
         if self.bends:
             self._bend(G_z, G_x, (O_z, O_x), (kick_z, kick_x), found.kick, slope.by_share)
-        rest = n + np.arange(3 * len(solved.lam), e)  # contacts have a compliance of their own
+        rest = n + rigid_rows(solved.cones, e)
         self.G_x, self.O_x, self.O_z = G_x, O_x, O_z
         self.inverse = inverse(G_z, n, e, rest, len(solved.loops))
         self.touches = e > 0
@@ -100,8 +100,8 @@ class PartMap:
         G_z[:n] -= self.O_z[last]
         G_x[:n] = -self.O_x[last]
         G_x[:, :n] += own.by_start
-        turning = 3 * len(closed_ones(self.solved)[0])
-        inner = inverse(own.own, n, len(rows.L), n + np.arange(turning, len(rows.L)), len(self.solved.loops))
+        rest = n + rigid_rows(self.solved.cones[closed_ones(self.solved)[0]], len(rows.L))
+        inner = inverse(own.own, n, len(rows.L), rest, len(self.solved.loops))
         O_z = np.zeros((3 * n, size + more))
         O_z[:, :size] = self.O_z
         O_z[last, :n] += own.kick
@@ -179,6 +179,12 @@ class PartMap:
         phase = Phase(s, smooth, cones, stops, contacts, placed.rows[1], self.phase.v)
         own = phase.values() if len(phase.rows.L) else []
         return np.concatenate([placed.rows[0] + found.kick, found.values, work, own, zero, phase.p, zero])
+
+
+def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:
+    """Which of e impulses, the first of them three for each contact, have no compliance."""
+    light = np.flatnonzero(cones.mass <= 0.0)
+    return np.concatenate([(3 * light[:, None] + np.arange(3)).ravel(), np.arange(3 * len(cones), e)])
 
 
 def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
