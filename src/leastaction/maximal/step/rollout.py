@@ -16,7 +16,7 @@ from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
 from leastaction.maximal.contact.passing import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates
-from leastaction.maximal.step.assembly import start_rows
+from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
@@ -25,7 +25,7 @@ from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.ending import SOLVED_BY_MODES
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
-from leastaction.maximal.step.guess import FIRST, LATER, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.guess import AGAIN, FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_momenta import read_contact_momenta, read_end_momenta
@@ -184,6 +184,8 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
+    if data.clock[0] == FIRST or data.clock[0] == AGAIN or settings.halves == 1.0:
+        assemble(model, settings, data, dt, dt == 0.0)  # what springs give, with the guess
     # A run starts with momenta that hold half of the impulses of that time already, dry friction's as well.
     contact.now[0].dry = settings.halves if data.clock[0] == FIRST else 1.0
     count = find_cones(model, settings, data, near, contact, dt)
