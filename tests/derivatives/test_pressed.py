@@ -59,7 +59,7 @@ def test_forces_that_press_on_contacts(locked):
     """Where joints and centres of mass are counts in momenta that contacts hold, and so does what holds loops."""
     robot, q, v = standing(locked)
     names = ["controls", "com:arm", "position:hinge", "mass:arm"]
-    assert_by_differences(robot, la.Maximal(tolerance=1e-12), q, v, names, 3e-3, 1e-5)
+    assert_by_differences(robot, la.Maximal(tolerance=1e-12), q, v, names, 5e-3, 1e-5)
 
 
 def test_arms_beside_what_rests_press_on_nothing(monkeypatch):

@@ -62,7 +62,7 @@ def test_tensions_do_the_work_of_energies(cable):
 def test_torques_of_balls_do_the_work_of_energies():
     """Of springs that differ about the three axes; where a step hardly turns, they are those at its ends."""
     dofs = np.zeros(3, [("stiffness", "f8")]).view(np.recarray)
-    dofs.stiffness = 3.0, 5.0, 11.0
+    dofs.stiffness[:] = 3.0, 5.0, 11.0
     rng, torque, slope = (
         np.random.default_rng(0),
         plain(ball_springs.mean_torque),
@@ -77,7 +77,7 @@ def test_torques_of_balls_do_the_work_of_energies():
             return np.array(torque(dofs, 0, first, last, r)[0]), np.array(last)
 
         t, last = at(np.zeros(3))
-        change = 0.5 * dofs.stiffness @ (np.square(first) - np.square(last))
+        change = 0.5 * np.asarray(dofs.stiffness) @ (np.square(first) - np.square(last))
         assert t @ turn == pytest.approx(change, abs=1e-6 * size**2 + 1e-14)
         if size > 0.01:
             for d in np.eye(3):

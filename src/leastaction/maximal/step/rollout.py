@@ -17,7 +17,7 @@ from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
 from leastaction.maximal.contact.passing import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
-from leastaction.maximal.step.assembly import start_rows
+from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
@@ -26,7 +26,7 @@ from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLV
 from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
-from leastaction.maximal.step.guess import FIRST, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
@@ -204,6 +204,8 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
+    if data.clock[0] == FIRST or data.clock[0] == AGAIN or settings.halves == 1.0:
+        assemble(model, settings, data, dt, dt == 0.0)  # what springs give, with the guess
     contact.now[0].dry = settings.halves
     count = find_cones(model, settings, data, near, contact, dt)
     if count < 0:
