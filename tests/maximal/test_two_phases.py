@@ -85,7 +85,7 @@ def test_redundant_contacts_share_a_load_evenly():
 
 
 def test_contacts_without_restitution_take_energy_alone():
-    """Energy identity of the two phases: of frictionless boxes exactly, of others but for the error of a pivoting body."""
+    """Energy identity of the two phases: what is left is the error of a body that pivots."""
     for seed in range(6):
         robot, q, v = thrown(seed)
         run = la.simulate(robot, q, v, dt=DT, steps=120, integrator=la.Maximal())
