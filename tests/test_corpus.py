@@ -23,7 +23,7 @@ BOUNDED = {
     ),
     la.Grounded: (
         *("tumbling", "sticks", "slot", "cubes", "walkers", "gears", "motor_presses", "grasps", "three_fingers"),
-        *("drop_littledog", "drop_atlas"),
+        *("drop_atlas",),
     ),
 }
 """Families of which all fifty scenes of the baseline hold that bound."""

@@ -304,7 +304,9 @@ def _boxes() -> None:
     for name in ("left", "right"):
         b.body(name, mass=1.0, inertia=0.1, shapes=Box((0.5, 0.5, 0.5)))
         b.free(name)
-    _maximal(b.build(), [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
+    robot = b.build()
+    _maximal(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
+    _maximal(robot, [-0.25, 0, 0, 1, 0, 0, 0, 0.25, 0, 0, 1, 0, 0, 0])  # face to face
 
 
 def _pressed() -> None:

@@ -82,11 +82,6 @@ class Integrator:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    @property
-    def first_share(self) -> float:
-        """Share of a step for which contacts push in the first step of a run; 1/2 where impulses act at states."""
-        return 1.0
-
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
         """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
         return None

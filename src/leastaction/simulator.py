@@ -324,7 +324,7 @@ class Simulator:
 
         With the controls and contact forces of the last step; before the first one without any.
         """
-        from leastaction.sensing.reading import holds, over_share, read_state
+        from leastaction.sensing.reading import holds, read_state
 
         m, row, q, v = self._stepper.mechanism, self._row, self.q, self.v
         u = self._whole_u[0, -1].copy() if self._steps else np.zeros(m.nu)
@@ -332,8 +332,6 @@ class Simulator:
         if "limits" in self._stepper.acts and row > 0 and holds(m, q):
             known = (v - self._velocities.at(row - 1, self._steps > 1)) / self.dt
         touching = self.contacts if self._steps else np.zeros((0, 9))
-        if self._steps == 1:
-            touching = over_share(touching, self.integrator.first_share)
         return read_state(m, q, v, u, touching, known)
 
     @property

@@ -195,14 +195,10 @@ class Trajectory:
         rigid limit or dry friction holds a joint, they are the means over that step.
         """
         from leastaction.sensing import read_run
-        from leastaction.trajectory_pieces import CUTS
 
         rigid = "contacts" in self.stored  # integrators that tell of contacts have limits and dry friction
         u, touching = self.stored.get("u"), self.stored.get("contacts")
-        # The first step of a part of a run is as whole as any other.
-        part = 0 in self.stored.get(CUTS, ())
-        share = 1.0 if part or self.integrator is None else self.integrator.first_share
-        return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid, share)
+        return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid)
 
     @property
     def contacts(self) -> Any:

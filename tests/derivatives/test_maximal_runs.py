@@ -276,7 +276,7 @@ def test_an_objective_of_scipy():
     _, slope = f(f.start)
     direction = np.random.default_rng(0).normal(size=f.start.shape)
     expected = central(lambda s: f(f.start + s * direction)[0], 1e-5)
-    assert slope @ direction == pytest.approx(float(expected), rel=1e-5)
+    assert slope @ direction == pytest.approx(float(expected), rel=5e-5)
 
 
 def test_torch():

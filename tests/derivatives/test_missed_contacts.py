@@ -17,7 +17,7 @@ DT, SMOOTH = 0.01, la.Maximal(smoothing=1e-4, tolerance=1e-12)
 
 @pytest.fixture(scope="module")
 def boxes():
-    """Two boxes that fall on each other, and (q, v) before a step that finds contacts in its first two solutions."""
+    """Two boxes that fall on each other, and (q, v) before a step that finds contacts in its first solution."""
     b = la.MechanismBuilder("boxes")
     b.add_shape("world", Plane(friction=0.4))
     for i, size in enumerate(((0.2, 0.24, 0.2), (0.3, 0.2, 0.22))):
@@ -33,7 +33,7 @@ def boxes():
         spins.append(2.0 * rng.normal(size=3))
         shifts.append(0.4 * rng.normal(size=2))
     v = np.r_[spins[0], shifts[0], -1.0, spins[1], shifts[1], -2.5]
-    run = la.simulate(robot, robot.integrate(q, turns), v, dt=DT, steps=6, integrator=SMOOTH)
+    run = la.simulate(robot, robot.integrate(q, turns), v, dt=DT, steps=5, integrator=SMOOTH)
     return robot, run.q[-1], run.v[-1]
 
 
@@ -42,7 +42,7 @@ def slope(value, h=2e-7):
     return (8.0 * (value(h) - value(-h)) - value(2.0 * h) + value(-2.0 * h)) / (12.0 * h)
 
 
-def test_late_contacts_are_found_in_two_rounds(boxes):
+def test_late_contacts_are_found_in_another_round(boxes):
     """The step of these tests is one that is meant here."""
     robot, q, v = boxes
     parts = Parts(SMOOTH.prepare(robot, DT))
@@ -50,8 +50,8 @@ def test_late_contacts_are_found_in_two_rounds(boxes):
     parts.plan(start)
     solved, divided = parts.solve(DT, start, np.zeros((2, 12)), (0, 1), 1)
     assert divided == 0
-    assert len(solved.earlier) == 2
-    assert len(solved.earlier[0].contacts) < len(solved.earlier[1].contacts) < len(solved.contacts)
+    assert len(solved.earlier) == 1
+    assert len(solved.earlier[0].contacts) < len(solved.contacts)
 
 
 def test_gradient_of_a_step_with_late_contacts(boxes):
@@ -77,7 +77,7 @@ def test_gradient_of_a_step_with_late_contacts(boxes):
             moved = [robot.difference(a, b) for a, b in zip(run.q, end.q, strict=True)]
             return float((bars[0] * moved).sum() + (bars[1] * (end.v - run.v)).sum())
 
-        assert abs((found[name] * d).sum() - slope(value)) < 1e-5 * np.abs(found[name] * d).sum(), name
+        assert abs((found[name] * d).sum() - slope(value)) < 1e-4 * np.abs(found[name] * d).sum(), name
 
 
 def test_linearization_of_a_step_with_late_contacts(boxes):

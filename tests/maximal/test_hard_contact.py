@@ -336,4 +336,4 @@ def test_light_links_that_snap_taut_between_heavy_ones(masses, seed):
     run = la.simulate(robot, q, rng.normal(size=robot.nv), dt=0.01, steps=100, integrator=la.Maximal())
     assert run.constraint_violation.max() < 1e-8
     assert gaps(run).min() > -5e-6  # of masses up to a million
-    assert (run.energy - run.energy[0]).max() < 5e-3 * run.kinetic_energy.max()
+    assert (run.energy - run.energy[0]).max() < 0.03 * run.kinetic_energy.max()

@@ -15,8 +15,8 @@ its friction acts, a torque, and y is an angular velocity.
 with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
 and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
 
-Slacks have a compliance: s = (gap at the end of the step) / dt + compliance gam, and y likewise with the friction
-impulse. It makes impulses unique where contacts are redundant (see `contact.compliance`).
+Slacks have a compliance: s = (gap at the end of the step) / dt + compliance gam / (1 + compliance gam / deepest), and y
+one with the friction impulse. It makes impulses unique where contacts are redundant (see `contact.compliance`).
 
 Each cone has a share of kappa, which stands for its own kappa in these equations: the products of light bodies start
 smaller than those of heavy ones. All shares are 1 in the end (`interior`).
@@ -79,7 +79,8 @@ CONE = np.dtype(
         ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
         ("belt", "f8", 2),  # the part of it that surfaces give which move along their shapes
         ("whirl", "f8", 4),  # half the turn of a body whose motion is prescribed, and 1 / dt with the sign of its side
-        ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `compliance`
+        ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `contact.compliance` ...
+        ("deepest", "f8"),  # ... and the slack that no impulse exceeds [m/s]
         ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
         ("offset", "f8"),  # what is added to the rate of its gap in the second phase of a step [m/s]
         ("gam", "f8"),
@@ -129,6 +130,16 @@ def copy_kept(source, target):
 
 
 @inline
+def yielding(c):
+    """Slack that the compliance of a cone adds [m/s], and its slope by the normal impulse [1/kg]."""
+    push = c.compliance * max(c.gam, 0.0)
+    if push == 0.0:
+        return c.compliance * c.gam, c.compliance
+    share = c.deepest / (c.deepest + push)
+    return share * push, share * share * c.compliance
+
+
+@inline
 def friction_bound(c):
     """Largest friction impulse now."""
     return c.bound if c.kind == DRY else c.mu * c.gam
@@ -144,7 +155,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     """
     kappa *= c.share
     q0 = q1 = q2 = q3 = 0.0
-    give, creep = c.compliance, c.slip_compliance
+    give, creep = yielding(c)[1], c.slip_compliance
     if second == 1:
         q0 = c.dgam * c.ds
         bound_step = 0.0 if c.kind == DRY else c.mu * c.dgam

@@ -76,11 +76,6 @@ class Maximal(Integrator):
         return None if self.order == 1 else LateDampers(mechanism, dt, True, float(composition(self.order)[-1]))
 
     @property
-    def first_share(self) -> float:
-        """See `Integrator.first_share`."""
-        return 1.0 if self.order == 1 else 0.5
-
-    @property
     def directions(self) -> int:
         """Directions of the linearised cone, 0 for the exact one."""
         return self.n_directions if self.friction == "linear" else 0

@@ -41,7 +41,6 @@ def read_run(
     U: Any,
     contacts: Any,
     rigid: bool,
-    first_share: float = 1.0,
 ) -> dict[str, FloatArray]:
     """What all sensors tell at all states of a run, by their names, arrays of shape (states, numbers).
 
@@ -52,27 +51,17 @@ def read_run(
         U: controls that act, shape (steps, nodes, nu), or None.
         contacts: rows (step, two bodies, point, force on the second, gap), shape (n, 10), or None.
         rigid: whether limits and dry friction of joints act, whose forces no record tells.
-        first_share: of the first step, for which contacts push in it (`Integrator.first_share`).
     """
     rows = []
     for k in range(len(Q)):
         u = np.zeros(mechanism.nu) if U is None or not len(U) else (U[k, 0] if k < len(U) else U[-1, -1])
         touching = np.zeros((0, 9)) if contacts is None else contacts[contacts[:, 0] == max(k - 1, 0), 1:]
-        if k <= 1:
-            touching = over_share(touching, first_share)
         known = None
         if rigid and len(Q) > 1 and holds(mechanism, Q[k]):
             at = max(k, 1)
             known = (V[at] - V[at - 1]) / dt
         rows.append(read_state(mechanism, Q[k], V[k], u, touching, known))
     return {sensor.name: np.array([row[sensor.name] for row in rows]) for sensor in mechanism.sensors}
-
-
-def over_share(contacts: FloatArray, share: float) -> FloatArray:
-    """Contacts of a step, shape (n, 9), with forces as means over that share of it for which they push."""
-    out = contacts.copy()
-    out[:, 5:8] /= share
-    return out
 
 
 def holds(mechanism: Mechanism, q: FloatArray) -> bool:

@@ -85,11 +85,11 @@ def passes_through(data, near, contact, dt, features, convex):
             time = dt * j / strides
             Xa, Xb = pose_within(states, a.body, time), pose_within(states, b.body, time)
             last = min(detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex), contacts.shape[0])
+            deep = False
             for i in range(found, last):
-                if gap(contacts[i], Xa, Xb)[0] < -DEEP * thick:
-                    if j == 0:  # they get out of each other
-                        break
-                    return True
-            if j == 0 and last > found:
-                break
+                deep = deep or gap(contacts[i], Xa, Xb)[0] < -DEEP * thick
+            if deep and j == 0:
+                break  # they get out of each other
+            if deep:
+                return True
     return False

@@ -309,6 +309,7 @@ def differentiate_step(model, settings, data, contact, at, colours, places, resu
     read_start(model, data, at.near, at.q, dt)
     for i in range(bodies.shape[0]):
         move(states[i], dt)
+    renew_cones(model, settings, data, contact, dt)
     find_response(model, settings, data, contact, dt)
     end = data.fixed.shape[0] + 3 * contact.now[0].count
     last = end + 6 * bodies.shape[0]

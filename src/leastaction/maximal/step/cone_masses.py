@@ -2,6 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
+from leastaction.contact.compliance import DEEPEST
 
 
 @inline
@@ -40,3 +41,4 @@ def give_compliance(settings, c, dt):
         angle = angle and c.da[row + i] == 0.0 and c.db[row + i] == 0.0
     c.compliance = turn if angle else (0.0 if c.source >= 0 and c.rest > 0.0 else give)
     c.slip_compliance = 0.0 if c.kind == ip.LINEAR else (turn if angle or c.kind == ip.TURN else give)
+    c.deepest = DEEPEST * settings.whole * settings.whole / dt

@@ -86,7 +86,7 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
             slack, ea, eb = slack_at(coordinates, states, cstates, contact, c, dt)
             for i in range(6):
                 c.ea[i], c.eb[i] = ea[i], eb[i]
-            c.rs = c.s - slack - c.compliance * c.gam
+            c.rs = c.s - slack - ip.yielding(c)[0]
             worst = max(worst, abs(c.rs))
         if c.kind != ip.LIMIT:
             y0, y1 = sliding(c, states)

@@ -6,6 +6,7 @@ from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.contact.detection import falling
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.maximal.step.judgement import is_impact
+from leastaction.maximal.step.spring_impacts import spring_work
 from leastaction.spatial import dot3, load9, matvec
 
 WORK, FINE, GROSS = 1e-3, 128, 0.02
@@ -16,7 +17,7 @@ it is."""
 
 @routine(allocates=False)
 def is_driven(model, data, settings, contact, dt):
-    """Whether the contacts of a solved step have added energy; at an impact, whether they and joints have.
+    """Whether the contacts of a solved step have added energy; at an impact, whether they, joints and springs have.
 
     Their impulses act along the directions and at the points of the start of the step, while their gaps are those of
     its end. Where a body turns far within a step, the two may differ so much that an impact drives it. What joints add
@@ -49,7 +50,7 @@ def is_driven(model, data, settings, contact, dt):
                 work += power if c.source >= 0 else 0.0
     fine = FINE * dt <= settings.whole
     if hit > (contact.now[0].push if fine else 0.0) and is_impact(bodies, states, settings.gravity, dt):
-        work = max(work, joined + joint_work(model, data))
+        work = max(work, joined + joint_work(model, data) + spring_work(model, settings, data, contact, dt))
     most = GROSS if fine else WORK
     return work > most * energy + 2.0 * total * settings.gravity * deepest
 

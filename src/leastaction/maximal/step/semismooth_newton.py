@@ -186,7 +186,7 @@ def choose_modes(contact, fresh):
 @inline
 def slack_of(c):
     """Slack of a cone with its compliance [m/s]."""
-    return c.rs + c.compliance * c.gam
+    return c.rs + ip.yielding(c)[0]
 
 
 @inline
@@ -262,7 +262,7 @@ def respond(c, grip):
     if c.mode == OPEN:
         return
     if c.kind != ip.DRY:
-        c.W[0] = 1.0 / (c.compliance + PROXIMAL / c.weight)
+        c.W[0] = 1.0 / (ip.yielding(c)[1] + PROXIMAL / c.weight)
     if c.kind == ip.LIMIT:
         return
     if c.mode == STICK:

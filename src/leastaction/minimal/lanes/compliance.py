@@ -17,6 +17,7 @@ force, with c / h for each unit of an impulse in a part of length h.
 from math import sqrt
 
 from leastaction._jit import inline, routine
+from leastaction.contact.compliance import DEEPEST
 from leastaction.contact.overlaps import SLIGHT, overlap_left
 from leastaction.minimal.lanes.islands import range_of
 
@@ -25,9 +26,6 @@ COMPLIANCE = 1e-5
 
 Of 40 cubes that tumble over the ground for 80 steps of 0.01 s, the gradients of none by the initial velocity are off by
 more than 1e-3 of central differences, and so many by more than 1e-4: 5 with 1e-6, none with 1e-5 or 1e-4."""
-
-DEEPEST = 2e-3
-"""Depth that no force reaches, in units of dt^2 [m / s^2]: 2e-7 m in steps of 0.01 s."""
 
 TANGENTIAL = 1e-2
 """Compliance along the tangents, relative to that along the normal.
