@@ -354,6 +354,15 @@ class Stepper:
         """
         self.refuse("reverse")
 
+    def smooth_response(self, smoothing: float) -> None:
+        """Let derivatives of rigid contact be those of smoothed contact at the same states; see `leastaction.adjoint`.
+
+        Args:
+            smoothing: central-path parameter [J].
+        """
+        name = type(self.integrator).__name__
+        raise IntegratorError(f"{name} has no smoothed backward pass of rigid contact; use Maximal()")
+
     def refuse(self, what: str, more: str = "") -> NoReturn:
         """Say that the integrator cannot do `what` of `CAPABILITIES`, which one can, and `more`."""
         raise IntegratorError(f"{type(self.integrator).__name__} {CAPABILITIES[what]}{more}")

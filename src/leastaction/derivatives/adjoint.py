@@ -30,6 +30,7 @@ def adjoint(
     parameters: Iterable[str] = ("controls",),
     *,
     checkpoints: int | bool | None = None,
+    smoothing: float = 0.0,
     **options: Any,
 ) -> tuple[float, dict[str, FloatArray]]:
     """An objective of a simulation and its gradient, at about the cost of two simulations for any number of parameters.
@@ -67,6 +68,9 @@ def adjoint(
             for one piece of the run and the states at its ends, one more simulation, the same gradients. True takes the
             square root of the number of steps. A plain objective still gets all positions and velocities; one made by
             `leastaction.derivatives.piecewise` only ever sees a piece.
+        smoothing: of `Maximal` with rigid contact: the run stays rigid, and the backward pass takes contacts as
+            smoothed with this central-path parameter [J] at the same states. Contacts that are open or stick then have
+            gradients, too, which an optimiser can follow; they are not those of the run. 0: exact gradients.
         **options: as for `simulate`: q, v, dt, duration or steps, controls (an array of shape (steps, nu) or (nu,)).
 
     Returns:
@@ -76,21 +80,29 @@ def adjoint(
     for name in parameters:
         if name not in STATES:
             parameter(mechanism, name)  # refuses unknown ones before the long run
+    if not (np.isscalar(smoothing) and np.isreal(smoothing) and 0.0 <= smoothing < np.inf):
+        raise IntegratorError(f"smoothing must be a number [J] of at least 0, got {smoothing!r}")
+    if smoothing > 0.0 and checkpoints is not None and checkpoints is not False:
+        raise IntegratorError("a smoothed backward pass keeps the whole run: leave out checkpoints")
     if checkpoints is not None and checkpoints is not False:
         from leastaction.derivatives.checkpoints import checkpointed_gradient
 
         return checkpointed_gradient(mechanism, integrator, objective, parameters, checkpoints, options)
     run = simulate(mechanism, integrator=integrator, **options)
-    return total_gradient(run, objective, parameters, options.get("p") is not None)
+    return total_gradient(run, objective, parameters, options.get("p") is not None, smoothing)
 
 
 def total_gradient(
-    run: Trajectory, objective: Objective, parameters: Iterable[str], from_momentum: bool = False
+    run: Trajectory,
+    objective: Objective,
+    parameters: Iterable[str],
+    from_momentum: bool = False,
+    smoothing: float = 0.0,
 ) -> tuple[float, dict[str, Any]]:
     """Value of an objective of a run, and its gradient through the states and directly."""
     names = list(parameters)
     said = evaluated(objective, run, names)
-    out = _gradient(run, said.dq, said.dv, names, from_momentum)
+    out = _gradient(run, said.dq, said.dv, names, from_momentum, smoothing)
     return float(said.value), {name: out[name] + said.directly(name) for name in names}
 
 
@@ -110,11 +122,15 @@ def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("co
     return _gradient(a_run(run), dq, dv, names, False)
 
 
-def _gradient(run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum: bool) -> dict[str, FloatArray]:
+def _gradient(
+    run: Trajectory, dq: Any, dv: Any, names: list[str], from_momentum: bool, smoothing: float = 0.0
+) -> dict[str, FloatArray]:
     m = run.mechanism
     if not isinstance(run.integrator, Integrator):
         raise IntegratorError("the run does not say which integrator made it")
     stepper = stepper_that("reverse", m, run.integrator, run.dt)
+    if smoothing > 0.0:
+        stepper.smooth_response(smoothing)
     if stepper.carries and "cuts" in run.stored:
         name = type(run.integrator).__name__
         raise IntegratorError(f"the run is a part of one or joined of parts: steps of {name} need those before them")

@@ -99,6 +99,7 @@ class MaximalSettings(NamedTuple):
         kappa: final central-path parameter [J].
         directions: of the linearised friction cone, 0 for the exact one.
         smoothing: central-path parameter [J] of smoothed contact, 0 for rigid contact.
+        response_smoothing: the same for derivatives of rigid contact alone.
         warm_start: whether contacts may start from the impulses of the step before.
         gravity: size of gravity [m/s^2], or 1.
         carried: most mass that joints tie to a body, relative to its own.
@@ -122,6 +123,7 @@ class MaximalSettings(NamedTuple):
     kappa: float
     directions: int
     smoothing: float
+    response_smoothing: float
     warm_start: bool
     gravity: float
     carried: float

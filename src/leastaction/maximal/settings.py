@@ -60,6 +60,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         kappa=float(kappa),
         directions=int(own.directions),
         smoothing=float(own.smoothing),
+        response_smoothing=0.0,
         warm_start=bool(own.warm_start and own.smoothing == 0.0),
         gravity=g,
         carried=carried_mass(model),

@@ -417,6 +417,12 @@ class MaximalStepper(Stepper):
         columns = [np.concatenate(by_parameter(step, stencil)) for stencil in stencils]
         return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
 
+    def smooth_response(self, smoothing: float) -> None:
+        """See `Stepper.smooth_response`."""
+        self.settings = self.settings._replace(response_smoothing=float(smoothing))
+        self.parts = None
+        self._bind()
+
     def reverse(self, names: Sequence[str]) -> MaximalReversal:
         """See `Stepper.reverse`."""
         return MaximalReversal(self, names)

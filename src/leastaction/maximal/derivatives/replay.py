@@ -91,7 +91,7 @@ class Parts:
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
                 s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)
             own = self.stepper.settings
-            names = ("kappa", "whole", "compliance", "angular_compliance")
+            names = ("kappa", "whole", "compliance", "angular_compliance", "response_smoothing")
             s.acts, s.settings = self.stepper.acts, s.settings._replace(**{name: getattr(own, name) for name in names})
             s._plan(None)
             if self.near_pairs_at is not None:

@@ -5,6 +5,8 @@ Modes are read from the natural map at the solution, and `W` of every cone is th
 point method had to soften, has the response of the central path instead (`contact.cones.reduce`).
 """
 
+import math
+
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.maximal.step.cone_masses import weigh_cone
@@ -53,6 +55,23 @@ def find_response(model, settings, data, contact, dt):
         respond(c, grip)
         if c.kind >= ip.DRY:
             c.W[0] = 0.0  # its contact pushes, not a TURN
+        if settings.response_smoothing > 0.0:
+            soften(c, settings.response_smoothing)
+
+
+@routine(allocates=False)
+def soften(c, kappa):
+    """Give a cone of rigid contact the response of smoothed contact at the same state.
+
+    The point of the central path at `kappa` [J] has the natural map gam - r s of the rigid one, and its slip.
+    """
+    gam, b0, b1, share = c.gam, c.beta[0], c.beta[1], c.share
+    natural, y = gam - c.weight * slack_of(c), slip_of(c)
+    slack = (math.sqrt(natural * natural + 4.0 * c.weight * kappa) - natural) / (2.0 * c.weight)
+    c.share = 1.0
+    ip.begin(c, 1.0 if c.kind == ip.DRY else slack, y[0], y[1], kappa)
+    ip.reduce(c, 0.0, PREDICTOR)
+    c.gam, c.beta[0], c.beta[1], c.share = gam, b0, b1, share
 
 
 @routine(allocates=False)
