@@ -80,7 +80,7 @@ def adjoint(
     for name in parameters:
         if name not in STATES:
             parameter(mechanism, name)  # refuses unknown ones before the long run
-    if not (np.isscalar(smoothing) and np.isreal(smoothing) and 0.0 <= smoothing < np.inf):
+    if not (isinstance(smoothing, int | float | np.number) and 0.0 <= float(smoothing) < np.inf):
         raise IntegratorError(f"smoothing must be a number [J] of at least 0, got {smoothing!r}")
     if smoothing > 0.0 and checkpoints is not None and checkpoints is not False:
         raise IntegratorError("a smoothed backward pass keeps the whole run: leave out checkpoints")
