@@ -19,6 +19,7 @@ from leastaction.contact.records import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
+from leastaction.maximal.arrays import plain
 from leastaction.maximal.contact.features import moving_of
 from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.coordinates.placement import momenta_of, place
@@ -26,6 +27,7 @@ from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.parted_steps import UNKNOWN
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.sensitivity import StepMap
+from leastaction.maximal.derivatives.sensitivity_kernels import first_wrenches
 from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import places_of
 from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
@@ -192,15 +194,17 @@ class Parts:
             if s.settings is not own:
                 s.settings = own
                 s._bind()
-        cones, contacts, data = records(0, CONE), records(0, CONTACT), s.data
-        if s.contact is not None:
-            cones = s.contact.cones[: s.contact.now[0].count].copy()
-            contacts = s.contact.contacts[: int(cones.source.max(initial=-1)) + 1].copy()
+        data = s.data
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
         end = BodyState(Z, P, q, data.coordinates.value.copy(), V, goals=ends[1], before=s.dt)
         impulses, u = np.array(data.rows.lam), np.array(u, order="C")
         spread = np.stack([spread_goals(s.model, row) for row in ends])
+        cones, contacts = records(0, CONE), records(0, CONTACT)
+        if s.contact is not None:
+            first_wrenches(*s.problem, plain(s.contact), (at.Z, at.P, at.near, at.q.copy()))
+            cones = s.contact.cones[: s.contact.now[0].count].copy()
+            contacts = s.contact.contacts[: int(cones.source.max(initial=-1)) + 1].copy()
         solved = Solved(s, at, V, nodes, u, s.arrays, data, cones, contacts, impulses, end, self.places, spread)
         rounds = 0
         if s.contact is not None:
