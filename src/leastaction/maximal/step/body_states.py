@@ -75,14 +75,6 @@ def finish_step(bodies, states, dt, carry):
 
 
 @routine(allocates=False)
-def swap_momenta(states, other):
-    """Exchange the momenta of the bodies with those in `other`, shape (bodies, 6)."""
-    for i in range(states.shape[0]):
-        for c in range(6):
-            states[i].P[c], other[i, c] = other[i, c], states[i].P[c]
-
-
-@routine(allocates=False)
 def keep_start(data, contact):
     """Keep what the guess of a step stands on, for the case that it must begin again."""
     if contact is not None:

@@ -280,14 +280,3 @@ def pulls_of(touch):
     if touch is None:
         return None
     return touch.pulls
-
-
-@routine
-def work_of_pulls(pulls, moved, dt):
-    """Work of the forces at the start of a step, with its mean velocity [J]."""
-    work = 0.0
-    if pulls is None:
-        return work
-    for c in range(moved.shape[0]):
-        work += pulls.start[c] * moved[c] / dt
-    return work
