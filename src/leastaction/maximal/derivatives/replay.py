@@ -26,8 +26,8 @@ from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.parted_steps import UNKNOWN
 from leastaction.maximal.derivatives.pose_map import PoseMap
+from leastaction.maximal.derivatives.second_phase import first_wrenches
 from leastaction.maximal.derivatives.sensitivity import StepMap
-from leastaction.maximal.derivatives.sensitivity_kernels import first_wrenches
 from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
 from leastaction.maximal.derivatives.sparse_blocks import places_of
 from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals

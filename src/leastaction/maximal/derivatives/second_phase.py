@@ -15,7 +15,7 @@ from leastaction.maximal.derivatives.sensitivity_kernels import read_start
 from leastaction.maximal.derivatives.velocity_cotangents import factor_second_phase, second_phase_cotangents
 from leastaction.maximal.derivatives.weighing import weigh_projections
 from leastaction.maximal.step.body_states import load_state
-from leastaction.maximal.step.velocity_projection import project_velocities
+from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches
 
 FloatArray = NDArray[np.float64]
 
@@ -88,6 +88,22 @@ def solve_second_phase(model, settings, data, contact, at, scratch, rows, out):
         for j in range(by_equations.shape[1]):
             by_equations[m, j] = back.y[j]
     return True
+
+
+@entry
+def first_wrenches(model, settings, data, contact, at):
+    """Unit wrenches of the cones of a solved step at its start again: its second phase has left those of its end.
+
+    Args:
+        model, settings, data, contact: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`, `ContactData`.
+        at: poses (bodies, 7) and momenta (bodies, 6) at the start, coordinates nearby, and joint positions, which are
+            read off the poses.
+    """
+    model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
+    contact, (Z, P, near, q) = ContactData(*contact), at
+    load_state(data.bodies, Z, P)
+    read_start(model, data, near, q, settings.dt)
+    renew_wrenches(data, contact, 1.0 / settings.dt)
 
 
 class SecondPhase:

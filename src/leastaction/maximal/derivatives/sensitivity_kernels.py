@@ -45,7 +45,6 @@ from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance, shares
 from leastaction.maximal.step.velocity_equations import velocity_matrix
-from leastaction.maximal.step.velocity_projection import renew_wrenches
 from leastaction.spatial import (
     cross,
     dot3,
@@ -102,22 +101,6 @@ def read_start(model, data, near, q, dt):
         data.coordinates[k].value = near[k]
     read_coordinates(model.coordinates, data.bodies, data.coordinates, q, dt)
     start_rows(model, data)
-
-
-@entry
-def first_wrenches(model, settings, data, contact, at):
-    """Unit wrenches of the cones of a solved step at its start again: its second phase has left those of its end.
-
-    Args:
-        model, settings, data, contact: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`, `ContactData`.
-        at: poses (bodies, 7) and momenta (bodies, 6) at the start, coordinates nearby, and joint positions, which are
-            read off the poses.
-    """
-    model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    contact, (Z, P, near, q) = ContactData(*contact), at
-    load_state(data.bodies, Z, P)
-    read_start(model, data, near, q, settings.dt)
-    renew_wrenches(data, contact, 1.0 / settings.dt)
 
 
 @routine(allocates=False)
