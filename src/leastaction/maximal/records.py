@@ -229,6 +229,10 @@ CONTACT_STATE = np.dtype(
         ("closed", "i8"),  # how many cones of that step are in it
         ("kept_second", "f8"),  # the same two of the second phase, whose cones stand in `ContactData.second`
         ("closed_second", "i8"),
+        (
+            "projected",
+            "i8",
+        ),  # 1: the node before had a second phase, which counts the work of prescribed motions
         ("matched", "i8"),  # 1: the cones know which ones they were in the step before
         ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
         ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.semismooth_newton`

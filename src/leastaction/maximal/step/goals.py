@@ -83,6 +83,17 @@ def goal_work(model, data, own, other, held):
     return work
 
 
+@routine(allocates=False)
+def node_work(model, data):
+    """Work of the impulses of prescribed motions in the second phase of a step [J], with the velocities within it."""
+    states, work = data.bodies, 0.0
+    for k in range(model.rows.shape[0]):
+        row, s = model.rows[k], data.rows[k]
+        if row.goal >= 0:
+            work += s.mu * (split_work(states, s.wa, row.a, 0.0, 1.0) + split_work(states, s.wb, row.b, 0.0, 1.0))
+    return work
+
+
 @inline
 def split_work(states, w, body, own, other):
     """Power of a wrench on a body with `own` times its velocity before and `other` times that within the step."""

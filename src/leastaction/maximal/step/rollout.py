@@ -25,7 +25,7 @@ from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
 from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
-from leastaction.maximal.step.goals import goal_work, pass_goals, set_goals
+from leastaction.maximal.step.goals import goal_work, node_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
@@ -133,7 +133,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 continue
             if contact is not None and not note_contacts(contact, k, substeps[j] * settings.dt):
                 return k, FULL
-            record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 1.0)
+            record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 0.0 if was_projected(contact) else 1.0)
             remember(states, data.rows, data.clock, h)
             follow_swings(model.bodies, data, settings.dt)
             if contact is not None:
@@ -145,6 +145,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                     record.multipliers[k, r] = data.rows[r].force
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
             projected = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
+            record.work[k + 1] += node_work(model, data) if projected else 0.0
             if parts > 1:
                 record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
                 alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
@@ -173,6 +174,14 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
 
 
 @routine(allocates=False)
+def was_projected(contact):
+    """Whether the node before had a second phase."""
+    if contact is None:
+        return False
+    return contact.now[0].projected == 1
+
+
+@routine(allocates=False)
 def end_velocities(model, settings, data, contact, dt, whole):
     """The second phase of a solved part of dt, where contacts are closed; whether there is one. See `note_contacts`."""
     if contact is None:
@@ -183,6 +192,7 @@ def end_velocities(model, settings, data, contact, dt, whole):
         if c.source >= 0 and c.kind != TURN:
             before -= 1
     projected = project_velocities(model, settings, data, contact, dt)
+    contact.now[0].projected = 1 if projected else 0
     if projected:
         log_second_phase(contact, before, whole)
         take_back(settings, contact, dt)
