@@ -12,8 +12,8 @@ limit is exact.
 
 with the forces F along the normal and T of friction. The default follows from the nominal step h0 and the mass m of all
 that moves, c = `RELATIVE_COMPLIANCE` h0^2 / m: the weight of everything presses no contact in by more than
-`RELATIVE_COMPLIANCE` times g h0^2, and leaves it no more speed than that over h0. A step adds no more than d = `DEEPEST`
-h0^2 to the overlap that it starts with. Both depend neither on the pose nor on how a step is divided.
+`RELATIVE_COMPLIANCE` times g h0^2, and leaves it no more speed than that over h0. A step adds no more than
+d = `DEEPEST` h0^2 to the overlap that it starts with. Both depend neither on the pose nor on how a step is divided.
 """
 
 __all__ = ["DEEPEST", "RELATIVE_COMPLIANCE", "default_compliance"]
