@@ -46,6 +46,7 @@ from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given,
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.settings import settings_of
 from leastaction.maximal.step import rollout as entries
+from leastaction.maximal.step.substeps import TOLD
 from leastaction.maximal.stride import stride_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
@@ -188,7 +189,7 @@ class MaximalStepper(Stepper):
             | {
                 "iterations": np.zeros(steps + 1, np.int64),
                 "violation": np.zeros(steps + 1),
-                "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
+                "substeps": np.zeros((steps + 1, len(self.substeps), TOLD)),
                 "multipliers": np.zeros((steps + 1, m)),
                 "rigid_poses": np.zeros((steps + 1, n, 7)),
                 "momenta": np.zeros((steps + 1, n, 6)),

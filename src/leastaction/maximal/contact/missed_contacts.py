@@ -26,7 +26,6 @@ from leastaction.maximal.contact.detection import (
     contact_cone,
     detect_pair,
     move_surfaces,
-    note_fall,
 )
 from leastaction.maximal.contact.limits import limit_cone, limit_key
 from leastaction.maximal.contact.listing import is_listed
@@ -151,7 +150,6 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 contacts[found] = contacts[j]
                 move_surfaces(near, k, contacts[found])
                 cone = cones[count]
-                note_fall(cone, model.gravity, data.clock, dt)
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )

@@ -216,7 +216,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, early])
     start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, early], back.controls[k, early])
     if contact is not None:
-        cone_cotangents(model, data, contact, dt, back.push, back, G0, bars[2])
+        cone_cotangents(model, data, contact, dt, back.push, back, G0)
     for i in range(n):
         t = mattvec(load9(states[i].R), (G0[i, 0] + G1[i, 0], G0[i, 1] + G1[i, 1], G0[i, 2] + G1[i, 2]))
         for c in range(3):

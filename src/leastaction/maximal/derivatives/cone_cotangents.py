@@ -11,7 +11,7 @@ from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.records import POINT_ON_PLANE
-from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
+from leastaction.maximal.contact.detection import OVERLAPPING, overlap_left
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
 from leastaction.maximal.step.bodies import END, start_pose
@@ -111,19 +111,17 @@ def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by):
         value += by_first * dot3(slip, t1) + by_second * dot3(slip, t2)
     if c.side == OVERLAPPING:
         value += by_rest * overlap_left(phi, c.leave)
-    elif c.side == BOUNCING:
-        value += by_rest * phi
     return value
 
 
 @inline
 def is_on_floor(c, contact):
-    """Whether a point of a body touches a plane of the world, neither in an overlap nor bouncing, which know their gap.
+    """Whether a point of a body touches a plane of the world, not in an overlap, which knows its gap.
 
     Then normals are everywhere the same and the arm of the point goes with the body: how it turns is all that counts.
     """
     fixed = (c.b if contact.flip == 1 else c.a) < 0 and c.whirl[3] == 0.0
-    return contact.kind == POINT_ON_PLANE and fixed and c.side != OVERLAPPING and c.side != BOUNCING
+    return contact.kind == POINT_ON_PLANE and fixed and c.side != OVERLAPPING
 
 
 @inline
@@ -156,8 +154,8 @@ def floor_cotangents(c, contact, R, q, sign, by_first, by_second):
 
 
 @routine(allocates=False)
-def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
-    """Gradients of all cones by poses (G, in the world) and by the velocities before (bV).
+def cone_cotangents(model, data, contact, dt, zeta, back, G):
+    """Gradients of all cones by poses (G, in the world).
 
     Args:
         zeta: gradient by what the cones push with, together with that of the equations, in the bodies' directions.
@@ -169,24 +167,16 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
         by_gap, by_first, by_second = asked(c, zeta)
         by_gap /= dt
         normal = 0.0 if c.kind >= ip.DRY else c.gam
-        bounce = 0.0
-        if c.source >= 0 and c.side == BOUNCING:
-            bounce = c.bounce * contact.contacts[c.source].restitution * dt * by_gap
         for body, q in ((c.a, qa), (c.b, qb)):
             for i in range(6):
-                z = v = x = 0.0
+                z = v = 0.0
                 if body >= 0:
                     s = states[body]
-                    z, x = zeta[body, i], s.x[i]
+                    z = zeta[body, i]
                     v = s.w[i] if i < 3 else s.vc[i - 3]
-                q[i] = normal * z - bounce * x
+                q[i] = normal * z
                 q[6 + i] = c.beta[0] * z - by_first * v
                 q[12 + i] = c.beta[1] * z - by_second * v
-        for i in range(6):
-            if c.a >= 0:
-                bV[c.a, i] -= bounce * c.da[i]
-            if c.b >= 0:
-                bV[c.b, i] -= bounce * c.db[i]
         gap_cotangents(model, data, contact, c, END, by_gap, G)
         wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G)
 

@@ -10,7 +10,6 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
 from leastaction.linalg.graph.kernels import factorize
-from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
@@ -172,7 +171,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
     if why != DONE:
         return np.int64(why)
-    if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
+    if spent < 0 or is_moving(near, contact) or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     back.holds[1] = spent
     return second_phase(model, settings, data, contact, back, k, j)
@@ -292,18 +291,6 @@ def is_moving(near, contact):
                 return True
             if high == CYLINDER or (low > PLANE and high > CAPSULE):
                 return True
-    return False
-
-
-@routine(allocates=False)
-def keeps_share(contact):
-    """Whether contacts keep a part of their restitution, which then depends on the state."""
-    if contact is None:
-        return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if is_bouncing(c) and 0.0 < c.bounce < 1.0:
-            return True
     return False
 
 

@@ -72,7 +72,7 @@ class WayBack:
         self.velocities[0] = start.V
         self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
         self.u = np.array(u, order="C")
-        self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
+        self.parted = PartedSteps(parts.lengths, np.asarray(record["substeps"][rows][1:]), start.before)
         n, ends, nq = len(start.Z), self.parted.most + 1, self.q.shape[1]
         self.scratch: dict[str, Any] = {name: np.zeros((n, 6)) for name in SCRATCH} | {
             "part_poses": np.zeros((ends, n, 7)),

@@ -2,8 +2,6 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact.cones import DRY
-from leastaction.maximal.contact.bounces import is_bouncing
-from leastaction.maximal.contact.detection import falling
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.maximal.step.judgement import is_impact
 from leastaction.maximal.step.spring_impacts import spring_work
@@ -45,7 +43,6 @@ def is_driven(model, data, settings, contact, dt):
             if f != 0.0 and not (c.kind >= DRY and j == 0):
                 power = 0.5 * f * (mean_work(states, c.da, 6 * j, c.a) + mean_work(states, c.db, 6 * j, c.b))
                 power += f * c.drift[j - 1] if j > 0 else 0.0  # beside what moving surfaces give
-                power += 0.5 * f * c.fall[3] * falling(c, j) if is_bouncing(c) else 0.0  # as they count for it
                 joined += power
                 work += power if c.source >= 0 else 0.0
     fine = FINE * dt <= settings.whole

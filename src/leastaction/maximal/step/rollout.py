@@ -1,7 +1,10 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
+import numpy as np
+
 from leastaction._jit import entry, routine
 from leastaction.contact.cones import TURN
+from leastaction.contact.restitution import MOST_IMPACTS
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -11,7 +14,6 @@ from leastaction.maximal.arrays import (
     named_data,
     named_model,
 )
-from leastaction.maximal.contact.bounces import bound_bounces, let_slip
 from leastaction.maximal.contact.detection import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
 from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
@@ -22,11 +24,12 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
-from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
+from leastaction.maximal.step.division import FINEST, JAMMED, LAST, forget_failure, is_jammed, let_slip
 from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, node_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, find_impact, next_end, reflect
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
@@ -34,7 +37,7 @@ from leastaction.maximal.step.judgement import is_flipped, is_implausible
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
-from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
+from leastaction.maximal.step.substeps import middle, note_substep
 from leastaction.maximal.step.velocity_projection import (
     log_second_phase,
     project_momenta,
@@ -77,7 +80,7 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
 @routine(allocates=False)
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
-    halves, q, bodies, states = settings.halves, record.q, model.bodies, data.bodies
+    halves, q, bodies, states, ends = settings.halves, record.q, model.bodies, data.bodies, data.ends
     # Of a run that goes on step by step, all is as the step before has left it.
     stands = started and data.goals.shape[1] == 0 and is_at(states, record.rigid_poses[0], record.momenta[0])
     if not stands:
@@ -91,72 +94,89 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             q[k + 1, c] = q[k, c]
         record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
         for j in range(substeps.shape[0]):
-            record.divided[k + 1, j] = 0
-        j, parts, part, alike, h = 0, 1, 0, 0, substeps[0] * settings.dt
+            for c in range(record.substeps.shape[2]):
+                record.substeps[k + 1, j, c] = 0.0
+        j, t, depth, count, impacts, h = 0, 0.0, 1, 0, 0, 0.0
+        early = late = 0.0  # bracket of a time of impact that is looked for; 0: of none
+        ends[0] = 1.0
+        begin_step(contact, k)
         while j < substeps.shape[0]:
-            if data.clock[7] > 0.0 and parts < parts_of_swings(settings, data.clock):
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
+            whole, end = substeps[j] * settings.dt, ends[depth - 1]
+            parts = 1.0 / (end - t)
+            h = (end - t) * whole
+            if data.clock[7] > 0.0 and late == 0.0 and parts < parts_of_swings(settings, data.clock):
+                ends[depth] = middle(t, end)
+                depth += 1
                 continue
-            h = substeps[j] * settings.dt / parts
-            if k == 0 and j == 0 and part == 0 and not stands:
+            if k == 0 and j == 0 and t == 0.0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
                 start_paths(model, data, model.paths)
                 start_lengths(model, data, q[k + 1], model.sprung)
-            set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
+            set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], end)
             why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
             if why != DONE:
                 return k, why
-            if parts < FINEST and would_turn_far(bodies, states, contact, h):
-                forget_failure(data, contact)
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
-                continue
-            spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
-            if why != DONE:
-                return k, why
+            turns = parts < FINEST and would_turn_far(bodies, states, contact, h)
+            spent, iterations = np.int64(-1), np.int64(0)
+            if not turns:
+                spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
+                if why != DONE:
+                    return k, why
             record.iterations[k + 1] += iterations
             if record.iterations[k + 1] > settings.max_work:
                 return k, EXHAUSTED
+            if spent >= 0 and contact is not None:
+                look, target, early, late = next_end(contact, t, ends[depth - 1], ends[max(depth - 2, 0)], whole, early, late)
+                if look != ACCEPT:
+                    forget_failure(data, contact)
+                    if look == BEGIN:
+                        depth += 1
+                    if look == GIVE_UP:
+                        depth -= 1 if late > 0.0 else 0
+                        contact.now[0].plastic = 1
+                        early = late = 0.0
+                    else:
+                        ends[depth - 1] = target
+                    continue
             if spent < 0:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
+                if late > 0.0:
+                    depth -= 1
+                early = late = 0.0
                 if parts >= LAST and (contact is None or slip):
                     return k, FAILED
-                slip = not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
+                slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
                 if slip:
                     continue
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
+                ends[depth] = middle(t, ends[depth - 1])
+                depth += 1
                 continue
-            if contact is not None and not note_contacts(contact, k, substeps[j] * settings.dt):
+            if contact is not None and not note_contacts(contact, k, whole):
                 return k, FULL
             record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 0.0 if was_projected(contact) else 1.0)
+            record.work[k + 1] += read_node_work(contact)
             remember(states, data.rows, data.clock, h)
             follow_swings(model.bodies, data, settings.dt)
             if contact is not None:
                 data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
                 if contact.now[0].count > 0:
                     data.clock[6] = -1.0
-            if j == 0 and part == 0:
+            if j == 0 and t == 0.0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
             end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
-            projected = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
+            projected = end_velocities(model, settings, data, contact, h, whole)
             record.work[k + 1] += node_work(model, data) if projected else 0.0
-            if parts > 1:
-                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
-                alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
-            slip = False
-            part += 1
-            while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-                part, parts = part // 2, parts // 2
-            if part == parts:
-                if record.divided[k + 1, j] < 0 < alike:
-                    record.divided[k + 1, j] = -alike
-                j, part, alike = j + 1, 0, 0
+            count = note_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not slip)
+            impacts += 1 if late > 0.0 else 0
+            early, late, slip = 0.0, 0.0, False
+            end_substep(contact, impacts)
+            t, depth = end, depth - 1
+            if depth == 0:
+                j, t, depth, count, ends[0] = j + 1, 0.0, 1, 0, 1.0
         calm_down(data.clock)
         worst = 0.0
         for r in range(data.rows.shape[0]):
@@ -171,6 +191,37 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_momenta(bodies, model.coordinates, states, data.subtrees, record.p[k + 1])
     return q.shape[0] - 1, DONE
+
+
+@routine(allocates=False)
+def begin_step(contact, k):
+    """Note the number of the step, in which contacts have restitution."""
+    if contact is not None:
+        contact.now[0].step, contact.now[0].plastic, contact.now[0].node_work = k, 0, 0.0
+
+
+@routine(allocates=False)
+def end_substep(contact, impacts):
+    """Restitution acts in the next substep, unless the step has ended at too many impacts."""
+    if contact is not None:
+        contact.now[0].plastic = 1 if impacts >= MOST_IMPACTS else 0
+
+
+@routine(allocates=False)
+def is_plastic(contact):
+    """1 where restitution does not act in the present substep, else 0."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].plastic
+
+
+@routine(allocates=False)
+def read_node_work(contact):
+    """Work of prescribed motions in the impact that the present substep starts with [J]."""
+    if contact is None:
+        return 0.0
+    work, contact.now[0].node_work = contact.now[0].node_work, 0.0
+    return work
 
 
 @routine(allocates=False)
@@ -211,13 +262,16 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     if contact is None:
         extrapolate(model.bodies, data.bodies, data.rows, data.clock, dt)
         return DONE
-    if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
+    if contact.written[0] + 2 * contact.contacts.shape[0] > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
     if data.clock[0] == FIRST or data.clock[0] == AGAIN or settings.halves == 1.0:
         assemble(model, settings, data, dt, dt == 0.0)  # what springs give, with the guess
     contact.now[0].dry = settings.halves
     count = find_cones(model, settings, data, near, contact, dt)
+    if count >= 0 and reflect(model, settings, data, contact, dt):
+        contact.now[0].known = 0
+        count = find_cones(model, settings, data, near, contact, dt)
     if count < 0:
         return REPLAN if count == OUT_OF_DATE else (FULL if count == NO_ROOM else UNTIED)
     return DONE
@@ -238,17 +292,13 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if far or (spent >= 0 and is_wrong(model, data, settings, dt, divisible, divisible)):
             spent = -1 - spent
         return spent, iterations, DONE
-    lost = 0.0
     if slip:
-        let_slip(data.bodies, contact, dt, divisible)
+        let_slip(contact, not divisible)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
         if divisible and spent >= 0 and is_beyond_quarter(model.bodies, data.bodies, dt):
             spent = -1 - spent
-        if spent >= 0:
-            spent, more = bound_bounces(model, settings, data, contact, dt, spent)
-            iterations += more
         if spent >= 0 and is_flipped(data.bodies, settings.turn, dt):
             if divisible:
                 follow_unhit(model.bodies, data, settings, contact)
@@ -256,24 +306,17 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if spent < 0:
             break
         contact.now[0].rounds = rounds
+        if find_impact(model, settings, data, contact, dt):
+            return spent, iterations, DONE  # the substep ends there; what it misses beyond does not count
         if rounds == settings.rounds:
             return spent, iterations, DONE
-        if settings.smoothing == 0.0 and not slip:
-            closed, lost = unforeseen_impacts(model.bodies, data.bodies, settings, contact, dt)
-            if closed > 0:
-                if rounds == ROUNDS:
-                    spent = -1 - spent
-                    break
-                spent = solve_step(model, settings, data, contact, dt)
-                iterations += abs(spent)
-                continue
         missed = add_missed(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL if missed == NO_ROOM else UNTIED
         if missed == 0:
             break
         if slip:
-            let_slip(data.bodies, contact, dt, divisible)
+            let_slip(contact, not divisible)
         if rounds == ROUNDS:
             spent = -1 - spent
             break
@@ -292,8 +335,6 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.
     judged = judged and settings.smoothing == 0.0 and (divisible or not slip)
     if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
-        spent = -1 - spent
-    if divisible and spent >= 0 and lost > LOST:
         spent = -1 - spent
     return spent, iterations, DONE
 

@@ -1,0 +1,358 @@
+"""Impacts of contacts with restitution, on the bodies of `Maximal`; the law is that of `contact.restitution`.
+
+Where a substep begins with closed contacts that approach, momenta jump (`reflect`). Each hit is a problem of the second
+phase of a step (`velocity_projection`), with all other contacts open and without compliance: an impact is a matter of
+one moment. Contacts that are open then wait while the substep is solved, and `find_impact` tells when the first closes.
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.contact import cones as ip
+from leastaction.contact.distance import tangents
+from leastaction.contact.gap import gap
+from leastaction.contact.restitution import HITS, SHORTEST, closes_now, is_closed, returned_share, time_of_impact
+from leastaction.maximal.step.block_parts import work
+from leastaction.maximal.step.bodies import move, spin_of, start_pose
+from leastaction.maximal.step.cone_masses import weigh_cone
+from leastaction.maximal.step.directions import measure, sliding
+from leastaction.maximal.step.goals import node_work
+from leastaction.maximal.step.guess import FIRST
+from leastaction.maximal.step.semismooth_newton import OPEN
+from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES
+from leastaction.maximal.step.velocity_projection import (
+    push_cone,
+    push_row,
+    solve_projection,
+    solve_velocities,
+    with_held_factors,
+)
+from leastaction.spatial import add3, load3, load9, scale3
+
+ACCEPT, BEGIN, GO_ON, GIVE_UP = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+"""What becomes of a solved substep: it is accepted; it is solved again with an end at an impact, or nearer to that; or
+as a whole, without restitution. NumPy's integers, since kernels are compiled anew for each literal."""
+
+NEAREST = 1e-12
+"""Gap at which a substep ends at an impact [m]: round-off of places."""
+
+NARROW = 1e-12
+"""Bracket of a time of impact, relative to the step, beyond which it is known."""
+
+
+@inline
+def restitution_of(contact, c):
+    """Restitution of a cone: none of limits, dry friction, and friction against turning."""
+    return contact.contacts[c.source].restitution if c.source >= 0 and c.kind < ip.DRY else 0.0
+
+
+@inline
+def normal_rate(states, c):
+    """Rate of the gap of a cone with the velocities in `states` [m/s or rad/s]."""
+    return work(states, c.da[0:6], c.a) + work(states, c.db[0:6], c.b)
+
+
+@inline
+def momentum_rate(bodies, states, c):
+    """The same with the velocities of the momenta at the start, as if the bodies had neither joints nor drives."""
+    rate = 0.0
+    for body, d in ((c.a, c.da), (c.b, c.db)):
+        if body >= 0 and bodies[body].mass > 0.0:
+            s = states[body]
+            w, _ = spin_of(load9(bodies[body].J), load3(s.P))
+            for i in range(3):
+                rate += d[i] * w[i] + d[3 + i] * s.P[3 + i] / bodies[body].mass
+    return rate
+
+
+@routine(allocates=False)
+def may_be_hit(bodies, settings, data, contact):
+    """Whether an impact is to be looked for: momenta that a step ended with do not lead into what is closed."""
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        c = contact.cones[k]
+        if restitution_of(contact, c) == 0.0:
+            continue
+        if is_closed(c.gap, settings.gravity, settings.whole):
+            rate = -math.inf if data.clock[0] == FIRST else momentum_rate(bodies, data.bodies, c)
+        else:
+            rate = -speed_of(contact, c.a) - speed_of(contact, c.b)
+        if closes_now(c.gap, rate, settings.gravity, settings.whole):
+            return True
+    return False
+
+
+@inline
+def speed_of(contact, body):
+    """Bound on the speed of a body [m/s]."""
+    return contact.speeds[body] if body >= 0 else 0.0
+
+
+@routine(allocates=False)
+def reflect(model, settings, data, contact, dt):
+    """Let momenta at the start of a substep jump where closed contacts with restitution approach; whether any do.
+
+    The cones are those of the start. Afterwards they have to be found anew, for the velocities that are left in `data`.
+    """
+    now, states = contact.now[0], data.bodies
+    if settings.smoothing > 0.0 or now.plastic == 1 or not may_be_hit(model.bodies, settings, data, contact):
+        return False
+    count = now.count
+    quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
+    now.count, now.phase, now.kept_second = count + now.waiting, VELOCITIES, 0.0
+    for i in range(states.shape[0]):
+        for c in range(6):
+            data.subtrees[i, c] = states[i].P[c] - data.minus[i, c]
+    closed, hits, at = begin_impact(model, settings, contact), 0, contact.written[0]
+    solved = node_velocities(model, data, now)
+    while solved and hits < HITS * closed and choose_approaching(settings, data, contact):
+        solved = hit(model, settings, data, contact, dt, hits == 0, at)
+        hits += 1 if solved else 0
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(6):
+            data.minus[i, c] = s.P[c] - data.subtrees[i, c]
+            if hits > 0:
+                s.slope[c], s.x[c] = 0.0, s.w[c] if c < 3 else s.vc[c - 3]
+        for c in range(3):
+            s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = data.rows[k].mu = 0.0
+    now.count, now.phase = count, POSITIONS
+    now.quick, now.sure, now.soft, now.wait, now.unended = quick, sure, soft, wait, unended
+    return hits > 0
+
+
+@routine(allocates=False)
+def begin_impact(model, settings, contact):
+    """Bring all cones to a moment: without compliance, dry friction or prescribed turns; how many may be hit."""
+    now, closed = contact.now[0], 0
+    for k in range(now.count):
+        c = contact.cones[k]
+        weigh_cone(model.bodies, c, now.load)
+        c.compliance = c.slip_compliance = 0.0
+        c.deepest, c.share, c.own, c.whirl[3] = 1.0, 1.0, 1.0, 0.0
+        if c.kind == ip.DRY:
+            c.kind, c.gap = ip.LIMIT, APART
+        if c.kind < ip.DRY:
+            closed += 1
+    return closed
+
+
+@routine(allocates=False)
+def node_velocities(model, data, now):
+    """Velocities that go with the momenta, into (w, vc); these become momenta that joints admit. False: there are none.
+
+    """
+    states, first = data.bodies, model.graph.first
+    if solve_projection(model, data) < 0:
+        return False
+    for k in range(model.rows.shape[0]):
+        data.rows[k].mu = data.dx[first[states.shape[0] + model.rows[k].node] + model.rows[k].local]
+        push_row(model, data, k, data.rows[k].mu)
+    for i in range(states.shape[0]):
+        for c in range(3):
+            states[i].w[c], states[i].vc[c] = data.dx[first[i] + c], data.dx[first[i] + 3 + c]
+    now.node_work += node_work(model, data)
+    return True
+
+
+@routine(allocates=False)
+def choose_approaching(settings, data, contact):
+    """Open all cones but those that are hit now, with the velocities in `data`; whether there are any."""
+    found = False
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        shut = restitution_of(contact, c) > 0.0 or is_closed(c.gap, settings.gravity, settings.whole)
+        struck = shut and closes_now(c.gap, normal_rate(data.bodies, c), settings.gravity, settings.whole)
+        found = found or struck
+        c.offset = 0.0 if struck else APART
+        c.mode, c.s = OPEN, 1.0 if struck else APART
+        c.gam = c.beta[0] = c.beta[1] = c.ry[0] = c.ry[1] = c.y[0] = c.y[1] = 0.0
+        contact.impulses[k, 0] = contact.impulses[k, 1] = contact.impulses[k, 2] = 0.0
+    return found
+
+
+@routine(allocates=False)
+def hit(model, settings, data, contact, dt, first, at):
+    """Plastic impulses of the cones that approach, and what restitution gives back; False where these are not found.
+
+    Args:
+        first: whether it is the first hit of the impact, which has no rows in the log yet.
+        at: first row of the log that belongs to the impact.
+    """
+    now, states = contact.now[0], data.bodies
+    keep_velocities(data)
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = 0.0
+    if not solve_velocities(model, settings, with_held_factors(data), contact, dt):
+        for i in range(states.shape[0]):
+            for c in range(3):
+                states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
+        return False
+    now.kept_second = 0.0
+    taken = -plastic_work(data, contact)
+    for k in range(now.count):
+        push_cone(data, contact.cones[k])
+    for k in range(data.rows.shape[0]):
+        data.rows[k].mu = data.rows[k].lam
+        push_row(model, data, k, data.rows[k].lam)
+    now.node_work += node_work(model, data)
+    keep_velocities(data)
+    for i in range(states.shape[0]):
+        for c in range(6):
+            data.dF[i, c] = states[i].P[c]
+    linear = 0.0
+    for k in range(now.count):
+        c = contact.cones[k]
+        back = restitution_of(contact, c) * c.gam
+        if back > 0.0:
+            linear += back * normal_rate(states, c)
+            push_normal(data, c, back)
+    if not node_velocities(model, data, now):
+        return False
+    square = -linear
+    for k in range(now.count):
+        c = contact.cones[k]
+        square += restitution_of(contact, c) * c.gam * normal_rate(states, c)
+    share = returned_share(0.5 * square, linear, taken)
+    for i in range(states.shape[0]):
+        s = states[i]
+        for c in range(6):
+            s.P[c] = data.dF[i, c] + share * (s.P[c] - data.dF[i, c])
+        for c in range(3):
+            s.w[c] = data.T[i, c] + share * (s.w[c] - data.T[i, c])
+            s.vc[c] = data.T[i, 3 + c] + share * (s.vc[c] - data.T[i, 3 + c])
+    log_hit(settings, contact, first, at, share)
+    return True
+
+
+@routine(allocates=False)
+def keep_velocities(data):
+    """Keep the velocities of a node in `data.T`."""
+    for i in range(data.bodies.shape[0]):
+        for c in range(3):
+            data.T[i, c], data.T[i, 3 + c] = data.bodies[i].w[c], data.bodies[i].vc[c]
+
+
+@routine(allocates=False)
+def plastic_work(data, contact):
+    """Work of the impulses of all cones with the mean of the velocities before them (`data.T`) and after [J]."""
+    states, total = data.bodies, 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.offset >= APART:
+            continue
+        y0, y1 = sliding(c, states)
+        if c.kind < ip.DRY:
+            total += 0.5 * c.gam * (normal_rate(states, c) + kept_rate(data, c, 0))
+        if c.kind != ip.LIMIT:
+            total += 0.5 * c.beta[0] * (y0 + c.drift[0] + kept_rate(data, c, 1))
+            total += 0.5 * c.beta[1] * (y1 + c.drift[1] + kept_rate(data, c, 2))
+    return total
+
+
+@inline
+def kept_rate(data, c, row):
+    """Rate of a cone along n, t1 or t2 with the velocities in `data.T`."""
+    rate = 0.0
+    for i in range(6):
+        if c.a >= 0:
+            rate += c.da[6 * row + i] * data.T[c.a, i]
+        if c.b >= 0:
+            rate += c.db[6 * row + i] * data.T[c.b, i]
+    return rate
+
+
+@inline
+def push_normal(data, c, f):
+    """Add a normal impulse of a cone to the momenta."""
+    for i in range(6):
+        if c.a >= 0:
+            data.bodies[c.a].P[i] += f * c.da[i]
+        if c.b >= 0:
+            data.bodies[c.b].P[i] += f * c.db[i]
+
+
+@routine(allocates=False)
+def log_hit(settings, contact, first, at, share):
+    """Add the impulses of a hit to the log, over the length of the step; see `detection.note_contacts`."""
+    log, dt = contact.log, settings.whole
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.source < 0 or c.kind == ip.TURN:
+            continue
+        row, n = log[at], load3(c.normal)
+        t1, t2 = tangents(n)
+        if first:
+            row[0], row[1], row[2], row[9] = contact.now[0].step, c.a, c.b, c.gap
+            for i in range(3):
+                row[3 + i], row[6 + i] = c.point[i], 0.0
+            contact.written[0] += 1
+        normal = (1.0 + share * restitution_of(contact, c)) * c.gam
+        f = add3(scale3(normal, n), add3(scale3(c.beta[0], t1), scale3(c.beta[1], t2)))
+        for i in range(3):
+            row[6 + i] += f[i] / dt
+        at += 1
+
+
+@routine(allocates=False)
+def find_impact(model, settings, data, contact, dt):
+    """When the first contact that waits closes, by a solved substep of dt, into `now`: see `CONTACT_STATE`.
+
+    Gives back whether any overlaps at its end.
+    """
+    now, states = contact.now[0], data.bodies
+    now.impact, now.nearest = math.inf, math.inf
+    if now.waiting == 0:
+        return False
+    for i in range(states.shape[0]):
+        move(states[i], dt)
+    for k in range(now.count, now.count + now.waiting):
+        c = contact.cones[k]
+        if c.kind == ip.TURN:
+            continue
+        c.gap, _, _ = measure(model.coordinates, states, data.coordinates, contact.contacts, c)
+        begin, _, _ = gap(contact.contacts[c.source], start_pose(states, c.a), start_pose(states, c.b))
+        now.nearest = min(now.nearest, c.gap)
+        rate = momentum_rate(model.bodies, states, c)
+        if begin > 0.0 and (c.gap < 0.0 or rate < 0.0):
+            now.impact = min(now.impact, time_of_impact(begin, rate, c.gap, dt))
+    return now.nearest < -NEAREST
+
+
+@routine(allocates=False)
+def next_end(contact, start, end, after, whole, early, late):
+    """Where a solved substep is to end, after `find_impact`: (what becomes of it, its end, bracket of the impact).
+
+    All are shares of a step of `whole` [s]. The time of impact is bracketed, and each solution gives a better one: that
+    of the parabola through the gap and its rate at the start and the gap at the end.
+
+    Args:
+        start, end: of the substep.
+        after: end of the substep that it is the beginning of, where an impact is looked for already.
+        early, late: the bracket; late = 0 where none is looked for.
+    """
+    now = contact.now[0]
+    overlaps = now.nearest < -NEAREST
+    if late == 0.0:
+        if not overlaps:
+            return ACCEPT, end, early, late
+        target = min(start + now.impact / whole, end - SHORTEST)
+        if target < start + SHORTEST:
+            return GIVE_UP, end, early, late
+        return BEGIN, target, start, end
+    if abs(now.nearest) <= NEAREST or (not overlaps and end >= after - SHORTEST):
+        return ACCEPT, end, early, late
+    if overlaps:
+        late = end
+    else:
+        early = end
+    if late - early < NARROW:
+        return GIVE_UP if overlaps else ACCEPT, end, early, late
+    target = start + now.impact / whole
+    if not early < target < late:
+        target = 0.5 * (early + late)
+    target = min(target, after - SHORTEST)
+    return GIVE_UP if target < start + SHORTEST else GO_ON, target, early, late
