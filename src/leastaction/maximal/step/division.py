@@ -23,7 +23,7 @@ number would be larger than this, -n for n equal parts, as those of steps that f
 others."""
 
 
-SOLVED, HALVED = np.int64(0), np.int64(1)
+SOLVED_PART, HALVED = np.int64(0), np.int64(1)
 """The bits of that number. NumPy's integers, since kernels are compiled anew for each literal."""
 
 
