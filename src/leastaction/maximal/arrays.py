@@ -137,6 +137,31 @@ class MaximalSettings(NamedTuple):
     rounds: int
 
 
+class PartStart(NamedTuple):
+    """What the end of a substep overwrites, as it was at its start: where a rejected one begins again.
+
+    Attributes:
+        bodies, rows, coordinates, paths, points, lengths, stretches, strings, minus, clock: as in `MaximalData`.
+        kicks: impulses of springs at the end of the substep before, shape (bodies, 6).
+        goals: prescribed motions at the start, shape (numbers,).
+        q: joint positions, shape (nq,).
+    """
+
+    bodies: Any
+    rows: Any
+    coordinates: Any
+    paths: Any
+    points: Any
+    lengths: Floats
+    stretches: Floats
+    strings: Any
+    minus: Floats
+    clock: Floats
+    kicks: Floats
+    goals: Floats
+    q: Floats
+
+
 class MaximalData(NamedTuple):
     """State and scratch of one robot.
 
@@ -151,12 +176,9 @@ class MaximalData(NamedTuple):
         lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
             `middle_lengths`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
-        clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
-            last with a contact, limit or dry friction; and of kinetic energies, twice [J]: what came from nowhere in
-            all steps, the largest, and what comes in the present step; 1 once a step was divided, -1 once there was
-            a contact, limit or dry friction, 0 before (see `coarseness`); above 0 where steps follow stiff springs,
-            for how many parts of steps they have just begun to, how often those parts were halved, and how often steps
-            began to since energy came from nowhere.
+        clock: how many steps are known (see `guess`), the length of the last one [s], steps since the last with a cone;
+            energy account, largest energy, and gain of the present step (see `coarseness`), each twice [J]; and the
+            state of steps that follow stiff springs.
         start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
             that is divided may stop halfway and then begins again.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
@@ -170,6 +192,7 @@ class MaximalData(NamedTuple):
             rate; of a FRAME rotation, position, and twist (angular in its own directions, linear).
         history: size of the Newton updates of the present step [m/s].
         ends: shares of the step at which its substeps are to end, the next one last, see `substeps`.
+        start: what the end of the present substep overwrites, see `step.checkpoint`.
         modes: what one-sided forces remember.
         factors: Newton matrix and its factors.
         held: matrix of the second phase of a step and its factors, see `step.velocity_equations`.
@@ -204,6 +227,7 @@ class MaximalData(NamedTuple):
     goals: Floats
     history: Floats
     ends: Floats
+    start: PartStart
     modes: ForceModes
     factors: GraphFactors
     held: GraphFactors
@@ -328,7 +352,8 @@ def _named_resisting(resisting):
 @inline
 def named_data(data):
     """The plain tuple of a `MaximalData` by name again."""
-    return MaximalData(*(data[:-3] + (named_modes(data[-3]), GraphFactors(*data[-2]), GraphFactors(*data[-1]))))
+    last = (PartStart(*data[-4]), named_modes(data[-3]), GraphFactors(*data[-2]), GraphFactors(*data[-1]))
+    return MaximalData(*(data[:-4] + last))
 
 
 def copied(arrays: Any) -> Any:
@@ -341,21 +366,26 @@ def copied(arrays: Any) -> Any:
 def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int) -> MaximalData:
     """State and scratch of one robot, all zero."""
     n, nv, size = len(model.bodies), len(model.forces.dofs), int(model.graph.first[-1])
+    goals = sum(SIZES[int(kind)] for kind in model.goals.kind)
+    own: dict[str, Any] = {
+        "bodies": records(n, BODY_STATE),
+        "rows": records(len(model.rows), ROW_STATE),
+        "coordinates": records(len(model.coordinates), COORDINATE_STATE),
+        "paths": records(len(model.forces.points), PATH_STATE),
+        "points": records(len(model.forces.points), POINT_STATE),
+        "lengths": np.zeros((nv + len(model.forces.tendons), 3)),
+        "stretches": np.zeros((nv + len(model.forces.items), 7)),
+        "strings": model.strings.copy(),
+        "minus": np.zeros((n, 6)),
+        "clock": np.zeros(13),
+    }
+    kept = {name: values.copy() for name, values in own.items()}
     return MaximalData(
-        bodies=records(n, BODY_STATE),
-        rows=records(len(model.rows), ROW_STATE),
-        coordinates=records(len(model.coordinates), COORDINATE_STATE),
-        paths=records(len(model.forces.points), PATH_STATE),
-        points=records(len(model.forces.points), POINT_STATE),
+        **own,
         kicks=np.zeros((2, n, 6)),
         stretched=np.zeros(1),
-        lengths=np.zeros((nv + len(model.forces.tendons), 3)),
-        stretches=np.zeros((nv + len(model.forces.items), 7)),
-        strings=model.strings.copy(),
-        clock=np.zeros(13),
         start_clock=np.zeros(13),
         start_guess=np.zeros((n, 12)),
-        minus=np.zeros((n, 6)),
         subtrees=np.zeros((n, 6)),
         external=np.zeros((n, 6)),
         tau=np.zeros(nv),
@@ -368,9 +398,10 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         left_out=np.zeros(size),
         motion_a=np.zeros(6),
         motion_b=np.zeros(6),
-        goals=np.zeros((2, sum(SIZES[int(kind)] for kind in model.goals.kind))),
+        goals=np.zeros((2, goals)),
         history=np.zeros(max_iterations),
         ends=np.zeros(ENDS),
+        start=PartStart(**kept, kicks=np.zeros((n, 6)), goals=np.zeros(goals), q=np.zeros(len(model.forces.rest))),
         modes=force_modes(model.forces),
         factors=factors,
         held=like(factors),

@@ -29,7 +29,7 @@ from leastaction.maximal.step.middle_lengths import start_lengths
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.path_springs import start_paths
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
-from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches, take_back
+from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
 
 OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
@@ -182,7 +182,7 @@ def end_second_phase(model, settings, data, contact, dt):
     """The second phase at the end of a part, of which the first phase stays in the cones."""
     if contact is None:
         return
-    if project_velocities(model, settings, data, contact, dt):
+    if project_velocities(model, settings, data, contact, dt) == SOLVED:
         take_back(settings, contact, dt)
 
 
@@ -213,7 +213,7 @@ def closes(model, settings, data, contact, back, dt):
     """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 without derivative."""
     if contact is None:
         return 0
-    if not project_velocities(model, settings, data, contact, dt):
+    if project_velocities(model, settings, data, contact, dt) != SOLVED:
         return 0
     return 1 if factor_second_phase(model, settings, data, contact, back, dt) else -1
 

@@ -14,6 +14,7 @@ JAMMED = 16
 """From so many parts on, contacts that Newton cannot solve, as those of links that wedge each other, slip in a part
 that fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
 is."""
+
 GIVE = 1e-8
 """How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no
 joint moves along their normal, gaps change by what the motion bends."""

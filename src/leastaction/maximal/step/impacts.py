@@ -142,9 +142,7 @@ def begin_impact(model, settings, contact):
 
 @routine(allocates=False)
 def node_velocities(model, data, now):
-    """Velocities that go with the momenta, into (w, vc); these become momenta that joints admit. False: there are none.
-
-    """
+    """Velocities that go with the momenta, into (w, vc); these become momenta that joints admit. False: there are none."""
     states, first = data.bodies, model.graph.first
     if solve_projection(model, data) < 0:
         return False

@@ -22,6 +22,7 @@ from leastaction.maximal.coordinates.recover import read_coordinates, read_momen
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
+from leastaction.maximal.step.checkpoint import keep_part, roll_back
 from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.division import FINEST, JAMMED, LAST, forget_failure, is_jammed, let_slip
@@ -39,6 +40,9 @@ from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.substeps import middle, note_substep
 from leastaction.maximal.step.velocity_projection import (
+    NOTHING,
+    SOLVED,
+    UNSOLVED,
     log_second_phase,
     project_momenta,
     project_velocities,
@@ -108,6 +112,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 ends[depth] = middle(t, end)
                 depth += 1
                 continue
+            controls = u[k, j if halves < 1.0 else 0 :]  # at both ends of this step of the composition
             if k == 0 and j == 0 and t == 0.0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
@@ -115,32 +120,48 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 start_paths(model, data, model.paths)
                 start_lengths(model, data, q[k + 1], model.sprung)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], end)
-            why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
+            why = start_part(model, settings, data, near, contact, q[k + 1], controls[0], h)
             if why != DONE:
                 return k, why
-            turns = parts < FINEST and would_turn_far(bodies, states, contact, h)
-            spent, iterations = np.int64(-1), np.int64(0)
-            if not turns:
+            accepted = parts >= FINEST or not would_turn_far(bodies, states, contact, h)
+            turns = not accepted
+            if accepted:
                 spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
                 if why != DONE:
                     return k, why
-            record.iterations[k + 1] += iterations
-            if record.iterations[k + 1] > settings.max_work:
-                return k, EXHAUSTED
-            if spent >= 0 and contact is not None:
-                look, target, early, late = next_end(contact, t, ends[depth - 1], ends[max(depth - 2, 0)], whole, early, late)
+                record.iterations[k + 1] += iterations
+                if record.iterations[k + 1] > settings.max_work:
+                    return k, EXHAUSTED
+                accepted = spent >= 0
+            if accepted and contact is not None:
+                look, target, early, late = next_end(contact, t, end, ends[max(depth - 2, 0)], whole, early, late)
                 if look != ACCEPT:
                     forget_failure(data, contact)
-                    if look == BEGIN:
-                        depth += 1
                     if look == GIVE_UP:
                         depth -= 1 if late > 0.0 else 0
                         contact.now[0].plastic = 1
                         early = late = 0.0
                     else:
+                        depth += 1 if look == BEGIN else 0
                         ends[depth - 1] = target
                     continue
-            if spent < 0:
+            if accepted:
+                keep_part(model, data, q[k + 1])
+                written, start = written_of(contact), node_of(contact)
+                if not log_contacts(contact, k, whole):
+                    return k, FULL
+                work = goal_work(model, data, 0.5, 0.5, 0.0 if was_projected(contact) else 1.0)
+                note_step(model, settings, data, contact, h)
+                end_part(model, settings, data, contact, q[k + 1], controls[min(1, controls.shape[0] - 1)], h)
+                phase = end_velocities(model, settings, data, contact, h, whole)
+                accepted = phase != UNSOLVED or parts >= FINEST
+                if accepted:
+                    projected = phase == SOLVED
+                    record.work[k + 1] += work + (node_work(model, data) if projected else 0.0)
+                else:
+                    roll_back(model, data, q[k + 1])
+                    forget_node(contact, written, start)
+            if not accepted:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
                 if late > 0.0:
@@ -151,25 +172,14 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
                 if slip:
                     continue
+                end_substep(contact, impacts)
                 ends[depth] = middle(t, ends[depth - 1])
                 depth += 1
                 continue
-            if contact is not None and not note_contacts(contact, k, whole):
-                return k, FULL
-            record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 0.0 if was_projected(contact) else 1.0)
-            record.work[k + 1] += read_node_work(contact)
-            remember(states, data.rows, data.clock, h)
-            follow_swings(model.bodies, data, settings.dt)
-            if contact is not None:
-                data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
-                if contact.now[0].count > 0:
-                    data.clock[6] = -1.0
+            record.work[k + 1] += impact_work(contact)
             if j == 0 and t == 0.0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
-            end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
-            projected = end_velocities(model, settings, data, contact, h, whole)
-            record.work[k + 1] += node_work(model, data) if projected else 0.0
             count = note_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not slip)
             impacts += 1 if late > 0.0 else 0
             early, late, slip = 0.0, 0.0, False
@@ -216,7 +226,7 @@ def is_plastic(contact):
 
 
 @routine(allocates=False)
-def read_node_work(contact):
+def impact_work(contact):
     """Work of prescribed motions in the impact that the present substep starts with [J]."""
     if contact is None:
         return 0.0
@@ -233,21 +243,65 @@ def was_projected(contact):
 
 
 @routine(allocates=False)
-def end_velocities(model, settings, data, contact, dt, whole):
-    """The second phase of a solved part of dt, where contacts are closed; whether there is one. See `note_contacts`."""
+def written_of(contact):
+    """Rows of the log of contacts."""
     if contact is None:
-        return False
+        return np.int64(0)
+    return contact.written[0]
+
+
+@routine(allocates=False)
+def node_of(contact):
+    """What is known of the node before: (whether it had a second phase, whether its joints are independent)."""
+    if contact is None:
+        return np.int64(0), np.int64(0)
+    return contact.now[0].projected, contact.now[0].independent
+
+
+@routine(allocates=False)
+def forget_node(contact, written, start):
+    """Back to the log and the node, see `node_of`, before a substep that is rejected."""
+    if contact is None:
+        return
+    contact.written[0], contact.now[0].projected, contact.now[0].independent = written, start[0], start[1]
+
+
+@routine(allocates=False)
+def log_contacts(contact, step, dt):
+    """`note_contacts`, where there are contacts."""
+    if contact is None:
+        return True
+    return note_contacts(contact, step, dt)
+
+
+@routine(allocates=False)
+def note_step(model, settings, data, contact, dt):
+    """What guesses and judges of the next substep know of a solved one of dt."""
+    remember(data.bodies, data.rows, data.clock, dt)
+    follow_swings(model.bodies, data, settings.dt)
+    if contact is None:
+        return
+    data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
+    if contact.now[0].count > 0:
+        data.clock[6] = -1.0
+
+
+@routine(allocates=False)
+def end_velocities(model, settings, data, contact, dt, whole):
+    """The second phase of a solved part of dt, where contacts are closed, see `project_velocities`; and its log."""
+    if contact is None:
+        return NOTHING
     before = contact.written[0]
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.source >= 0 and c.kind != TURN:
             before -= 1
-    projected = project_velocities(model, settings, data, contact, dt)
-    contact.now[0].projected = 1 if projected else 0
-    if projected:
+    phase = project_velocities(model, settings, data, contact, dt)
+    contact.now[0].projected = 1 if phase == SOLVED else 0
+    if phase == SOLVED:
         log_second_phase(contact, before, whole)
         take_back(settings, contact, dt)
-    return projected
+    return phase
 
 
 @routine(allocates=False)
