@@ -215,7 +215,7 @@ SPRUNG = np.dtype(
 CONTACT_STATE = np.dtype(
     [
         ("count", "i8"),  # of the cones of the present step
-        ("waiting", "i8"),  # cones behind these, of open contacts with restitution, which take no part in it
+        ("waiting", "i8"),  # cones of open contacts with restitution, which take no part in it: the last of the array
         ("plastic", "i8"),  # 1: no contact has restitution in the present substep
         ("step", "i8"),  # number of the present step, for the log
         ("impact", "f8"),  # when the first of those that wait closes, from the start of the substep on [s] ...

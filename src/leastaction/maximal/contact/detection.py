@@ -108,8 +108,8 @@ def find_cones(model, settings, data, near, contact, dt):
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
         found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features, near.convex)
-        room = cones.shape[0] - ip.CONES * (waiting + found - begin)
-        if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > room:
+        most = cones_of(near) * (found - begin)
+        if found > contact.contacts.shape[0] or count + 2 * most + waiting > cones.shape[0]:
             return NO_ROOM
         if found > begin:
             contact.touched[k] = max(contact.touched[k], CLOSE)
@@ -123,9 +123,9 @@ def find_cones(model, settings, data, near, contact, dt):
             )
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
             if waits(settings, now, contact.contacts[j], cones[count].gap):
-                waiting += 1
-                for m in range(count, last):
-                    cones[cones.shape[0] - ip.CONES * waiting + m - count] = cones[m]
+                waiting += last - count
+                for m in range(last - count):
+                    cones[cones.shape[0] - waiting + m] = cones[count + m]
                 continue
             energy += own * (last - count)
             count = last
@@ -139,7 +139,7 @@ def find_cones(model, settings, data, near, contact, dt):
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
     now.known, now.count, now.warm, now.sure, now.matched = count, count, 0, 0, 0
-    now.waiting = gather_waiting(contact, count, waiting)
+    now.waiting = waiting
     if settings.warm_start and settings.directions == 0:
         # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
         known = match(contact, before, WARM * now.energy)
@@ -152,24 +152,22 @@ def find_cones(model, settings, data, near, contact, dt):
 
 
 @inline
+def bounces(settings, now, contact):
+    """Whether a contact has restitution in the present substep; none has where it is smoothed."""
+    return contact.restitution > 0.0 and now.plastic == 0 and settings.smoothing == 0.0
+
+
+@inline
 def waits(settings, now, contact, phi):
     """Whether a contact with the gap phi takes no part in a substep, which ends where it closes; see `restitution`."""
-    bounces = contact.restitution > 0.0 and now.plastic == 0 and settings.smoothing == 0.0
-    return bounces and not is_closed(phi, settings.gravity, settings.whole)
+    return bounces(settings, now, contact) and not is_closed(phi, settings.gravity, settings.whole)
 
 
-@routine(allocates=False)
-def gather_waiting(contact, count, waiting):
-    """Move the cones of so many contacts that wait from the end of the array behind the others; how many there are."""
-    cones, at = contact.cones, count
-    for w in range(waiting, 0, -1):
-        first = cones.shape[0] - ip.CONES * w
-        source = cones[first].source
-        for m in range(first, first + ip.CONES):
-            if m == first or (cones[m].source == source and cones[m].kind == ip.TURN):
-                cones[at] = cones[m]
-                at += 1
-    return at - count
+@inline
+def cone_of(contact, k):
+    """Cone k of those that take part in the present substep, and behind these those that wait."""
+    count, last = contact.now[0].count, contact.cones.shape[0]
+    return contact.cones[k if k < count else last + count - 1 - k]
 
 
 @routine(allocates=False)

@@ -14,6 +14,7 @@ from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.restitution import HITS, SHORTEST, closes_now, is_closed, returned_share, time_of_impact
+from leastaction.maximal.contact.detection import cone_of
 from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import move, spin_of, start_pose
 from leastaction.maximal.step.cone_masses import weigh_cone
@@ -71,7 +72,7 @@ def momentum_rate(bodies, states, c):
 def may_be_hit(bodies, settings, data, contact):
     """Whether an impact is to be looked for: momenta that a step ended with do not lead into what is closed."""
     for k in range(contact.now[0].count + contact.now[0].waiting):
-        c = contact.cones[k]
+        c = cone_of(contact, k)
         if restitution_of(contact, c) == 0.0:
             continue
         if is_closed(c.gap, settings.gravity, settings.whole):
@@ -100,6 +101,8 @@ def reflect(model, settings, data, contact, dt):
         return False
     count = now.count
     quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
+    for k in range(now.waiting):
+        contact.cones[count + k] = contact.cones[contact.cones.shape[0] - now.waiting + k]
     now.count, now.phase, now.kept_second = count + now.waiting, VELOCITIES, 0.0
     for i in range(states.shape[0]):
         for c in range(6):
@@ -142,7 +145,7 @@ def begin_impact(model, settings, contact):
 
 @routine(allocates=False)
 def node_velocities(model, data, now):
-    """Velocities that go with the momenta, into (w, vc); these become momenta that joints admit. False: there are none."""
+    """Velocities that go with the momenta, into (w, vc); momenta become those that joints admit. False: none do."""
     states, first = data.bodies, model.graph.first
     if solve_projection(model, data) < 0:
         return False
@@ -307,8 +310,8 @@ def find_impact(model, settings, data, contact, dt):
         return False
     for i in range(states.shape[0]):
         move(states[i], dt)
-    for k in range(now.count, now.count + now.waiting):
-        c = contact.cones[k]
+    for k in range(now.waiting):
+        c = contact.cones[contact.cones.shape[0] - 1 - k]
         if c.kind == ip.TURN:
             continue
         c.gap, _, _ = measure(model.coordinates, states, data.coordinates, contact.contacts, c)
@@ -341,7 +344,7 @@ def next_end(contact, start, end, after, whole, early, late):
         if target < start + SHORTEST:
             return GIVE_UP, end, early, late
         return BEGIN, target, start, end
-    if abs(now.nearest) <= NEAREST or (not overlaps and end >= after - SHORTEST):
+    if abs(now.nearest) <= NEAREST or (not overlaps and (end >= after - SHORTEST or now.impact == math.inf)):
         return ACCEPT, end, early, late
     if overlaps:
         late = end

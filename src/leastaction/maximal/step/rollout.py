@@ -30,7 +30,7 @@ from leastaction.maximal.step.driven import is_driven
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import goal_work, node_work, pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
-from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, find_impact, next_end, reflect
+from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, NEAREST, find_impact, next_end, reflect
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
@@ -367,6 +367,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         missed = add_missed(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL if missed == NO_ROOM else UNTIED
+        if contact.now[0].nearest < -NEAREST:
+            return spent, iterations, DONE  # one of these is with restitution
         if missed == 0:
             break
         if slip:
