@@ -24,6 +24,7 @@ from leastaction.maximal.records import (
     PATH_STATE,
     POINT_STATE,
     ROW_STATE,
+    STEP_HISTORY,
     VALUE,
     records,
 )
@@ -107,10 +108,7 @@ class MaximalSettings(NamedTuple):
         whole: length of the step that a step is part of [s].
         compliance, angular_compliance: of contacts, limits and dry friction [m/N], and of those that are torques
             [rad/(N m)].
-        account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
-            for compositions, whose parts gain and lose in turns.
-        turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
-        fine: how many parts of a step are short for all springs; 1 where the step itself is.
+        balanced: whether each substep keeps the energy balance; not those of compositions, which gain and lose in turns.
         rounds: after how many times that a step was solved again, with contacts that it had missed, its solution is
             taken as it is: for derivatives; `LAST_ROUND` for the one that misses none.
     """
@@ -131,9 +129,7 @@ class MaximalSettings(NamedTuple):
     whole: float
     compliance: float
     angular_compliance: float
-    account: float
-    turn: float
-    fine: int
+    balanced: bool
     rounds: int
 
 
@@ -141,7 +137,7 @@ class PartStart(NamedTuple):
     """What the end of a substep overwrites, as it was at its start: where a rejected one begins again.
 
     Attributes:
-        bodies, rows, coordinates, paths, points, lengths, stretches, strings, minus, clock: as in `MaximalData`.
+        bodies, rows, coordinates, paths, points, lengths, stretches, strings, minus, past: as in `MaximalData`.
         kicks: impulses of springs at the end of the substep before, shape (bodies, 6).
         goals: prescribed motions at the start, shape (numbers,).
         q: joint positions, shape (nq,).
@@ -156,7 +152,7 @@ class PartStart(NamedTuple):
     stretches: Floats
     strings: Any
     minus: Floats
-    clock: Floats
+    past: Any
     kicks: Floats
     goals: Floats
     q: Floats
@@ -172,14 +168,12 @@ class MaximalData(NamedTuple):
         kicks: impulses of springs on the bodies at the start of the present step, and at the end of the one
             before, shape (2, bodies, 6).
         stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
-            (1,): see `coarseness.spring_defect`.
+            (1,): see `energy_terms.end_work`.
         lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
             `middle_lengths`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
-        clock: how many steps are known (see `guess`), the length of the last one [s], steps since the last with a cone;
-            energy account, largest energy, and gain of the present step (see `coarseness`), each twice [J]; and the
-            state of steps that follow stiff springs.
-        start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
+        past: one `STEP_HISTORY` record.
+        start_past, start_guess: `past`, and velocities and slopes (bodies, 12), when the present step began: a step
             that is divided may stop halfway and then begins again.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
         subtrees: momenta of subtrees, scratch, shape (bodies, 6).
@@ -208,8 +202,8 @@ class MaximalData(NamedTuple):
     lengths: Floats
     stretches: Floats
     strings: Any
-    clock: Floats
-    start_clock: Floats
+    past: Any
+    start_past: Any
     start_guess: Floats
     minus: Floats
     subtrees: Floats
@@ -377,14 +371,14 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         "stretches": np.zeros((nv + len(model.forces.items), 7)),
         "strings": model.strings.copy(),
         "minus": np.zeros((n, 6)),
-        "clock": np.zeros(13),
+        "past": records(1, STEP_HISTORY),
     }
     kept = {name: values.copy() for name, values in own.items()}
     return MaximalData(
         **own,
         kicks=np.zeros((2, n, 6)),
         stretched=np.zeros(1),
-        start_clock=np.zeros(13),
+        start_past=records(1, STEP_HISTORY),
         start_guess=np.zeros((n, 12)),
         subtrees=np.zeros((n, 6)),
         external=np.zeros((n, 6)),

@@ -96,8 +96,8 @@ def begin_part(model, settings, data, near, contact, back, k, j):
     part, row = back.begins[k] + j, row_of(back, k, j)
     states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
     first = back.fresh and k == 0 and j == 0
-    data.clock[0] = FIRST if first else AGAIN
-    data.clock[1] = 0.0 if first else back.before[part]
+    data.past[0].known = FIRST if first else AGAIN
+    data.past[0].dt = 0.0 if first else back.before[part]
     for i in range(states.shape[0]):
         for c in range(6):
             states[i].x[c], states[i].slope[c] = path.velocities[row, i, c], 0.0

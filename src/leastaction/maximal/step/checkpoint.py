@@ -20,7 +20,7 @@ def keep_part(model, data, q):
     copy_lengths(data, start, model.sprung)
     copy_rows(data.minus, start.minus)
     copy_rows(data.kicks[1], start.kicks)
-    copy_values(data.clock, start.clock)
+    copy_records(data.past, start.past)
     copy_values(data.goals[0], start.goals)
     copy_values(q, start.q)
 
@@ -36,7 +36,7 @@ def roll_back(model, data, q):
     copy_lengths(start, data, model.sprung)
     copy_rows(start.minus, data.minus)
     copy_rows(start.kicks, data.kicks[1])
-    copy_values(start.clock, data.clock)
+    copy_records(start.past, data.past)
     copy_values(start.goals, data.goals[0])
     copy_values(start.q, q)
 

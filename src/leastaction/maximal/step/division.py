@@ -30,9 +30,8 @@ def is_jammed(contact):
 
 @routine(allocates=False)
 def forget_failure(data, contact):
-    """Back to the guess with which a failed step began; no warm start from its contacts, no account of its energy."""
+    """Back to the guess with which a failed step began; no warm start from its contacts."""
     states, rowstates = data.bodies, data.rows
-    data.clock[5] = 0.0
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):

@@ -19,7 +19,7 @@ from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import move, spin_of, start_pose
 from leastaction.maximal.step.cone_masses import weigh_cone
 from leastaction.maximal.step.directions import measure, sliding
-from leastaction.maximal.step.goals import node_work
+from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.guess import FIRST
 from leastaction.maximal.step.semismooth_newton import OPEN
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES
@@ -76,7 +76,7 @@ def may_be_hit(bodies, settings, data, contact):
         if restitution_of(contact, c) == 0.0:
             continue
         if is_closed(c.gap, settings.gravity, settings.whole):
-            rate = -math.inf if data.clock[0] == FIRST else momentum_rate(bodies, data.bodies, c)
+            rate = -math.inf if data.past[0].known == FIRST else momentum_rate(bodies, data.bodies, c)
         else:
             rate = -speed_of(contact, c.a) - speed_of(contact, c.b)
         if closes_now(c.gap, rate, settings.gravity, settings.whole):
@@ -106,22 +106,28 @@ def reflect(model, settings, data, contact, dt):
     now.count, now.phase, now.kept_second = count + now.waiting, VELOCITIES, 0.0
     for i in range(states.shape[0]):
         for c in range(6):
+            data.external[i, c] = states[i].P[c]
             data.subtrees[i, c] = states[i].P[c] - data.minus[i, c]
     closed, hits, at = begin_impact(model, settings, contact), 0, contact.written[0]
-    solved = node_velocities(model, data, now)
+    solved = node_velocities(model, data)
     while solved and hits < HITS * closed and choose_approaching(settings, data, contact):
         solved = hit(model, settings, data, contact, dt, hits == 0, at)
         hits += 1 if solved else 0
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(6):
-            data.minus[i, c] = s.P[c] - data.subtrees[i, c]
             if hits > 0:
+                data.minus[i, c] = s.P[c] - data.subtrees[i, c]
                 s.slope[c], s.x[c] = 0.0, s.w[c] if c < 3 else s.vc[c - 3]
+            else:
+                s.P[c] = data.external[i, c]
         for c in range(3):
             s.w[c], s.vc[c] = s.x[c], s.x[3 + c]
     for k in range(data.rows.shape[0]):
-        data.rows[k].lam = data.rows[k].mu = 0.0
+        s = data.rows[k]
+        s.lam, s.mu, s.owed = 0.0, 0.0, 0.0 if hits > 0 else s.owed
+    if hits > 0:
+        data.past[0].kinetic = kinetic_energy(states)
     now.count, now.phase = count, POSITIONS
     now.quick, now.sure, now.soft, now.wait, now.unended = quick, sure, soft, wait, unended
     return hits > 0
@@ -144,7 +150,7 @@ def begin_impact(model, settings, contact):
 
 
 @routine(allocates=False)
-def node_velocities(model, data, now):
+def node_velocities(model, data):
     """Velocities that go with the momenta, into (w, vc); momenta become those that joints admit. False: none do."""
     states, first = data.bodies, model.graph.first
     if solve_projection(model, data) < 0:
@@ -155,8 +161,27 @@ def node_velocities(model, data, now):
     for i in range(states.shape[0]):
         for c in range(3):
             states[i].w[c], states[i].vc[c] = data.dx[first[i] + c], data.dx[first[i] + 3 + c]
-    now.node_work += node_work(model, data)
     return True
+
+
+@routine(allocates=False)
+def kinetic_energy(states):
+    """Kinetic energy of momenta and the velocities that go with them [J]."""
+    energy = 0.0
+    for i in range(states.shape[0]):
+        for c in range(3):
+            energy += 0.5 * (states[i].P[c] * states[i].w[c] + states[i].P[3 + c] * states[i].vc[c])
+    return energy
+
+
+@routine(allocates=False)
+def goal_work(model, data):
+    """Work of the impulses mu of prescribed motions at a node [J]."""
+    total = 0.0
+    for k in range(model.rows.shape[0]):
+        if model.rows[k].goal >= 0:
+            total += data.rows[k].mu * goal_rate(model.rows[k], data.rows[k], data.goals[0])
+    return total
 
 
 @routine(allocates=False)
@@ -199,7 +224,7 @@ def hit(model, settings, data, contact, dt, first, at):
     for k in range(data.rows.shape[0]):
         data.rows[k].mu = data.rows[k].lam
         push_row(model, data, k, data.rows[k].lam)
-    now.node_work += node_work(model, data)
+    now.node_work += goal_work(model, data)
     keep_velocities(data)
     for i in range(states.shape[0]):
         for c in range(6):
@@ -211,13 +236,14 @@ def hit(model, settings, data, contact, dt, first, at):
         if back > 0.0:
             linear += back * normal_rate(states, c)
             push_normal(data, c, back)
-    if not node_velocities(model, data, now):
+    if not node_velocities(model, data):
         return False
     square = -linear
     for k in range(now.count):
         c = contact.cones[k]
         square += restitution_of(contact, c) * c.gam * normal_rate(states, c)
     share = returned_share(0.5 * square, linear, taken)
+    now.node_work += share * goal_work(model, data)
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(6):

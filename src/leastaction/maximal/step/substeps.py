@@ -21,7 +21,7 @@ UNKNOWN = -2.0
 
 @inline
 def middle(start, end):
-    """A point near the middle of two shares of a step: on the coarsest dyadic grid that is half as wide as they are far."""
+    """A point near the middle of two shares of a step, on the coarsest dyadic grid with two widths in between."""
     width = 1.0
     while width > 0.5 * (end - start):
         width *= 0.5

@@ -253,37 +253,6 @@ def push_cone(data, c):
 
 
 @routine(allocates=False)
-def project_momenta(model, data, multipliers, dt, loops):
-    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
-
-    For rows of prescribed motions their rates are on the right-hand side.
-
-    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it.
-
-    Args:
-        multipliers: out: forces of the joints that this says, shape (rows,).
-        dt: of the step before [s].
-        loops: None without closed loops: then there is nothing to do, and nothing is compiled.
-
-    Gives back whether all equations of the joints are independent of each other, as far as is known.
-    """
-    if loops is None:
-        return False
-    rows, rowstates = model.rows, data.rows
-    skipped = solve_projection(model, data)
-    if skipped < 0:
-        for k in range(rows.shape[0]):
-            rowstates[k].mu = multipliers[k] = 0.0
-        return False
-    for k in range(rows.shape[0]):
-        mu = data.dx[model.graph.first[model.bodies.shape[0] + rows[k].node] + rows[k].local]
-        rowstates[k].mu = mu
-        multipliers[k] = 2.0 * mu / dt
-        push_row(model, data, k, mu)
-    return skipped == 0
-
-
-@routine(allocates=False)
 def push_row(model, data, k, mu):
     """Add the impulse mu of row k to the momenta."""
     row, s, states = model.rows[k], data.rows[k], data.bodies
