@@ -92,9 +92,9 @@ def speed_of(contact, body):
 
 @routine(allocates=False)
 def reflect(model, settings, data, contact, dt):
-    """Let momenta at the start of a substep jump where closed contacts with restitution approach; whether any do.
+    """Let momenta at the start of a substep jump where closed contacts with restitution approach; whether any may do.
 
-    The cones are those of the start. Afterwards they have to be found anew, for the velocities that are left in `data`.
+    The cones are those of the start; then they have to be found anew, for the velocities that are left in `data`.
     """
     now, states = contact.now[0], data.bodies
     if settings.smoothing > 0.0 or now.plastic == 1 or not may_be_hit(model.bodies, settings, data, contact):
@@ -130,7 +130,7 @@ def reflect(model, settings, data, contact, dt):
         data.past[0].kinetic = kinetic_energy(states)
     now.count, now.phase = count, POSITIONS
     now.quick, now.sure, now.soft, now.wait, now.unended = quick, sure, soft, wait, unended
-    return hits > 0
+    return True
 
 
 @routine(allocates=False)
