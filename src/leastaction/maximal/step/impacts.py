@@ -97,22 +97,25 @@ def reflect(model, settings, data, contact, dt):
     The cones are those of the start; then they have to be found anew, for the velocities that are left in `data`.
     """
     now, states = contact.now[0], data.bodies
-    if settings.smoothing > 0.0 or now.plastic == 1 or not may_be_hit(model.bodies, settings, data, contact):
+    now.hits = 0
+    if settings.smoothing > 0.0 or not may_be_hit(model.bodies, settings, data, contact):
         return False
     count = now.count
     quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
-    for k in range(now.waiting):
-        contact.cones[count + k] = contact.cones[contact.cones.shape[0] - now.waiting + k]
-    now.count, now.phase, now.kept_second = count + now.waiting, VELOCITIES, 0.0
     for i in range(states.shape[0]):
         for c in range(6):
             data.external[i, c] = states[i].P[c]
             data.subtrees[i, c] = states[i].P[c] - data.minus[i, c]
-    closed, hits, at = begin_impact(model, settings, contact), 0, contact.written[0]
-    solved = node_velocities(model, data)
-    while solved and hits < HITS * closed and choose_approaching(settings, data, contact):
-        solved = hit(model, settings, data, contact, dt, hits == 0, at)
-        hits += 1 if solved else 0
+    at, most = contact.written[0], HITS * begin_impact(model, contact)
+    solved, hits = node_velocities(model, data), 0
+    while solved and hits < most and choose_approaching(settings, data, contact):
+        solved, taken = plastic_hit(model, settings, data, contact, dt)
+        if solved:
+            now.node_work += goal_work(model, data)
+            solved, share = give_back(model, data, contact, taken)
+            now.node_work += share * goal_work(model, data)
+            log_hit(settings, contact, hits == 0, at, share)
+            hits += 1
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(6):
@@ -128,17 +131,23 @@ def reflect(model, settings, data, contact, dt):
         s.lam, s.mu, s.owed = 0.0, 0.0, 0.0 if hits > 0 else s.owed
     if hits > 0:
         data.past[0].kinetic = kinetic_energy(states)
-    now.count, now.phase = count, POSITIONS
+    now.count, now.phase, now.hits = count, POSITIONS, hits
     now.quick, now.sure, now.soft, now.wait, now.unended = quick, sure, soft, wait, unended
     return True
 
 
 @routine(allocates=False)
-def begin_impact(model, settings, contact):
-    """Bring all cones to a moment: without compliance, dry friction or prescribed turns; how many may be hit."""
-    now, closed = contact.now[0], 0
+def begin_impact(model, contact):
+    """Bring all cones, with those that wait, to a moment: without compliance, dry friction or prescribed turns.
+
+    Gives back how many may be hit.
+    """
+    now, cones, closed = contact.now[0], contact.cones, 0
+    for k in range(now.waiting):
+        cones[now.count + k] = cones[cones.shape[0] - now.waiting + k]
+    now.count, now.phase, now.kept_second = now.count + now.waiting, VELOCITIES, 0.0
     for k in range(now.count):
-        c = contact.cones[k]
+        c = cones[k]
         weigh_cone(model.bodies, c, now.load)
         c.compliance = c.slip_compliance = 0.0
         c.deepest, c.share, c.own, c.whirl[3] = 1.0, 1.0, 1.0, 0.0
@@ -201,13 +210,8 @@ def choose_approaching(settings, data, contact):
 
 
 @routine(allocates=False)
-def hit(model, settings, data, contact, dt, first, at):
-    """Plastic impulses of the cones that approach, and what restitution gives back; False where these are not found.
-
-    Args:
-        first: whether it is the first hit of the impact, which has no rows in the log yet.
-        at: first row of the log that belongs to the impact.
-    """
+def plastic_hit(model, settings, data, contact, dt):
+    """Plastic impulses of the cones that approach; (whether they are found, energy that they take [J])."""
     now, states = contact.now[0], data.bodies
     keep_velocities(data)
     for k in range(data.rows.shape[0]):
@@ -216,7 +220,7 @@ def hit(model, settings, data, contact, dt, first, at):
         for i in range(states.shape[0]):
             for c in range(3):
                 states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
-        return False
+        return False, 0.0
     now.kept_second = 0.0
     taken = -plastic_work(data, contact)
     for k in range(now.count):
@@ -224,26 +228,32 @@ def hit(model, settings, data, contact, dt, first, at):
     for k in range(data.rows.shape[0]):
         data.rows[k].mu = data.rows[k].lam
         push_row(model, data, k, data.rows[k].lam)
-    now.node_work += goal_work(model, data)
+    return True, taken
+
+
+@routine(allocates=False)
+def give_back(model, data, contact, taken):
+    """What restitution gives back of the energy `taken` [J] by a plastic hit; (whether it is found, its share c).
+
+    Leaves momenta and velocities before it in `data.dF` and `data.T`.
+    """
+    now, states, linear = contact.now[0], data.bodies, 0.0
     keep_velocities(data)
     for i in range(states.shape[0]):
         for c in range(6):
             data.dF[i, c] = states[i].P[c]
-    linear = 0.0
     for k in range(now.count):
         c = contact.cones[k]
         back = restitution_of(contact, c) * c.gam
-        if back > 0.0:
-            linear += back * normal_rate(states, c)
-            push_normal(data, c, back)
+        linear += back * normal_rate(states, c)
+        push_normal(data, c, back)
     if not node_velocities(model, data):
-        return False
+        return False, 0.0
     square = -linear
     for k in range(now.count):
         c = contact.cones[k]
         square += restitution_of(contact, c) * c.gam * normal_rate(states, c)
     share = returned_share(0.5 * square, linear, taken)
-    now.node_work += share * goal_work(model, data)
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(6):
@@ -251,8 +261,7 @@ def hit(model, settings, data, contact, dt, first, at):
         for c in range(3):
             s.w[c] = data.T[i, c] + share * (s.w[c] - data.T[i, c])
             s.vc[c] = data.T[i, 3 + c] + share * (s.vc[c] - data.T[i, 3 + c])
-    log_hit(settings, contact, first, at, share)
-    return True
+    return True, share
 
 
 @routine(allocates=False)
