@@ -184,7 +184,7 @@ def end_second_phase(model, settings, data, contact, dt):
     if contact is None:
         return
     if project_velocities(model, settings, data, contact, dt):
-        take_back(settings, contact, dt)
+        take_back(settings, contact)
 
 
 @routine(allocates=False)
@@ -265,8 +265,8 @@ def first_phase(settings, data, contact, back, dt):
     if contact is None:
         return
     if back.holds[0] == CONTACTS:
-        take_back(settings, contact, dt)
-    renew_wrenches(data, contact, 1.0 / dt)
+        take_back(settings, contact)
+    renew_wrenches(data, contact)
 
 
 @routine(allocates=False)

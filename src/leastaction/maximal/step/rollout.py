@@ -195,7 +195,7 @@ def end_velocities(model, settings, data, contact, dt, whole):
     contact.now[0].projected = 1 if projected else 0
     if projected:
         log_second_phase(contact, before, whole)
-        take_back(settings, contact, dt)
+        take_back(settings, contact)
     return projected
 
 
