@@ -118,7 +118,7 @@ def find_cones(model, settings, data, near, contact, dt):
             found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
-            note_fall(cones[count], model.gravity, data.clock, dt)
+            note_fall(cones[count], model.gravity, data.past[0], dt)
             own = contact_cone(
                 bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
             )
@@ -208,11 +208,11 @@ def warm_start(contact):
 
 
 @inline
-def note_fall(cone, gravity, clock, dt):
+def note_fall(cone, gravity, past, dt):
     """Note gravity, and half of what the step before is longer by, see `approach`."""
     for i in range(3):
         cone.fall[i] = gravity[i]
-    cone.fall[3] = 0.5 * (clock[1] - dt) if clock[0] != FIRST else 0.0
+    cone.fall[3] = 0.5 * (past.dt - dt) if past.known != FIRST else 0.0
 
 
 @inline

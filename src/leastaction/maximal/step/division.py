@@ -23,7 +23,7 @@ number would be larger than this, -n for n equal parts, as those of steps that f
 others."""
 
 
-SOLVED, HALVED = np.int64(0), np.int64(1)
+SOLVED_PART, HALVED = np.int64(0), np.int64(1)
 """The bits of that number. NumPy's integers, since kernels are compiled anew for each literal."""
 
 
@@ -43,9 +43,8 @@ def is_jammed(contact):
 
 @routine(allocates=False)
 def forget_failure(data, contact):
-    """Back to the guess with which a failed step began; no warm start from its contacts, no account of its energy."""
+    """Back to the guess with which a failed step began; no warm start from its contacts."""
     states, rowstates = data.bodies, data.rows
-    data.clock[5] = 0.0
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):

@@ -357,7 +357,7 @@ def active_step(model, settings, data, contact, dt):
     """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
     bodies, states = model.bodies, data.bodies
     kept = begin_modes(bodies, contact)
-    if data.clock[0] == LATER:
+    if data.past[0].known == LATER:
         accelerate(bodies, states, settings.gravity, dt)
     fresh = not kept or not is_slow(states, dt)
     if fresh:

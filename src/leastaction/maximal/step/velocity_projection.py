@@ -5,6 +5,8 @@ velocities there do not lead into what is touched. The momenta that a step ends 
 rest they vanish, and the next step starts from them alone.
 """
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
@@ -20,6 +22,9 @@ from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes, is_slow
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
+
+UNSOLVED, NOTHING, SOLVED = np.int64(-1), np.int64(0), np.int64(1)
+"""What became of the second phase of a step. NumPy's integers, since kernels are compiled anew for each literal."""
 
 
 @inline
@@ -48,14 +53,14 @@ def has_closed(settings, contact):
 
 @routine(allocates=False)
 def project_velocities(model, settings, data, contact, dt):
-    """Bring the momenta of a finished step of dt to the laws of its contacts; whether that was to be done, and was.
+    """Bring the momenta of a finished step of dt to the laws of its contacts: SOLVED, UNSOLVED, or NOTHING to be done.
 
     The impulses of the first phase stay in the cones' record for the next step (`impulses`), those of the second are
     left in the cones until `take_back`.
     """
     now, states = contact.now[0], data.bodies
     if now.count == 0 or not has_closed(settings, contact):
-        return False
+        return NOTHING
     for i in range(states.shape[0]):
         for c in range(3):
             data.T[i, c], data.T[i, 3 + c] = states[i].w[c], states[i].vc[c]
@@ -77,7 +82,7 @@ def project_velocities(model, settings, data, contact, dt):
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
     now.phase, now.quick, now.sure, now.soft, now.wait, now.unended = POSITIONS, quick, sure, soft, wait, unended
-    return solved
+    return SOLVED if solved else UNSOLVED
 
 
 @routine(allocates=False)
@@ -235,37 +240,6 @@ def push_cone(data, c):
 
 
 # ------------------------------------------------------------------ without contacts: closed loops and motions alone
-
-
-@routine(allocates=False)
-def project_momenta(model, data, multipliers, dt, loops):
-    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
-
-    For rows of prescribed motions their rates are on the right-hand side.
-
-    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it.
-
-    Args:
-        multipliers: out: forces of the joints that this says, shape (rows,).
-        dt: of the step before [s].
-        loops: None without closed loops: then there is nothing to do, and nothing is compiled.
-
-    Gives back whether all equations of the joints are independent of each other, as far as is known.
-    """
-    if loops is None:
-        return False
-    rows, rowstates = model.rows, data.rows
-    skipped = solve_projection(model, data)
-    if skipped < 0:
-        for k in range(rows.shape[0]):
-            rowstates[k].mu = multipliers[k] = 0.0
-        return False
-    for k in range(rows.shape[0]):
-        mu = data.dx[model.graph.first[model.bodies.shape[0] + rows[k].node] + rows[k].local]
-        rowstates[k].mu = mu
-        multipliers[k] = 2.0 * mu / dt
-        push_row(model, data, k, mu)
-    return skipped == 0
 
 
 @routine(allocates=False)
