@@ -169,7 +169,7 @@ class BackData(NamedTuple):
         u: controls at the nodes of each step, shape (steps, nodes, nu).
         begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
             divided; one that was divided too finely to be told has none.
-        lengths, before, nodes, shares: of the parts, see `parted_steps.PartedSteps`.
+        lengths, before, nodes, shares, plastic: of the parts, see `parted_steps.PartedSteps`.
         fresh: whether a run starts with the first row; first_row: whether what is read off that row is left to others.
         bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
         bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
@@ -192,6 +192,9 @@ class BackData(NamedTuple):
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.
+        hit: states and gradients of an impact, scratch, shape (4, bodies, 7).
+        rest: gradient by the length of the next part of the present step whose end is given, shape (1,); rests: of all
+            rows of A.
         slots: for gradients by parameters.
     """
 
@@ -206,6 +209,10 @@ class BackData(NamedTuple):
     before: Floats
     nodes: Integers
     shares: Floats
+    plastic: Integers
+    hit: Floats
+    rest: Floats
+    rests: Floats
     fresh: bool
     first_row: bool
     bq: Floats

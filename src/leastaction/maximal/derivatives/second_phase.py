@@ -103,7 +103,7 @@ def first_wrenches(model, settings, data, contact, at):
     contact, (Z, P, near, q) = ContactData(*contact), at
     load_state(data.bodies, Z, P)
     read_start(model, data, near, q, settings.dt)
-    renew_wrenches(data, contact, 1.0 / settings.dt)
+    renew_wrenches(data, contact)
 
 
 class SecondPhase:

@@ -93,6 +93,14 @@ def aim(model, data, back, k, j):
 @routine(allocates=False)
 def begin_part(model, settings, data, near, contact, back, k, j):
     """The start of part j of step k; `DONE`, or why it cannot be solved."""
+    part = back.begins[k] + j
+    begin_state(model, data, contact, back, k, j)
+    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], back.lengths[part])
+
+
+@routine(allocates=False)
+def begin_state(model, data, contact, back, k, j):
+    """The state at the start of part j of step k, before an impact there."""
     part, row = back.begins[k] + j, row_of(back, k, j)
     states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
     first = back.fresh and k == 0 and j == 0
@@ -109,9 +117,9 @@ def begin_part(model, settings, data, near, contact, back, k, j):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
         contact.now[0].known = contact.now[0].wait = 0  # no warm start, no pause: the step tells all of it
+        contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
     aim(model, data, back, k, j)
     stand(model, data, back, path, row, dt)
-    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], dt)
 
 
 @routine(allocates=False)
@@ -183,7 +191,7 @@ def end_second_phase(model, settings, data, contact, dt):
     if contact is None:
         return
     if project_velocities(model, settings, data, contact, dt) == SOLVED:
-        take_back(settings, contact, dt)
+        take_back(settings, contact)
 
 
 @routine(allocates=False)
@@ -264,8 +272,8 @@ def first_phase(settings, data, contact, back, dt):
     if contact is None:
         return
     if back.holds[0] == CONTACTS:
-        take_back(settings, contact, dt)
-    renew_wrenches(data, contact, 1.0 / dt)
+        take_back(settings, contact)
+    renew_wrenches(data, contact)
 
 
 @routine(allocates=False)

@@ -18,7 +18,7 @@ from leastaction.maximal.contact.detection import cone_of
 from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import move, spin_of, start_pose
 from leastaction.maximal.step.cone_masses import weigh_cone
-from leastaction.maximal.step.directions import measure, sliding
+from leastaction.maximal.step.directions import measure
 from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.guess import FIRST
 from leastaction.maximal.step.semismooth_newton import OPEN
@@ -138,7 +138,7 @@ def reflect(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def begin_impact(model, contact):
-    """Bring all cones, with those that wait, to a moment: without compliance, dry friction or prescribed turns.
+    """Bring all cones, with those that wait, to a moment: without compliance and dry friction.
 
     Gives back how many may be hit.
     """
@@ -150,7 +150,7 @@ def begin_impact(model, contact):
         c = cones[k]
         weigh_cone(model.bodies, c, now.load)
         c.compliance = c.slip_compliance = 0.0
-        c.deepest, c.share, c.own, c.whirl[3] = 1.0, 1.0, 1.0, 0.0
+        c.deepest, c.share, c.own = 1.0, 1.0, 1.0
         if c.kind == ip.DRY:
             c.kind, c.gap = ip.LIMIT, APART
         if c.kind < ip.DRY:
@@ -280,12 +280,12 @@ def plastic_work(data, contact):
         c = contact.cones[k]
         if c.offset >= APART:
             continue
-        y0, y1 = sliding(c, states)
         if c.kind < ip.DRY:
             total += 0.5 * c.gam * (normal_rate(states, c) + kept_rate(data, c, 0))
         if c.kind != ip.LIMIT:
-            total += 0.5 * c.beta[0] * (y0 + c.drift[0] + kept_rate(data, c, 1))
-            total += 0.5 * c.beta[1] * (y1 + c.drift[1] + kept_rate(data, c, 2))
+            for j in range(2):
+                slip = work(states, c.da[6 + 6 * j : 12 + 6 * j], c.a) + work(states, c.db[6 + 6 * j : 12 + 6 * j], c.b)
+                total += c.beta[j] * (0.5 * (slip + kept_rate(data, c, 1 + j)) + c.drift[j])
     return total
 
 

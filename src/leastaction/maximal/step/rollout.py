@@ -294,7 +294,7 @@ def end_velocities(model, settings, data, contact, dt, whole):
     if phase == SOLVED:
         work = surface_work(contact)
         log_second_phase(contact, before, whole)
-        take_back(settings, contact, dt)
+        take_back(settings, contact)
     return phase, work
 
 

@@ -14,7 +14,6 @@ from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.arrays import MaximalData
 from leastaction.maximal.contact.detection import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limits import coordinate_wrenches
-from leastaction.maximal.contact.whirl import note_turn
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
@@ -108,7 +107,7 @@ def begin_second_phase(settings, data, contact, dt):
             c.offset = c.s = APART
             c.gam = c.beta[0] = c.beta[1] = c.ry[0] = c.ry[1] = 0.0
         if c.offset < APART:
-            renew_wrench(data, contact, c, 0.0)
+            renew_wrench(data, contact, c)
 
 
 @routine(allocates=False)
@@ -177,7 +176,7 @@ def solve_velocities(model, settings, data, contact, dt):
 
 
 @routine(allocates=False)
-def take_back(settings, contact, dt):
+def take_back(settings, contact):
     """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -186,8 +185,6 @@ def take_back(settings, contact, dt):
             continue
         ip.copy_kept(contact.saved[k], c)
         c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
-        if c.source >= 0 and c.kind != ip.TURN:
-            c.whirl[3] = contact.contacts[c.source].given / dt
 
 
 @inline
@@ -212,25 +209,18 @@ def log_second_phase(contact, at, dt):
 
 
 @routine(allocates=False)
-def renew_wrenches(data, contact, per_time):
-    """Unit wrenches of all cones at the start poses in `data`; see `renew_wrench`."""
+def renew_wrenches(data, contact):
+    """Unit wrenches of all cones at the start poses in `data`."""
     for k in range(contact.now[0].count):
-        renew_wrench(data, contact, contact.cones[k], per_time)
+        renew_wrench(data, contact, contact.cones[k])
 
 
 @routine(allocates=False)
-def renew_wrench(data, contact, c, per_time):
-    """Unit wrenches of a cone at the start poses in `data`.
-
-    Args:
-        per_time: 1 / dt for the first phase of a step of dt, in which things go round with turntables (`whirl`); 0 for
-            the second, which is a matter of one moment.
-    """
+def renew_wrench(data, contact, c):
+    """Unit wrenches of a cone at the start poses in `data`."""
     if c.source < 0:
         coordinate_wrenches(c, data.coordinates[-1 - c.source])
         return
-    c.whirl[3] = contact.contacts[c.source].given * per_time
-    note_turn(c, data.bodies)
     contact_wrenches(c, contact.contacts[c.source], data.bodies)
     if c.kind == ip.TURN:
         turn_wrenches(c, data.bodies)
