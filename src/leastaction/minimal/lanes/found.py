@@ -14,7 +14,7 @@ import numpy as np
 from leastaction._jit import routine
 from leastaction.contact.detect import detect
 from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.minimal.lanes.bounces import bounced
 from leastaction.minimal.lanes.compliance import compliance_of, overlap_kept
@@ -84,7 +84,10 @@ def take(model, lane, found, j, lengths, falls):
     cone.friction, cone.restitution = contact.friction, contact.restitution
     cone.mass = model.shapes.masses[contact.pair]
     take_turn(model.shapes.pairs[contact.pair], cone, touch.rolls)
+    other, own = material_points(contact, pose(lane, start, contact.a), pose(lane, start, contact.b), n, x)
     store3(cone.arm, x)
+    store3(cone.fixed, own)
+    store3(cone.fixed_other, other)
     store3(cone.normal, n)
     store3(cone.first, t)
     store3(cone.second, s)
