@@ -18,7 +18,7 @@ is."""
 
 LONGEST = 1 << 61
 """How a step was halved is told by a number: after a leading 1, bit by bit, 1 for a part that failed and was halved and
-0 for one that was solved, in order of time (`step_parts.lengths_of`); 0 for a step that was not halved. Where the
+0 for one that was solved, in order of time (`bisection.lengths_of`); 0 for a step that was not halved. Where the
 number would be larger than this, -n for n equal parts, as those of steps that follow stiff springs are, and -1 for
 others."""
 
