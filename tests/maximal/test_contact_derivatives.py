@@ -84,18 +84,19 @@ def test_closed_form_of_a_point_on_a_floor(kind, motion, moving):
     contact.kind, contact.flip, contact.belt, contact.r2 = POINT_ON_PLANE, int(moving == "a"), 1, 0.2
     contact.u, contact.w = normal / np.linalg.norm(normal), lever
     contact.belt_a, contact.belt_b = rng.normal(size=(2, 3))
-    q, still, by = rng.normal(size=18), np.zeros(18), (0.7, 0.4, -0.9)
+    q, still, by, w, half = rng.normal(size=18), np.zeros(18), (0.7, 0.4, -0.9), (3.0, -2.0, 1.0), 0.005
     place, R = rng.normal(size=3), Rotation.from_rotvec((0.4, -0.9, 0.3)).as_matrix()
     world = tuple(np.eye(3).ravel()), (0.0, 0.0, 0.0)
 
     def value(turn, shift):
         own = tuple((Rotation.from_rotvec(turn).as_matrix() @ R).ravel()), tuple(place + shift)
         (Ra, xa), (Rb, xb), qa, qb = (own, world, q, still) if moving == "a" else (world, own, still, q)
-        return contact_value(cone, contact, Ra, xa, Rb, xb, qa, qb, by)
+        spins = (w, (0.0, 0.0, 0.0), half) if moving == "a" else ((0.0, 0.0, 0.0), w, half)
+        return contact_value(cone, contact, Ra, xa, Rb, xb, qa, qb, by, spins)
 
     assert is_on_floor(cone, contact)
     sign = -1.0 if moving == "a" else 1.0
-    found = floor_cotangents(cone, contact, tuple(R.ravel()), q, sign, by[1], by[2])
+    found = floor_cotangents(cone, contact, tuple(R.ravel()), q, sign, by[1], by[2], w, half)
     h, none = 1e-5, np.zeros(3)
     for axis, e in enumerate(np.eye(3)):
         assert found[axis] == pytest.approx((value(h * e, none) - value(-h * e, none)) / (2.0 * h), abs=1e-8)

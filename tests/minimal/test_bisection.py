@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.derivatives import backpropagate
 from leastaction.minimal.jointwise.stepper import VariationalStepper
 from leastaction.step_control.bisection import LONGEST, control_weights, interpolate_controls, lengths_of, substep_after
-from leastaction.step_control.energy_check import energy_share
+from leastaction.step_control.energy_balance import share_of_energy
 from tests.derivatives.checks import assert_relative
 from tests.minimal.helpers import error_norms, method, number
 from tests.minimal.test_momentum import floating_tree, resting_state
@@ -247,7 +247,7 @@ def test_no_spurious_energy(name):
 
 def test_what_steps_may_gain():
     """A share of the whole, of one body in the mean, and less than that where there are many."""
-    shares = [energy_share(la.robots.pendulum(links)) for links in (1, 20, 32, 128)]
+    shares = [share_of_energy(la.robots.pendulum(links)) for links in (1, 20, 32, 128)]
     np.testing.assert_allclose(shares, [0.02, 0.2 / 20, 0.2 / 32, 0.2 / 128 / 4])
 
 

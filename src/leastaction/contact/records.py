@@ -76,7 +76,6 @@ CONTACT = np.dtype(
         ("belt", "i8"),  # 1 if a surface moves along its shape
         ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
         ("belt_b", "f8", 3),
-        ("given", "i8"),  # 1 if all motion of b is prescribed, -1 if that of a is, else 0
         ("R", "f8", 9),  # rotation of a box, corners of a triangle, or what is left of matrices Q, see `gap`
     ],
     align=True,

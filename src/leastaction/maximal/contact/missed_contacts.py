@@ -152,7 +152,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 contacts[found] = contacts[j]
                 move_surfaces(near, k, contacts[found])
                 cone = cones[count]
-                note_fall(cone, model.gravity, data.clock, dt)
+                note_fall(cone, model.gravity, data.past[0], dt)
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )

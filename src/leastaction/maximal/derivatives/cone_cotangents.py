@@ -9,12 +9,12 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
-from leastaction.maximal.step.bodies import END, start_pose
+from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, load9, matmul, mattvec, matvec, scale3, sub3
 
@@ -68,29 +68,30 @@ def wrench_value(q, row, R, arm, d, sign):
 
 
 @inline
-def drift_of(c, contact, Ra, xa, Rb, xb):
-    """Velocity that moving surfaces and given turns add to that of b beside a, see `whirl.let_drift`.
+def slip_beside_wrenches(contact, Ra, xa, Rb, xb, n, x, spins):
+    """Slip of b beside a that unit wrenches do not know (3): of moving surfaces, and W x (W x r) dt / 2 of `slip`.
 
-    Of bodies whose motion is prescribed nothing can change the turn.
+    Args:
+        spins: angular velocities of a and b in their own directions, and dt / 2; 0 for the second phase of a step.
     """
-    slip = ZERO3
+    slip, (wa, wb, half) = ZERO3, spins
     if contact.belt != 0:
         slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
-    side = c.whirl[3]
-    if side != 0.0:
-        u = load3(c.whirl)
-        across = cross(u, sub3(xb, xa) if side < 0.0 else sub3(xa, xb))
-        scalar = math.sqrt(max(1.0 - dot3(u, u), 0.0))
-        slip = axpy3(2.0 * side, axpy3(scalar - 1.0, across, cross(u, across)), slip)
+    if half != 0.0:
+        ca, cb = material_points(contact, (Ra, xa), (Rb, xb), n, x)
+        Wa, Wb = matvec(Ra, wa), matvec(Rb, wb)
+        slip = axpy3(-half, cross(Wa, cross(Wa, sub3(ca, xa))), slip)
+        slip = axpy3(half, cross(Wb, cross(Wb, sub3(cb, xb))), slip)
     return slip
 
 
 @routine(allocates=False)
-def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by):
+def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by, spins):
     """What a contact's unit wrenches work with the motions qa, qb (18), and what else follows the poses.
 
     Args:
-        by: gradients by what its gap must exceed, and by what moving surfaces add to its two sliding velocities.
+        by: gradients by what its gap must exceed, and by its two sliding velocities.
+        spins: see `slip_beside_wrenches`.
     """
     by_rest, by_first, by_second = by
     phi, n, x = gap(contact, (Ra, xa), (Rb, xb))
@@ -107,7 +108,7 @@ def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by):
         for row in range(1, 3):
             d = t1 if row == 1 else t2
             value += wrench_value(qa, row, Ra, sub3(x, xa), d, -1.0) + wrench_value(qb, row, Rb, sub3(x, xb), d, 1.0)
-        slip = drift_of(c, contact, Ra, xa, Rb, xb)
+        slip = slip_beside_wrenches(contact, Ra, xa, Rb, xb, n, x, spins)
         value += by_first * dot3(slip, t1) + by_second * dot3(slip, t2)
     if c.side == OVERLAPPING:
         value += by_rest * overlap_left(phi, c.leave)
@@ -122,12 +123,12 @@ def is_on_floor(c, contact):
 
     Then normals are everywhere the same and the arm of the point goes with the body: how it turns is all that counts.
     """
-    fixed = (c.b if contact.flip == 1 else c.a) < 0 and c.whirl[3] == 0.0
+    fixed = (c.b if contact.flip == 1 else c.a) < 0
     return contact.kind == POINT_ON_PLANE and fixed and c.side != OVERLAPPING and c.side != BOUNCING
 
 
 @inline
-def floor_cotangents(c, contact, R, q, sign, by_first, by_second):
+def floor_cotangents(c, contact, R, q, sign, by_first, by_second, w, half):
     """Gradient of `contact_value` by the turn of a body on a floor (3), in the world.
 
     A turn d moves a vector Q = R q by d x Q, and with it Q . f by d . (Q x f).
@@ -135,6 +136,7 @@ def floor_cotangents(c, contact, R, q, sign, by_first, by_second):
     Args:
         R, q: of the body, `qa` or `qb` (18).
         sign: of the normal, from the floor to the body: 1, or -1 where the body is a.
+        w, half: angular velocity in the body's directions, and dt / 2; 0 for the second phase of a step.
     """
     n = scale3(sign, load3(contact.u))
     t1, t2 = tangents(n)
@@ -148,10 +150,12 @@ def floor_cotangents(c, contact, R, q, sign, by_first, by_second):
             g = axpy3(sign, cross(Q, d), g)
         else:
             g = axpy3(sign, add3(cross(Q, cross(arm, d)), cross(lever, cross(d, Q))), g)
-    if contact.belt != 0 and c.kind != ip.TURN:
-        belt = load3(contact.belt_b) if sign > 0.0 else load3(contact.belt_a)
-        along = axpy3(by_first, t1, scale3(by_second, t2))
-        g = axpy3(sign, cross(matvec(R, belt), along), g)
+    if c.kind != ip.TURN:
+        W, along = matvec(R, w), axpy3(by_first, t1, scale3(by_second, t2))
+        slip = scale3(half, cross(W, cross(W, lever)))
+        if contact.belt != 0:
+            slip = add3(slip, matvec(R, load3(contact.belt_b) if sign > 0.0 else load3(contact.belt_a)))
+        g = axpy3(sign, cross(slip, along), g)
     return g
 
 
@@ -173,12 +177,13 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
         if c.source >= 0 and c.side == BOUNCING:
             bounce = c.bounce * contact.contacts[c.source].restitution * dt * by_gap
         for body, q in ((c.a, qa), (c.b, qb)):
+            cos = cosine_of(states, body, dt) if c.kind != ip.TURN else 1.0
             for i in range(6):
                 z = v = x = 0.0
                 if body >= 0:
                     s = states[body]
                     z, x = zeta[body, i], s.x[i]
-                    v = s.w[i] if i < 3 else s.vc[i - 3]
+                    v = 0.0 if c.kind == ip.DRY else (cos * s.w[i] if i < 3 else s.vc[i - 3])
                 q[i] = normal * z - bounce * x
                 q[6 + i] = c.beta[0] * z - by_first * v
                 q[12 + i] = c.beta[1] * z - by_second * v
@@ -188,7 +193,28 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
             if c.b >= 0:
                 bV[c.b, i] -= bounce * c.db[i]
         gap_cotangents(model, data, contact, c, END, by_gap, G)
-        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G)
+        if c.kind == ip.DRY:
+            rate_cotangents(model, data, c, by_first / dt, G)
+        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G, dt)
+
+
+@inline
+def cosine_of(states, body, dt):
+    """Cosine of half the angle that a body turns by in a step, see `slip`; 1 for the world."""
+    if body < 0:
+        return 1.0
+    w = load3(states[body].w)
+    return math.sqrt(max(1.0 - 0.25 * dt * dt * dot3(w, w), 1e-12))
+
+
+@routine(allocates=False)
+def rate_cotangents(model, data, c, by_change, G):
+    """Gradients of the change of a coordinate over the step, whose mean rate dry friction opposes."""
+    j = -1 - c.source
+    for when in (START, END):
+        Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
+        _, tb, ta, f = coordinate(model.coordinates[j], data.coordinates[j].value, Ra, xa, Rb, xb)
+        add_gradient(G, c.a, c.b, tb, ta, f, by_change if when == START else -by_change)
 
 
 @routine(allocates=False)
@@ -206,11 +232,12 @@ def gap_cotangents(model, data, contact, c, when, by_gap, G):
 
 
 @routine(allocates=False)
-def wrench_cotangents(model, data, contact, c, by, back, G):
+def wrench_cotangents(model, data, contact, c, by, back, G, dt):
     """Gradients, by the start poses, of what the unit wrenches of a cone work with the motions `back.qa`, `back.qb`.
 
     Args:
         by: see `contact_value`.
+        dt: length of the step for its first phase, 0 for the second.
     """
     states, qa, qb = data.bodies, back.qa, back.qb
     if c.source < 0:
@@ -219,9 +246,10 @@ def wrench_cotangents(model, data, contact, c, by, back, G):
     touching = contact.contacts[c.source]
     Ra, xa = start_pose(states, c.a)
     Rb, xb = start_pose(states, c.b)
+    spins = spin(states, c.a), spin(states, c.b), 0.5 * dt
     if is_on_floor(c, touching):
         body, R, q, sign = (c.b, Rb, qb, 1.0) if c.a < 0 else (c.a, Ra, qa, -1.0)
-        g = floor_cotangents(c, touching, R, q, sign, by[1], by[2])
+        g = floor_cotangents(c, touching, R, q, sign, by[1], by[2], spin(states, body), 0.5 * dt)
         for i in range(3):
             G[body, i] += g[i]
         return
@@ -240,10 +268,16 @@ def wrench_cotangents(model, data, contact, c, by, back, G):
                 if axis < 3:
                     R = turned(R, axis, offset * h)
                 if side == 0:
-                    slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by)
+                    slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by, spins)
                 else:
-                    slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by)
+                    slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by, spins)
             G[body, axis] += slope / h
+
+
+@inline
+def spin(states, body):
+    """Angular velocity of a body within the step, in its own directions; 0 for the world."""
+    return load3(states[body].w) if body >= 0 else ZERO3
 
 
 @inline

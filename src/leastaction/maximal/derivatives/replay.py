@@ -176,11 +176,11 @@ class Parts:
         data, bodies = s.data, s.data.bodies
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
-        bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
+        bodies.x, bodies.slope, data.past.known = at.V, 0.0, FIRST if at.fresh else AGAIN
         if at.slope is not None:
-            bodies.slope, data.clock[0] = at.slope, LATER
-        data.clock[1], data.clock[7:], data.kicks[:] = at.before, 0.0, 0.0
-        data.rows.lam = data.rows.mu = 0.0
+            bodies.slope, data.past.known = at.slope, LATER
+        data.past.dt, data.past.kinetic, data.kicks[:] = at.before, -1.0, 0.0
+        data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         if s.contact is not None:
             s.contact.now.known = s.contact.now.wait = 0  # no warm start
         own = s.settings

@@ -29,7 +29,7 @@ from leastaction.minimal.substeps import substep_data
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
 from leastaction.step_control.bisection import FINEST
-from leastaction.step_control.energy_check import energy_share
+from leastaction.step_control.energy_balance import share_of_energy
 from leastaction.step_reversal import StepReversal
 
 
@@ -44,7 +44,7 @@ class BodywiseStepper(ActionStepper):
         super().__init__(integrator, mechanism, dt)
         self.model = self.compiled(mechanism)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
-        self.settings = BodywiseSettings(dt, tolerance, most, energy_share(mechanism), FINEST)
+        self.settings = BodywiseSettings(dt, tolerance, most, share_of_energy(mechanism), FINEST)
         self.data = self._make_data(self.model.tied)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
 

@@ -8,7 +8,7 @@ from leastaction.minimal.bodywise.joints import joint_velocities, turn_joints
 from leastaction.minimal.bodywise.residual import forces_at
 from leastaction.minimal.bodywise.twists import body_twists
 from leastaction.spatial import dot, dot3, load3, load6, sub, sub3
-from leastaction.step_control.energy_check import balance_is_off
+from leastaction.step_control import energy_balance
 
 
 @routine
@@ -71,4 +71,4 @@ def is_off_balance(model, settings, data, u, before, after, p, p_next):
                         impulses += weight * abs(data.external[i, c])
     work += work_of_soft_loops(model.native.closure, model, settings, data)
     floating = model.native.floating
-    return balance_is_off(floating, data.held, (before, after, work), (p, p_next), impulses, settings)
+    return energy_balance.is_off_balance(floating, data.held, (before, after, work), (p, p_next), impulses, settings)

@@ -37,7 +37,7 @@ from leastaction.minimal.rules import Rule
 from leastaction.minimal.substeps import substep_data
 from leastaction.record import Record
 from leastaction.step_control.bisection import FINEST
-from leastaction.step_control.energy_check import energy_share
+from leastaction.step_control.energy_balance import share_of_energy
 from leastaction.step_reversal import StepReversal
 
 SWEPT = 3
@@ -68,7 +68,7 @@ class VariationalStepper(ActionStepper):
         self.control_points = tuple(rule.c.tolist())
         self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
-        self.settings = GalerkinSettings(rule, dt, tolerance, most, energy_share(mechanism), FINEST)
+        self.settings = GalerkinSettings(rule, dt, tolerance, most, share_of_energy(mechanism), FINEST)
         self.model = self.compiled(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)

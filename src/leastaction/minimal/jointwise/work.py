@@ -3,7 +3,7 @@
 from leastaction._jit import routine
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, twist_of
 from leastaction.spatial import dot, load6, sub
-from leastaction.step_control.energy_check import balance_is_off
+from leastaction.step_control import energy_balance
 
 
 @routine
@@ -51,4 +51,4 @@ def is_off_balance(model, settings, points, before, after, p, p_next):
                 impulses += abs(impulse)
     work -= work_of_loops(model.tree.closure, points)
     floating = model.native.floating
-    return balance_is_off(floating, force, (before, after, work), (p, p_next), impulses, settings)
+    return energy_balance.is_off_balance(floating, force, (before, after, work), (p, p_next), impulses, settings)

@@ -12,7 +12,7 @@ from leastaction._tuples import plain
 from leastaction.dynamics.legendre import quantities_rows
 from leastaction.dynamics.workspace import Workspace
 from leastaction.kinematics.reduced.native import to_public
-from leastaction.step_control.energy_check import SHARE, is_unbalanced
+from leastaction.step_control.energy_balance import SHARE, is_balanced
 
 FloatArray = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ def begin_balance(reads, energies, R, RD, charts):
 
 
 @routine
-def is_balanced(reads, energies, R, RD, charts, u):
+def keeps_balance(reads, energies, R, RD, charts, u):
     """Whether a step ends in a state whose energy is not too large; without controls, whose work is not known.
 
     If so, it is the state that the next step starts from.
@@ -105,8 +105,8 @@ def is_balanced(reads, energies, R, RD, charts, u):
     for c in range(u.shape[0]):
         driven = driven or u[c] != 0.0
     noise = energies.noise[0] * (kinetic + abs(potential)) + 1e-12
-    work = before[1] - potential
-    if not driven and is_unbalanced(kinetic - before[0] - work, before[0], kinetic, work, (SHARE, noise)):
+    most = SHARE * (kinetic + before[0] + abs(potential - before[1])) + noise
+    if not (driven or is_balanced(kinetic + potential - before[0] - before[1], most, False)):
         return False
     before[0], before[1] = kinetic, potential
     return True

@@ -11,7 +11,7 @@ from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import switch_charts, use_charts
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, StageEnd, named_data, named_model
-from leastaction.redmax.step.energies import begin_balance, is_balanced, named_energies
+from leastaction.redmax.step.energies import begin_balance, keeps_balance, named_energies
 from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.stage import solve_stage
 from leastaction.step_control.bisection import next_substep, recorded, substep_length
@@ -154,7 +154,7 @@ def bisected_step(model, settings, data, reads, energies, run, part, step, u):
         accepted = take_step(model, finer, data, own, row, u)
         total += own.iterations[row + 1]
         R, RD, charts = own.R[row + 1], own.RD[row + 1], own.charts[row + 1]
-        accepted = accepted and _is_finite(R, RD) and is_balanced(reads, energies, R, RD, charts, u)
+        accepted = accepted and _is_finite(R, RD) and keeps_balance(reads, energies, R, RD, charts, u)
         if accepted and substeps > 1:
             copy_state(part, 1, part, 0)
         elif not accepted and substeps >= settings.finest:
