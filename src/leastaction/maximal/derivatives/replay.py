@@ -34,7 +34,7 @@ from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.division import LAST
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import lengths_of
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""

@@ -26,13 +26,10 @@ from leastaction.maximal.step.checkpoint import keep_part, roll_back
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.division import (
     FINEST,
-    HALVED,
     JAMMED,
     LAST,
-    SOLVED_PART,
     forget_failure,
     is_jammed,
-    with_bit,
 )
 from leastaction.maximal.step.energy_terms import (
     end_work,
@@ -61,6 +58,7 @@ from leastaction.maximal.step.velocity_projection import (
     project_velocities,
     take_back,
 )
+from leastaction.step_control.bisection import next_substep, recorded
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
@@ -107,9 +105,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
-        for j in range(substeps.shape[0]):
-            record.divided[k + 1, j] = 0
-        j, parts, part, alike, h = 0, 1, 0, 0, substeps[0] * settings.dt
+        j, parts, part, halvings, alike, h = 0, 1, 0, 1, 0, substeps[0] * settings.dt
         while j < substeps.shape[0]:
             h = substeps[j] * settings.dt / parts
             ends = u[k, j if halves < 1.0 else 0 :]  # controls at both ends of this step of the composition
@@ -166,23 +162,18 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
                 if slip:
                     continue
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
+                parts, part, halvings = next_substep(parts, part, halvings, False)
                 continue
             if j == 0 and part == 0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
-            if parts > 1:
-                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED_PART)
-                alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
+            alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
+            halvings = -1 if slip else halvings
             slip = False
-            part += 1
-            while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-                part, parts = part // 2, parts // 2
+            parts, part, halvings = next_substep(parts, part, halvings, True)
             if part == parts:
-                if record.divided[k + 1, j] < 0 < alike:
-                    record.divided[k + 1, j] = -alike
-                j, part, alike = j + 1, 0, 0
+                record.divided[k + 1, j] = -alike if halvings < 0 < alike else recorded(halvings)
+                j, part, halvings, alike = j + 1, 0, 1, 0
         worst = 0.0
         for r in range(data.rows.shape[0]):
             worst = max(worst, abs(data.rows[r].g))
