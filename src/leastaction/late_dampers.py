@@ -25,6 +25,7 @@ from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.servos import driven_joints, feedback
+from leastaction.step_control.bisection import lengths_of
 
 
 class LateDampers:
@@ -88,12 +89,20 @@ class LateDampers:
         if divided is not None:
             parts = np.asarray(divided).reshape(rows, -1)[:, -1]
             for k in np.flatnonzero(parts):
-                out[k] = self.after_parts(int(parts[k]))
+                out[k] = self.after_parts(int(parts[k]), np.ndim(divided) > 1)
         return out
 
-    def after_parts(self, divided: int) -> FloatArray:
-        """After a step that was divided into so many parts, shape (nv,)."""
-        return self.after(self.last * self.dt / divided)
+    def after_parts(self, divided: int, bits: bool) -> FloatArray:
+        """After a divided step, shape (nv,).
+
+        Args:
+            divided: how, as runs store it; -1 stands for so many parts that nobody knows.
+            bits: whether it tells all parts, see `bisection.LONGEST`; else it is their number.
+        """
+        if divided == -1:
+            return np.zeros(self.mechanism.nv)
+        part = lengths_of(divided)[-1] if bits else 1.0 / divided
+        return self.after(self.last * self.dt * part)
 
 
 def late_dampers(integrator: Any, mechanism: Mechanism, dt: float) -> LateDampers | None:
@@ -130,5 +139,9 @@ class RunVelocities:
         divided = np.atleast_1d(self._record["divided"][row])
         if not divided[-1] and self._plain.mechanism.is_tree:
             return self._usual.at(q, second)
-        late = self._late.after_parts(int(divided[-1])) if divided[-1] else self._late.usual
+        late = (
+            self._late.usual
+            if not divided[-1]
+            else self._late.after_parts(int(divided[-1]), self._record["divided"].ndim > 1)
+        )
         return velocities_of_rows(self._plain.mechanism, q[None], second[None], late[None])[0]

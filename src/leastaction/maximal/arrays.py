@@ -28,7 +28,7 @@ from leastaction.maximal.records import (
     VALUE,
     records,
 )
-from leastaction.maximal.step.substeps import ENDS
+from leastaction.step_control.substeps import ENDS
 
 SIZES = {VALUE: 2, FRAME: 18}
 """Numbers of a prescribed motion in `MaximalData.goals`."""

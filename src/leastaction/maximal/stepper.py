@@ -46,11 +46,11 @@ from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given,
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.settings import settings_of
 from leastaction.maximal.step import rollout as entries
-from leastaction.maximal.step.substeps import TOLD
 from leastaction.maximal.stride import stride_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
+from leastaction.step_control.substeps import TOLD
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal

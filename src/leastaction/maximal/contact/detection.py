@@ -11,6 +11,7 @@ from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_left
 from leastaction.contact.restitution import is_closed
+from leastaction.contact.sticking import is_sticking
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
@@ -119,6 +120,7 @@ def find_cones(model, settings, data, near, contact, dt):
             own = contact_cone(
                 bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
             )
+            choose_friction(bodies, states, settings, near.pairs[k], cones[count], contact.contacts[j])
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
             if waits(settings, now, contact.contacts[j], cones[count].gap):
                 waiting += last - count
@@ -253,6 +255,40 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.s = max(cone.ds, speed)
     cone.y[0], cone.y[1] = y0, y1
     return mass * speed * speed
+
+
+@inline
+def node_rate(wrench, at, bodies, states, i):
+    """Velocity of body i along a unit wrench, wrench[at : at + 6], at the start of the step, by its momentum [m/s].
+
+    That of the world is zero, and that of a body without inertia counts as zero.
+    """
+    rate = 0.0
+    if i >= 0:
+        J, P = bodies[i].J, states[i].P
+        a, b, c = J[4] * J[8] - J[5] * J[5], J[2] * J[5] - J[1] * J[8], J[1] * J[5] - J[2] * J[4]
+        d, e, f = J[0] * J[8] - J[2] * J[2], J[1] * J[2] - J[0] * J[5], J[0] * J[4] - J[1] * J[1]
+        det = J[0] * a + J[1] * b + J[2] * c
+        if det > 0.0:
+            rate += wrench[at] * (a * P[0] + b * P[1] + c * P[2]) / det
+            rate += wrench[at + 1] * (b * P[0] + d * P[1] + e * P[2]) / det
+            rate += wrench[at + 2] * (c * P[0] + e * P[1] + f * P[2]) / det
+        if bodies[i].mass > 0.0:
+            for k in range(3):
+                rate += wrench[at + 3 + k] * P[3 + k] / bodies[i].mass
+    return rate
+
+
+@routine(allocates=False)
+def choose_friction(bodies, states, settings, pair, cone, contact):
+    """Give a contact of a `PAIR` its static friction where it sticks, see `contact.sticking`; after `contact_cone`."""
+    if pair.static <= pair.friction:
+        return
+    slip = node_rate(cone.da, 6, bodies, states, cone.a) + node_rate(cone.db, 6, bodies, states, cone.b)
+    along = node_rate(cone.da, 12, bodies, states, cone.a) + node_rate(cone.db, 12, bodies, states, cone.b)
+    if is_sticking(slip + cone.drift[0], along + cone.drift[1], settings.whole):
+        contact.friction, contact.sticks, cone.mu = pair.static, 1, pair.static
+        cone.kind = ip.LINEAR if settings.directions > 0 else ip.EXACT
 
 
 @routine(allocates=False)

@@ -23,6 +23,7 @@ from leastaction.maximal.contact.detection import (
     UNTIED,
     append_turning,
     bounces,
+    choose_friction,
     cone_of,
     cones_of,
     contact_cone,
@@ -173,6 +174,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )
+                choose_friction(model.bodies, data.bodies, settings, pairs[k], cone, contacts[found])
                 now.energy = max(now.energy, energy)
                 cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.

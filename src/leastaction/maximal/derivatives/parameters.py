@@ -219,6 +219,7 @@ class Variant:
         own = pairs[order[np.minimum(at, len(pairs) - 1)]]
         for name in COEFFICIENTS:
             out[name] = own[name]
+        out.friction[out.sticks == 1] = own.static[out.sticks == 1]
         return out
 
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
@@ -252,7 +253,8 @@ class Variant:
             raise IntegratorError(
                 "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
             )
-        return out
+        out.sticks = solved.contacts.sticks
+        return self.rubbing(out)
 
 
 def pairs_of(table: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.integrators import FloatArray
-from leastaction.maximal.step.substeps import UNKNOWN
+from leastaction.step_control.substeps import UNKNOWN
 
 
 class PartedSteps:

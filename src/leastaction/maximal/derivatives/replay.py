@@ -34,7 +34,7 @@ from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.division import LAST
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
-from leastaction.maximal.step.substeps import UNKNOWN
+from leastaction.step_control.substeps import UNKNOWN
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""

@@ -1,14 +1,14 @@
-"""Steps that cannot be solved or accepted are divided into substeps: how far, and where a substep begins again."""
+"""Steps that are not accepted are bisected: how far, and where a substep begins again."""
 
 from leastaction._jit import routine
 from leastaction.contact import cones as ip
+from leastaction.step_control.bisection import FINEST as FINEST
 
-FINEST, LAST = 1024, 32768
-"""Most parts that a step is divided into where Newton fails: fast motions of long chains, loops that pass a singular
-configuration while they touch, or bodies that jam between others, for a moment. It is halved, and a half that fails is
-halved again. Coulomb's law need not have a solution; where there is none in one of the finest parts, all contacts slip
-in it and none bounces, as without friction there always is one. What fails even then, as where light links between
-heavy ones snap taut within microseconds, is halved on, up to the LAST."""
+LAST = 32768
+"""Most substeps of a step. Fast motions of long chains, loops that pass a singular configuration while they touch, and
+bodies that jam between others for a moment need up to FINEST. Coulomb's law need not have a solution; where there is
+none in one of these, all contacts slip in it and none bounces, as without friction there always is one. What fails even
+then, as where light links between heavy ones snap taut within microseconds, is halved on, up to the LAST."""
 
 JAMMED = 16
 """From so many parts on, contacts that Newton cannot solve, as those of links that wedge each other, slip in a part

@@ -44,7 +44,6 @@ from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
-from leastaction.maximal.step.substeps import middle, note_substep
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
@@ -53,6 +52,7 @@ from leastaction.maximal.step.velocity_projection import (
     project_velocities,
     take_back,
 )
+from leastaction.step_control.substeps import middle, note_substep
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
