@@ -126,6 +126,7 @@ class WayBack:
                 touching = plain((s.near, s.contact))
                 left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, first, last)
             self.kept.add(self.by_parameters, self.u, last, int(left), *read)
+            self.kept.add_impacts(self.by_parameters, int(left))
             if why == DONE and left >= 0:
                 last, tries = int(left), 0
                 continue
@@ -189,4 +190,5 @@ class WayBack:
             newest=np.zeros(1, np.int64),
             grads=force_gradients(self.stepper.arrays.forces),
             slots=self.kept.room(),
+            impacts=self.kept.impacts,
         )

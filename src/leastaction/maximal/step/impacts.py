@@ -14,9 +14,9 @@ from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap
 from leastaction.contact.restitution import HITS, SHORTEST, closes_now, is_closed, returned_share, time_of_impact
-from leastaction.maximal.contact.detection import cone_of
+from leastaction.maximal.contact.detection import cone_of, node_rate
 from leastaction.maximal.step.block_parts import work
-from leastaction.maximal.step.bodies import move, spin_of, start_pose
+from leastaction.maximal.step.bodies import move, start_pose
 from leastaction.maximal.step.cone_masses import weigh_cone
 from leastaction.maximal.step.directions import measure
 from leastaction.maximal.step.goals import goal_rate
@@ -30,7 +30,7 @@ from leastaction.maximal.step.velocity_projection import (
     solve_velocities,
     with_held_factors,
 )
-from leastaction.spatial import add3, load3, load9, scale3
+from leastaction.spatial import add3, load3, scale3
 
 ACCEPT, BEGIN, GO_ON, GIVE_UP = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 """What becomes of a solved substep: it is accepted; it is solved again with an end at an impact, or nearer to that; or
@@ -58,14 +58,7 @@ def normal_rate(states, c):
 @inline
 def momentum_rate(bodies, states, c):
     """The same with the velocities of the momenta at the start, as if the bodies had neither joints nor drives."""
-    rate = 0.0
-    for body, d in ((c.a, c.da), (c.b, c.db)):
-        if body >= 0 and bodies[body].mass > 0.0:
-            s = states[body]
-            w, _ = spin_of(load9(bodies[body].J), load3(s.P))
-            for i in range(3):
-                rate += d[i] * w[i] + d[3 + i] * s.P[3 + i] / bodies[body].mass
-    return rate
+    return node_rate(c.da, 0, bodies, states, c.a) + node_rate(c.db, 0, bodies, states, c.b)
 
 
 @routine(allocates=False)
