@@ -30,8 +30,9 @@ from leastaction.maximal.step.division import (
     JAMMED,
     LAST,
     SOLVED_PART,
+    contact_failed,
     forget_failure,
-    is_jammed,
+    touches,
     with_bit,
 )
 from leastaction.maximal.step.energy_terms import (
@@ -146,11 +147,12 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
                 if settings.balanced or settings.loops is not None:
-                    data.past[0].kinetic = settle_node(model, data, contact, phase, settings.loops)
+                    data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
-                accepted = parts >= FINEST or (
-                    phase != UNSOLVED and keeps_balance(model, settings, data, contact, work + more + given, h)
-                )
+                # Contacts that add energy even in one of the finest parts slip in it.
+                accepted = parts >= LAST or (parts >= FINEST and slip)
+                if not accepted and phase != UNSOLVED:
+                    accepted = keeps_balance(model, settings, data, contact, work + more + given, h)
                 if accepted:
                     projected = phase == SOLVED
                     record.work[k + 1] += given
@@ -160,9 +162,10 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if not accepted:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
-                if parts >= LAST and (contact is None or slip):
+                if parts >= LAST and (slip or not touches(contact)):
                     return k, FAILED
-                slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
+                jammed = parts >= FINEST or (parts >= JAMMED and contact_failed(contact))
+                slip = not turns and not slip and jammed and touches(contact)
                 if slip:
                     continue
                 record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
