@@ -1,11 +1,11 @@
 """The energy balance that decides whether a substep is accepted.
 
 A substep takes a state with the kinetic energy T0 to one with T1, both of admissible momenta. With the work W of all
-forces, by the quadrature that the substep itself uses, it gains T1 - T0 - W. Contacts and friction take energy and joints
-have no power, so a gain above zero is an error of the discretisation, or a solution that no motion leads to; where
-nothing touches, so is a loss. It shrinks with the third power of the substep in smooth motion, and is of the order of
-the energy of half a kick of the forces where friction and forces act together (`docs/theory/contact.md`). So a substep is
-accepted with a gain of at most
+forces, by the quadrature that the substep itself uses, it gains T1 - T0 - W. Contacts and friction take energy and
+joints have no power, so a gain above zero is an error of the discretisation, or a solution that no motion leads to;
+where nothing touches, so is a loss. It shrinks with the third power of the substep in smooth motion, and is of the
+order of the energy of half a kick of the forces where friction and forces act together (`docs/theory/contact.md`). So a
+substep is accepted with a gain of at most
 
     TOLERANCE (max(T0, T1) + M (g h)^2 / 2)
 

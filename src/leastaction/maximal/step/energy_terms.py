@@ -2,7 +2,7 @@
 
 With the poses' velocity vbar = (v, s w), s = cos(a / 2) of a body that turns by a, momenta at both ends of a free body
 have the same energy, and impulses k- and k+ at the two ends change it by (k- + k+) . vbar up to the half of the squares
-of both, which cancel up to O(h^3) in smooth motion. So the work of what acts on bodies is that of its impulses with vbar:
+of both, which cancel up to O(h^3) in smooth motion. So the work of what acts on bodies is that of its impulses there:
 
     forces    (P0(y) - p0 - G' lam - D' f) . vbar at the start, (p1 - P1(y)) . vbar at the end, before the second phase;
               P0(y), P1(y): momenta of the action, without those of drive inertias, which are kinetic
@@ -198,7 +198,7 @@ def settle_free_node(model, data, contact, loops):
 def keeps_balance(model, settings, data, contact, work, dt):
     """Whether a substep of dt, at whose end `data` is, keeps its energy balance with the work of all that acts [J].
 
-    Smoothed contact gives back what it took, so it is not judged. At order 1 all forces act at the start: substeps lose.
+    Smoothed contact gives back what it took, so it is not judged. At order 1 all forces act at the start, which loses.
     """
     before, after, mass = data.start.past[0].kinetic, data.past[0].kinetic, 0.0
     if before < 0.0 or after < 0.0:

@@ -1,24 +1,24 @@
 """The kinetic energy of momenta that joints do not admit yet, without a factorisation where motion is smooth.
 
-Momenta P of bodies that joints G tie have the kinetic energy T = |P + G' mu|^2 / 2 in the norm of M^-1, with the mu that
-makes it least. Any other mu gives more; and with any velocities v of the joints, G v = 0, it gives at most
+Momenta P of bodies that joints G tie have the kinetic energy T = |P + G' mu|^2 / 2, in the norm of M^-1, with the mu
+that makes it least. Any other mu gives more; and with any velocities v that the joints admit, G v = 0, at most
 
     |M^-1 (P + G' mu) - v|^2 / 2    in the norm of M
 
-more: the hypercircle of Prager and Synge (1947). Where joints' impulses and velocities of the last substeps, extrapolated
-to the node, leave little of that, the energy is known well enough (`extrapolated_energy`). The inertia a of a drive whose
-coordinate x changes with the rate r = grad x . v adds a r^2 / 2, and takes a r grad x from the momenta of the bodies.
+more: the hypercircle of Prager and Synge (1947). Where impulses of the joints and velocities of the last substeps,
+extrapolated to the node, leave little of that, the energy is known well enough. The inertia a of a drive whose
+coordinate x has the rate r = grad x . v adds a r^2 / 2, and takes a r grad x from the momenta of the bodies.
 """
 
 import math
 
 from leastaction._jit import routine
 from leastaction.maximal.records import BALL, FREE
-from leastaction.maximal.step.bodies import spin_of
 from leastaction.maximal.step.block_parts import add_six
+from leastaction.maximal.step.bodies import spin_of
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.joint_rows import is_coupling
-from leastaction.spatial import dot3, load3, load9, matvec
+from leastaction.spatial import dot3, load9, matvec
 
 
 @routine(allocates=False)

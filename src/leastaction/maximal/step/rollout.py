@@ -68,6 +68,7 @@ DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 not among the near pairs, since a step took all the work that it may, or since bodies touch that no edge of the graph
 ties."""
 
+
 @entry(nogil=True)
 def rollout(model, settings, data, record, u, substeps, started):
     """Advance over the rows of the record; gives back (steps done, why it stopped).
