@@ -44,7 +44,6 @@ from leastaction.maximal.step.energy_terms import (
     start_work,
     surface_work,
 )
-from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
@@ -53,6 +52,7 @@ from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.rotation_limit import rotates_too_far, would_rotate_too_far
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
@@ -127,7 +127,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             why = start_part(model, settings, data, near, contact, q[k + 1], ends[0], h)
             if why != DONE:
                 return k, why
-            accepted = parts >= FINEST or not would_turn_far(bodies, states, contact, h)
+            accepted = parts >= FINEST or not would_rotate_too_far(bodies, states, h)
             turns = not accepted
             if accepted:
                 spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
@@ -294,7 +294,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if spent >= 0 and divisible and is_beyond_quarter(model.bodies, data.bodies, dt):
+        if spent >= 0 and divisible and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         return spent, iterations, DONE
     lost = 0.0
@@ -303,7 +303,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
-        if divisible and spent >= 0 and is_beyond_quarter(model.bodies, data.bodies, dt):
+        if divisible and spent >= 0 and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         if spent >= 0:
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
