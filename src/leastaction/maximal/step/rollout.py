@@ -28,8 +28,9 @@ from leastaction.maximal.step.division import (
     FINEST,
     JAMMED,
     LAST,
+    contact_failed,
     forget_failure,
-    is_jammed,
+    touches,
 )
 from leastaction.maximal.step.energy_terms import (
     end_work,
@@ -40,7 +41,6 @@ from leastaction.maximal.step.energy_terms import (
     start_work,
     surface_work,
 )
-from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
@@ -49,6 +49,7 @@ from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.rotation_limit import rotates_too_far, would_rotate_too_far
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
@@ -122,7 +123,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             why = start_part(model, settings, data, near, contact, q[k + 1], ends[0], h)
             if why != DONE:
                 return k, why
-            accepted = parts >= FINEST or not would_turn_far(bodies, states, contact, h)
+            accepted = parts >= FINEST or not would_rotate_too_far(bodies, states, h)
             turns = not accepted
             if accepted:
                 spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
@@ -143,11 +144,12 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
                 if settings.balanced or settings.loops is not None:
-                    data.past[0].kinetic = settle_node(model, data, contact, phase, settings.loops)
+                    data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
-                accepted = parts >= FINEST or (
-                    phase != UNSOLVED and keeps_balance(model, settings, data, contact, work + more + given, h)
-                )
+                # Contacts that add energy even in one of the finest parts slip in it.
+                accepted = parts >= LAST or (parts >= FINEST and slip)
+                if not accepted and phase != UNSOLVED:
+                    accepted = keeps_balance(model, settings, data, contact, work + more + given, h)
                 if accepted:
                     projected = phase == SOLVED
                     record.work[k + 1] += given
@@ -157,9 +159,10 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if not accepted:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
-                if parts >= LAST and (contact is None or slip):
+                if parts >= LAST and (slip or not touches(contact)):
                     return k, FAILED
-                slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
+                jammed = parts >= FINEST or (parts >= JAMMED and contact_failed(contact))
+                slip = not turns and not slip and jammed and touches(contact)
                 if slip:
                     continue
                 parts, part, halvings = next_substep(parts, part, halvings, False)
@@ -282,7 +285,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if spent >= 0 and divisible and is_beyond_quarter(model.bodies, data.bodies, dt):
+        if spent >= 0 and divisible and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         return spent, iterations, DONE
     lost = 0.0
@@ -291,7 +294,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
-        if divisible and spent >= 0 and is_beyond_quarter(model.bodies, data.bodies, dt):
+        if divisible and spent >= 0 and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         if spent >= 0:
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
