@@ -108,7 +108,7 @@ class MaximalSettings(NamedTuple):
         whole: length of the step that a step is part of [s].
         compliance, angular_compliance: of contacts, limits and dry friction [m/N], and of those that are torques
             [rad/(N m)].
-        balanced: whether each substep keeps the energy balance; not those of compositions, which gain and lose in turns.
+        balanced: whether substeps keep the energy balance; not those of compositions, which gain and lose in turns.
         rounds: after how many times that a step was solved again, with contacts that it had missed, its solution is
             taken as it is: for derivatives; `LAST_ROUND` for the one that misses none.
     """

@@ -84,9 +84,9 @@ class MaximalStepper(Stepper):
     can = frozenset({"linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
-    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float, whole: float = 0.0) -> None:
+    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism, whole or dt)
+        self.model = model = compile_model(mechanism)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)

@@ -211,12 +211,15 @@ class BackData(NamedTuple):
         at: joint positions, scratch, shape (nq,).
         original, residual, y: Newton matrix before it was factorised, and right-hand sides, scratch.
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
+        by_points: gradients by the second features of contacts, in their bodies' directions, shape (contacts, 3); zero
+            between parts of steps.
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
         reached: bars before the present step, scratch, shape (3, bodies, 6).
         holds: what holds the momenta at the end of the present part, see `solve_again.second_phase`, and in how many
             iterations its first phase was solved.
-        kept: bars of all of these, scratch, shape (2 nv, 3, bodies, 6).
+        kept, kept_points: bars and `by_points` of all of these, scratch, shapes (2 nv, 3, bodies, 6) and
+            (2 nv, contacts, 3).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
         cot: `VIRTUAL_TWIST` records of the bodies, scratch; None where no force acts on bodies.
@@ -271,11 +274,13 @@ class BackData(NamedTuple):
     y: Floats
     qa: Floats
     qb: Floats
+    by_points: Floats
     A: Floats
     B: Floats
     reached: Floats
     holds: Integers
     kept: Floats
+    kept_points: Floats
     lifts: Floats
     gram: Floats
     right: Floats

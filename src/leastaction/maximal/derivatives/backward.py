@@ -30,6 +30,7 @@ from leastaction.maximal.derivatives.joint_gradients import (
     copy_bars,
     find_lifts,
     joint_gradients,
+    move_points,
     read_bars,
     reads,
     take_controls,
@@ -133,11 +134,13 @@ def all_rows(model, settings, data, near, contact, places, back):
             copy_bars(back.kept[i], back.bars)
             finish_back(model, settings, data, contact, back, 0, j)
             copy_bars(back.bars, back.kept[i])
+            move_points(back.by_points, back.kept_points[i])
         why = factor_part(model, settings, data, contact, back, 0, j)
         if why != DONE:
             break
         for i in range(m):
             copy_bars(back.kept[i], back.bars)
+            move_points(back.kept_points[i], back.by_points)
             pull_back(model, settings, data, contact, places, back, 0, j)
             take_controls(back, 0, i)
             copy_bars(back.bars, back.kept[i])

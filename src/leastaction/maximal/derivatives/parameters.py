@@ -64,7 +64,7 @@ class Variant:
         self.stepper = stepper
         known = _MODELS.setdefault(mechanism, {})
         if stepper.dt not in known:
-            known[stepper.dt] = compile_model(mechanism, stepper.dt)
+            known[stepper.dt] = compile_model(mechanism)
         self.model = alike(known[stepper.dt], stepper.model)
         own, other = stepper.model.coordinates, self.model.coordinates
         self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)

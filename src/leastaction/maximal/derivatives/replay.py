@@ -88,12 +88,12 @@ class Parts:
         if (h, patience) not in self.steppers:
             own = self.stepper.integrator
             plain = replace(own, order=min(own.order, 2), max_iterations=patience * own.max_iterations)
-            # Not by `prepare`: parts of a composed step may go backwards. Springs pull as in the whole step.
+            # Not by `prepare`: parts of a composed step may go backwards.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
-                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)
+                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
             own = self.stepper.settings
-            names = ("kappa", "whole", "compliance", "angular_compliance", "response_smoothing")
+            names = ("kappa", "whole", "balanced", "compliance", "angular_compliance", "response_smoothing")
             s.acts, s.settings = self.stepper.acts, s.settings._replace(**{name: getattr(own, name) for name in names})
             s._plan(None)
             if self.near_pairs_at is not None:

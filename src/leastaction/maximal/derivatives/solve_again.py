@@ -8,7 +8,6 @@ their parts.
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
@@ -179,7 +178,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
     if why != DONE:
         return np.int64(why)
-    if spent < 0 or is_moving(near, contact) or not is_same(states, path.poses, row + 1):
+    if spent < 0 or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     back.holds[1] = spent
     return second_phase(model, settings, data, contact, back, k, j)
@@ -282,24 +281,6 @@ def cones_of(contact):
     if contact is None:
         return np.int64(0)
     return contact.now[0].count
-
-
-@routine(allocates=False)
-def is_moving(near, contact):
-    """Whether a contact's point moves over both bodies, see `features.by_moving_features`."""
-    if contact is None:
-        return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.source >= 0:
-            pair = near.pairs[contact.contacts[c.source].pair]
-            one, other = near.shapes[pair.a].kind, near.shapes[pair.b].kind
-            low, high = min(one, other), max(one, other)
-            if (low in (BOX, FIELD)) and (high in (BOX, CAPSULE)):
-                return True
-            if high == CYLINDER or (low > PLANE and high > CAPSULE):
-                return True
-    return False
 
 
 @routine(allocates=False)

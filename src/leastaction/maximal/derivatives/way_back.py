@@ -151,7 +151,8 @@ class WayBack:
         s._plan(self.poses[k], wider)
 
     def _data(self, bars: FloatArray, bq: FloatArray, bp: FloatArray, controls: FloatArray, rows: Any) -> BackData:
-        values = self.stepper.data.factors.values
+        values, contact = self.stepper.data.factors.values, self.stepper.contact
+        contacts = 0 if contact is None else len(contact.contacts)
         return BackData(
             poses=self.poses,
             momenta=self.momenta,
@@ -181,9 +182,11 @@ class WayBack:
             y=np.zeros(len(self.stepper.data.fixed)),
             qa=np.zeros(18),
             qb=np.zeros(18),
+            by_points=np.zeros((contacts, 3)),
             A=rows[0],
             B=rows[1],
             kept=np.zeros((len(rows[0]), *bars.shape)),
+            kept_points=np.zeros((len(rows[0]), contacts, 3)),
             lifts=np.zeros((bq.shape[1], 6)),
             gram=np.zeros((6, 6)),
             right=np.zeros((6, 6)),

@@ -21,11 +21,19 @@ joint moves along their normal, gaps change by what the motion bends."""
 
 
 @routine(allocates=False)
-def is_jammed(contact):
-    """Whether it is a step with contacts, and no judgement of its solution, that has failed."""
+def touches(contact):
+    """Whether the present substep has contacts, limits or dry friction."""
     if contact is None:
         return False
-    return contact.now[0].count > 0 and contact.now[0].failed > 0
+    return contact.now[0].count > 0
+
+
+@routine(allocates=False)
+def contact_failed(contact):
+    """Whether it is Newton with contacts that has failed."""
+    if contact is None:
+        return False
+    return contact.now[0].failed > 0
 
 
 @routine(allocates=False)

@@ -24,7 +24,15 @@ from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.checkpoint import keep_part, roll_back
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
-from leastaction.maximal.step.division import FINEST, JAMMED, LAST, forget_failure, is_jammed, let_slip
+from leastaction.maximal.step.division import (
+    FINEST,
+    JAMMED,
+    LAST,
+    contact_failed,
+    forget_failure,
+    let_slip,
+    touches,
+)
 from leastaction.maximal.step.energy_terms import (
     end_work,
     keeps_balance,
@@ -34,7 +42,6 @@ from leastaction.maximal.step.energy_terms import (
     start_work,
     surface_work,
 )
-from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
 from leastaction.maximal.step.goals import pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, NEAREST, find_impact, next_end, reflect
@@ -44,6 +51,7 @@ from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.rotation_limit import rotates_too_far, would_rotate_too_far
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
@@ -124,7 +132,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             why = start_part(model, settings, data, near, contact, q[k + 1], controls[0], h)
             if why != DONE:
                 return k, why
-            accepted = parts >= FINEST or not would_turn_far(bodies, states, contact, h)
+            accepted = parts >= FINEST or not would_rotate_too_far(bodies, states, h)
             turns = not accepted
             if accepted:
                 spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
@@ -157,11 +165,12 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, whole)
                 if settings.balanced or settings.loops is not None:
-                    data.past[0].kinetic = settle_node(model, data, contact, phase, settings.loops)
+                    data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
-                accepted = parts >= FINEST or (
-                    phase != UNSOLVED and keeps_balance(model, settings, data, contact, work + more + given, h)
-                )
+                # Contacts that add energy even in one of the finest parts slip in it.
+                accepted = parts >= LAST or (parts >= FINEST and slip)
+                if not accepted and phase != UNSOLVED:
+                    accepted = keeps_balance(model, settings, data, contact, work + more + given, h)
                 if accepted:
                     projected = phase == SOLVED
                     record.work[k + 1] += given
@@ -174,9 +183,10 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 if late > 0.0:
                     depth -= 1
                 early = late = 0.0
-                if parts >= LAST and (contact is None or slip):
+                if parts >= LAST and (slip or not touches(contact)):
                     return k, FAILED
-                slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
+                jammed = parts >= FINEST or (parts >= JAMMED and contact_failed(contact))
+                slip = not turns and not slip and jammed and touches(contact)
                 if slip:
                     continue
                 end_substep(contact, impacts)
@@ -336,7 +346,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        if spent >= 0 and divisible and is_beyond_quarter(model.bodies, data.bodies, dt):
+        if spent >= 0 and divisible and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         return spent, iterations, DONE
     if slip:
@@ -344,7 +354,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
-        if divisible and spent >= 0 and is_beyond_quarter(model.bodies, data.bodies, dt):
+        if divisible and spent >= 0 and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         if spent < 0:
             break
