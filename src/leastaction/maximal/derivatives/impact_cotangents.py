@@ -26,7 +26,7 @@ from leastaction.contact import cones as ip
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.detection import cone_of, find_cones
 from leastaction.maximal.derivatives.arrays import KeptImpacts
-from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, wrench_cotangents
+from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, point_cotangents, wrench_cotangents
 from leastaction.maximal.derivatives.sensitivity_kernels import read_start
 from leastaction.maximal.derivatives.solve_again import OTHERWISE, begin_part, begin_state, parts_of, row_of, rows_of
 from leastaction.maximal.derivatives.velocity_cotangents import (
@@ -37,7 +37,7 @@ from leastaction.maximal.derivatives.velocity_cotangents import (
     transposed_solution,
 )
 from leastaction.maximal.derivatives.weighing import near_of
-from leastaction.maximal.step.bodies import END, move
+from leastaction.maximal.step.bodies import END, START, move
 from leastaction.maximal.step.body_states import load_state
 from leastaction.maximal.step.guess import FIRST
 from leastaction.maximal.step.impacts import (
@@ -166,6 +166,7 @@ def plastic_cotangents(model, data, contact, back):
                 q[6 + i] = c.beta[0] * z - a1 * v
                 q[12 + i] = c.beta[1] * z - a2 * v
         wrench_cotangents(model, data, contact, c, (0.0, -a1, -a2), back, back.G0, 0.0)
+    point_cotangents(data, contact, START, back, back.G0)
     end_cotangents(model, data, back)
 
 
@@ -252,18 +253,23 @@ def keep_node(states, out):
 def gap_gradient(model, data, contact, back, k, dt):
     """Gradient of the gap of cone k, as `closing` counts, at the end of a solved substep of dt, into `back.G1`.
 
-    In the bodies' directions at the end.
+    In the bodies' directions at the end. Gives back the number of its contact and the gradient by its point.
     """
     states = data.bodies
     for i in range(states.shape[0]):
         move(states[i], dt)
         for c in range(6):
             back.G1[i, c] = 0.0
-    gap_cotangents(model, data, contact, contact.cones[contact.cones.shape[0] - 1 - k], END, -1.0, back.G1)
+    c = contact.cones[contact.cones.shape[0] - 1 - k]
+    by = back.by_points[c.source]
+    gap_cotangents(model, data, contact, c, END, -1.0, back, back.G1)
+    point = (by[0], by[1], by[2])
+    by[0] = by[1] = by[2] = 0.0
     for i in range(states.shape[0]):
         turn = mattvec(load9(states[i].R1), (back.G1[i, 0], back.G1[i, 1], back.G1[i, 2]))
-        for c in range(3):
-            back.G1[i, c] = turn[c]
+        for j in range(3):
+            back.G1[i, j] = turn[j]
+    return c.source, point
 
 
 @routine(allocates=False)
@@ -317,10 +323,10 @@ def time_back(model, settings, data, near, contact, back, k, j):
     spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)
     if why != DONE or spent < 0:
         return np.int64(OTHERWISE if why == DONE else why)
-    at = closing(contact) if j + 1 < parts else -1
+    at, source, point = closing(contact) if j + 1 < parts else -1, np.int64(0), (0.0, 0.0, 0.0)
     if at >= 0:
         contact.now[0].closing = contact.cones[contact.cones.shape[0] - 1 - at].key
-        gap_gradient(model, data, contact, back, at, dt)
+        source, point = gap_gradient(model, data, contact, back, at, dt)
     width = min(WIDTH * dt, LONGEST * settings.whole)
     before, why = solve_length(model, settings, data, near, contact, back, k, j, dt - width)
     if why != DONE:
@@ -340,6 +346,8 @@ def time_back(model, settings, data, near, contact, back, k, j):
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             back.bars[0, i, c] += back.G1[i, c] * by_gap
+    for c in range(3):
+        back.by_points[source, c] = by_gap * point[c]
     keep_impact(data, back, k, j + 1, contact.now[0].closing, by_gap)
     return np.int64(DONE)
 
