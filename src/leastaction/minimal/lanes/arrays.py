@@ -283,6 +283,8 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
     dofs, forces = as_records(tree.dofs, LANE_DOF), None if cones is None else pulling(mechanism)
     capped = cones is not None and tree.dofs.damping.any()
     dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
+    if cones is not None:
+        dofs.servo = dofs.stiffness  # with contacts, all springs pull from the middle of the step
 
     return LaneModel(
         nodes=as_records(tree.nodes, NODE),

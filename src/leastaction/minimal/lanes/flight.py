@@ -12,10 +12,6 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces import total
-from leastaction.forces.arrays import modes_at
-from leastaction.forces.joint_limits import limit_force
-from leastaction.forces.joint_springs import turning_springs
-from leastaction.forces.touch import BY_DEPTH
 from leastaction.minimal.judgement import MANY, NOISE, PER_BODY, PLAUSIBLE
 from leastaction.minimal.lanes.energy import turns_far, work_of_thrust
 from leastaction.minimal.lanes.legendre import velocities
@@ -70,38 +66,15 @@ def held(driven, lane, k):
     return lane.tau[k] * lane.moved[k], abs(lane.tau[k])
 
 
-@routine
-def stored(model, pulls, q, end):
-    """Energy [J] that the forces of `pulls` hold at one end of the step, where the joints are at q."""
-    forces, energy = model.forces, 0.0
-    energy += total.energy(forces, modes_at(pulls.modes, end), pulls.links[end], q)
-    for i in range(model.nodes.shape[0]):
-        node = model.nodes[i]
-        if node.nv == 1:
-            energy += limit_force(model.dofs[node.iv], BY_DEPTH, q[node.iq], 0.0)[1]
-        elif node.nv > 1:
-            energy += turning_springs(node, model.dofs, forces.rest, q, pulls.tau)
-    return energy
-
-
 @inline
 def work_along(pulls, model, lane, dt):
-    """Work [J] of the forces of `pulls` in the step, and the size of their impulses.
-
-    That is what they held before and hold no more; dampers are left out. Of drives of tendons the mean of both ends
-    tells.
-    """
-    work, size, driven = 0.0, 0.0, False
+    """Work [J] of the forces of `pulls` in the step, and the size of their impulses."""
     if pulls is None:
-        return work, size
-    for k in range(model.forces.tendons.shape[0]):
-        driven = driven or model.forces.tendons[k].driven != 0
+        return 0.0, 0.0
+    size = 0.0
     for k in range(lane.p.shape[0]):
-        work += (pulls.start[k] + pulls.end[k]) * lane.moved[k] / dt
         size += abs(pulls.start[k]) + abs(pulls.end[k])
-    if not driven:
-        work = stored(model, pulls, lane.q0, 0) - stored(model, pulls, lane.q1, 1)
-    return work, size
+    return pulls.work[0], size
 
 
 @inline

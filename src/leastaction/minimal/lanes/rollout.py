@@ -40,7 +40,7 @@ def named_pulls(pulls):
     """The plain tuple of `Pulls` by name again, where there is one."""
     if pulls is None:
         return None
-    return Pulls(pulls[0], named_modes(pulls[1]), pulls[2], pulls[3], pulls[4], pulls[5], pulls[6], pulls[7])
+    return Pulls(*((pulls[0], named_modes(pulls[1])) + pulls[2:]))
 
 
 @inline

@@ -46,7 +46,7 @@ class Replay:
     """Steps of a `GroundStepper`, solved again."""
 
     def __init__(self, stepper: Any) -> None:
-        self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model.dofs)
+        self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model)
         self.steppers: dict[float, Any] = {}
         drives = stepper.model.drives[: stepper.mechanism.nu]
         self.lower, self.upper = np.array(drives.lower), np.array(drives.upper)
