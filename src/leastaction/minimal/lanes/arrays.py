@@ -14,7 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import NODE
 from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
-from leastaction.minimal.lanes.lane_records import FOUND, LANE_CONE, LANE_DOF, NEVER, PLAIN, TURNING, narrowed
+from leastaction.minimal.lanes.lane_records import BALANCE, FOUND, LANE_CONE, LANE_DOF, NEVER, PLAIN, TURNING, narrowed
 from leastaction.minimal.lanes.pull_arrays import equations, pull_arrays, pulling
 from leastaction.minimal.lanes.scratch_arrays import between_arrays, momentum_arrays
 
@@ -141,6 +141,7 @@ class Touch(NamedTuple):
         best: impulses that Newton on them goes back to, shape (m,).
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
+        balance: one `BALANCE` record; q_start, p_start: the state that a step starts from, shapes (nq,), (nv,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
         phase: `MomentumPhase`.
         found: `Found`, or None where bodies touch planes alone.
@@ -169,6 +170,9 @@ class Touch(NamedTuple):
     d: FloatArray
     unknown: NDArray[np.int64]
     share: FloatArray
+    balance: Any
+    q_start: FloatArray
+    p_start: FloatArray
     rolls: bool | None = None
     phase: Any = None
     found: Any = None
@@ -338,7 +342,8 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
             ("W", "M"), (m, m)
         )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
-        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,)})
+        own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,), "balance": (1,)}
+        shapes["touch"] = Touch(**own | {"q_start": (nq,), "p_start": (nv,)})
     return Lane(**shapes)
 
 
@@ -359,7 +364,7 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
     own["now"] = np.zeros(1, np.int64)
     own["u"][: len(model.drives)][model.drives.held > 0] = 1.0
     if touch is not None:
-        kinds = dict.fromkeys(("active", "which", "unknown"), np.int64)
+        kinds: dict[str, Any] = dict.fromkeys(("active", "which", "unknown"), np.int64) | {"balance": BALANCE}
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()

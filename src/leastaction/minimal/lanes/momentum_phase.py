@@ -32,18 +32,23 @@ from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, 
 
 @routine
 def solve_momenta(model, lane, touch, dt, tolerance):
-    """The momentum phase of a part of a step, of length dt, whose end is the start of the lane by now."""
+    """The momentum phase of a part of a step, of length dt, whose end is the start of the lane by now.
+
+    Gives back whether `phase.W` has the factors of the mass matrix there.
+    """
     if touch is None:
-        return
-    phase = touch.phase
+        return False
+    phase, some = touch.phase, False
     for k in range(touch.lam.shape[0]):
         phase.total[k], phase.w[k], phase.give[k] = touch.lam[k], touch.w[k], touch.W[k, k]
     if close_some(model, touch, touch.found):
+        some = True
         relate_momenta(model, lane, touch, dt)
         settle_all(model, touch, touch.found, dt, tolerance)
         change_momenta(lane, touch)
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
+    return some
 
 
 @inline

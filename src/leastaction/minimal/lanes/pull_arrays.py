@@ -78,12 +78,7 @@ def pull_arrays(forces: ForceModel | None) -> Pulls | None:
     bodies, nv = len(forces.nodes), len(forces.dofs)
     links = np.zeros((2, bodies), BODY_AT_NODE).view(np.recarray)
     tau, unused, start, end, slope = np.zeros((5, nv))
-    modes, external, drives, work = (
-        force_modes(forces, rows=2),
-        np.zeros((2, bodies, 6)),
-        np.zeros((2, nv)),
-        np.zeros(1),
-    )
+    external, drives, work = np.zeros((2, bodies, 6)), np.zeros((2, nv)), np.zeros(1)
     return Pulls(links, force_modes(forces, rows=2), external, tau, unused, start, end, work, drives, slope)
 
 

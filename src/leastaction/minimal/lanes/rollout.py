@@ -8,7 +8,7 @@ from leastaction.minimal.lanes.contacts import centre, gap
 from leastaction.minimal.lanes.island_arrays import Islands
 from leastaction.minimal.lanes.pull_arrays import Pulls
 from leastaction.minimal.lanes.scratch_arrays import Between, MomentumPhase
-from leastaction.minimal.lanes.steps import apply_controls, prepare, step
+from leastaction.minimal.lanes.steps import apply_controls, forget_energy, prepare, step
 
 
 @inline
@@ -92,6 +92,8 @@ def rollout(model, settings, lane, touch, u, record, going_on):
     for k in range(q0.shape[0]):
         q0[k] = record.q[0, k]
     for k in range(p.shape[0]):
+        if p[k] != record.p[0, k]:
+            forget_energy(touch)
         p[k] = record.p[0, k]
     if not stands:
         prepare(model, lane)

@@ -1,0 +1,1 @@
+"""Which steps are accepted."""
