@@ -177,6 +177,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(1, balance),
                 cuda.local.array(nq, number),
                 cuda.local.array(nv, number),
+                cuda.local.array(nv, number),
                 None,
                 MomentumPhase(
                     cuda.local.array(m, number),

@@ -141,7 +141,8 @@ class Touch(NamedTuple):
         best: impulses that Newton on them goes back to, shape (m,).
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
-        balance: one `BALANCE` record; q_start, p_start: the state that a step starts from, shapes (nq,), (nv,).
+        balance: one `BALANCE` record.
+        q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
         phase: `MomentumPhase`.
         found: `Found`, or None where bodies touch planes alone.
@@ -173,6 +174,7 @@ class Touch(NamedTuple):
     balance: Any
     q_start: FloatArray
     p_start: FloatArray
+    v: FloatArray
     rolls: bool | None = None
     phase: Any = None
     found: Any = None
@@ -343,7 +345,7 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
         )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
         own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,), "balance": (1,)}
-        shapes["touch"] = Touch(**own | {"q_start": (nq,), "p_start": (nv,)})
+        shapes["touch"] = Touch(**own | {"q_start": (nq,), "p_start": (nv,), "v": (nv,)})
     return Lane(**shapes)
 
 
@@ -364,12 +366,13 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
     own["now"] = np.zeros(1, np.int64)
     own["u"][: len(model.drives)][model.drives.held > 0] = 1.0
     if touch is not None:
-        kinds: dict[str, Any] = dict.fromkeys(("active", "which", "unknown"), np.int64) | {"balance": BALANCE}
+        kinds: dict[str, Any] = dict.fromkeys(("active", "which", "unknown"), np.int64)
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("rolls", "phase", "found", "pulls")
+            if name not in ("balance", "rolls", "phase", "found", "pulls")
         }
+        arrays["balance"] = records(1, BALANCE)
         rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
         found = None if model.shapes is None else _found(model, nq, room)
         phase = momentum_arrays(len(arrays["active"]), len(model.dofs), len(arrays["lam"]))

@@ -1,13 +1,13 @@
 """Restitution that adds no energy.
 
-Newton's law makes the mean normal velocity of a step -e times that of the step before, by the gap that is asked for at
-its end. With Coulomb's friction this may add energy (Kane and Levinson 1985; Stronge 1990; Glocker 2013), so the work
-of all impulses with the mean of the velocities before and after is looked at; see `maximal.contact.bounces`, whose law
-this is. In joint coordinates it is a sum over the joints. Where it is above zero, all contacts that bounce keep one and
-the same share of their restitution, the largest without work.
+Newton's law makes the mean normal velocity of a step -e times the velocity at its start, by the gap that is asked for
+at its end. With Coulomb's friction this may add energy (Kane and Levinson 1985; Stronge 1990; Glocker 2013), so the
+work of all impulses with the mean of the velocities before and after is looked at; see `maximal.contact.bounces`, whose
+law this is. In joint coordinates it is a sum over the joints. Where it is above zero, all contacts that bounce keep one
+and the same share of their restitution, the largest without work.
 
-Mean velocities are not those of the momenta where bodies turn far in a step, which may be the one before. So the work
-with the latter (see `energy`) must not be above zero either, but for `SLIGHT`.
+Mean velocities are not those of the momenta where bodies turn far in a step. So the work with the latter (see `energy`)
+must not be above zero either, but for `SLIGHT`.
 """
 
 from leastaction._jit import routine
@@ -30,13 +30,13 @@ RIGID = 1e-9
 
 @routine
 def rate_before(model, lane, i, h, j):
-    """Velocity of body i relative to body j along a wrench h at the start, with the rates of the step before."""
-    nodes, S0_, near, sign, rate = model.nodes, lane.S[lane.now[0]], lane.near, 1.0, 0.0
+    """Velocity of body i relative to body j along a wrench h at the start, with the velocities there."""
+    nodes, S0_, v, sign, rate = model.nodes, lane.S[lane.now[0]], lane.touch.v, 1.0, 0.0
     while i != j:
         if i < j:
             i, j, sign = j, i, -sign
         for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-            rate += sign * near[k] * times(six(S0_[k]), h)
+            rate += sign * v[k] * times(six(S0_[k]), h)
         i = nodes[i].parent
     return rate
 
@@ -59,15 +59,6 @@ def bounces(touch):
     for c in range(touch.active.shape[0]):
         acts = acts or (touch.active[c] != 0 and touch.least[c] > 0.0)
     return acts
-
-
-@routine
-def energy_before(lane):
-    """Kinetic energy of the step before [J]."""
-    energy = 0.0
-    for k in range(lane.p.shape[0]):
-        energy += 0.5 * lane.p[k] * lane.near[k]
-    return max(energy, 0.0)
 
 
 @routine
@@ -111,9 +102,9 @@ def parting(model, touch):
 
 @routine
 def work_of_impulses(model, lane, dt):
-    """Work of all impulses of a solved step, with the mean of the velocities before and within it [J]; beside what
-    may be `given`."""
+    """Work of all impulses of a solved step, with the mean of the velocities at its start and within it [J]; beside
+    what may be `given`."""
     touch, work = lane.touch, 0.0
     for k in range(lane.p.shape[0]):
-        work += 0.5 * touch.kick[k] * (lane.near[k] + lane.moved[k] / dt)
+        work += 0.5 * touch.kick[k] * (touch.v[k] + lane.moved[k] / dt)
     return work - given(model, touch, dt)

@@ -3,7 +3,8 @@
 Kinetic energies are those of the momenta after the momentum phase, the work of forces that of the step's own
 quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
 contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with. Where
-dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for.
+dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for, and in the finest
+substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves.
 """
 
 from leastaction._jit import inline, routine
@@ -13,6 +14,9 @@ from leastaction.minimal.lanes.legendre import factor, late_of, solve
 from leastaction.minimal.lanes.sweeps import work_of_thrust
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.energy_balance import is_balanced, largest_gain
+
+FINEST = 1024
+"""Most parts that a step is divided into."""
 
 NOISE = 100.0
 """Positions are known to so many tolerances of the Newton updates: forces times that is energy that is not."""
@@ -35,7 +39,7 @@ def rotates_too_far(model, lane):
 
 @routine
 def kinetic_energy(model, lane, before, factored):
-    """Kinetic energy [J] of the momenta at the start of the lane.
+    """Kinetic energy [J] of the momenta at the start of the lane, and their velocities into `dx`.
 
     Args:
         before: length of the step before [s], see `legendre.late_of`.
@@ -117,16 +121,26 @@ def anything_touches(model, touch, found):
 
 
 @routine
+def know_start(model, lane, touch):
+    """Kinetic energy and velocities of the state that a step starts from, where they are not known."""
+    if touch is None:
+        return
+    if not touch.balance[0].kinetic >= 0.0:
+        touch.balance[0].kinetic = kinetic_energy(model, lane, touch.before[0], False)
+        for k in range(lane.p.shape[0]):
+            touch.v[k] = lane.dx[k]
+
+
+@routine
 def keep_start(model, lane, touch, settings, dt):
     """Keep the start of a solved step, with what its energy balance needs of it."""
     if touch is None:
         return
     balance = touch.balance[0]
     work, size, known = work_of_forces(model, lane, dt)
-    balance.lossless = known and not anything_touches(model, touch, touch.found)
+    fine = dt * FINEST < 1.5 * settings.whole
+    balance.lossless = known and not fine and not anything_touches(model, touch, touch.found)
     balance.noise = NOISE * settings.tolerance / dt * size + given(model, touch, dt)
-    if not balance.kinetic >= 0.0:
-        balance.kinetic = kinetic_energy(model, lane, touch.before[0], False)
     balance.work = work
     for k in range(lane.p.shape[0]):
         touch.p_start[k] = lane.p[k]
@@ -144,6 +158,8 @@ def accept_or_go_back(model, lane, touch, dt, factored):
     most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance.noise
     if is_balanced(after - before - balance.work, most, balance.lossless != 0):
         balance.kinetic = after
+        for k in range(lane.p.shape[0]):
+            touch.v[k] = lane.dx[k]
         return True
     lane.now[0] = 1 - lane.now[0]
     for k in range(lane.p.shape[0]):

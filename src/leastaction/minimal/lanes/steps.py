@@ -1,11 +1,11 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
-from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, energy_before, work_of_impulses
+from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, work_of_impulses
 from leastaction.minimal.lanes.compliance import slight_overlap
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import work_of_contacts
-from leastaction.minimal.lanes.energy_balance import accept_or_go_back, keep_start, rotates_too_far
+from leastaction.minimal.lanes.energy_balance import FINEST, accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle_all
 from leastaction.minimal.lanes.momentum_phase import solve_momenta
@@ -21,9 +21,6 @@ from leastaction.minimal.lanes.sweeps import (
     recentre,
     update,
 )
-
-FINEST = 1024
-"""Most parts that a step is divided into."""
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
@@ -176,6 +173,7 @@ def step(model, lane, settings, steady):
     total, count = 0, 0
     parts, part, dt = 1, 0, settings.dt
     recentre(model, lane, lane.touch, model.turning)
+    know_start(model, lane, lane.touch)
     while part < parts:
         spent, tried = solve(model, lane, lane.touch, settings, dt, steady)
         total += tried
@@ -249,7 +247,7 @@ def attempt_bounces(model, lane, settings, dt, steady):
     work jumps, the share is the one below. There is one call of `attempt`: a GPU's compiler puts all of it here.
     """
     share, low, high, above, below, side, tried, spent = lane.touch.share, 0.0, 1.0, 0.0, 0.0, 0, 0, 0
-    energy = energy_before(lane)
+    energy = lane.touch.balance[0].kinetic
     share[0] = 1.0
     for k in range(TRIES + 1):
         if k > 0:
