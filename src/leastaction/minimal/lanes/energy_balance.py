@@ -3,8 +3,9 @@
 Kinetic energies are those of the momenta after the momentum phase, the work of forces that of the step's own
 quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
 contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with. Where
-dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for, and in the finest
-substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves.
+dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for, and in the
+finest substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves. What is
+lost there where nothing touches may come back within the same step.
 """
 
 from leastaction._jit import inline, routine
@@ -125,6 +126,7 @@ def know_start(model, lane, touch):
     """Kinetic energy and velocities of the state that a step starts from, where they are not known."""
     if touch is None:
         return
+    touch.balance[0].owed = 0.0
     if not touch.balance[0].kinetic >= 0.0:
         touch.balance[0].kinetic = kinetic_energy(model, lane, touch.before[0], False)
         for k in range(lane.p.shape[0]):
@@ -138,8 +140,8 @@ def keep_start(model, lane, touch, settings, dt):
         return
     balance = touch.balance[0]
     work, size, known = work_of_forces(model, lane, dt)
-    fine = dt * FINEST < 1.5 * settings.whole
-    balance.lossless = known and not fine and not anything_touches(model, touch, touch.found)
+    balance.lossless = known and not anything_touches(model, touch, touch.found)
+    balance.finest = dt * FINEST < 1.5 * settings.whole
     balance.noise = NOISE * settings.tolerance / dt * size + given(model, touch, dt)
     balance.work = work
     for k in range(lane.p.shape[0]):
@@ -155,9 +157,14 @@ def accept_or_go_back(model, lane, touch, dt, factored):
         return True
     balance, g = touch.balance[0], load3(model.gravity)
     before, after = balance.kinetic, kinetic_energy(model, lane, dt, factored)
+    gain, lossless = after - before - balance.work, balance.lossless != 0
     most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance.noise
-    if is_balanced(after - before - balance.work, most, balance.lossless != 0):
+    if lossless and balance.finest != 0:
+        most, lossless = most + balance.owed, False
+    if is_balanced(gain, most, lossless):
         balance.kinetic = after
+        if balance.finest != 0 and balance.lossless != 0:
+            balance.owed = max(balance.owed - gain, 0.0)
         for k in range(lane.p.shape[0]):
             touch.v[k] = lane.dx[k]
         return True

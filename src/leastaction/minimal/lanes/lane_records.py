@@ -76,7 +76,9 @@ BALANCE = np.dtype(
         ("kinetic", "f8"),  # energy of the state that a step starts from [J]; negative where it is not known
         ("work", "f8"),  # of all forces in the step [J]
         ("noise", "f8"),  # what round-off, moving surfaces and overlaps at the start may add [J]
+        ("owed", "f8"),  # what finest substeps of this step have lost where nothing touches [J]
         ("lossless", "i8"),  # whether nothing may take energy that the work does not tell
+        ("finest", "i8"),  # whether the substep is not to be divided any more
     ],
     align=True,
 )
