@@ -178,7 +178,7 @@ def test_steps_have_the_derivatives_of_central_differences(kind, row):
         last = la.simulate(robot, x[:2], dt=0.005, steps=1, **at)
         return np.concatenate([last.q[1], last.p[1]])
 
-    x, d = np.concatenate([q, p, u]), 1e-6
+    x, d = np.concatenate([q, p, u]), 1e-7
     J = np.stack([(end(x + d * e) - end(x - d * e)) / (2.0 * d) for e in np.eye(len(x))], axis=1)
     np.testing.assert_allclose(np.hstack([A, B]), J, atol=1e-5 * np.abs(J).max())
 

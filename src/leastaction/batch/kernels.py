@@ -158,6 +158,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(1, number),
                 cuda.local.array(count, number),
                 cuda.local.array(count, number),
+                cuda.local.array(count, number),
                 cuda.local.array(m, number),
                 cuda.local.array(m, number),
                 cuda.local.array((m, m), number),

@@ -127,7 +127,8 @@ class Touch(NamedTuple):
         compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
         deepest: depth that no impulse reaches [m], shape (1,).
         soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
-        least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
+        begun, least: gap that a cone has at the start of the step, and that it must have at its end [m or rad], shape
+            (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
         W: their derivatives, shape (m, m): a row for each impulse.
@@ -154,6 +155,7 @@ class Touch(NamedTuple):
     compliance: FloatArray
     deepest: FloatArray
     soft: FloatArray
+    begun: FloatArray
     least: FloatArray
     lam: FloatArray
     w: FloatArray
@@ -339,7 +341,7 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     if model.cones is not None:
         count = len(model.cones) + room
         m = int(model.cones.width.sum()) + width_of(model.shapes) * room
-        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "least"), (count,))
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "begun", "least"), (count,))
         own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
             ("W", "M"), (m, m)
         )

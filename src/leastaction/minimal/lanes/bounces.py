@@ -11,6 +11,7 @@ must not be above zero either, but for `SLIGHT`.
 """
 
 from leastaction._jit import routine
+from leastaction.minimal.lanes.lane_records import CONTACT, LIMIT
 from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import times
 
@@ -71,17 +72,18 @@ def mass_of(model):
 
 
 @routine
-def given(model, touch, dt):
-    """Energy that getting out of overlaps and surfaces that move along their shapes may add [J]."""
-    return parting(model, touch) + belt_work(model, touch, touch.found) / dt
+def given(model, touch, found, dt):
+    """Energy that contacts may add [J] as they leave overlaps, and surfaces that move along their shapes."""
+    if found is None:
+        return parting(model.cones, touch, model.cones.shape[0]) / dt
+    many = model.cones.shape[0] + found.now[0].count
+    return (parting(found.cones, touch, many) + belt_work(model, touch, found)) / dt
 
 
 @routine
 def belt_work(model, touch, found):
     """Most work of moving surfaces in the step, times its length [J s]."""
     work = 0.0
-    if found is None:
-        return work
     for j in range(found.now[0].count):
         c = model.cones.shape[0] + j
         if touch.active[c]:
@@ -91,13 +93,16 @@ def belt_work(model, touch, found):
 
 
 @routine
-def parting(model, touch):
-    """Energy that getting out of overlaps may add [J]."""
-    g, deepest = model.gravity, 0.0
-    for c in range(touch.active.shape[0]):
-        if touch.active[c]:
-            deepest = max(deepest, -touch.least[c])
-    return 2.0 * mass_of(model) * (abs(g[0]) + abs(g[1]) + abs(g[2])) * deepest
+def parting(cones, touch, many):
+    """Work of contacts and limits that leave overlaps, times the length of the step [J s].
+
+    It is at most twice the impulse of the position phase times the overlap: C in docs/theory/contact.md.
+    """
+    work = 0.0
+    for c in range(many):
+        if touch.active[c] and (cones[c].kind == CONTACT or cones[c].kind == LIMIT):
+            work += 2.0 * touch.lam[cones[c].row] * max(-touch.begun[c], 0.0)
+    return work
 
 
 @routine
@@ -107,4 +112,4 @@ def work_of_impulses(model, lane, dt):
     touch, work = lane.touch, 0.0
     for k in range(lane.p.shape[0]):
         work += 0.5 * touch.kick[k] * (touch.v[k] + lane.moved[k] / dt)
-    return work - given(model, touch, dt)
+    return work - given(model, touch, touch.found, dt)

@@ -80,5 +80,5 @@ def work_of_contacts(model, lane, dt):
     solve(model, lane, lane.W, kick, v)
     for k in range(kick.shape[0]):
         work += v[k] * (m0[k] - 0.5 * kick[k])
-    left = given(model, lane.touch, dt) + mass_of(model) * (NOISE / dt) ** 2
+    left = given(model, lane.touch, lane.touch.found, dt) + mass_of(model) * (NOISE / dt) ** 2
     return work - left, energy_of(model, lane, m0)

@@ -142,7 +142,7 @@ def keep_start(model, lane, touch, settings, dt):
     work, size, known = work_of_forces(model, lane, dt)
     balance.lossless = known and not anything_touches(model, touch, touch.found)
     balance.finest = dt * FINEST < 1.5 * settings.whole
-    balance.noise = NOISE * settings.tolerance / dt * size + given(model, touch, dt)
+    balance.noise = NOISE * settings.tolerance / dt * size + given(model, touch, touch.found, dt)
     balance.work = work
     for k in range(lane.p.shape[0]):
         touch.p_start[k] = lane.p[k]

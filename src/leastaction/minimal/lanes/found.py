@@ -89,6 +89,7 @@ def take(model, lane, found, j, lengths, falls):
     store3(cone.first, t)
     store3(cone.second, s)
     move_surfaces(model.shapes, lane, contact, cone, dt)
+    touch.begun[c] = phi
     touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_kept(phi, fall, falls[1]), dt, fall)
     touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
     touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
@@ -192,7 +193,7 @@ def overlooked(model, lane, shapes, found, lengths, falls):
                 rest = min(phi + math.sqrt(-fall * phi), 0.0)
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
-                lane.touch.least[c] = max(lane.touch.least[c], rest)
+                lane.touch.begun[c], lane.touch.least[c] = 0.0, max(lane.touch.least[c], rest)
                 now.count += 1
     return now.count - before
 
