@@ -31,8 +31,8 @@ def pulled(model, lane, dt, rows):
 
 
 @entry
-def pulled_rows(model, lane, touch, out, ends, u, dt, slopes, rows, H, C):
-    """Add impulses to rows (2, nv), and where `slopes` their derivatives to H (2, nv, 2, nv) and C (2, nv, nu).
+def pulled_rows(model, lane, touch, out, ends, u, dt, slopes, found):
+    """Add the impulses, and where `slopes` their derivatives.
 
     Args:
         model, lane, touch: as plain tuples.
@@ -40,7 +40,10 @@ def pulled_rows(model, lane, touch, out, ends, u, dt, slopes, rows, H, C):
         ends: joint positions at both ends, shape (2, nq).
         u: controls, shape (nu,).
         dt: length of the step [s].
+        found: what to add to: the impulses, shape (2, nv), their derivatives by both ends, shape (2, nv, 2, nv), and by
+            the controls, shape (2, nv, nu).
     """
+    rows, H, C = found
     model = LaneModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
     touch = Touch(*(touch[:-3] + (MomentumPhase(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
     lane = Lane(*lane, touch)  # pyright: ignore[reportCallIssue]

@@ -84,7 +84,7 @@ class Smooth:
         """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
         placed = self._rule(q0, q1, u, h, slopes)
         if self._pulled is not None:
-            self._pulled(np.stack([q0, q1]), np.asarray(u, float), h, slopes, placed.rows, placed.H, placed.C)
+            self._pulled(np.stack([q0, q1]), np.asarray(u, float), h, slopes, (placed.rows, placed.H, placed.C))
         return placed
 
     def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
