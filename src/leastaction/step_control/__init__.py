@@ -1,1 +1,1 @@
-"""Which steps are accepted."""
+"""Step control of all formulations: which steps are accepted, and how the others are bisected."""

@@ -14,13 +14,8 @@ from leastaction.minimal.lanes.lane_records import TIE
 from leastaction.minimal.lanes.legendre import factor, late_of, solve
 from leastaction.minimal.lanes.sweeps import work_of_thrust
 from leastaction.spatial import dot3, load3, sub3
-from leastaction.step_control.energy_balance import is_balanced, largest_gain
-
-FINEST = 1024
-"""Most parts that a step is divided into."""
-
-NOISE = 100.0
-"""Positions are known to so many tolerances of the Newton updates: forces times that is energy that is not."""
+from leastaction.step_control.bisection import FINEST
+from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_gain
 
 QUARTER = 1.0
 """Trace of a turn by a right angle: up to there the momentum of a body grows with its turn, so that there is one."""

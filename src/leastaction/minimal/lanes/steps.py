@@ -5,7 +5,7 @@ from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, work
 from leastaction.minimal.lanes.compliance import slight_overlap
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
 from leastaction.minimal.lanes.energy import work_of_contacts
-from leastaction.minimal.lanes.energy_balance import FINEST, accept_or_go_back, keep_start, know_start, rotates_too_far
+from leastaction.minimal.lanes.energy_balance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle_all
 from leastaction.minimal.lanes.momentum_phase import solve_momenta
@@ -21,6 +21,7 @@ from leastaction.minimal.lanes.sweeps import (
     recentre,
     update,
 )
+from leastaction.step_control.bisection import FINEST, next_substep, substep_length
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
@@ -171,17 +172,18 @@ def step(model, lane, settings, steady):
     """
     near, far, moved = lane.near, lane.far, lane.moved
     total, count = 0, 0
-    parts, part, dt = 1, 0, settings.dt
+    parts, part, halvings = 1, 0, 1
     recentre(model, lane, lane.touch, model.turning)
     know_start(model, lane, lane.touch)
     while part < parts:
+        dt = substep_length(settings.dt, parts)
         spent, tried = solve(model, lane, lane.touch, settings, dt, steady)
         total += tried
         accepted = spent > 0 and end_part(model, lane, lane.touch, settings, dt)
         if not accepted:
             if parts >= most_parts(lane, lane.touch, spent) or is_full(lane.touch):
                 return -1, count
-            parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
+            parts, part, halvings = next_substep(parts, part, halvings, False)
             steady = False
             continue
         for k in range(near.shape[0]):
@@ -191,10 +193,8 @@ def step(model, lane, settings, steady):
         if is_full(lane.touch):
             return -1, count
         count += 1
-        part += 1
         steady = parts == 1
-        while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-            part, parts, dt = part // 2, parts // 2, 2.0 * dt
+        parts, part, halvings = next_substep(parts, part, halvings, True)
     return total, count
 
 
