@@ -269,8 +269,6 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.leave = gravity * dt * dt
     cone.rest = overlap_left(phi, cone.leave)
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
-    if phi < HAIR:
-        cone.rest = min(cone.rest, -HAIR)
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
     closing = before + dt * falling(cone, 0)
     if contact.restitution > 0.0 and phi + dt * closing < 0.0 and -before > BOUNCE * gravity * dt:
@@ -324,7 +322,8 @@ def is_locked(near, k):
 
 @routine(allocates=False)
 def move_surfaces(near, k, contact):
-    """Tell a contact of pair k how the surfaces of its shapes move."""
+    """Tell a contact of pair k how the surfaces of its shapes move, and that it was found at the start of the step."""
+    contact.late = 0
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
     contact.belt, contact.given = 0, is_given(near.shapes[near.pairs[k].b]) - is_given(near.shapes[near.pairs[k].a])
     for i in range(3):

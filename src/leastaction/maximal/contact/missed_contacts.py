@@ -150,6 +150,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                     break
                 contacts[found] = contacts[j]
                 move_surfaces(near, k, contacts[found])
+                contacts[found].late = now.rounds + 1
                 cone = cones[count]
                 note_fall(cone, model.gravity, data.clock, dt)
                 energy = contact_cone(

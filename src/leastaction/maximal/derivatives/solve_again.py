@@ -8,7 +8,9 @@ their parts.
 import numpy as np
 
 from leastaction._jit import inline, routine
+from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.linalg.graph.kernels import factorize
+from leastaction.maximal.arrays import MaximalSettings
 from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
@@ -174,7 +176,59 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     if spent < 0 or keeps_share(contact) or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     back.holds[1] = spent
+    count_contacts(contact, back)
     return second_phase(model, settings, data, contact, back, k, j)
+
+
+@routine(allocates=False)
+def count_contacts(contact, back):
+    """Note how many contacts the present part has; nothing is known of gradients by their points yet."""
+    back.holds[2] = 0
+    for k in range(cones_of(contact)):
+        back.holds[2] = max(back.holds[2], contact.cones[k].source + 1)
+    for k in range(back.by_points.shape[0]):
+        back.by_points[k, 0] = back.by_points[k, 1] = back.by_points[k, 2] = 0.0
+
+
+@routine(allocates=False)
+def moves_late(contact, back, late):
+    """Whether points of contacts that a solution of the present part has found move over both bodies."""
+    found = False
+    for k in range(back.holds[2]):
+        c = contact.contacts[k]
+        if c.late == late and c.kind == POINT_ON_PLANE:
+            for i in range(9):
+                found = found or c.R[i] != 0.0
+            for i in range(3):
+                found = found or c.z[i] != 0.0
+    return found
+
+
+@inline
+def in_rounds(settings, rounds):
+    """The settings of a step that is solved again so many times at most, with contacts that it has missed."""
+    return MaximalSettings(*(settings[:-1] + (rounds,)))
+
+
+@routine(allocates=False)
+def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
+    """Solve part j of step k without the contacts that were found after some rounds; `DONE`, or why not.
+
+    Where its bodies end says where these contacts are (`contact.missed_contacts`). Leaves its factors.
+    """
+    if back.slots.y.shape[0] > 0:
+        return np.int64(OTHERWISE)  # its own equations know parameters, too
+    dt = back.lengths[back.begins[k] + j]
+    why = begin_part(model, settings, data, near, contact, back, k, j)
+    if why != DONE:
+        return np.int64(why)
+    spent, _, why = solve_part(model, in_rounds(settings, rounds), data, near, contact, dt, k < 0)
+    if why != DONE:
+        return np.int64(why)
+    if spent < 0:
+        return np.int64(OTHERWISE)
+    back.holds[0], back.holds[1] = NONE, spent
+    return factor_part(model, settings, data, contact, back, k, j)
 
 
 @routine(allocates=False)
