@@ -11,7 +11,7 @@ from leastaction.derivatives import backpropagate
 from leastaction.maximal.step.division import FINEST
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import lengths_of
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.test_bounce_derivatives import moving
 

@@ -74,11 +74,13 @@ CONE = np.dtype(
         ("db", "f8", 18),
         ("ea", "f8", 6),  # gradient of the gap at the end by the velocities of a and b
         ("eb", "f8", 6),
+        ("ya", "f8", 12),  # gradients of the sliding velocities y by the velocities of a and b
+        ("yb", "f8", 12),
+        ("ra", "f8", 3),  # arms of the points that go with a and b where they touch, see `gap.material_points` [m]
+        ("rb", "f8", 3),
         ("point", "f8", 3),  # contact point at the start [m]
         ("normal", "f8", 3),
         ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
-        ("belt", "f8", 2),  # the part of it that surfaces give which move along their shapes
-        ("whirl", "f8", 4),  # half the turn of a body whose motion is prescribed, and 1 / dt with the sign of its side
         ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `contact.compliance` ...
         ("deepest", "f8"),  # ... and the slack that no impulse exceeds [m/s]
         ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
@@ -99,12 +101,9 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
-        (
-            "ma",
-            "f8",
-            24,
-        ),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
-        ("mb", "f8", 24),
+        # ea, ya and da, eb, yb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
+        ("ma", "f8", 36),
+        ("mb", "f8", 36),
         # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
         ("part", "f8", DIRECTIONS),  # beta_i
         ("eta", "f8", DIRECTIONS),
@@ -115,7 +114,7 @@ CONE = np.dtype(
 )
 """One contact, joint limit or joint with dry friction."""
 
-KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 24), ("mb", "f8", 24)], align=True)
+KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 36), ("mb", "f8", 36)], align=True)
 """What a cone has to do with a matrix that is kept for the next step."""
 
 
@@ -125,7 +124,7 @@ def copy_kept(source, target):
     target.mode = source.mode
     for i in range(9):
         target.W[i] = source.W[i]
-    for i in range(24):
+    for i in range(36):
         target.ma[i], target.mb[i] = source.ma[i], source.mb[i]
 
 

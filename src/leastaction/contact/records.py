@@ -43,6 +43,7 @@ PAIR = np.dtype(
         ("restitution", "f8"),
         ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
         ("roll", "f8"),
+        ("static", "f8"),  # friction of contacts that stick, at least `friction`
     ],
     align=True,
 )
@@ -60,7 +61,8 @@ CONTACT = np.dtype(
         ("flip", "i8"),  # 0: the first feature is fixed to a and the second to b; 1: the other way round
         ("pair", "i8"),  # index of the pair
         ("key", "i8"),  # the same contact has the same key at the next step
-        ("friction", "f8"),
+        ("friction", "f8"),  # that acts: the static one of its pair where it sticks
+        ("sticks", "i8"),  # whether that is the static one
         ("restitution", "f8"),
         ("spin", "f8"),  # as of its pair; set where such friction acts
         ("roll", "f8"),
@@ -75,7 +77,6 @@ CONTACT = np.dtype(
         ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
         ("belt_b", "f8", 3),
         ("late", "i8"),  # 0, or the number of the solution of a step that has found it, see `maximal.contact`
-        ("given", "i8"),  # 1 if all motion of b is prescribed, -1 if that of a is, else 0
         ("R", "f8", 9),  # rotation of a box, corners of a triangle, what is left of matrices Q, see `gap`, or how a
         # point moves over its body, see `feature_motion`
     ],

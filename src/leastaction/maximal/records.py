@@ -164,6 +164,7 @@ ROW_STATE = np.dtype(
         ("g", "f8"),  # violation at the end of the step [m or rad]
         ("solved", "f8"),  # impulse that the interior point method found
         ("kept", "f8"),  # impulse of the first phase while the second is solved
+        ("owed", "f8"),  # of a prescribed motion: impulse that the momenta at the start lack, see `step.energy_terms`
     ],
     align=True,
 )
@@ -179,6 +180,16 @@ COORDINATE_STATE = np.dtype(
     align=True,
 )
 """What a step knows of a SLIDE or HINGE."""
+
+STEP_HISTORY = np.dtype(
+    [
+        ("known", "i8"),  # how many steps are, see `step.guess`
+        ("dt", "f8"),  # length of the last one [s]
+        ("kinetic", "f8"),  # kinetic energy of the momenta at the present node [J]; below 0 where it is not known
+    ],
+    align=True,
+)
+"""What is known of the steps before; first guesses stand on it, no result does."""
 
 PATH_STATE = np.dtype([("length", "f8")], align=True)
 """What a step knows of a spring or cable: its length at the start [m]."""

@@ -246,8 +246,8 @@ class MaximalStepper(Stepper):
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
-        data.rows.lam = data.rows.mu = 0.0
-        data.clock[:] = data.kicks[:] = 0.0
+        data.rows.lam = data.rows.mu = data.rows.owed = 0.0
+        data.past.known, data.past.dt, data.past.kinetic, data.kicks[:] = 0, 0.0, -1.0, 0.0
         self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
         if self.contact is not None:
             self.contact.touched[:] = 0

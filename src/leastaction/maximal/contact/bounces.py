@@ -51,7 +51,7 @@ def work_of_cones(bodies, data, contact, dt):
     for i in range(bodies.shape[0]):
         s, J = states[i], load9(bodies[i].J)
         x, w = (s.x[0], s.x[1], s.x[2]), load3(s.w)
-        _, before = momenta(J, x, data.clock[1])
+        _, before = momenta(J, x, data.past[0].dt)
         after, _ = momenta(J, w, dt)
         spin, det = spin_of(J, add3(before, after))
         spin = spin if det > 0.0 else add3(x, w)

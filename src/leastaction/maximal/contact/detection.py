@@ -8,13 +8,12 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_left
-from leastaction.contact.records import GIVEN
+from leastaction.contact.sticking import is_sticking
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
-from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.guess import FIRST
@@ -120,10 +119,11 @@ def find_cones(model, settings, data, near, contact, dt):
             found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
-            note_fall(cones[count], model.gravity, data.clock, dt)
+            note_fall(cones[count], model.gravity, data.past[0], dt)
             own = contact_cone(
                 bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
             )
+            choose_friction(bodies, states, settings, near.pairs[k], cones[count], contact.contacts[j])
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
             energy += own * (last - count)
             count = last
@@ -210,11 +210,11 @@ def warm_start(contact):
 
 
 @inline
-def note_fall(cone, gravity, clock, dt):
+def note_fall(cone, gravity, past, dt):
     """Note gravity, and half of what the step before is longer by, see `approach`."""
     for i in range(3):
         cone.fall[i] = gravity[i]
-    cone.fall[3] = 0.5 * (clock[1] - dt) if clock[0] != FIRST else 0.0
+    cone.fall[3] = 0.5 * (past.dt - dt) if past.known != FIRST else 0.0
 
 
 @inline
@@ -261,8 +261,6 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
     cone.mu, cone.directions, cone.bounce = contact.friction, directions, 1.0
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
-    cone.whirl[3] = contact.given / dt
-    note_turn(cone, states)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     # Features that were not seen to overlap before get out of each other without a jump.
@@ -287,30 +285,59 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     return mass * speed * speed
 
 
+@inline
+def node_rate(wrench, at, bodies, states, i):
+    """Velocity of body i along a unit wrench, wrench[at : at + 6], at the start of the step, by its momentum [m/s].
+
+    That of the world is zero, and that of a body without inertia counts as zero.
+    """
+    rate = 0.0
+    if i >= 0:
+        J, P = bodies[i].J, states[i].P
+        a, b, c = J[4] * J[8] - J[5] * J[5], J[2] * J[5] - J[1] * J[8], J[1] * J[5] - J[2] * J[4]
+        d, e, f = J[0] * J[8] - J[2] * J[2], J[1] * J[2] - J[0] * J[5], J[0] * J[4] - J[1] * J[1]
+        det = J[0] * a + J[1] * b + J[2] * c
+        if det > 0.0:
+            rate += wrench[at] * (a * P[0] + b * P[1] + c * P[2]) / det
+            rate += wrench[at + 1] * (b * P[0] + d * P[1] + e * P[2]) / det
+            rate += wrench[at + 2] * (c * P[0] + e * P[1] + f * P[2]) / det
+        if bodies[i].mass > 0.0:
+            for k in range(3):
+                rate += wrench[at + 3 + k] * P[3 + k] / bodies[i].mass
+    return rate
+
+
+@routine(allocates=False)
+def choose_friction(bodies, states, settings, pair, cone, contact):
+    """Give a contact of a `PAIR` its static friction where it sticks, see `contact.sticking`; after `contact_cone`."""
+    if pair.static <= pair.friction:
+        return
+    slip = node_rate(cone.da, 6, bodies, states, cone.a) + node_rate(cone.db, 6, bodies, states, cone.b)
+    along = node_rate(cone.da, 12, bodies, states, cone.a) + node_rate(cone.db, 12, bodies, states, cone.b)
+    if is_sticking(slip + cone.drift[0], along + cone.drift[1], settings.whole):
+        contact.friction, contact.sticks, cone.mu = pair.static, 1, pair.static
+        cone.kind = ip.LINEAR if settings.directions > 0 else ip.EXACT
+
+
 @routine(allocates=False)
 def contact_wrenches(cone, contact, states):
     """Point, normal and unit wrenches of a contact at the start poses, into its cone; the gap [m]."""
-    phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
+    (Ra, pa), (Rb, pb) = start_pose(states, contact.a), start_pose(states, contact.b)
+    phi, n, x = gap(contact, (Ra, pa), (Rb, pb))
     t1, t2 = tangents(n)
     store3(cone.point, x)
     store3(cone.normal, n)
+    ca, cb = material_points(contact, (Ra, pa), (Rb, pb), n, x)
+    store3(cone.ra, mattvec(Ra, sub3(ca, pa)))
+    store3(cone.rb, mattvec(Rb, sub3(cb, pb)))
     for row, d in enumerate((n, t1, t2)):
         wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
         wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
-    cone.belt[0] = cone.belt[1] = 0.0
+    cone.drift[0] = cone.drift[1] = 0.0
     if contact.belt != 0:
-        Ra, _ = start_pose(states, contact.a)
-        Rb, _ = start_pose(states, contact.b)
         slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
-        cone.belt[0], cone.belt[1] = dot3(slip, t1), dot3(slip, t2)
-    let_drift(cone, states)
+        cone.drift[0], cone.drift[1] = dot3(slip, t1), dot3(slip, t2)
     return phi
-
-
-@inline
-def is_given(shape):
-    """1 if all motion of a shape's body is prescribed, else 0."""
-    return 1 if shape.given == GIVEN else 0
 
 
 @inline
@@ -325,7 +352,7 @@ def move_surfaces(near, k, contact):
     """Tell a contact of pair k how the surfaces of its shapes move, and that it was found at the start of the step."""
     contact.late = 0
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
-    contact.belt, contact.given = 0, is_given(near.shapes[near.pairs[k].b]) - is_given(near.shapes[near.pairs[k].a])
+    contact.belt = 0
     for i in range(3):
         contact.belt_a[i], contact.belt_b[i] = a[i], b[i]
         if a[i] != 0.0 or b[i] != 0.0:
@@ -370,7 +397,7 @@ def turn_wrenches(cone, states):
     """Unit torques of a TURN about the normal (SPIN) or both tangents (ROLL) of its contact, into its cone."""
     n = load3(cone.normal)
     t1, t2 = tangents(n)
-    cone.drift[0] = cone.drift[1] = cone.whirl[3] = 0.0
+    cone.drift[0] = cone.drift[1] = 0.0
     for i in range(6, 18):
         cone.da[i] = cone.db[i] = 0.0
     for row, d in enumerate((n, t1) if cone.directions == ip.SPIN else (t1, t2)):

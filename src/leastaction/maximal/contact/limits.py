@@ -94,7 +94,7 @@ def base_cone(cone, c, k, kind):
     """What limits and dry friction of coordinate k share."""
     cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
     cone.directions = 0
-    cone.drift[0] = cone.drift[1] = cone.whirl[3] = 0.0
+    cone.drift[0] = cone.drift[1] = 0.0
     for i in range(18):
         cone.da[i] = cone.db[i] = 0.0
     for i in range(6):

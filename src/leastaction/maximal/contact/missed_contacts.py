@@ -22,6 +22,7 @@ from leastaction.maximal.contact.detection import (
     NO_ROOM,
     UNTIED,
     append_turning,
+    choose_friction,
     cones_of,
     contact_cone,
     detect_pair,
@@ -152,10 +153,11 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 move_surfaces(near, k, contacts[found])
                 contacts[found].late = now.rounds + 1
                 cone = cones[count]
-                note_fall(cone, model.gravity, data.clock, dt)
+                note_fall(cone, model.gravity, data.past[0], dt)
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )
+                choose_friction(model.bodies, data.bodies, settings, pairs[k], cone, contacts[found])
                 now.energy = max(now.energy, energy)
                 cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.

@@ -9,7 +9,7 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents, tangents_transposed
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_slope
 from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING
@@ -85,39 +85,71 @@ def asked(c, push):
 
 
 @inline
-def drift_cotangents(c, contact, poses, t1, t2, by_first, by_second, G):
-    """Gradients of by_first times what moving surfaces and given turns add to the sliding along t1, and by_second t2.
+def turning(W, r):
+    """W x (W x r)."""
+    return axpy3(dot3(W, r), W, scale3(-dot3(W, W), r))
 
-    See `whirl.let_drift`; of bodies whose motion is prescribed nothing can change the turn. Gives back this sliding.
+
+@inline
+def spin(states, body):
+    """Angular velocity of a body within the step, in the world's directions; 0 for the world."""
+    return matvec(load9(states[body].R), load3(states[body].w)) if body >= 0 else ZERO3
+
+
+@inline
+def slip_beside_wrenches(contact, poses, n, x, spins):
+    """Slip of b beside a that unit wrenches do not know (3): of moving surfaces, and W x (W x r) dt / 2 of `slip`.
+
+    Args:
+        spins: angular velocities of a and b in the world, and dt / 2; 0 for the second phase of a step.
     """
-    Ra, xa, Rb, xb = poses
-    slip, along = ZERO3, axpy3(by_first, t1, scale3(by_second, t2))
+    (Ra, xa, Rb, xb), (Wa, Wb, half), slip = poses, spins, ZERO3
     if contact.belt != 0:
-        one, other = matvec(Ra, load3(contact.belt_a)), matvec(Rb, load3(contact.belt_b))
-        slip = sub3(other, one)
-        add_to(G, c.a, cross(one, along), ZERO3, -1.0)
-        add_to(G, c.b, cross(other, along), ZERO3, 1.0)
-    side = c.whirl[3]
-    if side != 0.0:
-        u, apart = load3(c.whirl), sub3(xb, xa) if side < 0.0 else sub3(xa, xb)
-        across, bent = cross(u, apart), math.sqrt(max(1.0 - dot3(u, u), 0.0)) - 1.0
-        slip = axpy3(2.0 * side, axpy3(bent, across, cross(u, across)), slip)
-        f = cross(along, u)
-        f = scale3(2.0 * abs(side), axpy3(bent, f, cross(f, u)))
-        add_to(G, c.a, ZERO3, f, 1.0)
-        add_to(G, c.b, ZERO3, f, -1.0)
+        slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
+    if half != 0.0:
+        ca, cb = material_points(contact, (Ra, xa), (Rb, xb), n, x)
+        slip = axpy3(-half, turning(Wa, sub3(ca, xa)), slip)
+        slip = axpy3(half, turning(Wb, sub3(cb, xb)), slip)
     return slip
 
 
+@inline
+def belt_cotangents(c, contact, poses, along, G):
+    """Gradients of along . (sliding velocity that moving surfaces add)."""
+    if contact.belt != 0:
+        add_to(G, c.a, cross(matvec(poses[0], load3(contact.belt_a)), along), ZERO3, -1.0)
+        add_to(G, c.b, cross(matvec(poses[2], load3(contact.belt_b)), along), ZERO3, 1.0)
+
+
+@inline
+def turning_cotangents(touching, c, poses, x, spins, along, back, G):
+    """Gradients of along . W x (W x r) dt / 2 of both bodies of a point on a plane; that by where it touches (3).
+
+    The arm r of the second body goes with it, and that of the first ends where they touch.
+    """
+    (Ra, xa, Rb, xb), (Wa, Wb, half) = poses, spins
+    one, other = (c.b, c.a) if touching.flip == 1 else (c.a, c.b)
+    W1, W2, x1, R2 = (Wb, Wa, xb, Ra) if touching.flip == 1 else (Wa, Wb, xa, Rb)
+    half = -half if touching.flip == 1 else half  # the second feature is b's, but for `flip`
+    r1, r2 = sub3(x, x1), matvec(R2, load3(touching.w))
+    add_to(G, other, cross(turning(W2, r2), along), ZERO3, half)
+    add_to_point(back, c.source, R2, turning(W2, along), half)
+    by_spin = axpy3(dot3(W1, r1), along, axpy3(dot3(along, W1), r1, scale3(-2.0 * dot3(along, r1), W1)))
+    by_arm = turning(W1, along)
+    add_to(G, one, cross(W1, by_spin), neg3(by_arm), -half)
+    return scale3(-half, by_arm)
+
+
 @routine(allocates=False)
-def contact_cotangents(model, data, contact, c, by, back, G):
+def contact_cotangents(model, data, contact, c, by, back, G, dt):
     """Gradients, by the start poses, of what a contact's unit wrenches work with the motions `back.qa`, `back.qb`.
 
     A unit force along d at x works d . S, S = F_b - F_a + Q_b x (x - x_b) - Q_a x (x - x_a), with the turns Q, fixed to
     the bodies, and the shifts F of these motions.
 
     Args:
-        by: gradients by what its gap must exceed, and by what moving surfaces add to its two sliding velocities.
+        by: gradients by what its gap must exceed, and by its two sliding velocities.
+        dt: length of the step for its first phase, 0 for the second.
     """
     by_rest, by_first, by_second = by
     touching, qa, qb = contact.contacts[c.source], back.qa, back.qb
@@ -147,9 +179,11 @@ def contact_cotangents(model, data, contact, c, by, back, G):
             along1 = by_d
         else:
             along2 = by_d
+    along, spins = ZERO3, (spin(data.bodies, c.a), spin(data.bodies, c.b), 0.5 * dt)
     if c.kind != ip.TURN:
-        slip = drift_cotangents(c, touching, poses, t1, t2, by_first, by_second, G)
+        along, slip = axpy3(by_first, t1, scale3(by_second, t2)), slip_beside_wrenches(touching, poses, n, x, spins)
         along1, along2 = axpy3(by_first, slip, along1), axpy3(by_second, slip, along2)
+        belt_cotangents(c, touching, poses, along, G)
     by_normal = add3(by_normal, tangents_transposed(n, along1, along2))
     if c.side == OVERLAPPING:
         gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.leave), back, G)
@@ -157,12 +191,13 @@ def contact_cotangents(model, data, contact, c, by, back, G):
         gap_cotangents(model, data, contact, c, START, -by_rest, back, G)
     if touching.kind == POINT_ON_PLANE:
         first, second, R, side = (c.b, c.a, Ra, -1.0) if touching.flip == 1 else (c.a, c.b, Rb, 1.0)
+        by_point = add3(by_point, turning_cotangents(touching, c, poses, x, spins, along, back, G))
         by_normal = axpy3(-side * touching.r2, by_point, by_normal)
         add_to(G, first, cross(n, by_normal), ZERO3, 1.0)
         add_to(G, second, cross(matvec(R, load3(touching.w)), by_point), by_point, 1.0)
         add_to_point(back, c.source, R, by_point, 1.0)
         return
-    feature_cotangents(model, touching, poses, by_normal, by_point, G)
+    feature_cotangents(model, data, touching, poses, by_normal, by_point, along, 0.5 * dt, G)
 
 
 @inline
@@ -174,9 +209,14 @@ def add_to_point(back, k, R, f, weight):
 
 
 @routine(allocates=False)
-def feature_cotangents(model, contact, poses, by_normal, by_point, G):
-    """Gradients of by_normal . n + by_point . x, normal and point of a contact, by central differences."""
+def feature_cotangents(model, data, contact, poses, by_normal, by_point, along, half, G):
+    """Gradients of by_normal . n + by_point . x, normal and point of a contact, and of along . W x (W x r) dt / 2.
+
+    By central differences; half: dt / 2.
+    """
     Ra, xa, Rb, xb = poses
+    wa = load3(data.bodies[contact.a].w) if contact.a >= 0 else ZERO3
+    wb = load3(data.bodies[contact.b].w) if contact.b >= 0 else ZERO3
     for side in range(2):
         body = contact.a if side == 0 else contact.b
         if body < 0:
@@ -191,11 +231,14 @@ def feature_cotangents(model, contact, poses, by_normal, by_point, G):
                 p = axpy3(offset * h, e, p)
                 if axis < 3:
                     R = turned(R, axis, offset * h)
-                if side == 0:
-                    _, n, x = gap(contact, (R, p), (Rb, xb))
-                else:
-                    _, n, x = gap(contact, (Ra, xa), (R, p))
-                slope += weight * (dot3(by_normal, n) + dot3(by_point, x))
+                Xa, Xb = ((R, p), (Rb, xb)) if side == 0 else ((Ra, xa), (R, p))
+                _, n, x = gap(contact, Xa, Xb)
+                value = dot3(by_normal, n) + dot3(by_point, x)
+                if half != 0.0:
+                    ca, cb = material_points(contact, Xa, Xb, n, x)
+                    value -= half * dot3(along, turning(matvec(Xa[0], wa), sub3(ca, Xa[1])))
+                    value += half * dot3(along, turning(matvec(Xb[0], wb), sub3(cb, Xb[1])))
+                slope += weight * value
             G[body, axis] += slope / h
 
 
@@ -242,12 +285,13 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
         if c.source >= 0 and c.side == BOUNCING:
             bounce = c.bounce * contact.contacts[c.source].restitution * dt * by_gap
         for body, q in ((c.a, qa), (c.b, qb)):
+            cos = cosine_of(states, body, dt) if c.kind != ip.TURN else 1.0
             for i in range(6):
                 z = v = x = 0.0
                 if body >= 0:
                     s = states[body]
                     z, x = zeta[body, i], s.x[i]
-                    v = s.w[i] if i < 3 else s.vc[i - 3]
+                    v = 0.0 if c.kind == ip.DRY else (cos * s.w[i] if i < 3 else s.vc[i - 3])
                 q[i] = normal * z - bounce * x
                 q[6 + i] = c.beta[0] * z - by_first * v
                 q[12 + i] = c.beta[1] * z - by_second * v
@@ -257,8 +301,29 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
             if c.b >= 0:
                 bV[c.b, i] -= bounce * c.db[i]
         gap_cotangents(model, data, contact, c, END, by_gap, back, G)
-        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G)
+        if c.kind == ip.DRY:
+            rate_cotangents(model, data, c, by_first / dt, G)
+        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G, dt)
     point_cotangents(data, contact, 0, back, G)
+
+
+@inline
+def cosine_of(states, body, dt):
+    """Cosine of half the angle that a body turns by in a step, see `slip`; 1 for the world."""
+    if body < 0:
+        return 1.0
+    w = load3(states[body].w)
+    return math.sqrt(max(1.0 - 0.25 * dt * dt * dot3(w, w), 1e-12))
+
+
+@routine(allocates=False)
+def rate_cotangents(model, data, c, by_change, G):
+    """Gradients of the change of a coordinate over the step, whose mean rate dry friction opposes."""
+    j = -1 - c.source
+    for when in (START, END):
+        Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
+        _, tb, ta, f = coordinate(model.coordinates[j], data.coordinates[j].value, Ra, xa, Rb, xb)
+        add_gradient(G, c.a, c.b, tb, ta, f, by_change if when == START else -by_change)
 
 
 @routine(allocates=False)
@@ -280,16 +345,16 @@ def gap_cotangents(model, data, contact, c, when, by_gap, back, G):
 
 
 @routine(allocates=False)
-def wrench_cotangents(model, data, contact, c, by, back, G):
+def wrench_cotangents(model, data, contact, c, by, back, G, dt):
     """Gradients, by the start poses, of what the unit wrenches of a cone work with the motions `back.qa`, `back.qb`.
 
     Args:
-        by: see `contact_cotangents`.
+        by, dt: see `contact_cotangents`.
     """
     if c.source < 0:
         limit_cotangents(model, data, c, by[0], back.qa, back.qb, back.moved, G)
     else:
-        contact_cotangents(model, data, contact, c, by, back, G)
+        contact_cotangents(model, data, contact, c, by, back, G, dt)
 
 
 @inline

@@ -240,7 +240,9 @@ class KeptSteps:
             self._refuse_fresh(variant, len(slots.lengths))
         if variant.same_places:
             return variant.rubbing(at.contacts), at.which
-        return renewed(variant.table, variant.pairs, at, self.known.setdefault(id(variant), {})), at.which
+        found = renewed(variant.table, variant.pairs, at, self.known.setdefault(id(variant), {}))
+        found.sticks = at.contacts.sticks
+        return variant.rubbing(found), at.which
 
     def _refuse_fresh(self, variant: Variant, n: int) -> None:
         """See `Variant.refuse_fresh`; n: how many slots are filled."""

@@ -202,6 +202,7 @@ class Variant:
         own = pairs[order[np.minimum(at, len(pairs) - 1)]]
         for name in COEFFICIENTS:
             out[name] = own[name]
+        out.friction[out.sticks == 1] = own.static[out.sticks == 1]
         return out
 
     def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:

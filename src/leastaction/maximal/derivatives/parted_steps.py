@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.integrators import FloatArray
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import lengths_of
 
 UNKNOWN = -1
 """What `divided` says of a step that was divided too finely to be told."""
@@ -20,7 +20,7 @@ class PartedSteps:
 
     Args:
         lengths: of the composition [s].
-        divided: how each of these was divided in each step, see `step_parts.LONGEST`, shape (steps, composition).
+        divided: how each of these was divided in each step, see `bisection.LONGEST`, shape (steps, composition).
         before: length of the part before the first [s].
 
     Attributes:

@@ -31,7 +31,7 @@ from leastaction.maximal.step.middle_lengths import start_lengths
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.path_springs import start_paths
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
-from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches, take_back
+from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
 
 OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
@@ -98,8 +98,8 @@ def begin_part(model, settings, data, near, contact, back, k, j):
     part, row = back.begins[k] + j, row_of(back, k, j)
     states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
     first = back.fresh and k == 0 and j == 0
-    data.clock[0] = FIRST if first else AGAIN
-    data.clock[1] = 0.0 if first else back.before[part]
+    data.past[0].known = FIRST if first else AGAIN
+    data.past[0].dt = 0.0 if first else back.before[part]
     for i in range(states.shape[0]):
         for c in range(6):
             states[i].x[c], states[i].slope[c] = path.velocities[row, i, c], 0.0
@@ -236,8 +236,8 @@ def end_second_phase(model, settings, data, contact, dt):
     """The second phase at the end of a part, of which the first phase stays in the cones."""
     if contact is None:
         return
-    if project_velocities(model, settings, data, contact, dt):
-        take_back(settings, contact, dt)
+    if project_velocities(model, settings, data, contact, dt) == SOLVED:
+        take_back(settings, contact)
 
 
 @routine(allocates=False)
@@ -267,7 +267,7 @@ def closes(model, settings, data, contact, back, dt):
     """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 without derivative."""
     if contact is None:
         return 0
-    if not project_velocities(model, settings, data, contact, dt):
+    if project_velocities(model, settings, data, contact, dt) != SOLVED:
         return 0
     return 1 if factor_second_phase(model, settings, data, contact, back, dt) else -1
 
@@ -318,8 +318,8 @@ def first_phase(settings, data, contact, back, dt):
     if contact is None:
         return
     if back.holds[0] == CONTACTS:
-        take_back(settings, contact, dt)
-    renew_wrenches(data, contact, 1.0 / dt)
+        take_back(settings, contact)
+    renew_wrenches(data, contact)
 
 
 @routine(allocates=False)

@@ -23,7 +23,7 @@ from leastaction.maximal.derivatives.parted_steps import UNKNOWN, PartedSteps
 from leastaction.maximal.derivatives.solve_again import OTHERWISE
 from leastaction.maximal.records import BALL, FREE, records
 from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import lengths_of
 
 TRIES = 20
 """How often contacts are laid out anew for one step."""

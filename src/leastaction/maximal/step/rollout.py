@@ -1,5 +1,7 @@
 """The compiled loops of `Maximal`: many steps, no Python in between."""
 
+import numpy as np
+
 from leastaction._jit import entry, routine
 from leastaction.contact.cones import TURN
 from leastaction.forces import total
@@ -20,35 +22,48 @@ from leastaction.maximal.coordinates.recover import read_coordinates, read_momen
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
-from leastaction.maximal.step.coarseness import calm_down, follow_swings, follow_unhit, is_wrong, parts_of_swings
+from leastaction.maximal.step.checkpoint import keep_part, roll_back
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
-from leastaction.maximal.step.division import FINEST, HALVED, JAMMED, LAST, SOLVED, forget_failure, is_jammed, with_bit
-from leastaction.maximal.step.driven import is_driven
+from leastaction.maximal.step.division import (
+    FINEST,
+    JAMMED,
+    LAST,
+    forget_failure,
+    is_jammed,
+)
+from leastaction.maximal.step.energy_terms import (
+    end_work,
+    keeps_balance,
+    node_work,
+    settle_free_node,
+    settle_node,
+    start_work,
+    surface_work,
+)
 from leastaction.maximal.step.far_turns import is_beyond_quarter, would_turn_far
-from leastaction.maximal.step.goals import goal_work, node_work, pass_goals, set_goals
+from leastaction.maximal.step.goals import pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
-from leastaction.maximal.step.judgement import is_flipped, is_implausible
 from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 from leastaction.maximal.step.velocity_projection import (
+    NOTHING,
+    SOLVED,
+    UNSOLVED,
     log_second_phase,
-    project_momenta,
     project_velocities,
     take_back,
 )
+from leastaction.step_control.bisection import next_substep, recorded
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
 not among the near pairs, since a step took all the work that it may, or since bodies touch that no edge of the graph
 ties."""
-
-FREE = 2
-"""Steps in a row without contacts after which velocities count as smooth functions of time."""
 
 
 @entry(nogil=True)
@@ -90,113 +105,146 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
-        for j in range(substeps.shape[0]):
-            record.divided[k + 1, j] = 0
-        j, parts, part, alike, h = 0, 1, 0, 0, substeps[0] * settings.dt
+        j, parts, part, halvings, alike, h = 0, 1, 0, 1, 0, substeps[0] * settings.dt
         while j < substeps.shape[0]:
-            if data.clock[7] > 0.0 and parts < parts_of_swings(settings, data.clock):
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
-                continue
             h = substeps[j] * settings.dt / parts
+            ends = u[k, j if halves < 1.0 else 0 :]  # controls at both ends of this step of the composition
             if k == 0 and j == 0 and part == 0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
                 start_paths(model, data, model.paths)
                 start_lengths(model, data, q[k + 1], model.sprung)
+                data.past[0].kinetic = -1.0
+            if settings.balanced and data.past[0].kinetic < 0.0:
+                data.past[0].kinetic = settle_free_node(model, data, contact, None)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
-            why = start_part(model, settings, data, near, contact, q[k + 1], u[k, j if halves < 1.0 else 0], h)
+            why = start_part(model, settings, data, near, contact, q[k + 1], ends[0], h)
             if why != DONE:
                 return k, why
-            if parts < FINEST and would_turn_far(bodies, states, contact, h):
-                forget_failure(data, contact)
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
-                continue
-            spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
-            if why != DONE:
-                return k, why
-            record.iterations[k + 1] += iterations
-            if record.iterations[k + 1] > settings.max_work:
-                return k, EXHAUSTED
-            if spent < 0:
+            accepted = parts >= FINEST or not would_turn_far(bodies, states, contact, h)
+            turns = not accepted
+            if accepted:
+                spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
+                if why != DONE:
+                    return k, why
+                record.iterations[k + 1] += iterations
+                if record.iterations[k + 1] > settings.max_work:
+                    return k, EXHAUSTED
+                accepted = spent >= 0
+            if accepted:
+                keep_part(model, data, q[k + 1])
+                written, start = written_of(contact), node_of(contact)
+                if not log_contacts(contact, k, substeps[j] * settings.dt):
+                    return k, FULL
+                work, given = start_work(model, data, contact, h)
+                remember(states, data.rows, data.past[0], h)
+                end_part(model, settings, data, contact, q[k + 1], ends[min(1, ends.shape[0] - 1)], h)
+                work += end_work(model, settings, data, h)
+                phase, more = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
+                if settings.balanced or settings.loops is not None:
+                    data.past[0].kinetic = settle_node(model, data, contact, phase, settings.loops)
+                given += node_work(model, data, h)
+                accepted = parts >= FINEST or (
+                    phase != UNSOLVED and keeps_balance(model, settings, data, contact, work + more + given, h)
+                )
+                if accepted:
+                    projected = phase == SOLVED
+                    record.work[k + 1] += given
+                else:
+                    roll_back(model, data, q[k + 1])
+                    forget_node(contact, written, start)
+            if not accepted:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
                 if parts >= LAST and (contact is None or slip):
                     return k, FAILED
-                slip = not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
+                slip = not turns and not slip and (parts >= FINEST or (parts >= JAMMED and is_jammed(contact)))
                 if slip:
                     continue
-                record.divided[k + 1, j] = with_bit(record.divided[k + 1, j] if parts > 1 else 1, HALVED)
-                parts, part = 2 * parts, 2 * part
+                parts, part, halvings = next_substep(parts, part, halvings, False)
                 continue
-            if contact is not None and not note_contacts(contact, k, substeps[j] * settings.dt):
-                return k, FULL
-            record.work[k + 1] += goal_work(model, data, 0.5, 0.5, 0.0 if was_projected(contact) else 1.0)
-            remember(states, data.rows, data.clock, h)
-            follow_swings(model.bodies, data, settings.dt)
-            if contact is not None:
-                data.clock[2] = data.clock[2] + 1.0 if contact.now[0].count == 0 else 0.0
-                if contact.now[0].count > 0:
-                    data.clock[6] = -1.0
             if j == 0 and part == 0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
-            end_part(model, settings, data, contact, q[k + 1], u[k, j + 1 if halves < 1.0 else 0], h)
-            projected = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
-            record.work[k + 1] += node_work(model, data) if projected else 0.0
-            if parts > 1:
-                record.divided[k + 1, j] = -1 if slip else with_bit(record.divided[k + 1, j], SOLVED)
-                alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
+            alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
+            halvings = -1 if slip else halvings
             slip = False
-            part += 1
-            while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-                part, parts = part // 2, parts // 2
+            parts, part, halvings = next_substep(parts, part, halvings, True)
             if part == parts:
-                if record.divided[k + 1, j] < 0 < alike:
-                    record.divided[k + 1, j] = -alike
-                j, part, alike = j + 1, 0, 0
-        calm_down(data.clock)
+                record.divided[k + 1, j] = -alike if halvings < 0 < alike else recorded(halvings)
+                j, part, halvings, alike = j + 1, 0, 1, 0
         worst = 0.0
         for r in range(data.rows.shape[0]):
             worst = max(worst, abs(data.rows[r].g))
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
         if not projected:
-            independent = project_momenta(model, data, record.multipliers[k + 1], h, settings.loops)
-            if contact is not None:
-                contact.now[0].independent = 1 if independent else 0
-                contact.now[0].kept_second = 0.0
+            note_projection(data.rows, record.multipliers[k + 1], h, settings.loops)
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_momenta(bodies, model.coordinates, states, data.subtrees, record.p[k + 1])
     return q.shape[0] - 1, DONE
 
 
 @routine(allocates=False)
-def was_projected(contact):
-    """Whether the node before had a second phase."""
+def note_projection(rowstates, multipliers, dt, loops):
+    """Forces of the joints that the projection of momenta says, after a last substep of dt; loops: None without."""
+    if loops is None:
+        return
+    for k in range(rowstates.shape[0]):
+        multipliers[k] = 2.0 * rowstates[k].mu / dt
+
+
+@routine(allocates=False)
+def written_of(contact):
+    """Rows of the log of contacts."""
     if contact is None:
-        return False
-    return contact.now[0].projected == 1
+        return np.int64(0)
+    return contact.written[0]
+
+
+@routine(allocates=False)
+def node_of(contact):
+    """What is known of the node before: (whether it had a second phase, whether its joints are independent)."""
+    if contact is None:
+        return np.int64(0), np.int64(0)
+    return contact.now[0].projected, contact.now[0].independent
+
+
+@routine(allocates=False)
+def forget_node(contact, written, start):
+    """Back to the log and the node, see `node_of`, before a substep that is rejected."""
+    if contact is None:
+        return
+    contact.written[0], contact.now[0].projected, contact.now[0].independent = written, start[0], start[1]
+
+
+@routine(allocates=False)
+def log_contacts(contact, step, dt):
+    """`note_contacts`, where there are contacts."""
+    if contact is None:
+        return True
+    return note_contacts(contact, step, dt)
 
 
 @routine(allocates=False)
 def end_velocities(model, settings, data, contact, dt, whole):
-    """The second phase of a solved part of dt, where contacts are closed; whether there is one. See `note_contacts`."""
+    """The second phase of a solved part of dt, see `project_velocities`; (what became of it, work of surfaces [J])."""
     if contact is None:
-        return False
+        return NOTHING, 0.0
     before = contact.written[0]
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.source >= 0 and c.kind != TURN:
             before -= 1
-    projected = project_velocities(model, settings, data, contact, dt)
-    contact.now[0].projected = 1 if projected else 0
-    if projected:
+    phase = project_velocities(model, settings, data, contact, dt)
+    contact.now[0].projected = 1 if phase == SOLVED else 0
+    work = 0.0
+    if phase == SOLVED:
+        work = surface_work(contact)
         log_second_phase(contact, before, whole)
-        take_back(settings, contact, dt)
-    return projected
+        take_back(settings, contact)
+    return phase, work
 
 
 @routine(allocates=False)
@@ -206,15 +254,15 @@ def start_part(model, settings, data, near, contact, q, u, dt):
         for c in range(6):
             data.bodies[i].I[c] = 0.0
     add_impulses(model, data, q, u, settings.halves * dt, START)
-    if data.clock[0] == FIRST:
+    if data.past[0].known == FIRST:
         guess_spins(model.bodies, data.bodies, dt)
     if contact is None:
-        extrapolate(model.bodies, data.bodies, data.rows, data.clock, dt)
+        extrapolate(model.bodies, data.bodies, data.rows, data.past[0], dt)
         return DONE
     if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
-    if data.clock[0] == FIRST or data.clock[0] == AGAIN or settings.halves == 1.0:
+    if data.past[0].known == FIRST or data.past[0].known == AGAIN or settings.halves == 1.0:
         assemble(model, settings, data, dt, dt == 0.0)  # what springs give, with the guess
     contact.now[0].dry = settings.halves
     count = find_cones(model, settings, data, near, contact, dt)
@@ -234,8 +282,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
         iterations = abs(spent)
-        far = spent >= 0 and divisible and is_beyond_quarter(model.bodies, data.bodies, dt)
-        if far or (spent >= 0 and is_wrong(model, data, settings, dt, divisible, divisible)):
+        if spent >= 0 and divisible and is_beyond_quarter(model.bodies, data.bodies, dt):
             spent = -1 - spent
         return spent, iterations, DONE
     lost = 0.0
@@ -249,10 +296,6 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if spent >= 0:
             spent, more = bound_bounces(model, settings, data, contact, dt, spent)
             iterations += more
-        if spent >= 0 and is_flipped(data.bodies, settings.turn, dt):
-            if divisible:
-                follow_unhit(model.bodies, data, settings, contact)
-            spent = -1 - spent
         if spent < 0:
             break
         contact.now[0].rounds = rounds
@@ -282,16 +325,6 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if spent >= 0 and has_moved(data.bodies, near, dt):
         return spent, iterations, REPLAN  # so far that bodies may have met that are not among the near pairs
     if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
-        spent = -1 - spent
-    free = contact.now[0].count == 0
-    if free and spent >= 0 and is_wrong(model, data, settings, dt, divisible, data.clock[2] >= FREE):
-        spent = -1 - spent
-    judged = contact.now[0].count > 0
-    if judged and divisible and spent >= 0 and is_implausible(model, data, settings, contact):
-        spent = -1 - spent
-    # Smoothed contact gives back what it took. Where others drive even the finest part, they slip in it.
-    judged = judged and settings.smoothing == 0.0 and (divisible or not slip)
-    if judged and spent >= 0 and is_driven(model, data, settings, contact, dt):
         spent = -1 - spent
     if divisible and spent >= 0 and lost > LOST:
         spent = -1 - spent
