@@ -263,7 +263,8 @@ CONTACT_STATE = np.dtype(
         ("unended", "i8"),  # the same two for modes that end what the interior point method has solved
         ("wait", "i8"),
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
-        ("soft", "i8"),  # 1: the central path was taken to have an end, see `maximal.step.interior`
+        ("soft", "i8"),  # 1: no modes were found, it is a point of the central path that the step ends with
+        ("soft_second", "i8"),  # the same of the second phase
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
     ],
     align=True,

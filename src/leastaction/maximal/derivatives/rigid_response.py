@@ -2,7 +2,8 @@
 
 Modes are read from the natural map at the solution, and `W` of every cone is that of its mode
 (`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and what the interior
-point method had to soften, has the response of the central path instead (`contact.cones.reduce`).
+point method has solved where no modes were found, has the response of the central path instead
+(`contact.cones.reduce`).
 """
 
 import math
@@ -22,12 +23,17 @@ from leastaction.maximal.step.semismooth_newton import (
     sliding_of,
     slip_of,
 )
+from leastaction.maximal.step.velocity_equations import VELOCITIES
+
+CENTRAL = 3
+"""Mode of a cone whose response is that of the central path."""
 
 
 @inline
-def is_rigid(settings, contact):
-    """Whether the cones of a solved step are at the end of the central path."""
-    return settings.smoothing == 0.0 and settings.directions == 0 and contact.now[0].soft == 0
+def is_rigid(contact):
+    """Whether the present phase of a solved step was solved by modes."""
+    now = contact.now[0]
+    return (now.soft_second if now.phase == VELOCITIES else now.soft) == 0
 
 
 @inline
@@ -39,10 +45,12 @@ def grip_of(contact):
 @routine(allocates=False)
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
-    if not is_rigid(settings, contact):
+    if not is_rigid(contact):
         look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
         for k in range(contact.now[0].count):
-            ip.reduce(contact.cones[k], 0.0, PREDICTOR)
+            c = contact.cones[k]
+            c.mode = CENTRAL
+            ip.reduce(c, 0.0, PREDICTOR)
         return
     look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
     grip = grip_of(contact)
@@ -52,7 +60,7 @@ def find_response(model, settings, data, contact, dt):
         c.mode = mode_of(c, grip)
         if c.mode == OPEN:
             c.gam = c.beta[0] = c.beta[1] = 0.0
-        respond(c, grip)
+        respond(c, grip, 0.0)
         if c.kind >= ip.DRY:
             c.W[0] = 0.0  # its contact pushes, not a TURN
         if settings.response_smoothing > 0.0:
@@ -82,9 +90,9 @@ def add_response(model, data, contact):
 
 
 @inline
-def friction_direction(settings, contact, c):
+def friction_direction(contact, c):
     """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
-    if not is_rigid(settings, contact):
+    if c.mode == CENTRAL:
         return ip.friction_slope(c)
     if c.kind == ip.LIMIT or c.mode != SLIP:
         return 0.0, 0.0

@@ -128,12 +128,12 @@ def contact_step(model, settings, data, contact, dt):
     for k in range(now.count):
         give_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
-    tried, now.failed, now.soft = 0, 0, 0
+    tried, now.failed, now.soft = 0, 0, 1
     if now.sure > 0:
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
         if tried >= 0:
-            now.sure, now.lost = SOLVED_BY_MODES, 0
+            now.sure, now.lost, now.soft = SOLVED_BY_MODES, 0, 0
             return tried
         now.lost = min(2 * now.lost + 1, LONGEST)
         now.pause = now.lost - 1  # none the first time: an impact is soon over
@@ -202,7 +202,6 @@ def interior_step(model, settings, data, contact, dt):
                 limit = max(limit, ROUND_OFF * tolerance)
             allowed = max(limit, LOOSE * typical) if tired else limit
             if worst <= allowed and joints <= min(limit, closed) and (not smooth or is_complementary(contact, goal)):
-                now.soft = 1 if rigid and smooth else 0
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):

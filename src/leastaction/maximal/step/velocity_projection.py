@@ -81,6 +81,7 @@ def project_velocities(model, settings, data, contact, dt):
             states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
+    now.soft_second = now.soft
     now.phase, now.quick, now.sure, now.soft, now.wait, now.unended = POSITIONS, quick, sure, soft, wait, unended
     return SOLVED if solved else UNSOLVED
 
@@ -92,7 +93,7 @@ def begin_second_phase(settings, data, contact, dt):
     now.phase = VELOCITIES
     for k in range(now.count):
         c = contact.cones[k]
-        if not is_rigid(settings):
+        if now.soft == 1:
             contact.first[k] = c
         ip.copy_kept(c, contact.saved[k])
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
@@ -155,6 +156,7 @@ def solve_velocities(model, settings, data, contact, dt):
         data: with the factors that the second phase uses.
     """
     now, rigid = contact.now[0], is_rigid(settings)
+    now.soft = 1
     if rigid:
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
@@ -162,6 +164,7 @@ def solve_velocities(model, settings, data, contact, dt):
         if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_kept(contact.cones[k], contact.second[k])
+            now.soft = 0
             return True
         start_velocities(data, contact)
     for k in range(now.count):
@@ -180,7 +183,7 @@ def take_back(settings, contact):
     """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if not is_rigid(settings):
+        if contact.now[0].soft == 1:
             contact.cones[k] = contact.first[k]
             continue
         ip.copy_kept(contact.saved[k], c)
