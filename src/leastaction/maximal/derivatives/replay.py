@@ -231,6 +231,8 @@ class Parts:
 
     def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: Any) -> list[StepMap]:
         """One step of the composition."""
+        if divided is not None and divided[0] == UNKNOWN:
+            raise IntegratorError("Maximal: a step was divided so finely that the run does not tell its substeps")
         patient = divided is not None and not divided.any()
         whole, found = self.solve(h, at, u, nodes, PATIENT if patient else 1)
         divided = found if divided is None else divided
