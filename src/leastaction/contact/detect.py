@@ -67,7 +67,8 @@ def _far(a, b, Xa, Xb, margin):
 def _touch(a, b, pairs, k):
     """What all contacts of pair k share."""
     pair = pairs[k]
-    return Touch(a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
+    flip = 1 if a.kind > b.kind else 0
+    return Touch(a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution, pair.compliance)
 
 
 @routine

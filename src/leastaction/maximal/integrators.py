@@ -58,6 +58,7 @@ class Maximal(Integrator):
         "moving surface",
         "rigid limit of tendon",
         "static friction",
+        "compliance of contact",
     }
 
     def __post_init__(self) -> None:

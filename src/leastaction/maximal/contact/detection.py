@@ -269,6 +269,9 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)
+    cone.softness, cone.start = contact.compliance, phi
+    if contact.compliance > 0.0:  # a spring pushes out of an overlap
+        cone.rest, cone.side = 0.0, APART
     before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
     closing = before + dt * falling(cone, 0)
     if contact.restitution > 0.0 and phi + dt * closing < 0.0 and -before > BOUNCE * gravity * dt:

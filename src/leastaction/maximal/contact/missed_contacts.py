@@ -64,7 +64,7 @@ def allowed(contact, k):
     for j in range(contact.now[0].count):
         c = contact.cones[j]
         if c.source >= 0 and contact.contacts[c.source].pair == k:
-            deepest = max(deepest, -c.rest)
+            deepest = max(deepest, -c.rest if c.softness == 0.0 else -c.gap)
     return deepest
 
 

@@ -4,6 +4,9 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.compliance import DEEPEST
 
+UNBOUNDED = 1e12
+"""Slack [m/s] beside which the compliance that users give a contact is linear."""
+
 
 @inline
 def inertia_of(bodies, body, d):
@@ -39,6 +42,7 @@ def give_compliance(settings, c, dt):
     angle = c.source < 0
     for i in range(3):
         angle = angle and c.da[row + i] == 0.0 and c.db[row + i] == 0.0
-    c.compliance = turn if angle else (0.0 if c.source >= 0 and c.rest > 0.0 else give)
+    own = c.softness / (settings.halves * dt * dt)
+    c.compliance = turn if angle else (0.0 if c.source >= 0 and c.rest > 0.0 else give + own)
     c.slip_compliance = 0.0 if c.kind == ip.LINEAR else (turn if angle or c.kind == ip.TURN else give)
-    c.deepest = DEEPEST * settings.whole * settings.whole / dt
+    c.deepest = DEEPEST * settings.whole * settings.whole / dt if own == 0.0 else UNBOUNDED
