@@ -81,4 +81,4 @@ def test_a_corner_that_sticks_stays_where_it_is(method):
     for corner in corners:
         moved = np.array([X[:3, :3] @ corner + X[:3, 3] for X in places])
         assert np.abs(moved - moved[0])[:, :2].max() < 1e-6
-    assert run.q[-1, 2] < run.q[0, 2] - 0.02  # it does tip
+    assert run.q[-1, 2] < run.q[0, 2] - 0.01  # it does tip

@@ -80,7 +80,7 @@ def test_a_tiny_mass_that_slides_is_kept():
     b.prismatic("rail", "world", "block")
     b.body("dust", inertia=Inertia(1e-9, (0.0, 0.0, 0.0), (0.1, 0.1, 0.1)))
     b.prismatic("fall", "world", "dust")
-    model = compile_model(b.build(), 0.01)
+    model = compile_model(b.build())
     assert (model.bodies.mass == [1.0, 1e-9]).all()
 
 

@@ -130,7 +130,7 @@ def test_runs_with_stiff_lengths_go_on_as_they_were(kind):
 def test_derivatives_of_stiff_lengths(kind, order):
     """Of a step in which the tendon acts or the limit is met, against differences of the step itself."""
     robot, integrator, u = reach(kind, 2e3), la.Maximal(order=order, tolerance=1e-12), np.array([0.1, 0.2, -0.3])
-    assert compile_model(robot, DT).sprung is not None
+    assert compile_model(robot).sprung is not None
     for v in (0.5, 8.0):  # deep within the spring or limit, and so that it is met halfway
         q = np.array([0.115 if v > 1.0 else 0.2, 0.3, 0.1])
         p = la.dynamics.mass_matrix(robot, q) @ [v, 0.4, -0.3]

@@ -2,6 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import First, Second
+from leastaction.contact.feature_motion import FIXED
 from leastaction.contact.records import (
     EDGES,
     POINT_ON_BOX,
@@ -55,7 +56,24 @@ def is_known(out, start, count, touch, feature):
 @inline
 def point_on_plane(out, count, touch, feature, normal, point, w, r):
     """A ball of radius r about w over the plane through `point`, each in its body's frame."""
-    return emit(out, count, touch, feature, POINT_ON_PLANE, First(normal, point, normal, 0.0), Second(w, ZERO3, r))
+    return moving_point(out, count, touch, feature, (normal, point), w, r, (FIXED, ZERO3, ZERO3))
+
+
+@routine
+def moving_point(out, count, touch, feature, plane, w, r, motion):
+    """The same, with w where the features of both bodies say.
+
+    Args:
+        plane: its normal and a point.
+        motion: P (9) of `feature_motion`, then z and m (3): w moves along z by m times the turn of the first body, seen
+            from the second.
+    """
+    normal, point = plane
+    P, z, m = motion
+    count = emit(out, count, touch, feature, POINT_ON_PLANE, First(normal, point, m, 0.0), Second(w, z, r))
+    if count <= out.shape[0]:
+        store9(out[count - 1].R, P)
+    return count
 
 
 @inline

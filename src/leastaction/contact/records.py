@@ -72,17 +72,18 @@ CONTACT = np.dtype(
         ("r2", "f8"),  # radius about the second feature, or of the rim [m]
         ("u", "f8", 3),  # first feature, in its body's frame
         ("v", "f8", 3),
-        ("n", "f8", 3),  # normal when it was found, from first to second, in the first body's frame
+        ("n", "f8", 3),  # normal when it was found, in the first body's frame; of points see `emit`
         ("w", "f8", 3),  # second feature, in its body's frame
         ("z", "f8", 3),
         ("belt", "i8"),  # 1 if a surface moves along its shape
         ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
         ("belt_b", "f8", 3),
-        ("R", "f8", 9),  # rotation of a box, corners of a triangle, or what is left of matrices Q, see `gap`
+        ("R", "f8", 9),  # rotation of a box, corners of a triangle, what is left of matrices Q, see `gap`, or how a
+        # point moves over its body, see `feature_motion`
     ],
     align=True,
 )
-"""Two features that may touch, each fixed to its body, good for one step."""
+"""Two features that may touch, each taken as fixed to its body for one step."""
 
 
 def records(count: int, dtype: np.dtype) -> np.recarray:

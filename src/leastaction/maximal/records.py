@@ -226,6 +226,14 @@ SPRUNG = np.dtype(
 CONTACT_STATE = np.dtype(
     [
         ("count", "i8"),  # of the cones of the present step
+        ("waiting", "i8"),  # cones of open contacts with restitution, which take no part in it: the last of the array
+        ("plastic", "i8"),  # 1: no contact has restitution in the present substep
+        ("step", "i8"),  # number of the present step, for the log
+        ("impact", "f8"),  # when the first of those that wait closes, from the start of the substep on [s] ...
+        ("nearest", "f8"),  # ... and the least of their gaps at its end [m]
+        ("hits", "i8"),  # of the impact that the present substep starts with
+        ("closing", "i8"),  # key of the contact that a substep ends at, for its derivative
+        ("node_work", "f8"),  # work of prescribed motions in impacts since it was last read [J]
         ("phase", "i8"),  # what is solved for now, see `step.velocity_equations`
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
         ("start", "i8"),  # `known` when the present step began

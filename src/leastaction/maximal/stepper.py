@@ -50,6 +50,7 @@ from leastaction.maximal.stride import stride_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
+from leastaction.step_control.substeps import TOLD
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -83,9 +84,9 @@ class MaximalStepper(Stepper):
     can = frozenset({"linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
-    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float, whole: float = 0.0) -> None:
+    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism, whole or dt)
+        self.model = model = compile_model(mechanism)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
@@ -188,7 +189,7 @@ class MaximalStepper(Stepper):
             | {
                 "iterations": np.zeros(steps + 1, np.int64),
                 "violation": np.zeros(steps + 1),
-                "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
+                "substeps": np.zeros((steps + 1, len(self.substeps), TOLD)),
                 "multipliers": np.zeros((steps + 1, m)),
                 "rigid_poses": np.zeros((steps + 1, n, 7)),
                 "momenta": np.zeros((steps + 1, n, 6)),

@@ -37,6 +37,7 @@ class Scratch(NamedTuple):
     residual: FloatArray
     qa: FloatArray
     qb: FloatArray
+    by_points: FloatArray
 
 
 @entry
@@ -148,6 +149,7 @@ class SecondPhase:
             **{name: np.zeros(N) for name in ("y", "residual")},
             **{name: np.zeros(18) for name in ("qa", "qb")},
             original=values,
+            by_points=np.zeros((len(solved.contacts), 3)),
         )
         m = len(rows)
         out = (

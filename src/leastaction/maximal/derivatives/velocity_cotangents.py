@@ -163,7 +163,7 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
                 q[12 + i] = c.beta[1] * z - a2 * v
         wrench_cotangents(model, data, contact, c, (0.0, -a1, -a2), back, G, 0.0)
         if gap_counts(settings, c):
-            gap_cotangents(model, data, contact, c, START, a0 / dt, G)
+            gap_cotangents(model, data, contact, c, START, a0 / dt, back, G)
     end_cotangents(model, data, back)
 
 

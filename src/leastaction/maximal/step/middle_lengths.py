@@ -286,7 +286,7 @@ def end_lengths(model, settings, data, dt, sprung):
 
 @routine(allocates=False)
 def length_defect(model, settings, data, dt, sprung):
-    """Energy that lengths lose in a substep beyond the work of their impulses [J], once its end is the start of the next.
+    """Energy that lengths lose in a substep beyond the work of their impulses [J]; `data` is at its end.
 
     That work is done with the velocities (v, s w), see `energy_terms`.
     """

@@ -34,7 +34,7 @@ def largest_push(model, settings, data, dt):
     bodies, states, halves, largest = model.bodies, data.bodies, settings.halves, 0.0
     # Momenta hold those of the end of the step before, where that is known.
     before, known = data.past[0].dt, data.past[0].known
-    held = 1.0 if known == SECOND or known == LATER else 0.0
+    held = 1.0 if known in (SECOND, LATER) else 0.0
     whole = 1.0 if held > 0.0 else 1.0 / halves
     weight = halves * dt + held * (1.0 - halves) * before
     # What springs give at the start only the solved step tells: about what they gave at the end of the step before.

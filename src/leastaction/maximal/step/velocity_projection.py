@@ -35,8 +35,8 @@ def with_held_factors(data):
 
 @inline
 def is_closed(c):
-    """Whether a cone of a solved step is closed at its end; what bounces has left by then."""
-    return c.kind == ip.DRY or (c.mode != OPEN and c.rest <= 0.0)
+    """Whether a cone of a solved step is closed at its end."""
+    return c.kind == ip.DRY or c.mode != OPEN
 
 
 @routine(allocates=False)
