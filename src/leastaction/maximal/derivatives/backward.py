@@ -126,12 +126,14 @@ def all_rows(model, settings, data, near, contact, places, back):
                 why = time_back(model, settings, data, near, contact, back, 0, j)
                 back.rests[i] = back.rest[0]
                 copy_bars(back.bars, back.kept[i])
+                move_points(back.by_points, back.kept_points[i])
         if why == DONE:
             why = solve_again(model, settings, data, near, contact, back, 0, j)
         if why != DONE:
             break
         for i in range(m):
             copy_bars(back.kept[i], back.bars)
+            move_points(back.kept_points[i], back.by_points)
             finish_back(model, settings, data, contact, back, 0, j)
             copy_bars(back.bars, back.kept[i])
             move_points(back.by_points, back.kept_points[i])

@@ -12,7 +12,7 @@ from leastaction.contact.distance import tangents, tangents_transposed
 from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_slope
 from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
-from leastaction.maximal.contact.detection import OVERLAPPING
+from leastaction.maximal.contact.detection import OVERLAPPING, cone_of
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
 from leastaction.maximal.step.bodies import END, START, start_pose
@@ -235,8 +235,8 @@ def point_cotangents(data, contact, when, back, G):
     Clears the gradients by these points; see `contact.feature_motion`.
     """
     found = -1
-    for k in range(contact.now[0].count):
-        found = max(found, contact.cones[k].source)
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        found = max(found, cone_of(contact, k).source)
     for k in range(found + 1):
         c, by = contact.contacts[k], back.by_points[k]
         g = (by[0], by[1], by[2])

@@ -194,6 +194,8 @@ class Parts:
             if s.settings is not own:
                 s.settings = own
                 s._bind()
+        if s.contact is not None and s.contact.now[0].hits:
+            raise IntegratorError("Maximal: an impact with restitution has no derivative step by step")
         data = s.data
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))

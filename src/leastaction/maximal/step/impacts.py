@@ -138,6 +138,7 @@ def begin_impact(model, contact):
     now, cones, closed = contact.now[0], contact.cones, 0
     for k in range(now.waiting):
         cones[now.count + k] = cones[cones.shape[0] - now.waiting + k]
+        now.energy = max(now.energy, cones[now.count + k].own)
     now.count, now.phase, now.kept_second = now.count + now.waiting, VELOCITIES, 0.0
     for k in range(now.count):
         c = cones[k]
