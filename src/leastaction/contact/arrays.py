@@ -20,7 +20,6 @@ class Touch(NamedTuple):
         pair: index of the pair.
         key: of its contacts: this plus the number of the feature.
         friction, restitution: coefficients.
-        compliance: how far they give way along the normal [m/N].
     """
 
     a: int
@@ -30,7 +29,6 @@ class Touch(NamedTuple):
     key: int
     friction: float
     restitution: float
-    compliance: float
 
 
 class First(NamedTuple):
@@ -176,5 +174,4 @@ def placed_box(box, X):
 @inline
 def flipped(touch):
     """The same pair with its first feature on the other body."""
-    own = (touch.friction, touch.restitution, touch.compliance)
-    return Touch(touch.a, touch.b, 1 - touch.flip, touch.pair, touch.key, own[0], own[1], own[2])
+    return Touch(touch.a, touch.b, 1 - touch.flip, touch.pair, touch.key, touch.friction, touch.restitution)

@@ -14,18 +14,6 @@ with the forces F along the normal and T of friction. The default follows from t
 that moves, c = `RELATIVE_COMPLIANCE` h0^2 / m: the weight of everything presses no contact in by more than
 `RELATIVE_COMPLIANCE` times g h0^2, and leaves it no more speed than that over h0. A step adds no more than
 d = `DEEPEST` h0^2 to the overlap that it starts with. Both depend neither on the pose nor on how a step is divided.
-
-Surfaces may be soft: users give contacts a compliance C [m/N] of their own, which adds to that one, without a bound.
-Such a contact is a spring F = -gap / C that only pushes. A step of h with half of its impulse in each phase, l = h F/2,
-has
-
-    0 <= l,  gap(q1) + (2 C / h) l >= 0,  one of them zero                        positions
-    0 <= L,  gap(q1) + h rate(q1, v1) + (2 C / h) L >= 0,  one of them zero       momenta
-
-so that it rests without a velocity, pressed in by C F to the digit, and C -> 0 is rigid contact without restitution.
-Forces are those at the end of the step, and one step ahead of it: the spring is damped with a time constant of about h,
-which makes it of first order, and stable however stiff it is. Its energy, gap^2 / (2 C), is part of the energy balance
-of a step, but not of the potential energy of a run.
 """
 
 __all__ = ["DEEPEST", "RELATIVE_COMPLIANCE", "default_compliance"]

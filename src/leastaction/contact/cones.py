@@ -81,8 +81,6 @@ CONE = np.dtype(
         ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
         ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `contact.compliance` ...
         ("deepest", "f8"),  # ... and the slack that no impulse exceeds [m/s]
-        ("softness", "f8"),  # compliance that a user gives a contact [m/N], see `contact.compliance`; 0 is rigid
-        ("start", "f8"),  # gap of a contact at the start of the step [m]
         ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
         ("offset", "f8"),  # what is added to the rate of its gap in the second phase of a step [m/s]
         ("gam", "f8"),

@@ -67,8 +67,7 @@ def _far(a, b, Xa, Xb, margin):
 def _touch(a, b, pairs, k):
     """What all contacts of pair k share."""
     pair = pairs[k]
-    flip = 1 if a.kind > b.kind else 0
-    return Touch(a.body, b.body, flip, k, pair.key, pair.friction, pair.restitution, pair.compliance)
+    return Touch(a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
 
 
 @routine

@@ -34,7 +34,6 @@ def emit(out, count, touch, feature, kind, first, second):
         c = out[count]
         c.a, c.b, c.flip, c.pair, c.key = touch.a, touch.b, touch.flip, touch.pair, touch.key + feature
         c.friction, c.restitution, c.sticks = touch.friction, touch.restitution, 0
-        c.compliance = touch.compliance
         c.kind, c.r1, c.r2 = kind, first.r, second.r
         store3(c.u, first.u)
         store3(c.v, first.v)

@@ -22,7 +22,7 @@ FRICTION = 0.5
 FEATURES = 1 << 32
 """Keys that belong to one pair of shapes."""
 
-LEAST = {"friction": 3, "restitution": 0, "spinning": 4, "rolling": 6, "static_friction": 3, "compliance": 0}
+LEAST = {"friction": 3, "restitution": 0, "spinning": 4, "rolling": 6, "static_friction": 3}
 """Least `Shape.condim` with which a coefficient acts."""
 
 Floats = NDArray[np.float64]
@@ -34,11 +34,11 @@ class Surfaces:
     """Surfaces of all shapes, and of pairs of them.
 
     Attributes:
-        values: what each shape says of the `COEFFICIENTS`, NaN where nothing; shape (6, n).
+        values: what each shape says of the `COEFFICIENTS`, NaN where nothing; shape (5, n).
         condim: which frictions each lets act, NaN for one that says nothing of any friction.
         priority: of each, see `Shape`.
         keys: of the pairs of which the mechanism says something: smaller index times n plus larger one, sorted.
-        told: what it says of them, as `values`; shape (keys, 6).
+        told: what it says of them, as `values`; shape (keys, 5).
         always: keys of those that touch whatever else says that they do not.
     """
 
@@ -73,16 +73,13 @@ class Surfaces:
             key = self.key(a, b)
             at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
             told = np.where((self.keys[at] == key)[:, None], self.told[at], np.nan)
-        fields = ("friction", "restitution", "spin", "roll", "static", "compliance")
+        fields = ("friction", "restitution", "spin", "roll", "static")
         for k, (name, field) in enumerate(zip(COEFFICIENTS, fields, strict=True)):
             found = self._combined(self.values[k], a, b, name != "restitution")
-            if name == "compliance":  # springs in series
-                found = np.nan_to_num(self.values[k][a]) + np.nan_to_num(self.values[k][b])
             found = np.nan_to_num(found, nan=FRICTION if name == "friction" else 0.0)
             found = np.where(size < LEAST[name], 0.0, found)  # NaN is not less: then all acts
             table[field] = np.where(np.isnan(told[:, k]), found, told[:, k])
         table.static = np.maximum(table.static, table.friction)
-        table.restitution[table.compliance > 0.0] = 0.0
         return table
 
     def _combined(self, values: Floats, a: Integers, b: Integers, ranked: bool) -> Floats:

@@ -44,7 +44,6 @@ PAIR = np.dtype(
         ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
         ("roll", "f8"),
         ("static", "f8"),  # friction of contacts that stick, at least `friction`
-        ("compliance", "f8"),  # how far they give way along the normal [m/N]
     ],
     align=True,
 )
@@ -65,7 +64,6 @@ CONTACT = np.dtype(
         ("friction", "f8"),  # that acts: the static one of its pair where it sticks
         ("sticks", "i8"),  # whether that is the static one
         ("restitution", "f8"),
-        ("compliance", "f8"),  # [m/N]
         ("spin", "f8"),  # as of its pair; set where such friction acts
         ("roll", "f8"),
         ("r1", "f8"),  # radius about the first feature [m]

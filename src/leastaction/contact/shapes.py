@@ -67,7 +67,6 @@ class _Item:
     spinning: float | None
     rolling: float | None
     static_friction: float | None
-    compliance: float | None
     half: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
     stood_for: bool = False  # contact points of its body are in it
@@ -212,7 +211,6 @@ def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: lis
         options["belt"] = tuple(first.pose.rotation @ np.array(first.surface_velocity or (0.0, 0.0, 0.0)))
         options["stands_for"] = tuple(shape.name for shape in held if shape.name)
     coefficients = point.friction, point.restitution, point.spinning, point.rolling, point.static_friction
-    coefficients += (point.compliance,)
     return _Item(
         index,
         owner,
@@ -256,7 +254,6 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         shape.spinning,
         shape.rolling,
         shape.static_friction,
-        shape.compliance,
         groups=shape.groups,
         touches=shape.touches,
         stood_for=stood_for,

@@ -88,9 +88,6 @@ class Found:
         self.is_deep = self.gaps < -DEEP * self.sizes
         thick = np.array([min(pairs.thick[a], pairs.thick[b]) for a, b in self.pairs]).reshape(-1)
         self.is_sunk = self.gaps < -SUNK * thick
-        if len(met):  # what gives way may overlap
-            rigid = met.compliance[contacts.pair] == 0.0
-            self.is_deep, self.is_sunk = self.is_deep & rigid, self.is_sunk & rigid
         self.deep = bool(self.is_deep.any())
 
 

@@ -20,9 +20,8 @@ SURFACE = {
     "spinning_friction": "spinning",
     "rolling_friction": "rolling",
     "static_friction": "static_friction",
-    "compliance": "compliance",
 }
-"""Bullet's words for what a surface is like, and ours; the last two are ours alone."""
+"""Bullet's words for what a surface is like, and ours; the last is ours alone."""
 
 DEFAULT_COLOR = Shape().color
 SOLIDS = ("box", "sphere", "cylinder", "capsule", "mesh")

@@ -58,7 +58,6 @@ class Maximal(Integrator):
         "moving surface",
         "rigid limit of tendon",
         "static friction",
-        "compliance of contact",
     }
 
     def __post_init__(self) -> None:

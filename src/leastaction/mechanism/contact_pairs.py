@@ -9,7 +9,7 @@ from leastaction.mechanism import _check
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.shapes import check_static
 
-COEFFICIENTS = ("friction", "restitution", "spinning", "rolling", "static_friction", "compliance")
+COEFFICIENTS = ("friction", "restitution", "spinning", "rolling", "static_friction")
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class ContactPair:
 
     Attributes:
         first, second: names of two bodies; one may be "world".
-        friction, restitution, spinning, rolling, static_friction, compliance: between them, see `Shape`; None leaves it
-            to the shapes.
+        friction, restitution, spinning, rolling, static_friction: between them, see `Shape`; None leaves it to the
+            shapes.
         shapes: names of one shape of each, in the same order; an empty name stands for all shapes of the body.
         always: whether they touch whatever their groups say, and although a joint connects the bodies, as `<pair>` of
             MJCF does.
@@ -34,7 +34,6 @@ class ContactPair:
     shapes: tuple[str, str] = ("", "")
     always: bool = False
     static_friction: float | None = None
-    compliance: float | None = None
 
     def __post_init__(self) -> None:
         names = [_check.label(name, "contact pair") for name in (self.first, self.second)]

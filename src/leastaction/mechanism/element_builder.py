@@ -287,7 +287,6 @@ class ElementBuilder:
         spinning: float = 0.0,
         rolling: float = 0.0,
         static_friction: float | None = None,
-        compliance: float = 0.0,
     ) -> str:
         """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
 
@@ -298,12 +297,11 @@ class ElementBuilder:
             radius: of the ball about it [m]; 0 is a point.
             friction: Coulomb coefficient; 0 slides freely.
             static_friction: that of a contact that sticks, at least `friction`; None: the same.
-            compliance: how far it gives way along the normal [m/N], see `Shape`; 0 is rigid.
             restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
             spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force
                 [m].
         """
-        surface = friction, restitution, spinning, rolling, static_friction, compliance
+        surface = friction, restitution, spinning, rolling, static_friction
         self._elements["contacts"].append(ContactPoint(name, body, point, radius, *surface))
         return name
 
@@ -331,7 +329,6 @@ class ElementBuilder:
         rolling: float | None = None,
         always: bool = False,
         static_friction: float | None = None,
-        compliance: float | None = None,
     ) -> None:
         """Say what holds where two bodies touch, or two of their shapes, whatever each shape says; see `ContactPair`.
 
@@ -342,12 +339,9 @@ class ElementBuilder:
             spinning, rolling: torque per normal force [m] that resists; None likewise.
             always: let them touch whatever their groups say, and although a joint connects the bodies.
             static_friction: Coulomb's coefficient where they stick, at least `friction`; None leaves it to the shapes.
-            compliance: how far they give way along the normal [m/N]; None leaves it to the shapes.
         """
         values = friction, restitution, spinning, rolling
-        self._elements["contact_pairs"].append(
-            ContactPair(first, second, *values, shapes, always, static_friction, compliance)
-        )
+        self._elements["contact_pairs"].append(ContactPair(first, second, *values, shapes, always, static_friction))
 
     def prescribe(self, *names: str) -> None:
         """Let motions be given from outside: of joints with one axis, and of bodies on free joints to the world.

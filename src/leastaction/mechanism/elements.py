@@ -179,7 +179,6 @@ class ContactPoint:
         radius: of the ball about the point [m]; 0 is a point.
         friction: Coulomb coefficient.
         static_friction: that of contacts that stick, at least `friction`; None: the same.
-        compliance: how far it gives way along the normal [m/N], see `Shape`.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
         spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force [m].
     """
@@ -193,13 +192,12 @@ class ContactPoint:
     spinning: float = 0.0
     rolling: float = 0.0
     static_friction: float | None = None
-    compliance: float = 0.0
 
     def __post_init__(self) -> None:
         what = f"contact point {_check.label(self.name, 'name of a contact point')!r}"
         _check.label(self.body, f"{what}: body")
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
-        for field in ("radius", "friction", "restitution", "spinning", "rolling", "compliance"):
+        for field in ("radius", "friction", "restitution", "spinning", "rolling"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
         if self.static_friction is not None:
             object.__setattr__(

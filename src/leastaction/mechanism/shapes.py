@@ -52,9 +52,6 @@ class Shape:
         static_friction: Coulomb coefficient of contacts that stick, at least `friction`, which is the kinetic one where
             it is given; None leaves it to what the shape touches. Of two the larger counts; where neither says one, or
             one below their friction, it is their friction. `Maximal` and `Minimal` alone know it.
-        compliance: how far the surface gives way along the normal of a contact [m/N], as that of a sole or a pad; None:
-            it is rigid. Those of two surfaces add up. Such a contact is a spring with the stiffness 1 / compliance that
-            only pushes, see `contact.compliance`, and has no restitution. `Maximal` alone knows it.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic); None leaves it to what the shape touches. Where
             both say one, the larger counts, where neither does 0.
         spinning: friction against spinning about the normal of a contact: torque per normal force [m]; None leaves it
@@ -85,7 +82,6 @@ class Shape:
     condim: int | None = field(default=None, kw_only=True)
     priority: int = field(default=0, kw_only=True)
     static_friction: float | None = field(default=None, kw_only=True)
-    compliance: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
@@ -95,7 +91,7 @@ class Shape:
         for name in ("collision", "visual"):
             object.__setattr__(self, name, _check.flag(getattr(self, name), f"{what}: {name}"))
         object.__setattr__(self, "color", _check.vector(self.color, 4, f"color of {what}"))
-        for name in ("friction", "restitution", "spinning", "rolling", "static_friction", "compliance"):
+        for name in ("friction", "restitution", "spinning", "rolling", "static_friction"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
         check_static(self, what)

@@ -246,9 +246,6 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)
     cone.gap = phi
-    cone.softness, cone.start = contact.compliance, phi
-    if contact.compliance > 0.0:  # a spring pushes out of an overlap
-        cone.rest, cone.side = 0.0, APART
     y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b) + cone.drift[0]
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b) + cone.drift[1]
     mass, least = heavier(bodies, contact.a, contact.b), lightest(bodies, contact.a, contact.b)

@@ -93,7 +93,6 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
 def base_cone(cone, c, k, kind):
     """What limits and dry friction of coordinate k share."""
     cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
-    cone.softness = 0.0
     cone.directions = 0
     cone.drift[0] = cone.drift[1] = 0.0
     for i in range(18):

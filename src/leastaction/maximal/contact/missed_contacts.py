@@ -67,7 +67,7 @@ def allowed(contact, k):
     for j in range(contact.now[0].count):
         c = contact.cones[j]
         if c.source >= 0 and contact.contacts[c.source].pair == k:
-            deepest = max(deepest, -c.rest if c.softness == 0.0 else -c.gap)
+            deepest = max(deepest, -c.rest)
     return deepest
 
 

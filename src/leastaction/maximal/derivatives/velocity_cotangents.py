@@ -29,7 +29,7 @@ from leastaction.maximal.step.bodies import START
 from leastaction.maximal.step.joint_rows import coordinate, is_coupling
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.redundant import leave_out_rows
-from leastaction.maximal.step.velocity_equations import POSITIONS, VELOCITIES, gap_counts, velocity_matrix
+from leastaction.maximal.step.velocity_equations import POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.maximal.step.velocity_projection import fill_projection
 from leastaction.spatial import ZERO3, load9, mattvec, matvec
 
@@ -162,7 +162,7 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
                 q[6 + i] = c.beta[0] * z - a1 * v
                 q[12 + i] = c.beta[1] * z - a2 * v
         wrench_cotangents(model, data, contact, c, (0.0, -a1, -a2), back, G, 0.0)
-        if gap_counts(settings, c):
+        if settings.smoothing > 0.0 and c.offset > 0.0:
             gap_cotangents(model, data, contact, c, START, a0 / dt, back, G)
     end_cotangents(model, data, back)
 

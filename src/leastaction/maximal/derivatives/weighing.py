@@ -18,7 +18,6 @@ from leastaction.maximal.derivatives.sensitivity_kernels import bound_change, ou
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.body_states import load_state
-from leastaction.maximal.step.velocity_equations import gap_counts
 from leastaction.maximal.step.velocity_projection import renew_wrenches
 
 
@@ -218,7 +217,7 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
         a = asked(kept.end_cones[slot, k], z)
         f0, f1 = friction_direction(settings, contact, c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
-        if gap_counts(settings, c):
+        if settings.smoothing > 0.0 and c.offset > 0.0 and c.kind != DRY:
             total -= a[0] * gap_of(model, data, contact, c) / dt
         for row in range(1 if c.kind >= DRY else 0, 3):
             f = c.gam if row == 0 else c.beta[row - 1] + change * (f0 if row == 1 else f1)

@@ -4,9 +4,6 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.compliance import DEEPEST
 
-UNBOUNDED = 1e12
-"""Slack [m/s] beside which the compliance that users give a contact is linear."""
-
 
 @inline
 def inertia_of(bodies, body, d):
@@ -39,7 +36,6 @@ def give_compliance(settings, c, dt):
     angle = c.source < 0
     for i in range(3):
         angle = angle and c.da[row + i] == 0.0 and c.db[row + i] == 0.0
-    own = c.softness / (settings.halves * dt * dt)
-    c.compliance = turn if angle else give + own
+    c.compliance = turn if angle else give
     c.slip_compliance = 0.0 if c.kind == ip.LINEAR else (turn if angle or c.kind == ip.TURN else give)
-    c.deepest = DEEPEST * settings.whole * settings.whole / dt if own == 0.0 else UNBOUNDED
+    c.deepest = DEEPEST * settings.whole * settings.whole / dt

@@ -195,15 +195,6 @@ def settle_free_node(model, data, contact, loops):
     return energy
 
 
-@inline
-def released(c):
-    """Energy that the spring of a compliant contact gives back in a substep [J]."""
-    if c.kind >= ip.DRY or c.softness == 0.0:
-        return 0.0
-    start, end = min(c.start, 0.0), min(c.gap, 0.0)
-    return 0.5 * (start * start - end * end) / c.softness
-
-
 @routine(allocates=False)
 def keeps_balance(model, settings, data, contact, work, dt):
     """Whether a substep of dt, at whose end `data` is, keeps its energy balance with the work of all that acts [J].
@@ -228,7 +219,6 @@ def keeps_balance(model, settings, data, contact, work, dt):
         deepest = 0.0
         for k in range(contact.now[0].count):
             deepest = max(deepest, -contact.cones[k].rest)
-            work += released(contact.cones[k])
         most += 2.0 * mass * settings.gravity * deepest  # what getting out of an overlap may give
         if settings.smoothing > 0.0 and not lossless:
             return True

@@ -9,8 +9,7 @@ and P + G' mu + D' L is the momentum of the node. Drive inertias count to M. The
 the next: all poses, gradients and momenta are those of the start in `data`.
 """
 
-from leastaction._jit import inline, routine
-from leastaction.contact.cones import DRY
+from leastaction._jit import routine
 from leastaction.maximal.records import BALL, NOT_LENT
 from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.ball_springs import ball_axis
@@ -24,13 +23,6 @@ APART = 1e6
 
 POSITIONS, VELOCITIES = 0, 1
 """Phases of a step, in `CONTACT_STATE`."""
-
-
-@inline
-def gap_counts(settings, c):
-    """Whether the gap of a cone at the end of a step counts in its second phase, over dt, beside the rate of it."""
-    smoothed = settings.smoothing > 0.0 and c.offset > 0.0
-    return c.kind != DRY and c.offset < APART and (smoothed or c.softness > 0.0)
 
 
 @routine(allocates=False)

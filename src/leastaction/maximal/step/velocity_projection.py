@@ -107,8 +107,6 @@ def begin_second_phase(settings, data, contact, dt):
             c.offset = c.s = APART
             c.gam = c.beta[0] = c.beta[1] = c.ry[0] = c.ry[1] = 0.0
         if c.offset < APART:
-            if c.softness > 0.0:  # the force of its spring at the end, which moves on with the velocity there
-                c.offset = c.gap / dt
             renew_wrench(data, contact, c)
 
 
