@@ -246,6 +246,11 @@ CONTACT_STATE = np.dtype(
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
         ("soft", "i8"),  # 1: the central path was taken to have an end, see `maximal.step.interior`
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
+        # Statistics of the solver since the contacts were last forgotten, by phase (`step.velocity_equations`):
+        ("solves", "i8", 2),  # problems solved,
+        ("iterations", "i8", 2),  # their Newton iterations,
+        ("matrices", "i8", 2),  # factorisations,
+        ("interior", "i8", 2),  # and how many were left to the interior point method
     ],
     align=True,
 )

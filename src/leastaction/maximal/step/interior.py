@@ -176,7 +176,10 @@ def interior_step(model, settings, data, contact, dt):
     stuck, start, size = 0, now.energy, math.inf
     gained = settings.gravity * settings.whole
     softest = SOFTEST * max(now.energy, mass * gained * gained)
+    now.interior[now.phase] += 1
     for iteration in range(most):
+        now.iterations[now.phase] += 1
+        now.matrices[now.phase] += 1
         joints = equations(model, settings, data, contact, dt, fresh)
         worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
         push_cones(states, contact)

@@ -372,6 +372,7 @@ def follow_modes(model, settings, data, contact, dt, fresh):
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
     matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD, 1.0
+    now.solves[now.phase] += 1
     for iteration in range(ITERATIONS):
         joints, changed, worst = look(model, settings, data, contact, dt, fresh)
         if iteration == 1:
@@ -391,8 +392,10 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         for i in range(bodies.shape[0]):
             for c in range(6):
                 data.fixed[model.graph.first[i] + c] = -states[i].r[c]
+        now.iterations[now.phase] += 1
         if fresh:
-            matrices, fast = matrices + 1, OLD if now.phase == VELOCITIES else FAST
+            now.matrices[now.phase] += 1
+            matrices, fast = matrices + 1, FAST
             leave_out_rows(model, data, settings.loops)
         else:
             leave_out_residuals(data, settings.loops)

@@ -16,9 +16,10 @@ from leastaction.maximal.contact.whirl import note_turn
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
+from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.interior import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes, is_slow
+from leastaction.maximal.step.semismooth_newton import OPEN, accelerate, follow_modes, forget_modes, is_slow
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
 
@@ -61,8 +62,10 @@ def project_velocities(model, settings, data, contact, dt):
         for c in range(3):
             data.T[i, c], data.T[i, 3 + c] = states[i].w[c], states[i].vc[c]
     for k in range(data.rows.shape[0]):
-        data.rows[k].kept, data.rows[k].lam = data.rows[k].lam, 0.0
+        data.rows[k].kept = data.rows[k].lam
     begin_second_phase(settings, data, contact, dt)
+    if data.clock[0] == LATER:
+        accelerate(model.bodies, states, settings.gravity, 0.5 * dt)
     quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
     solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
     if solved:
