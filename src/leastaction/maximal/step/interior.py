@@ -41,7 +41,8 @@ PATIENT = 10
 """A warm start that takes more iterations is replaced by a cold one."""
 
 STUCK, PATIENCE = 0.02, 3
-"""After PATIENCE steps in a row shorter than STUCK the central path has an end: Coulomb's law need not have a solution."""
+"""After PATIENCE steps in a row shorter than STUCK the central path has an end: Coulomb's law need not have a
+solution."""
 
 
 @inline
