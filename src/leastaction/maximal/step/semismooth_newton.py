@@ -32,8 +32,8 @@ OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
 
 PROXIMAL = 1e-9
-"""Compliance of the proximal term, relative to the mass that a contact moves: what is left of a slack shrinks by about
-this in every iteration. Far below `RELATIVE_COMPLIANCE`, beside which it only matters for very light bodies."""
+"""Least compliance in the Newton matrix, relative to the mass that a contact moves: that of a proximal term where there
+is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
 
 WATCH = 6
 """Iterations within which the merit function, the largest residual in m/s, must fall below its least value so far: else
@@ -255,11 +255,11 @@ def respond(c, grip):
     if c.mode == OPEN:
         return
     if c.kind != ip.DRY:
-        c.W[0] = 1.0 / (ip.yielding(c)[1] + PROXIMAL / c.weight)
+        c.W[0] = 1.0 / max(ip.yielding(c)[1], PROXIMAL / c.weight)
     if c.kind == ip.LIMIT:
         return
     if c.mode == STICK:
-        c.W[4] = c.W[8] = 1.0 / (c.slip_compliance + PROXIMAL / c.drag)
+        c.W[4] = c.W[8] = 1.0 / max(c.slip_compliance, PROXIMAL / c.drag)
         return
     _, d0, d1, share, part = sliding_of(c, grip)
     more = 0.0 if c.kind == ip.DRY else c.mu * c.W[0]
@@ -269,8 +269,8 @@ def respond(c, grip):
 
 
 @routine(allocates=False)
-def direction_of_modes(model, data, contact, fresh, t):
-    """Newton's step for bodies and joints into dx, and a fraction t of that of the cones taken.
+def direction_of_modes(model, data, contact, fresh):
+    """Newton's step: for bodies and joints into dx, for the cones into `step`.
 
     False where the matrix is singular.
     """
@@ -314,10 +314,22 @@ def direction_of_modes(model, data, contact, fresh, t):
                 if c.b >= 0:
                     d = dx[first[c.b] + m]
                     u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[12 + m] * d, u2 + c.mb[18 + m] * d
-        c.gam += t * (c.w0[0] - c.W[0] * u0)
-        c.beta[0] += t * (c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2)
-        c.beta[1] += t * (c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2)
+        c.step[0] = c.w0[0] - c.W[0] * u0
+        c.step[1] = c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
+        c.step[2] = c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
     return True
+
+
+@routine(allocates=False)
+def take_step(model, data, contact, t, dt):
+    """Take a fraction t of Newton's step."""
+    now = contact.now[0]
+    apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.gam += t * c.step[0]
+        c.beta[0] += t * c.step[1]
+        c.beta[1] += t * c.step[2]
 
 
 @routine(allocates=False)
@@ -364,7 +376,7 @@ def follow_modes(model, settings, data, contact, dt, fresh):
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, _, limit, closed = scales(bodies, settings, contact, dt)
-    best, idle, last, before, t = math.inf, 0, math.inf, math.inf, 1.0
+    best, idle, last, before, t, old = math.inf, 0, math.inf, math.inf, 1.0, fresh
     now.solves[now.phase] += 1
     for iteration in range(settings.max_iterations):
         joints, changed, worst = look(model, settings, data, contact, dt, fresh)
@@ -377,6 +389,8 @@ def follow_modes(model, settings, data, contact, dt, fresh):
             note_slacks(contact)
             return iteration
         if not fresh and slow:
+            if old and worst > last:
+                take_step(model, data, contact, -t, dt)  # factors at hand are of no use
             fresh = dt != 0.0  # no literal True: it would be compiled anew
             joints, _, worst = look(model, settings, data, contact, dt, fresh)
         idle = 0 if worst < best else idle + 1
@@ -393,9 +407,10 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         else:
             leave_out_residuals(data, settings.loops)
         t = HALF if worst > HALF * before and (changed > 0 or t == 1.0) else 1.0
-        if not direction_of_modes(model, data, contact, fresh, t):
+        if not direction_of_modes(model, data, contact, fresh):
             return -1 - iteration
-        apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+        take_step(model, data, contact, t, dt)
+        old = not fresh
         fresh = now.phase == POSITIONS and iteration == 0 and now.quick == 0
         last, before = worst, last
     return -1 - settings.max_iterations
