@@ -239,12 +239,7 @@ CONTACT_STATE = np.dtype(
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
-        ("lost", "i8"),  # how long modes are not tried after they have failed once more, see `maximal.step.interior`
-        ("pause", "i8"),  # steps until they are tried again
-        ("unended", "i8"),  # the same two for modes that end what the interior point method has solved
-        ("wait", "i8"),
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
-        ("soft", "i8"),  # 1: the central path was taken to have an end, see `maximal.step.interior`
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
         # Statistics of the solver since the contacts were last forgotten, by phase (`step.velocity_equations`):
         ("solves", "i8", 2),  # problems solved,

@@ -141,8 +141,7 @@ def find_cones(model, settings, data, near, contact, dt):
         # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
         known = match(contact, before, WARM * now.energy)
         now.warm, now.matched = 1 if known and before > 0 else 0, 1 if before > 0 else 0
-        now.sure = 0 if bounces(contact) or now.pause > 0 else 1
-        now.pause = max(now.pause - 1, 0)
+        now.sure = 0 if bounces(contact) else 1
         if now.warm > 0 and now.sure == 0:
             warm_start(contact)
     return count

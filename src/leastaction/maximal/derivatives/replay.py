@@ -182,7 +182,7 @@ class Parts:
         data.clock[1], data.clock[7:], data.kicks[:] = at.before, 0.0, 0.0
         data.rows.lam = data.rows.mu = 0.0
         if s.contact is not None:
-            s.contact.now.known = s.contact.now.wait = 0  # no warm start
+            s.contact.now.known = 0  # no warm start
         own = s.settings
         if rounds != own.rounds:
             s.settings = own._replace(rounds=rounds)
@@ -210,7 +210,7 @@ class Parts:
         if s.contact is not None:
             now = s.contact.now[0]
             rounds, scale = int(now.rounds), (float(now.load), float(now.energy))
-            solved = replace(solved, soft=int(now.soft), scale=scale)
+            solved = replace(solved, scale=scale)
         return solved, int(record["divided"][2, 0]), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:

@@ -12,7 +12,7 @@ from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.behaviour import is_open
 from leastaction.maximal.contact.detection import warm_start
 from leastaction.maximal.step.cone_masses import give_compliance
-from leastaction.maximal.step.crossover import LONGEST, SOLVED_BY_MODES, end_by_modes
+from leastaction.maximal.step.crossover import SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.directions import (
     NEAR,
     add_cones,
@@ -24,7 +24,7 @@ from leastaction.maximal.step.directions import (
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
-from leastaction.maximal.step.semismooth_newton import OPEN, STICK, active_step
+from leastaction.maximal.step.semismooth_newton import OPEN, STICK, active_step, is_rigid
 from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
 ROUND_OFF = 30.0
@@ -107,15 +107,13 @@ def contact_step(model, settings, data, contact, dt):
     for k in range(now.count):
         give_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
-    tried, now.failed, now.soft = 0, 0, 0
+    tried, now.failed = 0, 0
     if now.sure > 0:
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
         if tried >= 0:
-            now.sure, now.lost = SOLVED_BY_MODES, 0
+            now.sure = SOLVED_BY_MODES
             return tried
-        now.lost = min(2 * now.lost + 1, LONGEST)
-        now.pause = now.lost - 1  # none the first time: an impact is soon over
         tried = -tried
         for i in range(states.shape[0]):
             for c in range(3):
@@ -128,7 +126,7 @@ def contact_step(model, settings, data, contact, dt):
         if now.warm > 0:
             warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
-    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0:
+    if spent >= 0 and is_rigid(settings):
         spent += end_by_modes(model, settings, data, contact, dt)
     if spent >= 0 and now.sure != SOLVED_BY_MODES:
         for k in range(now.count):

@@ -63,6 +63,12 @@ add to. A contact that slides to and fro passes sticking in between as long as t
 moves: with c |y| > 2 mu gam friction would turn round at once, and again in the next iteration."""
 
 
+@inline
+def is_rigid(settings):
+    """Whether cones have modes in the end: with neither smoothing nor a linearised friction cone."""
+    return settings.smoothing == 0.0 and settings.directions == 0
+
+
 @routine(allocates=False)
 def begin_modes(bodies, contact):
     """Impulses of the step before, and the mass that each cone moves; whether the matrix of that step will do.

@@ -19,7 +19,14 @@ from leastaction.maximal.step.goals import goal_rate
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.interior import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.semismooth_newton import OPEN, accelerate, follow_modes, forget_modes, is_slow
+from leastaction.maximal.step.semismooth_newton import (
+    OPEN,
+    accelerate,
+    follow_modes,
+    forget_modes,
+    is_rigid,
+    is_slow,
+)
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
 
@@ -66,7 +73,7 @@ def project_velocities(model, settings, data, contact, dt):
     begin_second_phase(settings, data, contact, dt)
     if data.clock[0] == LATER:
         accelerate(model.bodies, states, settings.gravity, 0.5 * dt)
-    quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
+    sure = now.sure
     solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
     if solved:
         for k in range(now.count):
@@ -80,7 +87,7 @@ def project_velocities(model, settings, data, contact, dt):
             states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
-    now.phase, now.quick, now.sure, now.soft, now.wait, now.unended = POSITIONS, quick, sure, soft, wait, unended
+    now.phase, now.sure = POSITIONS, sure
     return solved
 
 
@@ -186,12 +193,6 @@ def take_back(settings, contact, dt):
         c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
         if c.source >= 0 and c.kind != ip.TURN:
             c.whirl[3] = contact.contacts[c.source].given / dt
-
-
-@inline
-def is_rigid(settings):
-    """Whether the second phase is solved by modes: with neither smoothing nor a linearised friction cone."""
-    return settings.smoothing == 0.0 and settings.directions == 0
 
 
 @routine(allocates=False)
