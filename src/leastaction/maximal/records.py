@@ -218,7 +218,6 @@ CONTACT_STATE = np.dtype(
         ("phase", "i8"),  # what is solved for now, see `step.velocity_equations`
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
         ("start", "i8"),  # `known` when the present step began
-        ("warm", "i8"),  # 1: the step started from the impulses of the step before
         ("sure", "i8"),  # 1: to be solved by the modes of the step before, 2: it was
         ("failed", "i8"),  # 1: Newton has found no solution with them, 0 else
         ("energy", "f8"),  # typical energy of the cones [J]

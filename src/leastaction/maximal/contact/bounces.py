@@ -111,7 +111,6 @@ def keep_share(states, settings, contact, share, dt):
             c.bounce = share
         c.share = c.own
         ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
-    now.warm = 0
 
 
 @routine(allocates=False)

@@ -10,7 +10,6 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.behaviour import is_open
-from leastaction.maximal.contact.detection import warm_start
 from leastaction.maximal.step.cone_masses import give_compliance
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.directions import (
@@ -37,9 +36,6 @@ would move links that weigh nothing beside the drive inertia of their joints."""
 DIVERGED = 10.0
 """Residuals beyond this multiple of the first ones, or of the contacts' typical speed, grow on: the step is divided."""
 
-PATIENT = 10
-"""A warm start that takes more iterations is replaced by a cold one."""
-
 STUCK, PATIENCE = 0.02, 3
 """After PATIENCE steps in a row shorter than STUCK the central path has an end: Coulomb's law need not have a
 solution."""
@@ -50,18 +46,6 @@ def note_size(history, iteration, size):
     """Note the size of an update, as far as there is room."""
     if iteration < history.shape[0]:
         history[iteration] = size
-
-
-@routine(allocates=False)
-def restart(contact, kappa, speed, least):
-    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s].
-
-    Each has at least the share `least` of it.
-    """
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        c.share = c.own = max(c.own, least)
-        ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
 
 
 @routine(allocates=False)
@@ -123,8 +107,6 @@ def contact_step(model, settings, data, contact, dt):
         for k in range(now.count):
             c = contact.cones[k]
             ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
-        if now.warm > 0:
-            warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
     if spent >= 0 and is_rigid(settings):
         spent += end_by_modes(model, settings, data, contact, dt)
@@ -184,7 +166,4 @@ def interior_step(model, settings, data, contact, dt):
         size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
         note_size(history, iteration, size)
         stuck = stuck + 1 if t < STUCK else 0
-        if now.warm > 0 and iteration == PATIENT:
-            now.warm = 0
-            restart(contact, now.energy, typical, 0.0)
     return -1 - most
