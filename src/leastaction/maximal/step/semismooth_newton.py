@@ -36,8 +36,8 @@ PROXIMAL = 1e-9
 is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
 
 WATCH = 6
-"""Iterations within which the merit function, the largest residual in m/s, must fall below its least value so far: else
-modes go round in a circle, and the interior point method takes over."""
+"""Iterations within which the merit function, the largest residual in m/s, must fall to HALF: else modes go round in a
+circle, and the interior point method takes over."""
 
 SMOOTH = 2.0
 """Bodies whose acceleration was below this, relative to gravity's, are taken to accelerate on."""
@@ -399,8 +399,9 @@ def follow_modes(model, settings, data, contact, dt, fresh):
                 take_step(model, data, contact, -t, dt)  # factors at hand are of no use
             fresh = dt != 0.0  # no literal True: it would be compiled anew
             joints, _, worst = look(model, settings, data, contact, dt, fresh)
-        idle = 0 if worst < best else idle + 1
-        best = min(worst, best)
+        idle += 1
+        if worst <= HALF * best:
+            best, idle = worst, 0
         if idle == WATCH or not is_finite(worst):
             return -1 - iteration
         for i in range(bodies.shape[0]):
