@@ -53,7 +53,7 @@ class Chain(Rollout):
         data = self.stepper.data
         data.bodies.w = data.bodies.vc = data.bodies.x = 0.0
         data.rows.lam = data.rows.mu = 0.0
-        data.clock[:] = 0.0
+        data.past.known, data.past.dt, data.past.kinetic = 0, 0.0, -1.0
         data.coordinates.value = self.angles
 
 

@@ -30,13 +30,13 @@ FAMILIES += ("drop_unitree_a1",)
 STARTS, LATER = 5, 60
 """Restarts of a run, at steps with contact, and steps after which they are compared with it."""
 BOUNDS = (1e-12, 1e-9, 1e-6)
-SETTLED, SETTLING = 1e-6, 2.5
-"""A run rests where no velocity [rad/s or m/s] is above this after so many seconds."""
+SETTLED, SETTLING, STILL = 1e-6, 2.5, 0.25
+"""A run rests where positions [rad or m] change by less than this in the last `STILL` seconds of `SETTLING`."""
 
 NOTES = f"""Restarts: at up to {STARTS} steps with contact, spread over the run, it is begun anew from the state \
 there, and compared {LATER} steps later: largest difference of positions and velocities. Rest: largest velocity after \
-{SETTLING:g} s, of runs where it is below {SETTLED:g}. Symmetric grasps: a box that two equal fingers hold in the \
-middle; how far it turns, and how far it moves sideways."""
+{SETTLING:g} s, of runs whose positions change by less than {SETTLED:g} rad or m in the last {STILL:g} s. Symmetric \
+grasps: a box that two equal fingers hold in the middle; how far it turns, and how far it moves sideways."""
 
 
 def restarts(case: Scene, integrator: Any) -> tuple[list[float], list[float]]:
@@ -65,13 +65,18 @@ def _difference(case: Scene, run: Any, k: int, start: dict, integrator: Any) -> 
     return float(max(np.abs(moved).max(), np.abs(run.v[k + LATER] - other.v[-1]).max()))
 
 
-def last_speed(case: Scene, integrator: Any) -> float:
-    """Largest velocity at the end of a run of `SETTLING` seconds; not a number where it fails."""
+def speed_at_rest(case: Scene, integrator: Any) -> float:
+    """Largest velocity at the end of a run of `SETTLING` seconds; not a number where it fails or does not rest.
+
+    Whether it rests is read off the positions, so that the velocities that are looked at have no say in it.
+    """
     try:
         run = simulated(replace(case, steps=round(SETTLING / case.dt)), integrator)
     except la.LeastActionError:
         return np.nan
-    return float(np.abs(run.v[-1]).max())
+    last = range(run.steps - round(STILL / case.dt), run.steps)
+    moved = max(float(np.abs(case.robot.difference(run.q[-1], run.q[k])).max()) for k in last)
+    return float(np.abs(run.v[-1]).max()) if moved < SETTLED else np.nan
 
 
 def symmetric_grasp(rng, integrator: Any) -> tuple[float, float]:
@@ -101,19 +106,19 @@ def run(progress, quick: bool = False) -> Report:
                 case = scene(family, seed)
                 for known, new in zip((p_found, v_found), restarts(case, integrator), strict=True):
                     known += new
-                speeds.append(last_speed(case, integrator))
+                speeds.append(speed_at_rest(case, integrator))
                 progress.done()
             above = [int((np.array(p_found) > bound).sum()) for bound in BOUNDS]
             widest = [max(found, default=np.nan) for found in (p_found, v_found)]
             anew.rows.append([family, method, len(p_found), *above, *widest])
-            calm = [speed for speed in speeds if speed < SETTLED]
-            told = [float(np.median(calm)), max(calm)] if calm else [None, None]
-            rest.rows.append([family, method, len(speeds), len(calm), *told])
+            resting = [speed for speed in speeds if not np.isnan(speed)]
+            found = [float(np.median(resting)), max(resting)] if resting else [None, None]
+            rest.rows.append([family, method, len(speeds), len(resting), *found])
             measures.append(Measure(f"{method}, {family}: restarts that differ > {BOUNDS[-1]:g}", "count", [above[-1]]))
-        found = []
+        motions = []
         for seed in seeds:
             progress.next(f"symmetric grasps, {method}, seed {seed}")
-            found.append(symmetric_grasp(np.random.default_rng(seed), integrator))
+            motions.append(symmetric_grasp(np.random.default_rng(seed), integrator))
             progress.done()
-        grasps.rows.append([method, len(found), *(max(column) for column in zip(*found, strict=True))])
+        grasps.rows.append([method, len(motions), *(max(column) for column in zip(*motions, strict=True))])
     return Report("Restarts, rest and symmetry", NOTES, [anew, rest, grasps], measures=measures, seeds=list(seeds))

@@ -33,7 +33,7 @@ def one_steps(robot, integrator, dt, Q, V):
     rollout.run()
     stepper, record = rollout.stepper, rollout.record
     whole = integrator.prepare(robot, dt)
-    whole.settings = whole.settings._replace(plausible=np.inf)  # Newton's answer is not judged by its energy
+    whole.settings = whole.settings._replace(energy=np.inf)  # Newton's answer is not judged by its energy
     call = min(_seconds(lambda: stepper.advance(record, 0, 0, rollout.controls[:0])) for _ in range(50))
     iterations, seconds, left = np.zeros(len(Q), int), np.zeros(len(Q)), np.zeros(len(Q))
     ends, lost = np.full_like(Q, np.nan), 0

@@ -25,7 +25,7 @@ from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.servos import driven_joints, feedback
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import lengths_of
 
 
 class LateDampers:
@@ -97,7 +97,7 @@ class LateDampers:
 
         Args:
             divided: how, as runs store it; -1 stands for so many parts that nobody knows.
-            bits: whether it tells all parts, see `step_parts.LONGEST`; else it is their number.
+            bits: whether it tells all parts, see `bisection.LONGEST`; else it is their number.
         """
         if divided == -1:
             return np.zeros(self.mechanism.nv)

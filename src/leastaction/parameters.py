@@ -17,8 +17,9 @@ from leastaction.mechanism.elements import Attachment, Cable
 from leastaction.mechanism.graph import WORLD
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
-_CONTACT = ("friction", "restitution", "spinning", "rolling", "radius", "point")
-_SHAPE = ("friction", "restitution", "spinning", "rolling", "radius", "length", "size", "radii", "position", "rotation")
+_SURFACE = ("friction", "restitution", "spinning", "rolling", "static_friction")
+_CONTACT = (*_SURFACE, "radius", "point")
+_SHAPE = (*_SURFACE, "radius", "length", "size", "radii", "position", "rotation")
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}

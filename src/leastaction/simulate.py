@@ -12,8 +12,8 @@ from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
 from leastaction.controls import check_call, control_at
 from leastaction.default import announce, choose
+from leastaction.energy_monitor import warn_of_energy
 from leastaction.errors import IntegratorError
-from leastaction.implausible import warn_of_energy
 from leastaction.integrators import Integrator, Stepper
 from leastaction.late_dampers import RunVelocities
 from leastaction.left_out import warn_of_limits

@@ -11,8 +11,8 @@ from leastaction.contact_log import contact_table
 from leastaction.controls import control_at
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
+from leastaction.energy_monitor import EnergyMonitor, WarnOnce
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.implausible import EnergyWatch, Once
 from leastaction.integrators import Integrator
 from leastaction.late_dampers import RunVelocities
 from leastaction.left_out import warn_of_ignored
@@ -53,7 +53,7 @@ class Simulator:
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
-        once: simulators with the same `leastaction.implausible.Once` warn of energy from nowhere once, all together.
+        once: simulators with the same `leastaction.energy_monitor.WarnOnce` warn of spurious energy once for all.
 
     Raises:
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
@@ -66,14 +66,14 @@ class Simulator:
         dt: float = 0.01,
         *,
         pushable: Any = None,
-        once: Once | None = None,
+        once: WarnOnce | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise MechanismError(
                 f"Simulator needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}"
             )
-        if not isinstance(once, Once | None):
-            raise IntegratorError(f"once must be a leastaction.implausible.Once, got {shown(once)}")
+        if not isinstance(once, WarnOnce | None):
+            raise IntegratorError(f"once must be a leastaction.energy_monitor.WarnOnce, got {shown(once)}")
         if integrator is None:
             integrator, why = choose(mechanism)
             announce(mechanism, integrator, why)
@@ -87,7 +87,7 @@ class Simulator:
         self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self._energies: Energies | None = None
-        self._watch = EnergyWatch(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
+        self._watch = EnergyMonitor(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._record: Any = None
         self._kept: FloatArray | None = None  # contacts of the last step of a state that was brought back

@@ -223,7 +223,7 @@ def test_checkpoints_after_divided_steps():
     integrator = la.Maximal(order=2, max_iterations=3, tolerance=1e-11)
     options = {"q": [0.4, 0.2], "v": [18.0, -30.0], "dt": DT, "steps": 6}
     run = la.simulate(robot, integrator=integrator, **options)
-    assert run.stored["divided"][1:].any()
+    assert run.stored["substeps"][1:].any()
     objective = RandomObjective(robot, run)
     _, whole = adjoint(robot, integrator, objective, ["q", "v", "mass:link1"], **options)
     _, found = adjoint(robot, integrator, objective, ["q", "v", "mass:link1"], checkpoints=6, **options)

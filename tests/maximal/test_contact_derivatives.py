@@ -2,12 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.transform import Rotation
 
 import leastaction as la
-from leastaction.contact import cones as ip
-from leastaction.contact.records import CONTACT, POINT_ON_PLANE
-from leastaction.maximal.derivatives.cone_cotangents import contact_value, floor_cotangents, is_on_floor
 from leastaction.mechanism import Box, Capsule, Cylinder, MechanismBuilder, Plane, Pose, Sphere
 from tests.derivatives.checks import assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.scenes import cubes, placed
@@ -71,32 +67,3 @@ def test_box_on_a_turned_box(order):
     assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-6)
     assert_parameters(robot, integrator, q, p, u, ["size:c0/0", "size:c1/0", "mass:c1", "rotation:c0/0"], 1e-5, 1e-5)
     assert_gradient(robot, integrator, q, p, np.tile(u, (2, 1)), 1e-5, 1e-6)
-
-
-@pytest.mark.parametrize("moving", ["a", "b"])
-@pytest.mark.parametrize(("kind", "motion"), [(ip.EXACT, 0), (ip.TURN, ip.SPIN), (ip.TURN, ip.ROLL)])
-def test_closed_form_of_a_point_on_a_floor(kind, motion, moving):
-    """Its gradient by the turn of the body is that of differences, and shifts do not matter."""
-    rng = np.random.default_rng(7)
-    cone, contact = np.zeros(1, ip.CONE).view(np.recarray)[0], np.zeros(1, CONTACT).view(np.recarray)[0]
-    cone.kind, cone.directions, cone.a, cone.b = kind, motion, *((0, -1) if moving == "a" else (-1, 0))
-    normal, lever = rng.normal(size=(2, 3))
-    contact.kind, contact.flip, contact.belt, contact.r2 = POINT_ON_PLANE, int(moving == "a"), 1, 0.2
-    contact.u, contact.w = normal / np.linalg.norm(normal), lever
-    contact.belt_a, contact.belt_b = rng.normal(size=(2, 3))
-    q, still, by = rng.normal(size=18), np.zeros(18), (0.7, 0.4, -0.9)
-    place, R = rng.normal(size=3), Rotation.from_rotvec((0.4, -0.9, 0.3)).as_matrix()
-    world = tuple(np.eye(3).ravel()), (0.0, 0.0, 0.0)
-
-    def value(turn, shift):
-        own = tuple((Rotation.from_rotvec(turn).as_matrix() @ R).ravel()), tuple(place + shift)
-        (Ra, xa), (Rb, xb), qa, qb = (own, world, q, still) if moving == "a" else (world, own, still, q)
-        return contact_value(cone, contact, Ra, xa, Rb, xb, qa, qb, by)
-
-    assert is_on_floor(cone, contact)
-    sign = -1.0 if moving == "a" else 1.0
-    found = floor_cotangents(cone, contact, tuple(R.ravel()), q, sign, by[1], by[2])
-    h, none = 1e-5, np.zeros(3)
-    for axis, e in enumerate(np.eye(3)):
-        assert found[axis] == pytest.approx((value(h * e, none) - value(-h * e, none)) / (2.0 * h), abs=1e-8)
-        assert value(none, e) == pytest.approx(value(none, none), abs=1e-12)

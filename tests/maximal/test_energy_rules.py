@@ -38,7 +38,7 @@ def test_losses_are_judged_only_where_steps_are_divided():
     """A pendulum has less energy between long steps where it is fast, and has it back where it turns."""
     run = la.simulate(la.robots.pendulum(1), [0.5], [0.0], dt=0.1, steps=100, integrator=la.Maximal())
     assert np.ptp(run.energy) > 0.03 * run.kinetic_energy.max()
-    assert not run.stored["divided"].any()
+    assert not run.stored["substeps"].any()
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -47,7 +47,7 @@ def test_compositions_keep_no_account(seed):
     rng = np.random.default_rng(seed)
     q, v = rng.uniform(-3, 3, 2), rng.normal(size=2)
     run = la.simulate(la.robots.pendulum(2), q, v, dt=0.03, steps=100, integrator=la.Maximal(order=4))
-    assert not run.stored["divided"].any()
+    assert not run.stored["substeps"].any()
     assert np.ptp(run.energy) < 0.02 * run.kinetic_energy.max()
 
 

@@ -130,7 +130,7 @@ def test_runs_with_stiff_lengths_go_on_as_they_were(kind):
 def test_derivatives_of_stiff_lengths(kind, order):
     """Of a step in which the tendon acts or the limit is met, against differences of the step itself."""
     robot, integrator, u = reach(kind, 2e3), la.Maximal(order=order, tolerance=1e-12), np.array([0.1, 0.2, -0.3])
-    assert compile_model(robot, DT).sprung is not None
+    assert compile_model(robot).sprung is not None
     for v in (0.5, 8.0):  # deep within the spring or limit, and so that it is met halfway
         q = np.array([0.115 if v > 1.0 else 0.2, 0.3, 0.1])
         p = la.dynamics.mass_matrix(robot, q) @ [v, 0.4, -0.3]
@@ -234,7 +234,7 @@ def test_derivatives_of_steps_that_follow_swings(stiffness, parts):
     robot, integrator, q = reach("joints", stiffness), la.Maximal(tolerance=1e-12), np.array([0.2, 0.3, 0.1])
     p, u = la.dynamics.mass_matrix(robot, q) @ [15.0, 0.4, -0.3], np.array([0.1, 0.2, -0.3])
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=2, integrator=integrator)
-    assert [len(lengths_of(int(told))) for told in run.stored["divided"][1:, 0]] == [parts, parts]
+    assert [len(lengths_of(int(told))) for told in run.stored["substeps"][1:, 0]] == [parts, parts]
     assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-6, assert_relative)
     assert_parameters(robot, integrator, q, p, u, ["stiffness:t"], 1e-5)
     assert_gradient(robot, integrator, q, p, np.outer([1.0, -0.5], u), 1e-5, 1e-6)

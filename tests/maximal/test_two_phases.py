@@ -32,19 +32,27 @@ def loss_of(weights):
     return loss
 
 
-@pytest.mark.parametrize("seed", range(8))
-def test_gradients_through_landings(seed):
-    """Faces land, slide and spin: the split of their load among four corners decides on the torque of friction."""
-    robot, q, v = thrown(seed)
-    rng = np.random.default_rng(seed + 1000)
-    loss, d = loss_of(0.1 * rng.normal(size=9)), rng.normal(size=6)
-    _, found = la.adjoint(robot, la.Maximal(), loss, ["v"], q=q, v=v, dt=DT, steps=60)
+def test_gradients_through_landings():
+    """Faces land, slide and spin: the split of their load among four corners decides on the torque of friction.
 
-    def value(h):
-        return loss(la.simulate(robot, q, v + h * d, dt=DT, steps=60, integrator=la.Maximal()))[0]
+    Where forward and backward differences agree; a landing may also pass a kink.
+    """
+    smooth = 0
+    for seed in range(8):
+        robot, q, v = thrown(seed)
+        rng = np.random.default_rng(seed + 1000)
+        loss, d = loss_of(0.1 * rng.normal(size=9)), rng.normal(size=6)
 
-    slope = (value(1e-6) - value(-1e-6)) / 2e-6
-    assert found["v"] @ d == pytest.approx(slope, rel=1e-3, abs=1e-4)
+        def value(h, robot=robot, q=q, v=v, loss=loss, d=d):
+            return loss(la.simulate(robot, q, v + h * d, dt=DT, steps=60, integrator=la.Maximal()))[0]
+
+        behind, middle, ahead = value(-1e-6), value(0.0), value(1e-6)
+        if abs(ahead - 2.0 * middle + behind) > 1e-9:
+            continue
+        smooth += 1
+        _, found = la.adjoint(robot, la.Maximal(), loss, ["v"], q=q, v=v, dt=DT, steps=60)
+        assert found["v"] @ d == pytest.approx((ahead - behind) / 2e-6, rel=1e-3, abs=1e-4), seed
+    assert smooth >= 5
 
 
 @pytest.mark.parametrize("family", ["cubes", "boxes", "gears", "grasps", "drop_unitree_a1"])

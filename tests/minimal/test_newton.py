@@ -36,7 +36,7 @@ class Iterate:
 
     def __init__(self, robot, rule, seed=0, dt=0.01, wobble=0.02):
         rng = np.random.default_rng(seed)
-        self.model, self.settings = galerkin_model(robot).tree, GalerkinSettings(rule, dt, 1e-12, 1, 1.0)
+        self.model, self.settings = galerkin_model(robot).tree, GalerkinSettings(rule, dt, 1e-12, 1, 1.0, 1)
         self.points = point_data(self.model, rule)
         self.solvers = tuple(solver_data(name, self.model, rule) for name in SOLVERS)
         self.q, v = random_state(robot, seed)

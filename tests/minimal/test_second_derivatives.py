@@ -46,7 +46,7 @@ class Step:
 
     def __init__(self, robot, rule, seed, multipliers=False):
         rng = np.random.default_rng(seed)
-        self.model, self.settings = galerkin_model(robot).tree, GalerkinSettings(rule, DT, 1e-12, 1, 1.0)
+        self.model, self.settings = galerkin_model(robot).tree, GalerkinSettings(rule, DT, 1e-12, 1, 1.0, 1)
         self.points = point_data(self.model, rule)
         self.size = sizes(self.model, rule)
         self.q, self.p = robot.random_configuration(rng), rng.normal(size=robot.nv)

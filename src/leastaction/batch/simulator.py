@@ -14,8 +14,8 @@ from leastaction.batch.arrays import is_there
 from leastaction.batch.simulate import checked_parameters, checked_states, mechanisms_of, number_type
 from leastaction.batch.starts import moved_starts
 from leastaction.controls import refuse_names
+from leastaction.energy_monitor import WarnOnce
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
-from leastaction.implausible import Once
 from leastaction.integrators import Integrator
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
@@ -216,7 +216,7 @@ class _Cores:
     """The robots on the CPU: a `leastaction.Simulator` for each, in threads."""
 
     def __init__(self, mechanisms: Any, integrator: Integrator, dt: float, workers: int | None) -> None:
-        once = Once()
+        once = WarnOnce()
         with Gathered().of(0):  # not given: the batch says it once, of the mechanism and of its home
             self.sims = [One(m, integrator, dt, once=once) for m in mechanisms]
         self.failed = np.zeros(len(self.sims), bool)

@@ -16,8 +16,8 @@ from leastaction.batch.fleet import Fleet, robots_at_once, shares
 from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.energy_monitor import warn_of_energies
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.implausible import warn_of_energies
 from leastaction.integrators import Stepper
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray

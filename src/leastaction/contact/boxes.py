@@ -11,8 +11,10 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import Line, flipped, placed_box
 from leastaction.contact.distance import closest_on_lines, local
-from leastaction.contact.emit import edges, point_on_plane
+from leastaction.contact.emit import edges, moving_point, point_on_plane
+from leastaction.contact.feature_motion import FIXED, crossing, under_corner
 from leastaction.spatial import (
+    ZERO3,
     add3,
     axpy3,
     column,
@@ -174,7 +176,8 @@ def _face(out, count, touch, one, k, two, depth, margin):
             if z < margin:
                 world = axpy3(z + _at(hA, k), n, A[1])
                 world = add3(world, add3(scale3(x, column(A[0], i)), scale3(y, column(A[0], j))))
-                count = point_on_plane(out, count, touch, faces + label, normal, point, local(X2, world), 0.0)
+                motion = _motion(X2[0], label, A[0], k, B[0], f), ZERO3, ZERO3
+                count = moving_point(out, count, touch, faces + label, (normal, point), local(X2, world), 0.0, motion)
     if depth < 0.0 and lowest > depth + slack:
         # They overlap beside the incident face: B's corner that lies deepest, wherever it is.
         deepest, label = B[1], 24
@@ -184,6 +187,22 @@ def _face(out, count, touch, one, k, two, depth, margin):
             label += (1 << m) if up else 0
         count = point_on_plane(out, count, touch, faces + label, normal, point, local(X2, deepest), 0.0)
     return count, lowest
+
+
+@routine
+def _motion(R, label, A, k, B, f):
+    """How a point of `_face` moves over the second box, with the rotation R of its body (`feature_motion`).
+
+    Args:
+        A, B: rotations of the boxes.
+        k, f: axes of their faces.
+    """
+    if label < 4:
+        return FIXED
+    if label < 8:
+        return under_corner(R, column(A, k), column(B, f))
+    s, t = (label - 8) // 4, (label - 8) % 4
+    return crossing(R, column(B, (f + (2 if s >= 2 else 1)) % 3), column(A, (k + (1 if t < 2 else 2)) % 3))
 
 
 @routine

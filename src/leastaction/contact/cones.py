@@ -65,20 +65,20 @@ CONE = np.dtype(
         ("bound", "f8"),  # of dry friction [N s]
         ("own", "f8"),  # share of kappa that suits the cone's own energy
         ("share", "f8"),  # share of kappa that its products are to have now
-        ("bounce", "f8"),  # share of its restitution that a contact keeps, see `maximal.contact.bounces`
-        ("fall", "f8", 4),  # gravity [m/s^2], and half of what the step before is longer by [s]
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
         ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
-        ("gap", "f8"),  # at the end of the step [m]
+        ("gap", "f8"),  # at the start of the step [m], and at its end once it is solved
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),
         ("ea", "f8", 6),  # gradient of the gap at the end by the velocities of a and b
         ("eb", "f8", 6),
+        ("ya", "f8", 12),  # gradients of the sliding velocities y by the velocities of a and b
+        ("yb", "f8", 12),
+        ("ra", "f8", 3),  # arms of the points that go with a and b where they touch, see `gap.material_points` [m]
+        ("rb", "f8", 3),
         ("point", "f8", 3),  # contact point at the start [m]
         ("normal", "f8", 3),
         ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
-        ("belt", "f8", 2),  # the part of it that surfaces give which move along their shapes
-        ("whirl", "f8", 4),  # half the turn of a body whose motion is prescribed, and 1 / dt with the sign of its side
         ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `contact.compliance` ...
         ("deepest", "f8"),  # ... and the slack that no impulse exceeds [m/s]
         ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
@@ -100,12 +100,9 @@ CONE = np.dtype(
         ("W", "f8", 9),
         ("w0", "f8", 3),
         ("step", "f8", 3),  # of the three impulses, of modes
-        (
-            "ma",
-            "f8",
-            24,
-        ),  # ea and da, eb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
-        ("mb", "f8", 24),
+        # ea, ya and da, eb, yb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
+        ("ma", "f8", 36),
+        ("mb", "f8", 36),
         # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
         ("part", "f8", DIRECTIONS),  # beta_i
         ("eta", "f8", DIRECTIONS),
@@ -116,7 +113,7 @@ CONE = np.dtype(
 )
 """One contact, joint limit or joint with dry friction."""
 
-KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 24), ("mb", "f8", 24)], align=True)
+KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 36), ("mb", "f8", 36)], align=True)
 """What a cone has to do with a matrix that is kept for the next step."""
 
 
@@ -126,7 +123,7 @@ def copy_kept(source, target):
     target.mode = source.mode
     for i in range(9):
         target.W[i] = source.W[i]
-    for i in range(24):
+    for i in range(36):
         target.ma[i], target.mb[i] = source.ma[i], source.mb[i]
 
 

@@ -152,3 +152,24 @@ def tangents(n):
         return (1.0 - k * x * x, -k * x * y, -x), (-k * x * y, 1.0 - k * y * y, -y)
     k = 1.0 / (1.0 - z)
     return (1.0 - k * x * x, -k * x * y, x), (k * x * y, k * y * y - 1.0, -y)
+
+
+@inline
+def tangents_transposed(n, g1, g2):
+    """Gradient (3) by n of g1 . t1 + g2 . t2, with the `tangents` t1, t2 of n."""
+    x, y, z = n
+    if z > -0.9:
+        k = 1.0 / (1.0 + z)
+        a, b, bent = g1[0], g2[1], -k * k
+        c = g1[1] + g2[0]
+        by_x, by_y = -g1[2], -g2[2]
+    else:
+        k = 1.0 / (1.0 - z)
+        a, b, bent = g1[0], -g2[1], k * k
+        c = g1[1] - g2[0]
+        by_x, by_y = g1[2], -g2[2]
+    return (
+        by_x - k * (2.0 * a * x + c * y),
+        by_y - k * (2.0 * b * y + c * x),
+        -bent * (a * x * x + b * y * y + c * x * y),
+    )

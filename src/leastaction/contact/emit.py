@@ -2,6 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import First, Second
+from leastaction.contact.feature_motion import FIXED
 from leastaction.contact.records import (
     EDGES,
     POINT_ON_BOX,
@@ -32,7 +33,7 @@ def emit(out, count, touch, feature, kind, first, second):
     if count < out.shape[0]:
         c = out[count]
         c.a, c.b, c.flip, c.pair, c.key = touch.a, touch.b, touch.flip, touch.pair, touch.key + feature
-        c.friction, c.restitution = touch.friction, touch.restitution
+        c.friction, c.restitution, c.sticks = touch.friction, touch.restitution, 0
         c.kind, c.r1, c.r2 = kind, first.r, second.r
         store3(c.u, first.u)
         store3(c.v, first.v)
@@ -54,7 +55,24 @@ def is_known(out, start, count, touch, feature):
 @inline
 def point_on_plane(out, count, touch, feature, normal, point, w, r):
     """A ball of radius r about w over the plane through `point`, each in its body's frame."""
-    return emit(out, count, touch, feature, POINT_ON_PLANE, First(normal, point, normal, 0.0), Second(w, ZERO3, r))
+    return moving_point(out, count, touch, feature, (normal, point), w, r, (FIXED, ZERO3, ZERO3))
+
+
+@routine
+def moving_point(out, count, touch, feature, plane, w, r, motion):
+    """The same, with w where the features of both bodies say.
+
+    Args:
+        plane: its normal and a point.
+        motion: P (9) of `feature_motion`, then z and m (3): w moves along z by m times the turn of the first body, seen
+            from the second.
+    """
+    normal, point = plane
+    P, z, m = motion
+    count = emit(out, count, touch, feature, POINT_ON_PLANE, First(normal, point, m, 0.0), Second(w, z, r))
+    if count <= out.shape[0]:
+        store9(out[count - 1].R, P)
+    return count
 
 
 @inline

@@ -4,7 +4,7 @@ import numpy as np
 
 from leastaction._jit import entry, inline
 from leastaction.contact.detect import detect
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.spatial import IDENTITY, store3
 
 
@@ -38,3 +38,15 @@ def measure_all(contacts, poses, phi, normals, points):
         phi[k], n, x = gap(c, _pose(poses, c.a), _pose(poses, c.b))
         store3(normals[k], n)
         store3(points[k], x)
+
+
+@entry
+def material_points_of(contacts, poses, points):
+    """Points (m, 2, 3) that go with bodies b and a of m contacts at the poses (n, 12); see `gap.material_points`."""
+    for k in range(contacts.shape[0]):
+        c = contacts[k]
+        Xa, Xb = _pose(poses, c.a), _pose(poses, c.b)
+        _, n, x = gap(c, Xa, Xb)
+        a, b = material_points(c, Xa, Xb, n, x)
+        store3(points[k, 0], b)
+        store3(points[k, 1], a)

@@ -23,7 +23,9 @@ from leastaction.contact.records import (
     POINT_ON_PLANE,
     POINT_ON_TRIANGLE,
     RIM_ON_PLANE,
+    ROUND_AND_LINE,
     ROUND_ON_PLANE,
+    ROUNDS,
     SEGMENTS,
 )
 from leastaction.spatial import (
@@ -127,3 +129,22 @@ def _gap(contact, X1, X2):
     distance, gradient = box_distance(load3(contact.u), local(B, x))
     n = matvec(B[0], gradient)
     return distance - contact.r2, n, axpy3(-contact.r2, n, x)
+
+
+@routine
+def material_points(contact, Xa, Xb, n, x):
+    """Points (3) of the bodies a and b, in the world, that go with them where they touch at x with the normal n.
+
+    Corners and points of flat faces are such points themselves; of balls, rims and other round things it is their
+    centre, and of thick lines the point on the line: from there to the surface nothing turns with the body.
+    """
+    first, second, towards = (Xb, Xa, neg3(n)) if contact.flip == 1 else (Xa, Xb, n)
+    p, q = x, axpy3(contact.r2, towards, x)
+    kind = contact.kind
+    if kind in (ROUNDS, ROUND_AND_LINE):
+        p = act(first, load3(contact.u))
+    elif kind == SEGMENTS:
+        p = axpy3(-contact.r1, towards, x)
+    if kind not in (SEGMENTS, EDGES, ROUND_AND_LINE):
+        q = act(second, load3(contact.w))
+    return (q, p) if contact.flip == 1 else (p, q)

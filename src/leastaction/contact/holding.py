@@ -62,7 +62,7 @@ def gone_along(point: ContactPoint, shapes: Sequence[Shape], k: int, changed: Sh
     if before.pose != changed.pose or not np.array_equal(moved, place):
         changes["point"] = tuple(changed.pose.apply(moved))
     radius = ("radius",) if isinstance(before, Sphere | Capsule) else ()
-    for name in ("friction", "restitution", "spinning", "rolling", *radius):
+    for name in ("friction", "restitution", "spinning", "rolling", "static_friction", *radius):
         if getattr(changed, name) != getattr(before, name) == getattr(point, name):
             changes[name] = getattr(changed, name)
     return replace(point, **changes)

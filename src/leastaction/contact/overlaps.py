@@ -26,3 +26,13 @@ def overlap_left(phi, leave):
     if phi >= 0.0:
         return 0.0
     return phi + min((OVERLAP - 1.0) * phi, math.sqrt(-GENTLE * leave * phi))
+
+
+@inline
+def overlap_slope(phi, leave):
+    """Derivative of `overlap_left` by the gap."""
+    phi += SLIGHT * leave
+    if phi >= 0.0:
+        return 0.0
+    quick = math.sqrt(-GENTLE * leave * phi)
+    return OVERLAP if (OVERLAP - 1.0) * phi < quick else 1.0 - 0.5 * GENTLE * leave / quick

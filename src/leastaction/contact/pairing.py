@@ -22,7 +22,7 @@ FRICTION = 0.5
 FEATURES = 1 << 32
 """Keys that belong to one pair of shapes."""
 
-LEAST = {"friction": 3, "restitution": 0, "spinning": 4, "rolling": 6}
+LEAST = {"friction": 3, "restitution": 0, "spinning": 4, "rolling": 6, "static_friction": 3}
 """Least `Shape.condim` with which a coefficient acts."""
 
 Floats = NDArray[np.float64]
@@ -34,11 +34,11 @@ class Surfaces:
     """Surfaces of all shapes, and of pairs of them.
 
     Attributes:
-        values: what each shape says of friction, restitution, spinning and rolling, NaN where nothing; shape (4, n).
+        values: what each shape says of the `COEFFICIENTS`, NaN where nothing; shape (5, n).
         condim: which frictions each lets act, NaN for one that says nothing of any friction.
         priority: of each, see `Shape`.
         keys: of the pairs of which the mechanism says something: smaller index times n plus larger one, sorted.
-        told: what it says of them, as `values`; shape (keys, 4).
+        told: what it says of them, as `values`; shape (keys, 5).
         always: keys of those that touch whatever else says that they do not.
     """
 
@@ -52,8 +52,8 @@ class Surfaces:
     @cached_property
     def turns(self) -> bool:
         """Whether friction against spinning or rolling may act."""
-        said = np.nan_to_num(self.values[2:]) > 0.0
-        return bool((said.any() and (self.condim >= 4).any()) or (np.nan_to_num(self.told[:, 2:]) > 0.0).any())
+        said = np.nan_to_num(self.values[2:4]) > 0.0
+        return bool((said.any() and (self.condim >= 4).any()) or (np.nan_to_num(self.told[:, 2:4]) > 0.0).any())
 
     def key(self, a: Any, b: Any) -> Any:
         """Of pairs of shapes, in either order."""
@@ -68,16 +68,18 @@ class Surfaces:
         table.a, table.b = a, b
         table.key = (a * self.values.shape[1] + b) * FEATURES
         size = self._combined(self.condim, a, b, True)
-        told = np.full((len(table), 4), np.nan)
+        told = np.full((len(table), len(COEFFICIENTS)), np.nan)
         if len(self.keys):
             key = self.key(a, b)
             at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
             told = np.where((self.keys[at] == key)[:, None], self.told[at], np.nan)
-        for k, (name, field) in enumerate(zip(COEFFICIENTS, ("friction", "restitution", "spin", "roll"), strict=True)):
+        fields = ("friction", "restitution", "spin", "roll", "static")
+        for k, (name, field) in enumerate(zip(COEFFICIENTS, fields, strict=True)):
             found = self._combined(self.values[k], a, b, name != "restitution")
             found = np.nan_to_num(found, nan=FRICTION if name == "friction" else 0.0)
             found = np.where(size < LEAST[name], 0.0, found)  # NaN is not less: then all acts
             table[field] = np.where(np.isnan(told[:, k]), found, told[:, k])
+        table.static = np.maximum(table.static, table.friction)
         return table
 
     def _combined(self, values: Floats, a: Integers, b: Integers, ranked: bool) -> Floats:
@@ -100,7 +102,7 @@ class Surfaces:
 def surfaces(items: Sequence[Any], pairs: Sequence[ContactPair]) -> Surfaces:
     """Surfaces of shapes on their way into the records, see `shapes`; pairs: of the mechanism, the last one counts."""
     values = np.array([[np.nan if (x := getattr(i, name)) is None else x for i in items] for name in COEFFICIENTS])
-    values = values.reshape(4, len(items))
+    values = values.reshape(len(COEFFICIENTS), len(items))
     implied = np.where(np.isnan(values[0]), np.nan, 3.0)
     implied = np.where(values[2] > 0.0, 4.0, implied)
     implied = np.where(values[3] > 0.0, 6.0, implied)
@@ -118,7 +120,7 @@ def surfaces(items: Sequence[Any], pairs: Sequence[ContactPair]) -> Surfaces:
         condim.reshape(-1),
         np.array([item.priority for item in items], np.int64),
         np.array(keys, np.int64),
-        np.array([found[key][0] for key in keys], float).reshape(-1, 4),
+        np.array([found[key][0] for key in keys], float).reshape(-1, len(COEFFICIENTS)),
         np.array([key for key in keys if found[key][1]], np.int64),
     )
 

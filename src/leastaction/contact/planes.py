@@ -5,7 +5,8 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import SeenPlane, pose_of
 from leastaction.contact.distance import TINY, corner
-from leastaction.contact.emit import is_known, point_on_plane, rim_on_plane, round_on_plane
+from leastaction.contact.emit import is_known, moving_point, point_on_plane, rim_on_plane, round_on_plane
+from leastaction.contact.feature_motion import FIXED
 from leastaction.contact.records import BOX, CYLINDER, ELLIPSOID, MESH
 from leastaction.spatial import (
     act,
@@ -71,8 +72,9 @@ def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
             for k in range(RIM_POINTS):
                 rim = rim_point(w, axis, lowest, shape.radius, k)
                 if dot3(slope, rim) - level < margin:
-                    feature = RIM_POINTS * end + k
-                    count = point_on_plane(out, count, touch, feature, local_normal, local_point, rim, 0.0)
+                    plane, feature = (local_normal, local_point), RIM_POINTS * end + k
+                    z, m = rim_motion(axis, lowest, tilt, slope, sub3(rim, w))
+                    count = moving_point(out, count, touch, feature, plane, rim, 0.0, (FIXED, z, m))
         elif height - shape.radius * tilt < margin:
             feature = 2 * RIM_POINTS + end
             count = rim_on_plane(out, count, touch, feature, local_normal, local_point, w, axis, shape.radius)
@@ -98,6 +100,16 @@ def rim_point(centre, axis, lowest, radius, k):
     side = cross(axis, lowest)
     across = add3(scale3(math.cos(angle), lowest), scale3(math.sin(angle), side))
     return axpy3(radius, across, centre)
+
+
+@inline
+def rim_motion(axis, lowest, tilt, up, arm):
+    """How a `rim_point` at an arm (3) turns about the axis with the lowest one: see `emit.moving_point` for z and m.
+
+    A turn of `up` by d turns the lowest direction about the axis by -(d x up) . (axis x lowest) / tilt.
+    """
+    k = -1.0 / tilt if tilt > 1e3 * TINY else 0.0
+    return cross(axis, arm), scale3(k, cross(up, cross(axis, lowest)))
 
 
 @inline

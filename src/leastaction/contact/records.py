@@ -43,6 +43,7 @@ PAIR = np.dtype(
         ("restitution", "f8"),
         ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
         ("roll", "f8"),
+        ("static", "f8"),  # friction of contacts that stick, at least `friction`
     ],
     align=True,
 )
@@ -60,7 +61,8 @@ CONTACT = np.dtype(
         ("flip", "i8"),  # 0: the first feature is fixed to a and the second to b; 1: the other way round
         ("pair", "i8"),  # index of the pair
         ("key", "i8"),  # the same contact has the same key at the next step
-        ("friction", "f8"),
+        ("friction", "f8"),  # that acts: the static one of its pair where it sticks
+        ("sticks", "i8"),  # whether that is the static one
         ("restitution", "f8"),
         ("spin", "f8"),  # as of its pair; set where such friction acts
         ("roll", "f8"),
@@ -68,18 +70,18 @@ CONTACT = np.dtype(
         ("r2", "f8"),  # radius about the second feature, or of the rim [m]
         ("u", "f8", 3),  # first feature, in its body's frame
         ("v", "f8", 3),
-        ("n", "f8", 3),  # normal when it was found, from first to second, in the first body's frame
+        ("n", "f8", 3),  # normal when it was found, in the first body's frame; of points see `emit`
         ("w", "f8", 3),  # second feature, in its body's frame
         ("z", "f8", 3),
         ("belt", "i8"),  # 1 if a surface moves along its shape
         ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
         ("belt_b", "f8", 3),
-        ("given", "i8"),  # 1 if all motion of b is prescribed, -1 if that of a is, else 0
-        ("R", "f8", 9),  # rotation of a box, corners of a triangle, or what is left of matrices Q, see `gap`
+        ("R", "f8", 9),  # rotation of a box, corners of a triangle, what is left of matrices Q, see `gap`, or how a
+        # point moves over its body, see `feature_motion`
     ],
     align=True,
 )
-"""Two features that may touch, each fixed to its body, good for one step."""
+"""Two features that may touch, each taken as fixed to its body for one step."""
 
 
 def records(count: int, dtype: np.dtype) -> np.recarray:

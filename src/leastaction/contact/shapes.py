@@ -66,6 +66,7 @@ class _Item:
     restitution: float | None
     spinning: float | None
     rolling: float | None
+    static_friction: float | None
     half: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
     stood_for: bool = False  # contact points of its body are in it
@@ -209,7 +210,7 @@ def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: lis
         options = {"condim": first.condim, "priority": first.priority}
         options["belt"] = tuple(first.pose.rotation @ np.array(first.surface_velocity or (0.0, 0.0, 0.0)))
         options["stands_for"] = tuple(shape.name for shape in held if shape.name)
-    coefficients = point.friction, point.restitution, point.spinning, point.rolling
+    coefficients = point.friction, point.restitution, point.spinning, point.rolling, point.static_friction
     return _Item(
         index,
         owner,
@@ -252,6 +253,7 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         shape.restitution,
         shape.spinning,
         shape.rolling,
+        shape.static_friction,
         groups=shape.groups,
         touches=shape.touches,
         stood_for=stood_for,

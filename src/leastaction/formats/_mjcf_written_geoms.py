@@ -94,7 +94,9 @@ class WrittenGeoms:
                 [(s, g) for s, g in self.written.get(body, ()) if name in ("", s.name)]
                 for body, name in zip((pair.first, pair.second), pair.shapes, strict=True)
             ]
-            if pair.restitution:
+            if pair.static_friction is not None:
+                self.sheet.refuse("static friction", pair.name, "static and kinetic friction apart")
+            elif pair.restitution:
                 self.sheet.refuse("contact pair", pair.name, "that two shapes have a restitution")
             elif pair.friction is None:
                 self.sheet.refuse("contact pair", pair.name, "that a contact pair leaves friction to its shapes")
@@ -115,6 +117,8 @@ class WrittenGeoms:
     def _surface(self, element: Element, shape: Shape, label: str) -> None:
         if shape.restitution:
             self.sheet.refuse("restitution", label, "that a shape has a restitution")
+        if shape.static_friction is not None:
+            self.sheet.refuse("static friction", label, "static and kinetic friction apart")
         friction = self.friction if shape.friction is None else shape.friction
         values = friction, shape.spinning or 0.0, shape.rolling or 0.0
         size = 6 if shape.rolling is not None else 4 if shape.spinning is not None else 3

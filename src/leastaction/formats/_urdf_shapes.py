@@ -19,8 +19,9 @@ SURFACE = {
     "restitution": "restitution",
     "spinning_friction": "spinning",
     "rolling_friction": "rolling",
+    "static_friction": "static_friction",
 }
-"""Bullet's words for what a surface is like, and ours."""
+"""Bullet's words for what a surface is like, and ours; the last is ours alone."""
 
 DEFAULT_COLOR = Shape().color
 SOLIDS = ("box", "sphere", "cylinder", "capsule", "mesh")

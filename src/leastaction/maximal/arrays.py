@@ -24,9 +24,11 @@ from leastaction.maximal.records import (
     PATH_STATE,
     POINT_STATE,
     ROW_STATE,
+    STEP_HISTORY,
     VALUE,
     records,
 )
+from leastaction.step_control.substeps import ENDS
 
 SIZES = {VALUE: 2, FRAME: 18}
 """Numbers of a prescribed motion in `MaximalData.goals`."""
@@ -106,10 +108,7 @@ class MaximalSettings(NamedTuple):
         whole: length of the step that a step is part of [s].
         compliance, angular_compliance: of contacts, limits and dry friction [m/N], and of those that are torques
             [rad/(N m)].
-        account: most energy from nowhere in all steps together, relative to the largest kinetic energy; without bound
-            for compositions, whose parts gain and lose in turns.
-        turn: most that a body may turn in a step beyond what its velocity before accounts for [rad].
-        fine: how many parts of a step are short for all springs; 1 where the step itself is.
+        balanced: whether substeps keep the energy balance; not those of compositions, which gain and lose in turns.
         rounds: after how many times that a step was solved again, with contacts that it had missed, its solution is
             taken as it is: for derivatives; `LAST_ROUND` for the one that misses none.
     """
@@ -130,10 +129,33 @@ class MaximalSettings(NamedTuple):
     whole: float
     compliance: float
     angular_compliance: float
-    account: float
-    turn: float
-    fine: int
+    balanced: bool
     rounds: int
+
+
+class PartStart(NamedTuple):
+    """What the end of a substep overwrites, as it was at its start: where a rejected one begins again.
+
+    Attributes:
+        bodies, rows, coordinates, paths, points, lengths, stretches, strings, minus, past: as in `MaximalData`.
+        kicks: impulses of springs at the end of the substep before, shape (bodies, 6).
+        goals: prescribed motions at the start, shape (numbers,).
+        q: joint positions, shape (nq,).
+    """
+
+    bodies: Any
+    rows: Any
+    coordinates: Any
+    paths: Any
+    points: Any
+    lengths: Floats
+    stretches: Floats
+    strings: Any
+    minus: Floats
+    past: Any
+    kicks: Floats
+    goals: Floats
+    q: Floats
 
 
 class MaximalData(NamedTuple):
@@ -146,17 +168,12 @@ class MaximalData(NamedTuple):
         kicks: impulses of springs on the bodies at the start of the present step, and at the end of the one
             before, shape (2, bodies, 6).
         stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
-            (1,): see `coarseness.spring_defect`.
+            (1,): see `energy_terms.end_work`.
         lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
             `middle_lengths`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
-        clock: how many steps are known (see `guess`), the length of the last one [s], how many there were since the
-            last with a contact, limit or dry friction; and of kinetic energies, twice [J]: what came from nowhere in
-            all steps, the largest, and what comes in the present step; 1 once a step was divided, -1 once there was
-            a contact, limit or dry friction, 0 before (see `coarseness`); above 0 where steps follow stiff springs,
-            for how many parts of steps they have just begun to, how often those parts were halved, and how often steps
-            began to since energy came from nowhere.
-        start_clock, start_guess: `clock`, and velocities and slopes (bodies, 12), when the present step began: a step
+        past: one `STEP_HISTORY` record.
+        start_past, start_guess: `past`, and velocities and slopes (bodies, 12), when the present step began: a step
             that is divided may stop halfway and then begins again.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
         subtrees: momenta of subtrees, scratch, shape (bodies, 6).
@@ -168,6 +185,8 @@ class MaximalData(NamedTuple):
         goals: prescribed motions at the start and end of the present step, shape (2, numbers): of a VALUE it and its
             rate; of a FRAME rotation, position, and twist (angular in its own directions, linear).
         history: size of the Newton updates of the present step [m/s].
+        ends: shares of the step at which its substeps are to end, the next one last, see `substeps`.
+        start: what the end of the present substep overwrites, see `step.checkpoint`.
         modes: what one-sided forces remember.
         factors: Newton matrix and its factors.
         held: matrix of the second phase of a step and its factors, see `step.velocity_equations`.
@@ -183,8 +202,8 @@ class MaximalData(NamedTuple):
     lengths: Floats
     stretches: Floats
     strings: Any
-    clock: Floats
-    start_clock: Floats
+    past: Any
+    start_past: Any
     start_guess: Floats
     minus: Floats
     subtrees: Floats
@@ -201,6 +220,8 @@ class MaximalData(NamedTuple):
     motion_b: Floats
     goals: Floats
     history: Floats
+    ends: Floats
+    start: PartStart
     modes: ForceModes
     factors: GraphFactors
     held: GraphFactors
@@ -286,7 +307,7 @@ class MaximalRecord(NamedTuple):
         iterations: of Newton in the step that ends there.
         violation: largest one of a joint equation [m or rad].
         multipliers: forces of the joints.
-        divided: how each step of the composition was divided, see `division.LONGEST`.
+        substeps: where the substeps of each step of the composition end, see `substeps`.
         goals: prescribed motions: of a VALUE it and its rate; of a FRAME pose (7) and twist (6).
         work: of prescribed motions up to there [J].
     """
@@ -299,7 +320,7 @@ class MaximalRecord(NamedTuple):
     iterations: Integers
     violation: Floats
     multipliers: Floats
-    divided: Integers
+    substeps: Floats
     goals: Floats
     work: Floats
 
@@ -325,7 +346,8 @@ def _named_resisting(resisting):
 @inline
 def named_data(data):
     """The plain tuple of a `MaximalData` by name again."""
-    return MaximalData(*(data[:-3] + (named_modes(data[-3]), GraphFactors(*data[-2]), GraphFactors(*data[-1]))))
+    last = (PartStart(*data[-4]), named_modes(data[-3]), GraphFactors(*data[-2]), GraphFactors(*data[-1]))
+    return MaximalData(*(data[:-4] + last))
 
 
 def copied(arrays: Any) -> Any:
@@ -338,21 +360,26 @@ def copied(arrays: Any) -> Any:
 def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int) -> MaximalData:
     """State and scratch of one robot, all zero."""
     n, nv, size = len(model.bodies), len(model.forces.dofs), int(model.graph.first[-1])
+    goals = sum(SIZES[int(kind)] for kind in model.goals.kind)
+    own: dict[str, Any] = {
+        "bodies": records(n, BODY_STATE),
+        "rows": records(len(model.rows), ROW_STATE),
+        "coordinates": records(len(model.coordinates), COORDINATE_STATE),
+        "paths": records(len(model.forces.points), PATH_STATE),
+        "points": records(len(model.forces.points), POINT_STATE),
+        "lengths": np.zeros((nv + len(model.forces.tendons), 3)),
+        "stretches": np.zeros((nv + len(model.forces.items), 7)),
+        "strings": model.strings.copy(),
+        "minus": np.zeros((n, 6)),
+        "past": records(1, STEP_HISTORY),
+    }
+    kept = {name: values.copy() for name, values in own.items()}
     return MaximalData(
-        bodies=records(n, BODY_STATE),
-        rows=records(len(model.rows), ROW_STATE),
-        coordinates=records(len(model.coordinates), COORDINATE_STATE),
-        paths=records(len(model.forces.points), PATH_STATE),
-        points=records(len(model.forces.points), POINT_STATE),
+        **own,
         kicks=np.zeros((2, n, 6)),
         stretched=np.zeros(1),
-        lengths=np.zeros((nv + len(model.forces.tendons), 3)),
-        stretches=np.zeros((nv + len(model.forces.items), 7)),
-        strings=model.strings.copy(),
-        clock=np.zeros(13),
-        start_clock=np.zeros(13),
+        start_past=records(1, STEP_HISTORY),
         start_guess=np.zeros((n, 12)),
-        minus=np.zeros((n, 6)),
         subtrees=np.zeros((n, 6)),
         external=np.zeros((n, 6)),
         tau=np.zeros(nv),
@@ -365,8 +392,10 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         left_out=np.zeros(size),
         motion_a=np.zeros(6),
         motion_b=np.zeros(6),
-        goals=np.zeros((2, sum(SIZES[int(kind)] for kind in model.goals.kind))),
+        goals=np.zeros((2, goals)),
         history=np.zeros(max_iterations),
+        ends=np.zeros(ENDS),
+        start=PartStart(**kept, kicks=np.zeros((n, 6)), goals=np.zeros(goals), q=np.zeros(len(model.forces.rest))),
         modes=force_modes(model.forces),
         factors=factors,
         held=like(factors),

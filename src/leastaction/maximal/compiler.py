@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from leastaction.dynamics.mobility import (
     HOLDS,
     mobility_at_home,
-    own_springs,
-    parts_for,
-    path_mobilities,
 )
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces import tendon_records
@@ -69,18 +66,18 @@ LEAST = 1e-9
 """What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
 
 
-def compile_model(mechanism: Mechanism, dt: float) -> Model:
-    """Flatten `mechanism` for steps of length dt [s]; refuses what maximal coordinates cannot run, by name."""
+def compile_model(mechanism: Mechanism) -> Model:
+    """Flatten `mechanism`; refuses what maximal coordinates cannot run, by name."""
     for rolling in mechanism.rollings:
         raise IntegratorError(
             f"Maximal cannot run the rolling contact {rolling.name!r}; use Galerkin, or a shape with friction"
         )
-    return free_locked(_Compiler(mechanism, dt).run())
+    return free_locked(_Compiler(mechanism).run())
 
 
 class _Compiler:
-    def __init__(self, mechanism: Mechanism, dt: float) -> None:
-        self.m, self.dt = mechanism, dt
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.m = mechanism
         self.parents: list[int] = []
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
@@ -213,15 +210,6 @@ class _Compiler:
             c["holds"] = HOLDS / self._mobility[c["iv"]] if single and damps else np.inf
         return out, first
 
-    def _swings(self) -> float:
-        """Largest (frequency x step)^2 of the springs of joints, servos apart, and of those between points."""
-        own, paths = own_springs(self.m), [*self.m.springs, *self.m.cables]
-        found = own * self._mobility if own.any() else own
-        if any(path.stiffness for path in paths):
-            between = np.array([path.stiffness for path in paths]) * path_mobilities(self.m)
-            found = np.concatenate([found, between])
-        return float(found.max(initial=0.0)) * self.dt**2
-
     @cached_property
     def _mobility(self) -> FloatArray:
         """How much each degree of freedom answers to its own impulse at home, shape (nv,)."""
@@ -335,12 +323,7 @@ class _Compiler:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         points = model.forces.points
         paths = tying(model.forces.paths)
-        lengths = sprung_lengths(self.m, model.forces, self.axes, lambda: self._mobility, self.dt)
-        swings = lay_lengths(model, lengths, edge)
-        # What joints hold of a spring's impulse changes as bodies turn: wide swings are followed. Not those of bodies
-        # in flight on springs between points, whose energies are conserved however far they swing.
-        jointed = len(model.rows) or model.coordinates.stiffness.any()
-        model.fine = parts_for(max(swings, self._swings())) if jointed else 1
+        lay_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge)
         model.paths = paths if len(paths) else None
         tied, first = [], []
         for path in paths:

@@ -53,7 +53,12 @@ class Maximal(Integrator):
     max_work: int | None = None
 
     stepper_class: ClassVar[Any] = MaximalStepper
-    handles: ClassVar[frozenset[str]] = PENALTIES | {"prescribed motion", "moving surface", "rigid limit of tendon"}
+    handles: ClassVar[frozenset[str]] = PENALTIES | {
+        "prescribed motion",
+        "moving surface",
+        "rigid limit of tendon",
+        "static friction",
+    }
 
     def __post_init__(self) -> None:
         if self.order not in (1, 2, 4, 6):

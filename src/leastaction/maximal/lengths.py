@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.mobility import tendon_mobilities
 from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel
 from leastaction.forces.points import zeroed
@@ -21,47 +19,39 @@ LAW = ("offset", "stiffness", "shortest", "longest", "lower", "upper", "limit_st
 ITEM_NAMES = tendon_records.ITEM.names or ()
 
 
-def sprung_lengths(
-    mechanism: Mechanism, forces: ForceModel, axes: tendon_records.Axes, mobility: Callable[[], Any], dt: float
-) -> tuple[Any, Any, float]:
-    """(`SPRUNG` records, `ITEM` records, largest (frequency x step)^2 of them) for steps of dt [s].
+def sprung_lengths(mechanism: Mechanism, forces: ForceModel, axes: tendon_records.Axes) -> tuple[Any, Any]:
+    """(`SPRUNG` records, `ITEM` records) of the tendons with springs or soft limits and of soft limits of joints.
 
     Args:
         mechanism, forces: the robot, and what acts on its bodies.
         axes: how tendons measure joints with one axis.
-        mobility: gives how much each degree of freedom answers to its own impulse at home, shape (nv,).
     """
     laws: list[dict[str, Any]] = []
     items: list[Any] = []
-    swings = 0.0
     stiffest = np.maximum(forces.tendons.stiffness, forces.tendons.limit_stiffness)
-    squares = stiffest * tendon_mobilities(mechanism) * dt**2 if stiffest.any() else stiffest
     for tendon in forces.tendons[stiffest > 0.0]:
         laws.append({name: tendon[name] for name in LAW} | {"first": len(items), "count": int(tendon.count)})
         items += list(forces.items[tendon.first : tendon.first + tendon.count])
-    swings = float(squares.max(initial=0.0))
     soft = np.concatenate([np.zeros(0), *(joint.limit_stiffness for joint in mechanism.joints)])
-    squares = soft * mobility() * dt**2 if soft.any() else soft
     ends = [(low, high) for joint in mechanism.joints for low, high in zip(joint.lower, joint.upper, strict=True)]
     for iv in np.flatnonzero(soft > 0.0).tolist():
         law = {"lower": ends[iv][0], "upper": ends[iv][1], "limit_stiffness": soft[iv]}
         laws.append(law | {"first": len(items), "count": 1})
         items.append({"third": tendon_records.NOBODY, "weight": 1.0, **axes[iv]})
-    swings = max(swings, float(squares.max(initial=0.0)))
     own = zeroed(len(items), tendon_records.ITEM)
     for record, item in zip(own, items, strict=True):
         for name in item if isinstance(item, dict) else ITEM_NAMES:
             record[name] = item[name]
-    return filled(laws, SPRUNG), own, swings
+    return filled(laws, SPRUNG), own
 
 
-def lay_lengths(model: Model, lengths: tuple[Any, Any, float], edge: Any) -> float:
-    """Give a model the lengths of `sprung_lengths`; largest (frequency x step)^2 of them.
+def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any) -> None:
+    """Give a model the lengths of `sprung_lengths`.
 
     Args:
         edge: gives the number of the edge of the graph between two bodies.
     """
-    sprung, model.strings, swings = lengths
+    sprung, model.strings = lengths
     bodies: list[int] = []
     edges: list[int] = []
     for law in sprung:
@@ -72,4 +62,3 @@ def lay_lengths(model: Model, lengths: tuple[Any, Any, float], edge: Any) -> flo
         edges += [edge(i, j) for i in own for j in own]
     model.sprung_bodies, model.sprung_edges = np.array(bodies, np.int64), np.array(edges, np.int64)
     model.sprung = sprung if len(sprung) else None
-    return swings

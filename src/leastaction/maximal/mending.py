@@ -31,7 +31,7 @@ def mend(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool
         return False
     data = stepper.data
     data.bodies.x, data.bodies.slope = data.start_guess[:, :6], data.start_guess[:, 6:]
-    data.clock[:] = data.start_clock
+    data.past[:] = data.start_past
     stepper._rewind(record, at)
     before = stepper.contact
     if before is not None and (why != FULL or cramped):

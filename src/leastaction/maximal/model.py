@@ -43,7 +43,6 @@ class Model:
         springs, sprung, sprung_bodies, sprung_edges, strings: likewise.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
         locked: whether limits leave a joint no room, so that it is held by an equation.
-        fine: see `MaximalSettings`.
     """
 
     mechanism: Mechanism
@@ -70,7 +69,6 @@ class Model:
     resisting_edges: Any = None
     goals: Any = None
     locked: bool = False
-    fine: int = 1
 
     def arrays(self, graph: GraphPlan) -> MaximalModel:
         """What kernels read, with the graph of the Newton matrix."""

@@ -164,6 +164,7 @@ ROW_STATE = np.dtype(
         ("g", "f8"),  # violation at the end of the step [m or rad]
         ("solved", "f8"),  # impulse that the interior point method found
         ("kept", "f8"),  # impulse of the first phase while the second is solved
+        ("owed", "f8"),  # of a prescribed motion: impulse that the momenta at the start lack, see `step.energy_terms`
     ],
     align=True,
 )
@@ -179,6 +180,16 @@ COORDINATE_STATE = np.dtype(
     align=True,
 )
 """What a step knows of a SLIDE or HINGE."""
+
+STEP_HISTORY = np.dtype(
+    [
+        ("known", "i8"),  # how many steps are, see `step.guess`
+        ("dt", "f8"),  # length of the last one [s]
+        ("kinetic", "f8"),  # kinetic energy of the momenta at the present node [J]; below 0 where it is not known
+    ],
+    align=True,
+)
+"""What is known of the steps before; first guesses stand on it, no result does."""
 
 PATH_STATE = np.dtype([("length", "f8")], align=True)
 """What a step knows of a spring or cable: its length at the start [m]."""
@@ -215,6 +226,14 @@ SPRUNG = np.dtype(
 CONTACT_STATE = np.dtype(
     [
         ("count", "i8"),  # of the cones of the present step
+        ("waiting", "i8"),  # cones of open contacts with restitution, which take no part in it: the last of the array
+        ("plastic", "i8"),  # 1: no contact has restitution in the present substep
+        ("step", "i8"),  # number of the present step, for the log
+        ("impact", "f8"),  # when the first of those that wait closes, from the start of the substep on [s] ...
+        ("nearest", "f8"),  # ... and the least of their gaps at its end [m]
+        ("hits", "i8"),  # of the impact that the present substep starts with
+        ("closing", "i8"),  # key of the contact that a substep ends at, for its derivative
+        ("node_work", "f8"),  # work of prescribed motions in impacts since it was last read [J]
         ("phase", "i8"),  # what is solved for now, see `step.velocity_equations`
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
         ("start", "i8"),  # `known` when the present step began

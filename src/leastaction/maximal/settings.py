@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +13,6 @@ from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.layout import carried_mass
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE
-from leastaction.maximal.step.coarseness import ACCOUNT
-from leastaction.maximal.step.judgement import SPRUNG, TURN
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -67,8 +64,6 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         whole=dt,
         compliance=compliance,
         angular_compliance=compliance / max(float(model.bodies.radius.max(initial=0.0)), 1e-9) ** 2,
-        account=ACCOUNT if len(substeps) == 1 else math.inf,
-        turn=SPRUNG if model.fine > 1 else TURN,
-        fine=int(model.fine),
+        balanced=len(substeps) == 1,
         rounds=LAST_ROUND,
     )

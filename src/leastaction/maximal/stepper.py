@@ -50,6 +50,7 @@ from leastaction.maximal.stride import stride_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
+from leastaction.step_control.substeps import TOLD
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -83,9 +84,9 @@ class MaximalStepper(Stepper):
     can = frozenset({"linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
-    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float, whole: float = 0.0) -> None:
+    def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism, whole or dt)
+        self.model = model = compile_model(mechanism)
         self.substeps = composition(integrator.order)
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
@@ -188,7 +189,7 @@ class MaximalStepper(Stepper):
             | {
                 "iterations": np.zeros(steps + 1, np.int64),
                 "violation": np.zeros(steps + 1),
-                "divided": np.zeros((steps + 1, len(self.substeps)), np.int64),
+                "substeps": np.zeros((steps + 1, len(self.substeps), TOLD)),
                 "multipliers": np.zeros((steps + 1, m)),
                 "rigid_poses": np.zeros((steps + 1, n, 7)),
                 "momenta": np.zeros((steps + 1, n, 6)),
@@ -249,8 +250,8 @@ class MaximalStepper(Stepper):
         data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
         self.before = data.bodies.x.copy()
-        data.rows.lam = data.rows.mu = 0.0
-        data.clock[:] = data.kicks[:] = 0.0
+        data.rows.lam = data.rows.mu = data.rows.owed = 0.0
+        data.past.known, data.past.dt, data.past.kinetic, data.kicks[:] = 0, 0.0, -1.0, 0.0
         self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
         if self.contact is not None:
             self.contact.touched[:] = 0

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.shapes import check_static
 
-COEFFICIENTS = ("friction", "restitution", "spinning", "rolling")
+COEFFICIENTS = ("friction", "restitution", "spinning", "rolling", "static_friction")
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,8 @@ class ContactPair:
 
     Attributes:
         first, second: names of two bodies; one may be "world".
-        friction, restitution, spinning, rolling: between them, see `Shape`; None leaves it to the shapes.
+        friction, restitution, spinning, rolling, static_friction: between them, see `Shape`; None leaves it to the
+            shapes.
         shapes: names of one shape of each, in the same order; an empty name stands for all shapes of the body.
         always: whether they touch whatever their groups say, and although a joint connects the bodies, as `<pair>` of
             MJCF does.
@@ -31,6 +33,7 @@ class ContactPair:
     rolling: float | None = None
     shapes: tuple[str, str] = ("", "")
     always: bool = False
+    static_friction: float | None = None
 
     def __post_init__(self) -> None:
         names = [_check.label(name, "contact pair") for name in (self.first, self.second)]
@@ -41,6 +44,7 @@ class ContactPair:
         for name in COEFFICIENTS:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
+        check_static(self, what)
         if self.restitution is not None and self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
         if self.first == self.second:

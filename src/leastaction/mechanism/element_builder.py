@@ -286,6 +286,7 @@ class ElementBuilder:
         restitution: float = 0.0,
         spinning: float = 0.0,
         rolling: float = 0.0,
+        static_friction: float | None = None,
     ) -> str:
         """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
 
@@ -295,11 +296,12 @@ class ElementBuilder:
             point: in the body's frame [m].
             radius: of the ball about it [m]; 0 is a point.
             friction: Coulomb coefficient; 0 slides freely.
+            static_friction: that of a contact that sticks, at least `friction`; None: the same.
             restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
             spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force
                 [m].
         """
-        surface = friction, restitution, spinning, rolling
+        surface = friction, restitution, spinning, rolling, static_friction
         self._elements["contacts"].append(ContactPoint(name, body, point, radius, *surface))
         return name
 
@@ -326,6 +328,7 @@ class ElementBuilder:
         spinning: float | None = None,
         rolling: float | None = None,
         always: bool = False,
+        static_friction: float | None = None,
     ) -> None:
         """Say what holds where two bodies touch, or two of their shapes, whatever each shape says; see `ContactPair`.
 
@@ -335,9 +338,10 @@ class ElementBuilder:
             friction, restitution: Coulomb's and Newton's coefficients between them; None leaves it to the shapes.
             spinning, rolling: torque per normal force [m] that resists; None likewise.
             always: let them touch whatever their groups say, and although a joint connects the bodies.
+            static_friction: Coulomb's coefficient where they stick, at least `friction`; None leaves it to the shapes.
         """
         values = friction, restitution, spinning, rolling
-        self._elements["contact_pairs"].append(ContactPair(first, second, *values, shapes, always))
+        self._elements["contact_pairs"].append(ContactPair(first, second, *values, shapes, always, static_friction))
 
     def prescribe(self, *names: str) -> None:
         """Let motions be given from outside: of joints with one axis, and of bodies on free joints to the world.

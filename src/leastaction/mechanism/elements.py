@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.pose import Pose
+from leastaction.mechanism.shapes import check_static
 
 STICK_TIME = 0.2
 """Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, unless told."""
@@ -177,6 +178,7 @@ class ContactPoint:
         point: centre in the body's frame [m], 3 numbers.
         radius: of the ball about the point [m]; 0 is a point.
         friction: Coulomb coefficient.
+        static_friction: that of contacts that stick, at least `friction`; None: the same.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
         spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force [m].
     """
@@ -189,6 +191,7 @@ class ContactPoint:
     restitution: float = 0.0
     spinning: float = 0.0
     rolling: float = 0.0
+    static_friction: float | None = None
 
     def __post_init__(self) -> None:
         what = f"contact point {_check.label(self.name, 'name of a contact point')!r}"
@@ -196,6 +199,11 @@ class ContactPoint:
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
         for field in ("radius", "friction", "restitution", "spinning", "rolling"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        if self.static_friction is not None:
+            object.__setattr__(
+                self, "static_friction", _check.nonnegative(self.static_friction, f"{what}: static_friction")
+            )
+        check_static(self, what)
         if self.restitution > 1.0:
             raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
 

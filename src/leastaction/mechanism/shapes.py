@@ -30,6 +30,13 @@ def _bits(value: Any, what: str) -> int:
     return int(number)
 
 
+def check_static(surface: Any, what: str) -> None:
+    """Refuse a static friction below the kinetic one."""
+    static, kinetic = surface.static_friction, surface.friction
+    if static is not None and kinetic is not None and static < kinetic:
+        raise MechanismError(f"{what}: static_friction must not be below friction, got {static} and {kinetic}")
+
+
 @dataclass(frozen=True)
 class Shape:
     """A shape fixed to a body.
@@ -42,6 +49,9 @@ class Shape:
         visual: whether pictures show it.
         friction: Coulomb coefficient; None leaves it to what the shape touches. Where both say one, the larger
             counts (as in MuJoCo), where neither does 0.5.
+        static_friction: Coulomb coefficient of contacts that stick, at least `friction`, which is the kinetic one where
+            it is given; None leaves it to what the shape touches. Of two the larger counts; where neither says one, or
+            one below their friction, it is their friction. `Maximal` and `Minimal` alone know it.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic); None leaves it to what the shape touches. Where
             both say one, the larger counts, where neither does 0.
         spinning: friction against spinning about the normal of a contact: torque per normal force [m]; None leaves it
@@ -71,6 +81,7 @@ class Shape:
     surface_velocity: tuple[float, float, float] | None = field(default=None, kw_only=True)
     condim: int | None = field(default=None, kw_only=True)
     priority: int = field(default=0, kw_only=True)
+    static_friction: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
@@ -80,9 +91,10 @@ class Shape:
         for name in ("collision", "visual"):
             object.__setattr__(self, name, _check.flag(getattr(self, name), f"{what}: {name}"))
         object.__setattr__(self, "color", _check.vector(self.color, 4, f"color of {what}"))
-        for name in ("friction", "restitution", "spinning", "rolling"):
+        for name in ("friction", "restitution", "spinning", "rolling", "static_friction"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
+        check_static(self, what)
         for name in ("groups", "touches"):
             object.__setattr__(self, name, _bits(getattr(self, name), f"{what}: {name}"))
         if self.restitution is not None and self.restitution > 1.0:

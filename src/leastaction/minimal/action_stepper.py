@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction._jit.walk import SOON, Walk
-from leastaction.division import FINEST, HalvingStepper
+from leastaction.bisecting_stepper import BisectingStepper
 from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.record import Record
+from leastaction.step_control.bisection import FINEST
 
 
-class ActionStepper(HalvingStepper):
+class ActionStepper(BisectingStepper):
     """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`.
 
     Attributes:
@@ -37,60 +38,49 @@ class ActionStepper(HalvingStepper):
         """What kernels read of a mechanism."""
 
     @abstractmethod
-    def make_rollout(self, levels: int) -> Bound:
-        """The kernel (model, settings, data ..., controls, rows of `written`) of many steps, which tells how many.
+    def make_rollout(self, settings: Any) -> Bound:
+        """The kernel (model, settings, data, controls, rows of `written`) of many steps, which gives back how many."""
 
-        It halves those without a plausible solution up to `levels` times; with loops it does not.
-        """
-
-    def rollout(self, levels: int) -> Bound:
-        """That kernel, with all but controls and rows held."""
-        name = f"rollout with {levels} levels"
+    def rollout(self, finest: int) -> Bound:
+        """That kernel, with all but controls and rows held, for at most so many substeps of a step."""
+        name = f"rollout with {finest} substeps"
         if name not in self._kernels:
-            self._kernels[name] = self.make_rollout(levels)
+            self._kernels[name] = self.make_rollout(self.settings._replace(finest=finest))
         return self._kernels[name]
 
     def run(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `HalvingStepper.run`."""
-        return self._roll(record, first, last, u, 0)
+        """See `BisectingStepper.run`."""
+        return self._roll(record, first, last, u, 1)
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`; steps are divided by the kernel that makes them."""
+        """See `Stepper.advance`."""
+        # A fresh array always has the same type; views with other strides would be compiled anew.
         u = np.array(u, order="C")
-        done = self._roll(record, first, last, u, self._levels)
+        done = self._roll(record, first, last, u, FINEST)
         if done < last:
-            # What the whole step came to tells more than its last part.
+            # What the whole step came to tells more than its last substep.
             iterations = int(record["iterations"][done + 1])
             self.run(record, done, done + 1, u[done - first : done - first + 1])
             record["iterations"][done + 1] = iterations
         return done
 
-    @property
-    def _levels(self) -> int:
-        """How often the kernel of `advance` halves a step."""
-        return (FINEST // self.parts).bit_length() - 1
-
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
-        return self._stride(record, u, self._levels)
-
-    def _stride(self, record: Record, u: FloatArray, levels: int) -> Callable[[int], int]:
-        """By the kernel with so many levels; what it cannot do is left to `advance`."""
         arrays = [record[name] for name in self.written]
-        walk = Walk(self.rollout(levels), lambda row: (u, *(x[row : row + 2] for x in arrays)))
+        walk = Walk(self.rollout(FINEST), lambda row: (u, *(x[row : row + 2] for x in arrays)))
         return lambda first: first + 1 if walk(first) == 1 else self.advance(record, first, first + 1, u)
 
     def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
         """See `Stepper.fleet`."""
         arrays = [states[name] for name in self.written]
-        return Walk(self.rollout(self._levels), lambda k: (u[k], *(x[k] for x in arrays)), SOON)
+        return Walk(self.rollout(FINEST), lambda k: (u[k], *(x[k] for x in arrays)), SOON)
 
-    def _roll(self, record: Record, first: int, last: int, u: FloatArray, levels: int) -> int:
+    def _roll(self, record: Record, first: int, last: int, u: FloatArray, finest: int) -> int:
         rows = slice(first, last + 1)
-        return first + self.rollout(levels)(u, *(record[name][rows] for name in self.written))
+        return first + self.rollout(finest)(u, *(record[name][rows] for name in self.written))
 
     def shorten(self) -> None:
-        """See `HalvingStepper.shorten`."""
+        """See `BisectingStepper.shorten`."""
         self.settings = self.settings._replace(dt=self.dt)
         self._kernels = {}
 

@@ -107,3 +107,16 @@ def fit_momentum(native, guess, system, q, p):
     tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
     work = DynamicsData(guess.links, guess.screws, guess.external)
     project_momentum(tree, native.closure, work, q, p, system.end, system.redundant[0])
+
+
+@routine
+def loop_forces(system, lam, dt, w, multipliers, row, first):
+    """Forces of loops at the end of a substep of dt in a row of multipliers; of the `first` one at its start, too.
+
+    After `fit_momentum`. `lam`: impulses at the points, shape (points, equations); w: weights of these in the rule.
+    """
+    last = w.shape[0] - 1
+    for c in range(multipliers.shape[1]):
+        if first:
+            multipliers[row - 1, c] = lam[0, c] / (w[0] * dt)
+        multipliers[row, c] = system.end.h[c] / (w[last] * dt)  # now the impulses of the loops

@@ -144,7 +144,7 @@ class Minimal(Integrator):
     max_iterations: int = 12
     self_collision: bool = True
     stepper_class: ClassVar[Any] = GroundStepper
-    handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface"}) - SOFT
+    handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface", "static friction"}) - SOFT
     instead: ClassVar[str] = "Maximal"
 
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:

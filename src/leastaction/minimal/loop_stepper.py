@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from leastaction.division import HalvingStepper
 from leastaction.dynamics.loops import check_closed, fitting_momentum, is_redundant, momentum_projection
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray, Stepper
@@ -25,18 +24,10 @@ class LoopStepper(ActionStepper):
         data: with the scratch `guess` of the classical recursions.
     """
 
-    written = ("q", "p", "iterations", "multipliers")
+    written = (*ActionStepper.written, "multipliers")
     system: LoopSystem
     lam: FloatArray
     data: Any
-
-    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """See `Stepper.advance`; steps are divided from Python."""
-        return HalvingStepper.advance(self, record, first, last, u)
-
-    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
-        """See `Stepper.stride`."""
-        return self._stride(record, u, 0)
 
     fleet = Stepper.fleet  # a start with loops has more to it
 
@@ -70,16 +61,16 @@ class LoopStepper(ActionStepper):
         raise NotImplementedError
 
     def solve(self, q: FloatArray, p: FloatArray, u: FloatArray) -> Record | None:
-        """See `HalvingStepper.solve`."""
+        """See `BisectingStepper.solve`."""
         q = self.prepare_start(q)
         return super().solve(q, self.prepare_momentum(q, p, False), u)
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """See `HalvingStepper.linearize_solved`."""
+        """See `BisectingStepper.linearize_solved`."""
         return self.step_derivatives(record, u, ())[:2]
 
     def parameter_jacobian_solved(self, record: Record, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
-        """See `HalvingStepper.parameter_jacobian_solved`."""
+        """See `BisectingStepper.parameter_jacobian_solved`."""
         return self.step_derivatives(record, u, stencils)[2]
 
     def pull_back_solved(

@@ -143,6 +143,7 @@ class ReducedSettings(NamedTuple):
         tolerance: relative error of positions and velocities at which a stage counts as solved.
         max_iterations: Newton iterations allowed.
         stabilization: rate at which open loops close in `LinearlyImplicitEuler` [1/s].
+        finest: most substeps of a step.
     """
 
     method: int
@@ -150,6 +151,7 @@ class ReducedSettings(NamedTuple):
     tolerance: float
     max_iterations: int
     stabilization: float
+    finest: int
 
 
 class ReducedRun(NamedTuple):
@@ -162,6 +164,7 @@ class ReducedRun(NamedTuple):
             its first step alone.
         multipliers: of loops, shape (steps + 1, m).
         iterations: shape (steps + 1,).
+        divided: how steps were bisected, see `step_control.bisection`, shape (steps + 1,).
     """
 
     R: FloatArray
@@ -172,6 +175,7 @@ class ReducedRun(NamedTuple):
     LA: FloatArray
     multipliers: FloatArray
     iterations: IntArray
+    divided: IntArray
 
 
 class StageEnd(NamedTuple):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray, Stepper
@@ -21,7 +20,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun
 from leastaction.redmax.model import Reduced
-from leastaction.redmax.step.rollout import ALPHA, BDF1, BDF2, rollout
+from leastaction.redmax.step.rollout import ALPHA, BDF1, BDF2
 from leastaction.redmax.stepper import ReducedStepper, independent_rows
 
 CLOSED = 1e-8
@@ -124,10 +123,10 @@ class DrivenStepper(ReducedStepper):
         none = np.zeros((0, n))
         R, RD, LAM = np.zeros((2, n)), np.zeros((2, n)), np.zeros((2, m))
         R[0], RD[0], LAM[0] = P, Pv, lam
-        run = ReducedRun(R, RD, np.array([chart, chart]), none, none, np.zeros((0, m)), LAM, np.zeros(2, np.int64))
-        own = tuple(self.settings._replace(method=BDF1, dt=ALPHA * self.dt))
-        done = rollout(plain(self.reduced.model), own, plain(self.data), tuple(run), 0, 1, u)
-        return run if done == 1 else None
+        counts = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        run = ReducedRun(R, RD, np.array([chart, chart]), none, none, np.zeros((0, m)), LAM, *counts)
+        own = self._replaced(method=BDF1, dt=ALPHA * self.dt)
+        return run if own._bound(1)(tuple(run), 0, 1, u) == 1 else None
 
     def _in_charts(self, run: ReducedRun, chart: Any) -> tuple[FloatArray, FloatArray]:
         """Reduced coordinates and rates of a stage in given charts."""

@@ -13,7 +13,6 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
-from leastaction.division import FINEST, joined
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.arrays import force_model
@@ -24,9 +23,10 @@ from leastaction.mechanism import Mechanism
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.model import Reduced
-from leastaction.redmax.plausible import Plausibility
+from leastaction.redmax.step.energies import energies_of
 from leastaction.redmax.step.linear_euler import linear_rollout
 from leastaction.redmax.step.rollout import BDF1, SDIRK2, rollout
+from leastaction.step_control.bisection import FINEST, substep_after
 
 
 class ReducedStepper(Stepper):
@@ -36,19 +36,16 @@ class ReducedStepper(Stepper):
         reduced: the compiled mechanism; steppers of other robots may share it.
         settings: for the kernels.
         data: state and scratch of this robot.
-        parts: how many of its steps make one of the user's.
     """
 
-    parts = 1
     divides = True
-    """Whether steps that do not converge are divided."""
+    """Whether steps that are not accepted are bisected."""
 
     control_nodes = (1.0,)
     dense = False
     """Whether the data hold a matrix of the nodes even without splines, exponential coordinates and loops."""
     can = frozenset({"reverse"})
     carries = ("r", "rd", "chart", "multipliers")
-    _entry: Any = staticmethod(rollout)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float, reduced: Reduced | None = None) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -59,6 +56,7 @@ class ReducedStepper(Stepper):
             tolerance=float(integrator.tolerance),
             max_iterations=int(integrator.max_iterations),
             stabilization=float(getattr(integrator, "stabilization", 0.0)),
+            finest=FINEST if self.divides else 1,
         )
         if self.method != SDIRK2 or not self.reduced.count:  # earlier, velocities were not projected to loops
             self.lacking = frozenset({"divided"})
@@ -72,8 +70,7 @@ class ReducedStepper(Stepper):
         """New data, with multipliers for the loop equations of the given rows."""
         self.kept = [int(k) for k in rows]
         self.data = self.reduced.data(rows, max_iterations=self.settings.max_iterations, dense=self.dense)
-        self._kernel = Bound(self._entry, plain(self.reduced.model), tuple(self.settings), plain(self.data))
-        self.__dict__.pop("half", None)
+        self._kernel, self._shorter = self._bound(self.settings.finest), {}
 
     @property
     def method(self) -> int:
@@ -89,8 +86,8 @@ class ReducedStepper(Stepper):
         return q
 
     def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with iterations, how steps were divided (`division.LONGEST`), multipliers of loops [N or
-        N m], stages and reduced coordinates."""
+        """As `Stepper.record`, with iterations, how steps were bisected, multipliers of loops [N or N m], stages and
+        reduced coordinates."""
         c, n, m = self.reduced.coordinates, self.reduced.nr, len(self.kept)
         out = super().record(steps) | {"iterations": np.zeros(steps + 1, np.int64)}
         if self.divides:
@@ -127,25 +124,21 @@ class ReducedStepper(Stepper):
             LA=record.get("stage_multipliers", none),
             multipliers=record.get("multipliers", np.zeros((rows, 0))),
             iterations=record.get("iterations", np.zeros(rows, np.int64)),
+            divided=record.get("divided", np.zeros(rows, np.int64)),
         )
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         if first == 0:
             self.start(record)
-        return self._take_steps(record, first, last, np.array(u, order="C"))
-
-    def _take_steps(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """Fill rows first + 1 ... last; gives back the last one that holds."""
-        run, done = self.run_arrays(record), first
-        while done < last:
-            reached = self._kernel(tuple(run), done, last, u[done - first :])
-            self.publish(record, run, done, reached)
-            done = self.plausibility.last(record, done, reached, u[done - first :]) if self.divides else reached
-            if done < last:
-                if not self._divide(record, run, done, u[done - first]):
-                    break
-                done += 1
+        run, u = self.run_arrays(record), np.array(u, order="C")
+        done = self._kernel(tuple(run), first, last, u)
+        self.publish(record, run, first, done)
+        if done < last and self.divides:
+            # What the whole step came to tells more than its last substep.
+            iterations = int(run.iterations[done + 1])
+            self._bound(1)(tuple(run), done, done + 1, u[done - first : done - first + 1])
+            run.iterations[done + 1] = iterations
         return done
 
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
@@ -153,22 +146,15 @@ class ReducedStepper(Stepper):
         run = self.run_arrays(record)
         arrays = tuple(run)
         walk = Walk(self._kernel, lambda row: (arrays, row, row + 1, u))
-        plausible = self.plausibility.stride(record, u) if self.divides else None
         publish = self.reduced.coordinates.stride(run.R, run.RD, run.charts, record["q"], record["v"])
 
         def step(first: int) -> int:
             if first > 0 and walk(first) == first + 1:
                 publish(first + 1)
-                if plausible is None or plausible(first):
-                    return first + 1
+                return first + 1
             return self.advance(record, first, first + 1, u)
 
         return step
-
-    @cached_property
-    def plausibility(self) -> Plausibility:
-        """Of its steps."""
-        return Plausibility(self.mechanism, self.passive)
 
     @cached_property
     def passive(self) -> bool:
@@ -177,47 +163,51 @@ class ReducedStepper(Stepper):
             return False
         return len(force_model(self.mechanism.tree).wrenches) == 0
 
-    def _divide(self, record: Record, run: ReducedRun, step: int, u: FloatArray) -> bool:
-        """Solve a step in two halves, see `half`; False: in vain."""
-        half = self.half
-        if half is None:
-            return False
-        sizes = self.data.sizes.copy()
-        pair, done = half.solve_pair(run, step, u)
-        parts = half.run_arrays(pair)
-        run.iterations[step + 1] += parts.iterations.sum()
-        if done < 2:
-            self.data.sizes[:] = sizes  # what the whole step came to tells more than its last part
-            return False
-        for own, its in ((run.R, parts.R), (run.RD, parts.RD), (run.charts, parts.charts)):
-            own[step + 1] = its[2]
-        run.multipliers[step + 1] = parts.multipliers[2]
-        record["q"][step + 1], record["v"][step + 1] = pair["q"][2], pair["v"][2]
-        record["divided"][step + 1] = joined(int(pair["divided"][1]), int(pair["divided"][2]))
-        return True
+    def _bound(self, finest: int) -> Bound:
+        """The kernel of steps with at most so many substeps."""
+        settings = self.settings._replace(finest=finest)
+        reads, energies = energies_of(self) if self.divides else (None, None)
+        control = (reads, plain(energies), tuple(self.substep_rows()))
+        return Bound(rollout, plain(self.reduced.model), tuple(settings), plain(self.data), control)
 
-    def solve_pair(self, run: ReducedRun, step: int, u: FloatArray) -> tuple[Record, int]:
-        """(record of two steps, how many were solved) from row `step` of a run, with the controls u (1, nu) held."""
-        pair = self.record(2)
-        parts = self.run_arrays(pair)
-        for own, its in ((run.R, parts.R), (run.RD, parts.RD), (run.charts, parts.charts)):
-            its[0] = own[step]
-        parts.multipliers[0] = run.multipliers[step]
-        c = self.reduced.coordinates
-        if not c.identical:
-            pair["q"][:1], pair["v"][:1] = c.to_mechanism(parts.R[:1], parts.RD[:1], parts.charts[:1])
-        return pair, self._take_steps(pair, 0, 2, np.stack([u, u]))
+    def substep_rows(self) -> ReducedRun:
+        """Two rows of a run for substeps."""
+        part = self._replaced(method=BDF1 if self.method == BDF1 else SDIRK2)
+        return part.run_arrays(part.record(1))
 
-    @cached_property
-    def half(self) -> Self | None:
-        """A stepper with half the step size, that shares the data; of SDIRK2 where this one, BDF2, looks back."""
-        if not self.divides or self.parts >= FINEST:
-            return None
-        half = copy.copy(self)
-        half.parts, half.dt = 2 * self.parts, 0.5 * self.dt
-        half.settings = self.settings._replace(dt=half.dt, method=BDF1 if self.method == BDF1 else SDIRK2)
-        half._kernel = Bound(self._entry, plain(self.reduced.model), tuple(half.settings), plain(self.data))
-        return half
+    def _replaced(self, **settings: Any) -> Self:
+        """A stepper with other settings, that shares the data."""
+        other = copy.copy(self)
+        other.settings = self.settings._replace(**settings)
+        return other
+
+    def shorter(self, substeps: int) -> Self:
+        """A stepper of substeps that are not bisected; of SDIRK2 where this one, BDF2, looks back."""
+        if substeps not in self._shorter:
+            method = BDF1 if self.method == BDF1 else SDIRK2
+            part = self._shorter[substeps] = self._replaced(dt=self.settings.dt / substeps, method=method)
+            part._kernel = part._bound(1)
+        return self._shorter[substeps]
+
+    def substeps(self, run: ReducedRun, step: int, u: FloatArray) -> list[tuple[Self, ReducedRun]]:
+        """(stepper, run of one step) of all substeps of a bisected step from a row of a run; [] if not found again.
+
+        u: controls, shape (1, nu).
+        """
+        substeps, substep, halvings, out = 2, 0, 1, []
+        state, row = run, step
+        while substep < substeps:
+            part = self.shorter(substeps)
+            own = part.run_arrays(part.record(1))
+            copy_state_rows(state, row, own)
+            accepted = part._kernel(tuple(own), 0, 1, u[None]) == 1
+            if accepted:
+                out.append((part, own))
+                state, row = own, 1
+            elif substeps >= FINEST:
+                return []
+            substeps, substep, halvings = substep_after(substeps, substep, halvings, accepted)
+        return out
 
     def publish(self, record: Record, run: ReducedRun, first: int, done: int) -> None:
         """The mechanism's own q and v of the states after `first`, where they differ from the reduced ones."""
@@ -252,7 +242,10 @@ class LinearStepper(ReducedStepper):
     divides = False
     dense = True
     can = frozenset()
-    _entry: Any = staticmethod(linear_rollout)
+
+    def _bound(self, finest: int) -> Bound:
+        """See `ReducedStepper._bound`; there are no substeps."""
+        return Bound(linear_rollout, plain(self.reduced.model), tuple(self.settings), plain(self.data))
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         for rolling in mechanism.rollings:
@@ -263,6 +256,12 @@ class LinearStepper(ReducedStepper):
         """See `Stepper.failure`."""
         message = "LinearlyImplicitEuler: the motion became infinite or its matrix singular; take a smaller dt"
         return ConvergenceError(message, step=step)
+
+
+def copy_state_rows(run: ReducedRun, row: int, out: ReducedRun) -> None:
+    """A row of a run becomes the first of another."""
+    for name in ("R", "RD", "charts", "multipliers"):
+        getattr(out, name)[0] = getattr(run, name)[row]
 
 
 def independent_rows(A: FloatArray) -> Any:

@@ -17,23 +17,23 @@ from leastaction.batch.general.asking import (
     controls_of,
     velocity_of_rates,
 )
-from leastaction.batch.general.reduced import energies_of, reduced_rows, reduced_run
+from leastaction.batch.general.reduced import reduced_rows, reduced_run
 from leastaction.batch.general.runs import ActionRows, MaximalRows, action_run, loop_run, maximal_run
 from leastaction.batch.plan import Plan
 from leastaction.batch.starts import moved_starts
-from leastaction.division import FINEST
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN
 from leastaction.maximal.stepper import MaximalStepper
-from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.bodywise.constrained_stepper import ClosedBodywiseStepper
 from leastaction.minimal.bodywise.stepper import BodywiseStepper
 from leastaction.minimal.jointwise.stepper import VariationalStepper
 from leastaction.minimal.loop_stepper import LoopStepper
+from leastaction.redmax.step.energies import energies_of
 from leastaction.redmax.stepper import ReducedStepper
+from leastaction.step_control.bisection import FINEST
 
 ROOM = 64
 """Most contacts that a robot has room for at once."""
@@ -110,7 +110,7 @@ def _families() -> dict[Any, Callable[[Plan, Sequence[Any]], Problem]]:
     """How problems are made, by the stepper."""
     return {
         BodywiseStepper: _action,
-        ClosedBodywiseStepper: _closed,
+        ClosedBodywiseStepper: _action,
         VariationalStepper: _action,
         MaximalStepper: _maximal,
         ReducedStepper: _reduced,
@@ -132,39 +132,22 @@ def _asking(plan: Plan) -> tuple[list[Any], Asking | None]:
 
 
 def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
-    loops = [_rollout(stepper) for stepper in steppers]
-    model, settings, data, halving = (list(bundles) for bundles in zip(*(loop.first for loop in loops), strict=True))
+    loops = [stepper.rollout(FINEST) for stepper in steppers]
+    model, settings, data = (list(bundles) for bundles in zip(*(loop.first for loop in loops), strict=True))
     one, m = steppers[0], plan.mechanism
     record, controls = one.record(1), np.zeros((1, len(one.control_nodes), m.nu))
-    rows = ActionRows(controls, *(record[name] for name in ActionRows._fields[1:]))
-    why = f"no solution, or only where energy comes from nowhere, not even in up to {FINEST} parts"
+    multipliers = record["multipliers"] if "multipliers" in one.written else None
+    rows = ActionRows(controls, *(record[name] for name in ActionRows._fields[1:5]), multipliers)
+    why = f"no solution, or only with spurious energy, not even in up to {FINEST} parts"
     none = np.zeros((len(plan.q), 0))
     states = (plan.q, plan.momenta(), none, none)
+    if multipliers is not None:
+        q, p, redundant = closed_states(plan, steppers)
+        states = (q, p, none, redundant[:, None])
     reads, asking = _asking(plan)
-    job = _job(action_run, loops[0].entry, controls_of(plan.policy))
-    writes = (data[0], halving[0], rows, asking)
-    return Problem(job, (model, settings, reads), writes, *states, False, {UNSOLVED: why})
-
-
-def _rollout(stepper: ActionStepper) -> Any:
-    return stepper.rollout((FINEST // stepper.parts).bit_length() - 1)
-
-
-def _closed(plan: Plan, steppers: Sequence[Any]) -> Problem:
-    """Of `Galerkin` with loops, whose steps are divided from Python, that is, on the CPU alone."""
-    loops = [stepper.rollout(0) for stepper in steppers]
-    model, settings, data, system = (list(bundles) for bundles in zip(*(loop.first for loop in loops), strict=True))
-    one, m = steppers[0], plan.mechanism
-    record, controls = one.record(1), np.zeros((1, len(one.control_nodes), m.nu))
-    rows = ActionRows(controls, *(record[name] for name in ("q", "p", "iterations", "multipliers")))
-    q, p, redundant = closed_states(plan, steppers)
-    reads, asking = _asking(plan)
-    job = _job(loop_run, loops[0].entry, controls_of(plan.policy))
-    why = (
-        "no solution of the whole step, or only where energy comes from nowhere; with loops, device='cpu' divides steps"
-    )
-    states = (q, p, np.zeros((len(q), 0)), redundant[:, None])
-    writes = (data[0], system[0], rows, asking)
+    run = action_run if multipliers is None else loop_run
+    job = _job(run, loops[0].entry, controls_of(plan.policy))
+    writes = (data[0], None, rows, asking)
     return Problem(job, (model, settings, reads), writes, *states, False, {UNSOLVED: why})
 
 
@@ -253,8 +236,8 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
         return first, second
 
     most = one.settings.max_iterations
-    why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only where "
-    why += f"energy comes from nowhere, not even in up to {FINEST} parts"
+    why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only with "
+    why += f"spurious energy, not even in up to {FINEST} parts"
     energies = energies_of(one, is_single(plan))[1]
     reads, asking = (None, None) if plan.policy is None else asking_of_reduced(m, c)
     given = [(energies_of(own, is_single(plan))[0], reads) for own in steppers]

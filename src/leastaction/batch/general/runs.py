@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 class ActionRows(NamedTuple):
     """Two rows of a record of `minimal.action_stepper` and the controls of a step, shape (1, nodes, nu).
 
-    With loops, `divided` are their multipliers.
+    `multipliers` are None without loops.
     """
 
     u: FloatArray
@@ -27,6 +27,7 @@ class ActionRows(NamedTuple):
     p: FloatArray
     iterations: IntArray
     divided: IntArray
+    multipliers: FloatArray | None
 
 
 class MaximalRows(NamedTuple):
@@ -41,7 +42,15 @@ def action_run(rollout, controls):
     """Runs of `Galerkin` and `Midpoint` with one of their loops, and the controls of `asking.controls_of`."""
 
     @routine
-    def job(model, settings, reads, data, halving, rows, asking, batch, robot):
+    def advance(model, settings, data, rows):
+        return rollout(model, settings, data, rows.u, rows.q, rows.p, rows.iterations, rows.divided)
+
+    return _action_run(advance, controls)
+
+
+def _action_run(advance, controls):
+    @routine
+    def job(model, settings, reads, data, none, rows, asking, batch, robot):
         batch = GeneralBatch(*batch)
         steps, every = batch.plan[0], batch.plan[1]
         u, q, p, iterations = rows.u, rows.q, rows.p, rows.iterations
@@ -51,7 +60,7 @@ def action_run(rollout, controls):
         for step in range(steps):
             controls(reads, asking, batch, step, robot, q[0], p[0], p[0], u)
             iterations[1] = 0
-            done = rollout(model, settings, data, halving, u, q, p, iterations, rows.divided)
+            done = advance(model, settings, data, rows)
             total += iterations[1]
             if done < 1:
                 give_up(batch, step, UNSOLVED, robot)
@@ -67,13 +76,19 @@ def action_run(rollout, controls):
 
 
 def loop_run(rollout, controls):
-    """The same with loops: `system` is a `LoopSystem`, and `rows.divided` are multipliers."""
-    steps = action_run(rollout, controls)
+    """The same with loops."""
 
     @routine
-    def job(model, settings, reads, data, system, rows, asking, batch, robot):
-        system.redundant[0] = GeneralBatch(*batch).start[0, robot] > 0.5
-        steps(model, settings, reads, data, system, rows, asking, batch, robot)
+    def advance(model, settings, data, rows):
+        more = (rows.iterations, rows.divided, rows.multipliers)
+        return rollout(model, settings, data, rows.u, rows.q, rows.p, *more)
+
+    steps = _action_run(advance, controls)
+
+    @routine
+    def job(model, settings, reads, data, none, rows, asking, batch, robot):
+        data.loops.redundant[0] = GeneralBatch(*batch).start[0, robot] > 0.5
+        steps(model, settings, reads, data, none, rows, asking, batch, robot)
 
     return job
 

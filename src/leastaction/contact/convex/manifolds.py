@@ -8,10 +8,12 @@ from leastaction.contact.convex.cores import rim_core
 from leastaction.contact.convex.faces import corners_of, face_along, face_corner, is_over, over_face
 from leastaction.contact.convex.supports import is_polytope, rounding, support
 from leastaction.contact.distance import TINY, closest_on_lines, local
-from leastaction.contact.emit import edges, point_on_plane, rim_on_plane, round_and_line, round_on_plane
-from leastaction.contact.planes import UPRIGHT
+from leastaction.contact.emit import edges, moving_point, rim_on_plane, round_and_line, round_on_plane
+from leastaction.contact.feature_motion import FIXED, crossing, under_corner
+from leastaction.contact.planes import UPRIGHT, lowest_direction, rim_motion
 from leastaction.contact.records import CAPSULE, CYLINDER, ELLIPSOID, SPHERE
 from leastaction.spatial import (
+    ZERO3,
     act,
     add3,
     axpy3,
@@ -83,8 +85,35 @@ def deepest_over(out, count, touch, one, face, two, data):
 @routine
 def _point(out, count, touch, feature, one, face, X2, x, r):
     """A ball of radius r about x over a face."""
-    normal, point = mattvec(one.body[0], face.normal), local(one.body, face.point)
-    return point_on_plane(out, count, touch, feature, normal, point, local(X2, x), r)
+    return _moving(out, count, touch, feature, one, face, X2, x, r, (FIXED, ZERO3, ZERO3))
+
+
+@routine
+def _moving(out, count, touch, feature, one, face, X2, x, r, motion):
+    """The same where x moves over its body; see `emit.moving_point` for the motion, here in the world's directions."""
+    plane = mattvec(one.body[0], face.normal), local(one.body, face.point)
+    P, z, m = motion
+    motion = P, mattvec(X2[0], z), mattvec(X2[0], m)
+    return moving_point(out, count, touch, feature, plane, local(X2, x), r, motion)
+
+
+@routine
+def _side_normal(convex, face, data, side, x):
+    """Normal (3) of the surface that stands on a side of a face, at its point x, of any length."""
+    if face.count == 0:
+        d = sub3(x, face.point)
+        return axpy3(-dot3(d, face.normal), face.normal, d)
+    a = face_corner(convex, face, data, side, face.normal)
+    return cross(sub3(face_corner(convex, face, data, side + 1, face.normal), a), face.normal)
+
+
+@routine
+def _corner_motion(convex, face, x, up):
+    """(z, m) of a corner x of a face (`emit.moving_point`): those of a disc turn with the lowest one."""
+    if face.count > 0:
+        return ZERO3, ZERO3
+    lowest, tilt = lowest_direction(up, convex.pose[0])
+    return rim_motion(face.normal, lowest, tilt, up, sub3(x, face.point))
 
 
 @routine
@@ -143,9 +172,10 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
     shape, X1, X2, n = two.shape, one.body, two.body, face.normal
     axis = column(two.pose[0], 2)
     line = Line(local(X2, x), mattvec(X2[0], axis))
+    motion = crossing(X2[0], axis, _side_normal(one, face, data, side, x)), ZERO3, ZERO3
     # Where it rises towards the side, it is as near as the face; an infinite line would be nearer elsewhere.
     if outward * dot3(n, axis) > -FLAT:
-        return _point(out, count, touch, feature, one, face, X2, x, shape.radius)
+        return _moving(out, count, touch, feature, one, face, X2, x, shape.radius, motion)
     if face.count == 0:
         rim = rim_core(one, face.index == 1)
         thing = local(X1, rim.centre), rotate_sym(transpose(X1[0]), rim.Q), 0.0
@@ -158,7 +188,7 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
     s, t = closest_on_lines(a, e, x, axis)
     apart = abs(t + dot3(axis, sub3(x, two.pose[1]))) > shape.half[2] or s < 0.0 or s > length
     if apart or norm3(cross(e, axis)) < CROSSING:
-        return _point(out, count, touch, feature, one, face, X2, x, shape.radius)
+        return _moving(out, count, touch, feature, one, face, X2, x, shape.radius, motion)
     edge = Line(local(X1, axpy3(dot3(e, sub3(x, a)), e, a)), mattvec(X1[0], e))
     return edges(out, count, touch, feature, edge, line, mattvec(X1[0], n), shape.radius)
 
@@ -178,11 +208,16 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
     for k in range(others):
         x = face_corner(two, other, data, k, n)
         if is_over(one, face, data, x, slack):
-            count = _point(out, count, touch, number + k, one, face, X2, x, 0.0)
+            z, turn = _corner_motion(two, other, x, n)
+            count = _moving(out, count, touch, number + k, one, face, X2, x, 0.0, (FIXED, z, turn))
     for k in range(own):
-        x = _on_plane(m, other.point, face_corner(one, face, data, k, m), n)
+        corner = face_corner(one, face, data, k, m)
+        x = _on_plane(m, other.point, corner, n)
         if is_over(two, other, data, x, -slack):
-            count = _point(out, count, touch, number + others + k, one, face, X2, x, 0.0)
+            # Seen from the first body it is the second that turns, the other way.
+            z, turn = _corner_motion(one, face, corner, m)
+            motion = under_corner(X2[0], n, m), axpy3(-dot3(m, z) / dot3(m, n), n, z), neg3(turn)
+            count = _moving(out, count, touch, number + others + k, one, face, X2, x, 0.0, motion)
     label = number + own + others
     if face.count == 0 and other.count == 0:
         count = _discs(out, count, touch, label, one, face, two, other)
@@ -192,6 +227,8 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
         for k in range(own if ours else others):
             a = face_corner(one, face, data, k, m) if ours else face_corner(two, other, data, k, n)
             b = face_corner(one, face, data, k + 1, m) if ours else face_corner(two, other, data, k + 1, n)
+            if ours:
+                a, b = _on_plane(m, other.point, a, n), _on_plane(m, other.point, b, n)
             enter, leave, first, last = (
                 over_face(two, other, data, a, sub3(b, a)) if ours else over_face(one, face, data, a, sub3(b, a))
             )
@@ -201,10 +238,12 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
             for end in range(2):
                 t, side = (enter, first) if end == 0 else (leave, last)
                 if side >= 0 and slack < t * length < length - slack:
-                    x = axpy3(t, sub3(b, a), a)
+                    x, z = axpy3(t, sub3(b, a), a), sub3(b, a)
+                    across = cross(z, n) if ours else _side_normal(one, face, data, side, x)
                     if ours:
-                        x = _on_plane(m, other.point, x, n)
-                    count = _point(out, count, touch, label + 2 * k + end, one, face, X2, x, 0.0)
+                        z = cross(m, _side_normal(two, other, data, side, x))
+                    motion = crossing(X2[0], z, across), ZERO3, ZERO3
+                    count = _moving(out, count, touch, label + 2 * k + end, one, face, X2, x, 0.0, motion)
     return thinned(out, start, count, one, two, face)
 
 
@@ -222,8 +261,19 @@ def _discs(out, count, touch, label, one, face, two, other):
     for end in range(2):
         x = add3(face.point, scale3(along / length, d))
         x = axpy3(aside if end == 0 else -aside, cross(n, d), x)
-        x = _on_plane(other.normal, other.point, x, n)
-        count = _point(out, count, touch, label + end, one, face, X2, x, 0.0)
+        m, own = other.normal, sub3(x, face.point)
+        x = _on_plane(m, other.point, x, n)
+        theirs = sub3(x, other.point)
+        height = dot3(n, theirs)
+        theirs = axpy3(-height, n, theirs)
+        # The second rim is seen along n, which turns with the first body.
+        z = cross(m, own)
+        motion = (
+            crossing(X2[0], cross(m, theirs), own),
+            scale3(1.0 / dot3(theirs, z), z),
+            scale3(height, cross(n, theirs)),
+        )
+        count = _moving(out, count, touch, label + end, one, face, X2, x, 0.0, motion)
     return count
 
 

@@ -7,16 +7,15 @@ from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_left
-from leastaction.contact.records import GIVEN
+from leastaction.contact.restitution import is_closed
+from leastaction.contact.sticking import is_sticking
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
-from leastaction.maximal.contact.whirl import let_drift, note_turn
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.maximal.step.guess import FIRST
 from leastaction.maximal.step.scales import heavier, largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
@@ -43,14 +42,11 @@ HAIR = 1e-12
 """Overlap that is none [m]: round-off of places. Things that slide along each other with a gap of zero that no joint
 can change would have no solution without it."""
 
-APART, OVERLAPPING, BOUNCING = 0.0, 1.0, 2.0
+APART, OVERLAPPING = 0.0, 1.0
 """What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
 
 TURNING = np.int64(1 << 30)
 """What is added to the key of a contact for that of its friction against spinning, and twice for rolling."""
-
-BOUNCE = 2.0
-"""Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
 
 
 @inline
@@ -94,7 +90,7 @@ def find_cones(model, settings, data, near, contact, dt):
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
-    found, loose = np.int64(0), False
+    found, loose, waiting = np.int64(0), False, np.int64(0)
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
@@ -104,7 +100,8 @@ def find_cones(model, settings, data, near, contact, dt):
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
         found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features, near.convex)
-        if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
+        most = cones_of(near) * (found - begin)
+        if found > contact.contacts.shape[0] or count + 2 * most + waiting > cones.shape[0]:
             return NO_ROOM
         if found > begin:
             contact.touched[k] = max(contact.touched[k], CLOSE)
@@ -113,11 +110,16 @@ def find_cones(model, settings, data, near, contact, dt):
             found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
-            note_fall(cones[count], model.gravity, data.clock, dt)
             own = contact_cone(
                 bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
             )
+            choose_friction(bodies, states, settings, near.pairs[k], cones[count], contact.contacts[j])
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
+            if waits(settings, now, contact.contacts[j], cones[count].gap):
+                waiting += last - count
+                for m in range(last - count):
+                    cones[cones.shape[0] - waiting + m] = cones[count + m]
+                continue
             energy += own * (last - count)
             count = last
     if loose:
@@ -130,20 +132,31 @@ def find_cones(model, settings, data, near, contact, dt):
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
     now.known, now.count, now.sure, now.matched = count, count, 0, 0
+    now.waiting = waiting
     if settings.warm_start and settings.directions == 0:
         # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
         match(contact, before)
-        now.matched, now.sure = 1 if before > 0 else 0, 0 if bounces(contact) else 1
+        now.matched, now.sure = 1 if before > 0 else 0, 1
     return count
 
 
-@routine(allocates=False)
-def bounces(contact):
-    """Whether restitution acts at a contact."""
-    found = False
-    for k in range(contact.now[0].count):
-        found = found or contact.cones[k].rest > 0.0
-    return found
+@inline
+def bounces(settings, now, contact):
+    """Whether a contact has restitution in the present substep; none has where it is smoothed."""
+    return contact.restitution > 0.0 and now.plastic == 0 and settings.smoothing == 0.0
+
+
+@inline
+def waits(settings, now, contact, phi):
+    """Whether a contact with the gap phi takes no part in a substep, which ends where it closes; see `restitution`."""
+    return bounces(settings, now, contact) and not is_closed(phi, settings.gravity, settings.whole)
+
+
+@inline
+def cone_of(contact, k):
+    """Cone k of those that take part in the present substep, and behind these those that wait."""
+    count, last = contact.now[0].count, contact.cones.shape[0]
+    return contact.cones[k if k < count else last + count - 1 - k]
 
 
 @routine(allocates=False)
@@ -168,42 +181,6 @@ def match(contact, before):
                 break
 
 
-@inline
-def note_fall(cone, gravity, clock, dt):
-    """Note gravity, and half of what the step before is longer by, see `approach`."""
-    for i in range(3):
-        cone.fall[i] = gravity[i]
-    cone.fall[3] = 0.5 * (clock[1] - dt) if clock[0] != FIRST else 0.0
-
-
-@inline
-def falling(cone, j):
-    """How fast gravity changes the velocity of a contact along direction j (n, t1, t2) in flight [m/s^2]."""
-    v = 0.0
-    for i in range(3):
-        if cone.a >= 0:
-            v += cone.da[6 * j + 3 + i] * cone.fall[i]
-        if cone.b >= 0:
-            v += cone.db[6 * j + 3 + i] * cone.fall[i]
-    return v
-
-
-@inline
-def approach(cone, states):
-    """Normal velocity of a contact before this step [m/s], along the normal at its start: restitution turns it around.
-
-    It is the mean of the step before, in the middle of that, and becomes the mean of this step. Where both are of one
-    length, both are as far from the impact in time; else what gravity adds in between is to be added.
-    """
-    vn = 0.0
-    for i in range(6):
-        if cone.a >= 0:
-            vn += cone.da[i] * states[cone.a].x[i]
-        if cone.b >= 0:
-            vn += cone.db[i] * states[cone.b].x[i]
-    return vn + cone.fall[3] * falling(cone, 0)
-
-
 @routine(allocates=False)
 def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
@@ -218,10 +195,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     """
     directions, gravity = settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
-    cone.mu, cone.directions, cone.bounce = contact.friction, directions, 1.0
+    cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
-    cone.whirl[3] = contact.given / dt
-    note_turn(cone, states)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     # Features that were not seen to overlap before get out of each other without a jump.
@@ -230,13 +205,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)
-    before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
-    closing = before + dt * falling(cone, 0)
-    if contact.restitution > 0.0 and phi + dt * closing < 0.0 and -before > BOUNCE * gravity * dt:
-        # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
-        rest = phi - contact.restitution * dt * before
-        if rest > cone.rest:
-            cone.rest, cone.side = rest, BOUNCING
+    cone.gap = phi
     y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b) + cone.drift[0]
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b) + cone.drift[1]
     mass, least = heavier(bodies, contact.a, contact.b), lightest(bodies, contact.a, contact.b)
@@ -247,30 +216,59 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     return mass * speed * speed
 
 
+@inline
+def node_rate(wrench, at, bodies, states, i):
+    """Velocity of body i along a unit wrench, wrench[at : at + 6], at the start of the step, by its momentum [m/s].
+
+    That of the world is zero, and that of a body without inertia counts as zero.
+    """
+    rate = 0.0
+    if i >= 0:
+        J, P = bodies[i].J, states[i].P
+        a, b, c = J[4] * J[8] - J[5] * J[5], J[2] * J[5] - J[1] * J[8], J[1] * J[5] - J[2] * J[4]
+        d, e, f = J[0] * J[8] - J[2] * J[2], J[1] * J[2] - J[0] * J[5], J[0] * J[4] - J[1] * J[1]
+        det = J[0] * a + J[1] * b + J[2] * c
+        if det > 0.0:
+            rate += wrench[at] * (a * P[0] + b * P[1] + c * P[2]) / det
+            rate += wrench[at + 1] * (b * P[0] + d * P[1] + e * P[2]) / det
+            rate += wrench[at + 2] * (c * P[0] + e * P[1] + f * P[2]) / det
+        if bodies[i].mass > 0.0:
+            for k in range(3):
+                rate += wrench[at + 3 + k] * P[3 + k] / bodies[i].mass
+    return rate
+
+
+@routine(allocates=False)
+def choose_friction(bodies, states, settings, pair, cone, contact):
+    """Give a contact of a `PAIR` its static friction where it sticks, see `contact.sticking`; after `contact_cone`."""
+    if pair.static <= pair.friction:
+        return
+    slip = node_rate(cone.da, 6, bodies, states, cone.a) + node_rate(cone.db, 6, bodies, states, cone.b)
+    along = node_rate(cone.da, 12, bodies, states, cone.a) + node_rate(cone.db, 12, bodies, states, cone.b)
+    if is_sticking(slip + cone.drift[0], along + cone.drift[1], settings.whole):
+        contact.friction, contact.sticks, cone.mu = pair.static, 1, pair.static
+        cone.kind = ip.LINEAR if settings.directions > 0 else ip.EXACT
+
+
 @routine(allocates=False)
 def contact_wrenches(cone, contact, states):
     """Point, normal and unit wrenches of a contact at the start poses, into its cone; the gap [m]."""
-    phi, n, x = gap(contact, start_pose(states, contact.a), start_pose(states, contact.b))
+    (Ra, pa), (Rb, pb) = start_pose(states, contact.a), start_pose(states, contact.b)
+    phi, n, x = gap(contact, (Ra, pa), (Rb, pb))
     t1, t2 = tangents(n)
     store3(cone.point, x)
     store3(cone.normal, n)
+    ca, cb = material_points(contact, (Ra, pa), (Rb, pb), n, x)
+    store3(cone.ra, mattvec(Ra, sub3(ca, pa)))
+    store3(cone.rb, mattvec(Rb, sub3(cb, pb)))
     for row, d in enumerate((n, t1, t2)):
         wrench_row(cone.da, 6 * row, states, contact.a, x, d, -1.0)
         wrench_row(cone.db, 6 * row, states, contact.b, x, d, 1.0)
-    cone.belt[0] = cone.belt[1] = 0.0
+    cone.drift[0] = cone.drift[1] = 0.0
     if contact.belt != 0:
-        Ra, _ = start_pose(states, contact.a)
-        Rb, _ = start_pose(states, contact.b)
         slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
-        cone.belt[0], cone.belt[1] = dot3(slip, t1), dot3(slip, t2)
-    let_drift(cone, states)
+        cone.drift[0], cone.drift[1] = dot3(slip, t1), dot3(slip, t2)
     return phi
-
-
-@inline
-def is_given(shape):
-    """1 if all motion of a shape's body is prescribed, else 0."""
-    return 1 if shape.given == GIVEN else 0
 
 
 @inline
@@ -284,7 +282,7 @@ def is_locked(near, k):
 def move_surfaces(near, k, contact):
     """Tell a contact of pair k how the surfaces of its shapes move."""
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
-    contact.belt, contact.given = 0, is_given(near.shapes[near.pairs[k].b]) - is_given(near.shapes[near.pairs[k].a])
+    contact.belt = 0
     for i in range(3):
         contact.belt_a[i], contact.belt_b[i] = a[i], b[i]
         if a[i] != 0.0 or b[i] != 0.0:
@@ -329,7 +327,7 @@ def turn_wrenches(cone, states):
     """Unit torques of a TURN about the normal (SPIN) or both tangents (ROLL) of its contact, into its cone."""
     n = load3(cone.normal)
     t1, t2 = tangents(n)
-    cone.drift[0] = cone.drift[1] = cone.whirl[3] = 0.0
+    cone.drift[0] = cone.drift[1] = 0.0
     for i in range(6, 18):
         cone.da[i] = cone.db[i] = 0.0
     for row, d in enumerate((n, t1) if cone.directions == ip.SPIN else (t1, t2)):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.entries import detect_all
 from leastaction.contact.features import are_moving
-from leastaction.contact.records import CONTACT, GIVEN
+from leastaction.contact.records import CONTACT
 from leastaction.integrators import FloatArray
 from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.records import records
@@ -52,8 +52,6 @@ def found_at(table: Any, pairs: Any, Z: FloatArray, margins: FloatArray) -> tupl
     sides = shapes.belt[pairs.a[pair]], shapes.belt[pairs.b[pair]]
     found.belt_a, found.belt_b = sides
     found.belt = np.any(sides, axis=(0, 2))
-    given = (shapes.given == GIVEN).astype(np.int64)
-    found.given = given[pairs.b[pair]] - given[pairs.a[pair]]
     return found, np.repeat(np.arange(len(Z)), [len(part) for part in parts])
 
 

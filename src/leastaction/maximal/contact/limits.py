@@ -80,7 +80,7 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
     mass = heavier(bodies, c.a, c.b)
     base_cone(cone, c, k, ip.LIMIT)
     cone.side, cone.bound, cone.key = side, bound, limit_key(k, side)
-    cone.leave = typical * dt
+    cone.leave, cone.gap = typical * dt, room
     cone.rest = overlap_left(room, cone.leave)
     coordinate_wrenches(cone, s)
     speed = max(typical, speed_scale(settings, push, mass, dt) / size_of(bodies, c, s)) + abs(rate)
@@ -93,7 +93,7 @@ def base_cone(cone, c, k, kind):
     """What limits and dry friction of coordinate k share."""
     cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
     cone.directions = 0
-    cone.drift[0] = cone.drift[1] = cone.whirl[3] = 0.0
+    cone.drift[0] = cone.drift[1] = 0.0
     for i in range(18):
         cone.da[i] = cone.db[i] = 0.0
     for i in range(6):

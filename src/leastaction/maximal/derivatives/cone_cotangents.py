@@ -1,22 +1,38 @@
 """Reverse mode of contacts, limits and dry friction: gradients of what cones ask for and push with, one by one.
 
-The unit wrenches of a contact are differentiated by central differences of fourth order at its two bodies' poses, those
-of a point on a floor in closed form.
+Redundant contacts share a load by their compliance, which divides errors of gradients: so these are in closed form, and
+only how normals and points of round things and edges follow the poses is found by differences (central, order 4).
 """
 
 import math
 
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
-from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
-from leastaction.contact.records import POINT_ON_PLANE
-from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING, overlap_left
+from leastaction.contact.distance import tangents, tangents_transposed
+from leastaction.contact.gap import gap, material_points
+from leastaction.contact.overlaps import overlap_slope
+from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
+from leastaction.maximal.contact.detection import OVERLAPPING, cone_of
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
-from leastaction.maximal.step.bodies import END, start_pose
+from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
-from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, load9, matmul, mattvec, matvec, scale3, sub3
+from leastaction.spatial import (
+    ZERO3,
+    act,
+    add3,
+    axpy3,
+    cross,
+    dot3,
+    load3,
+    load9,
+    matmul,
+    mattvec,
+    matvec,
+    neg3,
+    scale3,
+    sub3,
+)
 
 
 @inline
@@ -59,174 +75,139 @@ def asked(c, push):
 
 
 @inline
-def wrench_value(q, row, R, arm, d, sign):
-    """q . (unit wrench along d at an arm), q of one body among rows of six."""
-    at = 6 * row
-    t = mattvec(R, cross(arm, d))
-    value = q[at] * t[0] + q[at + 1] * t[1] + q[at + 2] * t[2]
-    return sign * (value + q[at + 3] * d[0] + q[at + 4] * d[1] + q[at + 5] * d[2])
+def belt_cotangents(c, contact, Ra, Rb, along, G):
+    """Gradients of `along` times how moving surfaces slide over each other; gives back this sliding."""
+    if contact.belt == 0:
+        return ZERO3
+    one, other = matvec(Ra, load3(contact.belt_a)), matvec(Rb, load3(contact.belt_b))
+    add_to(G, c.a, cross(one, along), ZERO3, -1.0)
+    add_to(G, c.b, cross(other, along), ZERO3, 1.0)
+    return sub3(other, one)
 
 
 @inline
-def drift_of(c, contact, Ra, xa, Rb, xb):
-    """Velocity that moving surfaces and given turns add to that of b beside a, see `whirl.let_drift`.
+def turning_cotangents(states, body, point, along, half, G):
+    """Gradients of along . W x (W x r) dt / 2, see `maximal.contact.slip`: by the turn of a body, and by the point.
 
-    Of bodies whose motion is prescribed nothing can change the turn.
+    Args:
+        point: that goes with the body [m]; r is its arm, and W the angular velocity, both in the world.
+        along: a gradient by the slip, with the sign of the body.
+        half: dt / 2.
+
+    Gives back this slip (3), with that sign not in it, and the gradient by the point (3).
     """
-    slip = ZERO3
-    if contact.belt != 0:
-        slip = sub3(matvec(Rb, load3(contact.belt_b)), matvec(Ra, load3(contact.belt_a)))
-    side = c.whirl[3]
-    if side != 0.0:
-        u = load3(c.whirl)
-        across = cross(u, sub3(xb, xa) if side < 0.0 else sub3(xa, xb))
-        scalar = math.sqrt(max(1.0 - dot3(u, u), 0.0))
-        slip = axpy3(2.0 * side, axpy3(scalar - 1.0, across, cross(u, across)), slip)
-    return slip
+    if body < 0 or half == 0.0:
+        return ZERO3, ZERO3
+    R, x = start_pose(states, body)
+    W, r = matvec(R, load3(states[body].w)), sub3(point, x)
+    f = scale3(half, cross(W, cross(W, along)))
+    by_W = add3(cross(cross(W, r), along), cross(r, cross(along, W)))
+    add_to(G, body, scale3(half, cross(W, by_W)), neg3(f), 1.0)
+    return scale3(half, cross(W, cross(W, r))), f
+
+
+@inline
+def material_cotangents(contact, k, body, first, poses, f, back, G):
+    """Gradients of f . c, c a point that goes with a body where it touches (`contact.gap.material_points`).
+
+    Args:
+        k: number of the contact.
+        first: whether it is that of the contact's first feature.
+
+    Gives back the gradients by the contact's point and by its normal (3 each) where c goes with these.
+    """
+    if body < 0:
+        return ZERO3, ZERO3
+    kind, away = contact.kind, -1.0 if contact.flip == 1 else 1.0
+    R = poses[0] if body == contact.a else poses[2]
+    if first and kind not in (ROUNDS, ROUND_AND_LINE):
+        return f, scale3(-away * contact.r1, f) if kind == SEGMENTS else ZERO3
+    if not first and kind in (SEGMENTS, EDGES, ROUND_AND_LINE):
+        return f, scale3(away * contact.r2, f)
+    arm = matvec(R, load3(contact.u) if first else load3(contact.w))
+    add_to(G, body, cross(arm, f), f, 1.0)
+    if kind == POINT_ON_PLANE:
+        add_to_point(back, k, R, f, 1.0)
+    return ZERO3, ZERO3
 
 
 @routine(allocates=False)
-def contact_value(c, contact, Ra, xa, Rb, xb, qa, qb, by):
-    """What a contact's unit wrenches work with the motions qa, qb (18), and what else follows the poses.
+def contact_cotangents(model, data, contact, c, by, back, G, dt):
+    """Gradients, by the start poses, of what a contact's unit wrenches work with the motions `back.qa`, `back.qb`.
+
+    A unit force along d at x works d . S, S = F_b - F_a + Q_b x (x - x_b) - Q_a x (x - x_a), with the turns Q, fixed to
+    the bodies, and the shifts F of these motions.
 
     Args:
-        by: gradients by what its gap must exceed, and by what moving surfaces add to its two sliding velocities.
+        by: gradients by what its gap must exceed, and by its two sliding velocities beside those of the motions.
+        dt: length of the step for its first phase, 0 for the second.
     """
     by_rest, by_first, by_second = by
-    phi, n, x = gap(contact, (Ra, xa), (Rb, xb))
+    touching, qa, qb = contact.contacts[c.source], back.qa, back.qb
+    poses = poses_at(data.bodies, c.a, c.b, START)
+    Ra, xa, Rb, xb = poses
+    phi, n, x = gap(touching, (Ra, xa), (Rb, xb))
     t1, t2 = tangents(n)
-    value = wrench_value(qa, 0, Ra, sub3(x, xa), n, -1.0) + wrench_value(qb, 0, Rb, sub3(x, xb), n, 1.0)
-    if c.kind == ip.TURN:
-        first, second = (n, ZERO3) if c.directions == ip.SPIN else (t1, t2)
-        for row in range(2):
-            d = first if row == 0 else second
-            ta, tb = mattvec(Ra, d), mattvec(Rb, d)
-            for i in range(3):
-                value += qb[6 + 6 * row + i] * tb[i] - qa[6 + 6 * row + i] * ta[i]
-    else:
-        for row in range(1, 3):
-            d = t1 if row == 1 else t2
-            value += wrench_value(qa, row, Ra, sub3(x, xa), d, -1.0) + wrench_value(qb, row, Rb, sub3(x, xb), d, 1.0)
-        slip = drift_of(c, contact, Ra, xa, Rb, xb)
-        value += by_first * dot3(slip, t1) + by_second * dot3(slip, t2)
-    if c.side == OVERLAPPING:
-        value += by_rest * overlap_left(phi, c.leave)
-    elif c.side == BOUNCING:
-        value += by_rest * phi
-    return value
-
-
-@inline
-def is_on_floor(c, contact):
-    """Whether a point of a body touches a plane of the world, neither in an overlap nor bouncing, which know their gap.
-
-    Then normals are everywhere the same and the arm of the point goes with the body: how it turns is all that counts.
-    """
-    fixed = (c.b if contact.flip == 1 else c.a) < 0 and c.whirl[3] == 0.0
-    return contact.kind == POINT_ON_PLANE and fixed and c.side != OVERLAPPING and c.side != BOUNCING
-
-
-@inline
-def floor_cotangents(c, contact, R, q, sign, by_first, by_second):
-    """Gradient of `contact_value` by the turn of a body on a floor (3), in the world.
-
-    A turn d moves a vector Q = R q by d x Q, and with it Q . f by d . (Q x f).
-
-    Args:
-        R, q: of the body, `qa` or `qb` (18).
-        sign: of the normal, from the floor to the body: 1, or -1 where the body is a.
-    """
-    n = scale3(sign, load3(contact.u))
-    t1, t2 = tangents(n)
-    lever = matvec(R, load3(contact.w))
-    arm, g = axpy3(-contact.r2 * sign, n, lever), ZERO3
+    arm_a, arm_b = sub3(x, xa), sub3(x, xb)
+    by_normal, along1, along2, by_point = ZERO3, ZERO3, ZERO3, ZERO3
     for row in range(3):
-        d = n if row == 0 else (t1 if row == 1 else t2)
-        Q = matvec(R, (q[6 * row], q[6 * row + 1], q[6 * row + 2]))
+        i, d = 6 * row, n if row == 0 else (t1 if row == 1 else t2)
+        Qa, Qb = matvec(Ra, (qa[i], qa[i + 1], qa[i + 2])), matvec(Rb, (qb[i], qb[i + 1], qb[i + 2]))
         if c.kind == ip.TURN and row > 0:
             d = d if c.directions == ip.ROLL else (n if row == 1 else ZERO3)
-            g = axpy3(sign, cross(Q, d), g)
+            by_d = sub3(Qb, Qa)
+            add_to(G, c.a, cross(Qa, d), ZERO3, -1.0)
+            add_to(G, c.b, cross(Qb, d), ZERO3, 1.0)
         else:
-            g = axpy3(sign, add3(cross(Q, cross(arm, d)), cross(lever, cross(d, Q))), g)
-    if contact.belt != 0 and c.kind != ip.TURN:
-        belt = load3(contact.belt_b) if sign > 0.0 else load3(contact.belt_a)
+            shift = (qb[i + 3] - qa[i + 3], qb[i + 4] - qa[i + 4], qb[i + 5] - qa[i + 5])
+            by_d = add3(shift, sub3(cross(Qb, arm_b), cross(Qa, arm_a)))
+            by_point = add3(by_point, cross(d, sub3(Qb, Qa)))
+            add_to(G, c.a, cross(Qa, cross(arm_a, d)), neg3(cross(d, Qa)), -1.0)
+            add_to(G, c.b, cross(Qb, cross(arm_b, d)), neg3(cross(d, Qb)), 1.0)
+        if row == 0 or (c.kind == ip.TURN and c.directions == ip.SPIN):
+            by_normal = add3(by_normal, by_d) if row < 2 else by_normal
+        elif row == 1:
+            along1 = by_d
+        else:
+            along2 = by_d
+    if c.kind != ip.TURN:
         along = axpy3(by_first, t1, scale3(by_second, t2))
-        g = axpy3(sign, cross(matvec(R, belt), along), g)
-    return g
-
-
-@routine(allocates=False)
-def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
-    """Gradients of all cones by poses (G, in the world) and by the velocities before (bV).
-
-    Args:
-        zeta: gradient by what the cones push with, together with that of the equations, in the bodies' directions.
-        back: scratch `BackData`.
-    """
-    states, qa, qb = data.bodies, back.qa, back.qb
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        by_gap, by_first, by_second = asked(c, zeta)
-        by_gap /= dt
-        normal = 0.0 if c.kind >= ip.DRY else c.gam
-        bounce = 0.0
-        if c.source >= 0 and c.side == BOUNCING:
-            bounce = c.bounce * contact.contacts[c.source].restitution * dt * by_gap
-        for body, q in ((c.a, qa), (c.b, qb)):
-            for i in range(6):
-                z = v = x = 0.0
-                if body >= 0:
-                    s = states[body]
-                    z, x = zeta[body, i], s.x[i]
-                    v = s.w[i] if i < 3 else s.vc[i - 3]
-                q[i] = normal * z - bounce * x
-                q[6 + i] = c.beta[0] * z - by_first * v
-                q[12 + i] = c.beta[1] * z - by_second * v
-        for i in range(6):
-            if c.a >= 0:
-                bV[c.a, i] -= bounce * c.da[i]
-            if c.b >= 0:
-                bV[c.b, i] -= bounce * c.db[i]
-        gap_cotangents(model, data, contact, c, END, by_gap, G)
-        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G)
-
-
-@routine(allocates=False)
-def gap_cotangents(model, data, contact, c, when, by_gap, G):
-    """Gradients of the gap of a cone by the poses at the START or END of the step."""
-    Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
-    if c.source >= 0:
-        _, n, x = gap(contact.contacts[c.source], (Ra, xa), (Rb, xb))
-        add_to(G, c.a, cross(sub3(x, xa), n), n, by_gap)
-        add_to(G, c.b, cross(sub3(x, xb), n), n, -by_gap)
-    elif c.kind != ip.DRY:
-        j = -1 - c.source
-        _, tb, ta, f = coordinate(model.coordinates[j], data.coordinates[j].value, Ra, xa, Rb, xb)
-        add_gradient(G, c.a, c.b, tb, ta, f, -c.side * by_gap)
-
-
-@routine(allocates=False)
-def wrench_cotangents(model, data, contact, c, by, back, G):
-    """Gradients, by the start poses, of what the unit wrenches of a cone work with the motions `back.qa`, `back.qb`.
-
-    Args:
-        by: see `contact_value`.
-    """
-    states, qa, qb = data.bodies, back.qa, back.qb
-    if c.source < 0:
-        limit_cotangents(model, data, c, by[0], qa, qb, back.moved, G)
+        slip = belt_cotangents(c, touching, Ra, Rb, along, G)
+        ca, cb = material_points(touching, (Ra, xa), (Rb, xb), n, x)
+        for body, point, sign in ((c.a, ca, -1.0), (c.b, cb, 1.0)):
+            own, f = turning_cotangents(data.bodies, body, point, scale3(sign, along), 0.5 * dt, G)
+            slip = axpy3(sign, own, slip)
+            first = (body == c.a) != (touching.flip == 1)
+            more_point, more_normal = material_cotangents(touching, c.source, body, first, poses, f, back, G)
+            by_point, by_normal = add3(by_point, more_point), add3(by_normal, more_normal)
+        along1, along2 = axpy3(by_first, slip, along1), axpy3(by_second, slip, along2)
+    by_normal = add3(by_normal, tangents_transposed(n, along1, along2))
+    if c.side == OVERLAPPING:
+        gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.leave), back, G)
+    if touching.kind == POINT_ON_PLANE:
+        first, second, R, side = (c.b, c.a, Ra, -1.0) if touching.flip == 1 else (c.a, c.b, Rb, 1.0)
+        by_normal = axpy3(-side * touching.r2, by_point, by_normal)
+        add_to(G, first, cross(n, by_normal), ZERO3, 1.0)
+        add_to(G, second, cross(matvec(R, load3(touching.w)), by_point), by_point, 1.0)
+        add_to_point(back, c.source, R, by_point, 1.0)
         return
-    touching = contact.contacts[c.source]
-    Ra, xa = start_pose(states, c.a)
-    Rb, xb = start_pose(states, c.b)
-    if is_on_floor(c, touching):
-        body, R, q, sign = (c.b, Rb, qb, 1.0) if c.a < 0 else (c.a, Ra, qa, -1.0)
-        g = floor_cotangents(c, touching, R, q, sign, by[1], by[2])
-        for i in range(3):
-            G[body, i] += g[i]
-        return
+    feature_cotangents(model, touching, poses, by_normal, by_point, G)
+
+
+@inline
+def add_to_point(back, k, R, f, weight):
+    """Add to the gradient by the second feature of contact k; f: a gradient in the world, R: rotation of its body."""
+    f = mattvec(R, f)
+    for i in range(3):
+        back.by_points[k, i] += weight * f[i]
+
+
+@routine(allocates=False)
+def feature_cotangents(model, contact, poses, by_normal, by_point, G):
+    """Gradients of by_normal . n + by_point . x, normal and point of a contact, by central differences."""
+    Ra, xa, Rb, xb = poses
     for side in range(2):
-        body = c.a if side == 0 else c.b
+        body = contact.a if side == 0 else contact.b
         if body < 0:
             continue
         for axis in range(6):
@@ -240,10 +221,116 @@ def wrench_cotangents(model, data, contact, c, by, back, G):
                 if axis < 3:
                     R = turned(R, axis, offset * h)
                 if side == 0:
-                    slope += weight * contact_value(c, touching, R, p, Rb, xb, qa, qb, by)
+                    _, n, x = gap(contact, (R, p), (Rb, xb))
                 else:
-                    slope += weight * contact_value(c, touching, Ra, xa, R, p, qa, qb, by)
+                    _, n, x = gap(contact, (Ra, xa), (R, p))
+                slope += weight * (dot3(by_normal, n) + dot3(by_point, x))
             G[body, axis] += slope / h
+
+
+@routine(allocates=False)
+def point_cotangents(data, contact, when, back, G):
+    """Gradients by the START or END poses, at which contacts were found, of where their points lie on their bodies.
+
+    Clears the gradients by these points; see `contact.feature_motion`.
+    """
+    found = -1
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        found = max(found, cone_of(contact, k).source)
+    for k in range(found + 1):
+        c, by = contact.contacts[k], back.by_points[k]
+        g = (by[0], by[1], by[2])
+        by[0] = by[1] = by[2] = 0.0
+        if c.kind != POINT_ON_PLANE:
+            continue
+        Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
+        first, second, x1, (R, x2) = (c.b, c.a, xb, (Ra, xa)) if c.flip == 1 else (c.a, c.b, xa, (Rb, xb))
+        f, x = matvec(R, mattvec(load9(c.R), g)), act((R, x2), load3(c.w))
+        turn = scale3(dot3(g, load3(c.z)), matvec(R, load3(c.n)))
+        add_to(G, first, add3(cross(sub3(x, x1), f), turn), f, 1.0)
+        add_to(G, second, add3(cross(sub3(x, x2), f), turn), f, -1.0)
+
+
+@routine(allocates=False)
+def cone_cotangents(model, data, contact, dt, zeta, back, G):
+    """Gradients of all cones by poses (G, in the world).
+
+    Args:
+        zeta: gradient by what the cones push with, together with that of the equations, in the bodies' directions.
+        back: scratch `BackData`.
+    """
+    states, qa, qb = data.bodies, back.qa, back.qb
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        by_gap, by_first, by_second = asked(c, zeta)
+        by_gap /= dt
+        normal = 0.0 if c.kind >= ip.DRY else c.gam
+        for body, q in ((c.a, qa), (c.b, qb)):
+            cos = cosine_of(states, body, dt) if c.kind != ip.TURN else 1.0
+            for i in range(6):
+                z = v = 0.0
+                if body >= 0:
+                    s = states[body]
+                    z = zeta[body, i]
+                    v = 0.0 if c.kind == ip.DRY else (cos * s.w[i] if i < 3 else s.vc[i - 3])
+                q[i] = normal * z
+                q[6 + i] = c.beta[0] * z - by_first * v
+                q[12 + i] = c.beta[1] * z - by_second * v
+        gap_cotangents(model, data, contact, c, END, by_gap, back, G)
+        if c.kind == ip.DRY:
+            rate_cotangents(model, data, c, by_first / dt, G)
+        wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G, dt)
+    point_cotangents(data, contact, START, back, G)
+
+
+@inline
+def cosine_of(states, body, dt):
+    """Cosine of half the angle that a body turns by in a step, see `slip`; 1 for the world."""
+    if body < 0:
+        return 1.0
+    w = load3(states[body].w)
+    return math.sqrt(max(1.0 - 0.25 * dt * dt * dot3(w, w), 1e-12))
+
+
+@routine(allocates=False)
+def rate_cotangents(model, data, c, by_change, G):
+    """Gradients of the change of a coordinate over the step, whose mean rate dry friction opposes."""
+    j = -1 - c.source
+    for when in (START, END):
+        Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
+        _, tb, ta, f = coordinate(model.coordinates[j], data.coordinates[j].value, Ra, xa, Rb, xb)
+        add_gradient(G, c.a, c.b, tb, ta, f, by_change if when == START else -by_change)
+
+
+@routine(allocates=False)
+def gap_cotangents(model, data, contact, c, when, by_gap, back, G):
+    """Gradients of -by_gap times the gap of a cone by the poses at the START or END of the step."""
+    Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
+    if c.source >= 0:
+        touching = contact.contacts[c.source]
+        _, n, x = gap(touching, (Ra, xa), (Rb, xb))
+        add_to(G, c.a, cross(sub3(x, xa), n), n, by_gap)
+        add_to(G, c.b, cross(sub3(x, xb), n), n, -by_gap)
+        if touching.kind == POINT_ON_PLANE:
+            flip = touching.flip == 1
+            add_to_point(back, c.source, Ra if flip else Rb, n, by_gap if flip else -by_gap)
+    elif c.kind != ip.DRY:
+        j = -1 - c.source
+        _, tb, ta, f = coordinate(model.coordinates[j], data.coordinates[j].value, Ra, xa, Rb, xb)
+        add_gradient(G, c.a, c.b, tb, ta, f, -c.side * by_gap)
+
+
+@routine(allocates=False)
+def wrench_cotangents(model, data, contact, c, by, back, G, dt):
+    """Gradients, by the start poses, of what the unit wrenches of a cone work with the motions `back.qa`, `back.qb`.
+
+    Args:
+        by, dt: see `contact_cotangents`.
+    """
+    if c.source < 0:
+        limit_cotangents(model, data, c, by[0], back.qa, back.qb, back.moved, G)
+    else:
+        contact_cotangents(model, data, contact, c, by, back, G, dt)
 
 
 @inline
@@ -265,6 +352,5 @@ def limit_cotangents(model, data, c, by_gap, qa, qb, E, G):
         return
     now, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
     if c.rest < 0.0 and by_gap != 0.0:
-        phi, h = c.side * (now - c.bound), 1e-3 * abs(c.rest)
-        slope = (overlap_left(phi + h, c.leave) - overlap_left(phi - h, c.leave)) / (2.0 * h)
+        slope = overlap_slope(c.side * (now - c.bound), c.leave)
         add_gradient(G, c.a, c.b, tb, ta, f, c.side * by_gap * slope)

@@ -40,6 +40,14 @@ def copy_bars(given, out):
 
 
 @routine(allocates=False)
+def move_points(given, out):
+    """Move gradients by points of contacts, shape (contacts, 3), and clear where they were."""
+    for k in range(given.shape[0]):
+        for c in range(3):
+            out[k, c], given[k, c] = given[k, c], 0.0
+
+
+@routine(allocates=False)
 def take_controls(back, k, i):
     """Move the gradients by the controls of step k, held over it, to row i of `back.B`."""
     for node in range(back.controls.shape[1]):

@@ -64,7 +64,7 @@ class Variant:
         self.stepper = stepper
         known = _MODELS.setdefault(mechanism, {})
         if stepper.dt not in known:
-            known[stepper.dt] = compile_model(mechanism, stepper.dt)
+            known[stepper.dt] = compile_model(mechanism)
         self.model = alike(known[stepper.dt], stepper.model)
         own, other = stepper.model.coordinates, self.model.coordinates
         self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
@@ -219,6 +219,7 @@ class Variant:
         own = pairs[order[np.minimum(at, len(pairs) - 1)]]
         for name in COEFFICIENTS:
             out[name] = own[name]
+        out.friction[out.sticks == 1] = own.static[out.sticks == 1]
         return out
 
     def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
@@ -252,7 +253,8 @@ class Variant:
             raise IntegratorError(
                 "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
             )
-        return out
+        out.sticks = solved.contacts.sticks
+        return self.rubbing(out)
 
 
 def pairs_of(table: Any) -> Any:
@@ -279,7 +281,7 @@ class Derivative:
     """
 
     def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:
-        self.stepper = stepper
+        self.stepper, self.stencil = stepper, stencil
         if len(stencil) == len(CENTRAL):
             weight, mechanism = stencil[2]  # one step beside the value
             beside, weight = Variant(stepper, mechanism), weight / CENTRAL[2][1]
@@ -290,6 +292,13 @@ class Derivative:
 
     def __iter__(self) -> Iterator[tuple[float, Variant]]:
         return iter(self.variants)
+
+    @cached_property
+    def central(self) -> list[tuple[float, Variant]]:
+        """Those of the whole stencil, for what is solved anew and not linear in the change."""
+        if len(self.variants) == len(self.stencil):
+            return self.variants
+        return [(weight, Variant(self.stepper, mechanism)) for weight, mechanism in self.stencil]
 
     @property
     def inertial(self) -> bool:

@@ -24,7 +24,7 @@ from leastaction.maximal.contact.features import moving_of
 from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.colours import Neighbours
-from leastaction.maximal.derivatives.parted_steps import UNKNOWN
+from leastaction.maximal.derivatives.parted_steps import ends_of
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.second_phase import first_wrenches
 from leastaction.maximal.derivatives.sensitivity import StepMap
@@ -34,7 +34,7 @@ from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.division import LAST
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.substeps import UNKNOWN
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
@@ -88,12 +88,12 @@ class Parts:
         if (h, patience) not in self.steppers:
             own = self.stepper.integrator
             plain = replace(own, order=min(own.order, 2), max_iterations=patience * own.max_iterations)
-            # Not by `prepare`: parts of a composed step may go backwards. Springs pull as in the whole step.
+            # Not by `prepare`: parts of a composed step may go backwards.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # they came when `stepper` was made
-                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h, self.stepper.dt)
+                s = self.steppers[h, patience] = type(self.stepper)(plain, self.stepper.mechanism, h)
             own = self.stepper.settings
-            names = ("kappa", "whole", "compliance", "angular_compliance", "response_smoothing")
+            names = ("kappa", "whole", "balanced", "compliance", "angular_compliance", "response_smoothing")
             s.acts, s.settings = self.stepper.acts, s.settings._replace(**{name: getattr(own, name) for name in names})
             s._plan(None)
             if self.near_pairs_at is not None:
@@ -137,7 +137,7 @@ class Parts:
         record["q"][0], record["p"][0] = q, p
         if s.advance(record, 0, 1, u[None]) < 1:
             raise s.failure(0, record)
-        return record["divided"][1]
+        return record["substeps"][1]
 
     def solve(
         self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int, goals: Any = None
@@ -176,11 +176,11 @@ class Parts:
         data, bodies = s.data, s.data.bodies
         data.coordinates.value = at.near
         bodies.w, bodies.vc = at.V[:, :3], at.V[:, 3:]
-        bodies.x, bodies.slope, data.clock[:] = at.V, 0.0, FIRST if at.fresh else AGAIN
+        bodies.x, bodies.slope, data.past.known = at.V, 0.0, FIRST if at.fresh else AGAIN
         if at.slope is not None:
-            bodies.slope, data.clock[0] = at.slope, LATER
-        data.clock[1], data.clock[7:], data.kicks[:] = at.before, 0.0, 0.0
-        data.rows.lam = data.rows.mu = 0.0
+            bodies.slope, data.past.known = at.slope, LATER
+        data.past.dt, data.past.kinetic, data.kicks[:] = at.before, -1.0, 0.0
+        data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         if s.contact is not None:
             s.contact.now.known = 0  # no warm start
         own = s.settings
@@ -194,6 +194,8 @@ class Parts:
             if s.settings is not own:
                 s.settings = own
                 s._bind()
+        if s.contact is not None and s.contact.now[0].hits:
+            raise IntegratorError("Maximal: an impact with restitution has no derivative step by step")
         data = s.data
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
@@ -211,7 +213,7 @@ class Parts:
             now = s.contact.now[0]
             rounds, scale = int(now.rounds), (float(now.load), float(now.energy))
             solved = replace(solved, scale=scale)
-        return solved, int(record["divided"][2, 0]), rounds
+        return solved, bool(record["substeps"][2, 0].any()), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
         """Solve and differentiate all parts of a step.
@@ -223,24 +225,24 @@ class Parts:
         maps: list[StepMap] = []
         for j, h in enumerate(self.lengths):
             nodes = (0, 0) if self.stepper.halves == 1.0 else (j, j + 1)
-            maps += self._parts(h, at, u, nodes, None if divided is None else int(divided[j]))
+            maps += self._parts(h, at, u, nodes, None if divided is None else divided[j])
             at = maps[-1].carried
         return maps
 
-    def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: int | None) -> list[StepMap]:
+    def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: Any) -> list[StepMap]:
         """One step of the composition."""
-        whole, found = self.solve(h, at, u, nodes, PATIENT if divided == 0 else 1)
-        divided = found if divided is None else divided
-        if divided == found == 0:
+        known = divided is not None and divided[0] != UNKNOWN
+        whole, found = self.solve(h, at, u, nodes, PATIENT if known and not divided.any() else 1)
+        if not found and (divided is None or not divided.any()):
             return [self._map(whole)]
-        if divided == UNKNOWN:
+        if not known:
             return self._found_again(h, at, u, nodes, whole)
         maps: list[StepMap] = []
         begin, share = at, 0.0
-        for length in lengths_of(divided):
-            share += length
+        for end in ends_of(divided)[0]:
+            length, share = end - share, end
             solved, found = self.solve(h * length, at, u, nodes, PATIENT, self._goals_at(begin, share))
-            if found != 0:
+            if found:
                 raise IntegratorError(OTHERWISE)
             maps.append(self._map(solved))
             at = maps[-1].carried
@@ -323,8 +325,8 @@ class Replay:
 
     def __init__(self, parts: Parts, record: Any, u: FloatArray, row: int = 0, first: int = 0) -> None:
         self.parts, self.record, self.u, self.row, self.first = parts, record, u, row, first
-        none = np.zeros((len(record["q"]), len(parts.lengths)), np.int64)
-        self.divided = record.get("divided", none)
+        none = np.zeros((len(record["q"]), len(parts.lengths), 1))
+        self.divided = record.get("substeps", none)
         self.planned = False
         self._lengths: dict[int, float] = {}
 
@@ -361,12 +363,12 @@ class Replay:
         q, Z, P = record["q"][row], record["rigid_poses"][row], record["momenta"][row]
         V = record.get("velocities")
         V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
-        goals, divided = record.get("goals"), int(self.divided[row, -1])
+        goals, divided = record.get("goals"), self.divided[row, -1]
         before = parts.lengths[-1]
-        if divided == UNKNOWN:
+        if divided[0] == UNKNOWN:
             before = self.last_length(row)
-        elif divided:
-            before *= lengths_of(divided)[-1]
+        elif divided.any():
+            before *= np.diff(np.append(0.0, ends_of(divided)[0]))[-1]
         return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row], before=before)
 
 

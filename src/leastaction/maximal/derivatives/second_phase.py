@@ -15,7 +15,7 @@ from leastaction.maximal.derivatives.sensitivity_kernels import read_start
 from leastaction.maximal.derivatives.velocity_cotangents import factor_second_phase, second_phase_cotangents
 from leastaction.maximal.derivatives.weighing import weigh_projections
 from leastaction.maximal.step.body_states import load_state
-from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches
+from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches
 
 FloatArray = NDArray[np.float64]
 
@@ -37,6 +37,7 @@ class Scratch(NamedTuple):
     residual: FloatArray
     qa: FloatArray
     qb: FloatArray
+    by_points: FloatArray
 
 
 @entry
@@ -63,7 +64,7 @@ def solve_second_phase(model, settings, data, contact, at, scratch, rows, out):
     for c in range(goals.shape[0]):
         data.goals[0, c] = goals[c]
     read_start(model, data, near, q, settings.dt)
-    if not project_velocities(model, settings, data, contact, settings.dt):
+    if project_velocities(model, settings, data, contact, settings.dt) != SOLVED:
         return False
     for i in range(states.shape[0]):
         for c in range(6):
@@ -103,7 +104,7 @@ def first_wrenches(model, settings, data, contact, at):
     contact, (Z, P, near, q) = ContactData(*contact), at
     load_state(data.bodies, Z, P)
     read_start(model, data, near, q, settings.dt)
-    renew_wrenches(data, contact, 1.0 / settings.dt)
+    renew_wrenches(data, contact)
 
 
 class SecondPhase:
@@ -148,6 +149,7 @@ class SecondPhase:
             **{name: np.zeros(N) for name in ("y", "residual")},
             **{name: np.zeros(18) for name in ("qa", "qb")},
             original=values,
+            by_points=np.zeros((len(solved.contacts), 3)),
         )
         m = len(rows)
         out = (

@@ -8,9 +8,7 @@ their parts.
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
 from leastaction.linalg.graph.kernels import factorize
-from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
@@ -30,7 +28,7 @@ from leastaction.maximal.step.middle_lengths import start_lengths
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.path_springs import start_paths
 from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
-from leastaction.maximal.step.velocity_projection import project_velocities, renew_wrenches, take_back
+from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
 
 OTHERWISE = UNTIED - 1
 """Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
@@ -94,11 +92,19 @@ def aim(model, data, back, k, j):
 @routine(allocates=False)
 def begin_part(model, settings, data, near, contact, back, k, j):
     """The start of part j of step k; `DONE`, or why it cannot be solved."""
+    part = back.begins[k] + j
+    begin_state(model, data, contact, back, k, j)
+    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], back.lengths[part])
+
+
+@routine(allocates=False)
+def begin_state(model, data, contact, back, k, j):
+    """The state at the start of part j of step k, before an impact there."""
     part, row = back.begins[k] + j, row_of(back, k, j)
     states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
     first = back.fresh and k == 0 and j == 0
-    data.clock[0] = FIRST if first else AGAIN
-    data.clock[1] = 0.0 if first else back.before[part]
+    data.past[0].known = FIRST if first else AGAIN
+    data.past[0].dt = 0.0 if first else back.before[part]
     for i in range(states.shape[0]):
         for c in range(6):
             states[i].x[c], states[i].slope[c] = path.velocities[row, i, c], 0.0
@@ -110,9 +116,9 @@ def begin_part(model, settings, data, near, contact, back, k, j):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
         contact.now[0].known = 0  # no warm start: the step tells all of it
+        contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
     aim(model, data, back, k, j)
     stand(model, data, back, path, row, dt)
-    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], dt)
 
 
 @routine(allocates=False)
@@ -172,7 +178,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
     if why != DONE:
         return np.int64(why)
-    if spent < 0 or is_moving(near, contact) or keeps_share(contact) or not is_same(states, path.poses, row + 1):
+    if spent < 0 or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     back.holds[1] = spent
     return second_phase(model, settings, data, contact, back, k, j)
@@ -183,8 +189,8 @@ def end_second_phase(model, settings, data, contact, dt):
     """The second phase at the end of a part, of which the first phase stays in the cones."""
     if contact is None:
         return
-    if project_velocities(model, settings, data, contact, dt):
-        take_back(settings, contact, dt)
+    if project_velocities(model, settings, data, contact, dt) == SOLVED:
+        take_back(settings, contact)
 
 
 @routine(allocates=False)
@@ -214,7 +220,7 @@ def closes(model, settings, data, contact, back, dt):
     """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 without derivative."""
     if contact is None:
         return 0
-    if not project_velocities(model, settings, data, contact, dt):
+    if project_velocities(model, settings, data, contact, dt) != SOLVED:
         return 0
     return 1 if factor_second_phase(model, settings, data, contact, back, dt) else -1
 
@@ -265,8 +271,8 @@ def first_phase(settings, data, contact, back, dt):
     if contact is None:
         return
     if back.holds[0] == CONTACTS:
-        take_back(settings, contact, dt)
-    renew_wrenches(data, contact, 1.0 / dt)
+        take_back(settings, contact)
+    renew_wrenches(data, contact)
 
 
 @routine(allocates=False)
@@ -275,36 +281,6 @@ def cones_of(contact):
     if contact is None:
         return np.int64(0)
     return contact.now[0].count
-
-
-@routine(allocates=False)
-def is_moving(near, contact):
-    """Whether a contact's point moves over both bodies, see `features.by_moving_features`."""
-    if contact is None:
-        return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if c.source >= 0:
-            pair = near.pairs[contact.contacts[c.source].pair]
-            one, other = near.shapes[pair.a].kind, near.shapes[pair.b].kind
-            low, high = min(one, other), max(one, other)
-            if (low in (BOX, FIELD)) and (high in (BOX, CAPSULE)):
-                return True
-            if high == CYLINDER or (low > PLANE and high > CAPSULE):
-                return True
-    return False
-
-
-@routine(allocates=False)
-def keeps_share(contact):
-    """Whether contacts keep a part of their restitution, which then depends on the state."""
-    if contact is None:
-        return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if is_bouncing(c) and 0.0 < c.bounce < 1.0:
-            return True
-    return False
 
 
 @routine(allocates=False)

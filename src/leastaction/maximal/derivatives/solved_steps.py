@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
-from leastaction.maximal.contact.detection import BOUNCE
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
@@ -101,7 +100,7 @@ class Solved:
         V = np.where(bodies[:, :, None] >= 0, self.start.V[bodies], 0.0)
         closing = -np.einsum("psi,psi->p", wrenches[:, :, 0], V)
         settings = self.stepper.settings
-        out[cones.source[closing > BOUNCE * settings.gravity * settings.dt]] = True
+        out[cones.source[closing > settings.gravity * settings.dt]] = True
         return out
 
     @cached_property

@@ -161,9 +161,9 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
                 q[i] = normal * z - a0 * v
                 q[6 + i] = c.beta[0] * z - a1 * v
                 q[12 + i] = c.beta[1] * z - a2 * v
-        wrench_cotangents(model, data, contact, c, (0.0, -a1, -a2), back, G)
+        wrench_cotangents(model, data, contact, c, (0.0, -a1, -a2), back, G, 0.0)
         if settings.smoothing > 0.0 and c.offset > 0.0:
-            gap_cotangents(model, data, contact, c, START, a0 / dt, G)
+            gap_cotangents(model, data, contact, c, START, a0 / dt, back, G)
     end_cotangents(model, data, back)
 
 

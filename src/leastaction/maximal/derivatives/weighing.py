@@ -211,7 +211,7 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
         most = max(most, contact.cones[k].source)
     for k in range(most + 1):
         contact.contacts[k] = contacts[which[slot, k]]
-    renew_wrenches(data, contact, 0.0)
+    renew_wrenches(data, contact)
     for k in range(count):
         c = contact.cones[k]
         a = asked(kept.end_cones[slot, k], z)

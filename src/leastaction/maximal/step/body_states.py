@@ -79,8 +79,7 @@ def keep_start(data, contact):
     """Keep what the guess of a step stands on, for the case that it must begin again."""
     if contact is not None:
         keep_impulses(contact)
-    for c in range(data.clock.shape[0]):
-        data.start_clock[c] = data.clock[c]
+    data.start_past[0] = data.past[0]
     for i in range(data.bodies.shape[0]):
         s = data.bodies[i]
         for c in range(6):

@@ -8,11 +8,11 @@ import math
 
 import numpy as np
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
 from leastaction.contact import cones as ip
 from leastaction.contact.gap import gap
 from leastaction.linalg.graph.kernels import solve
-from leastaction.maximal.contact.whirl import let_drift, note_turn
+from leastaction.maximal.contact.slip import slips
 from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate
@@ -89,7 +89,7 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
             c.rs = c.s - slack - ip.yielding(c)[0]
             worst = max(worst, abs(c.rs))
         if c.kind != ip.LIMIT:
-            y0, y1 = sliding(c, states)
+            y0, y1 = slips(coordinates, states, cstates, c, dt, contact.now[0].phase == VELOCITIES, True)
             if c.kind == ip.LINEAR:
                 c.y[0], c.y[1] = y0, y1
             else:
@@ -97,17 +97,6 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
                 c.ry[1] = c.y[1] - y1 - c.slip_compliance * c.beta[1]
                 worst = max(worst, abs(c.ry[0]), abs(c.ry[1]))
     return worst
-
-
-@inline
-def sliding(c, states):
-    """Sliding velocity of a cone along its two tangents."""
-    if c.whirl[3] != 0.0:
-        note_turn(c, states)
-        let_drift(c, states)
-    y0 = work(states, c.da[6:12], c.a) + work(states, c.db[6:12], c.b)
-    y1 = work(states, c.da[12:18], c.a) + work(states, c.db[12:18], c.b)
-    return y0 + c.drift[0], y1 + c.drift[1]
 
 
 @routine(allocates=False)
@@ -139,8 +128,8 @@ def add_block(model, data, c):
         if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
             continue
         for m in range(6):
-            ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.da[6 + m] + c.W[3 * i + 2] * c.da[12 + m]
-            rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.db[6 + m] + c.W[3 * i + 2] * c.db[12 + m]
+            ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.ya[m] + c.W[3 * i + 2] * c.ya[6 + m]
+            rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.yb[m] + c.W[3 * i + 2] * c.yb[6 + m]
         da, db = c.da[6 * i : 6 * i + 6], c.db[6 * i : 6 * i + 6]
         add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
 
@@ -171,13 +160,13 @@ def move_cones(first, dx, contact, kappa, second):
             if c.a >= 0:
                 d = dx[first[c.a] + m]
                 u0 += c.ea[m] * d
-                u1 += c.da[6 + m] * d
-                u2 += c.da[12 + m] * d
+                u1 += c.ya[m] * d
+                u2 += c.ya[6 + m] * d
             if c.b >= 0:
                 d = dx[first[c.b] + m]
                 u0 += c.eb[m] * d
-                u1 += c.db[6 + m] * d
-                u2 += c.db[12 + m] * d
+                u1 += c.yb[m] * d
+                u2 += c.yb[6 + m] * d
         ip.take(c, u0, u1, u2, kappa, second)
         longest = ip.longest_step(c, longest)
     return longest

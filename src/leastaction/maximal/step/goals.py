@@ -1,4 +1,4 @@
-"""Prescribed motions within a step: where they are at its ends, how fast, and the work that they do."""
+"""Prescribed motions within a step: where they are at its ends and how fast."""
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.records import VALUE
@@ -61,45 +61,3 @@ def goal_rate(row, s, goals):
     for c in range(6):
         rate += s.wb[c] * goals[row.goal + 12 + c]
     return rate
-
-
-@routine(allocates=False)
-def goal_work(model, data, own, other, held):
-    """Work of the impulses of prescribed motions in a solved step [J].
-
-    Args:
-        own, other: shares of the velocities within the step and before it that it is done with; together 1, or 2 for
-            twice the work.
-        held: 1 to count what the momenta at the start of the step hold of it, see `projection`; else 0.
-    """
-    states, work = data.bodies, 0.0
-    if model.goals.shape[0] == 0:
-        return work
-    for k in range(model.rows.shape[0]):
-        row, s = model.rows[k], data.rows[k]
-        if row.goal >= 0:
-            power = split_work(states, s.wa, row.a, other, own) + split_work(states, s.wb, row.b, other, own)
-            work += (s.lam + held * s.mu) * power
-    return work
-
-
-@routine(allocates=False)
-def node_work(model, data):
-    """Work of the impulses of prescribed motions in the second phase of a step [J], with the velocities within it."""
-    states, work = data.bodies, 0.0
-    for k in range(model.rows.shape[0]):
-        row, s = model.rows[k], data.rows[k]
-        if row.goal >= 0:
-            work += s.mu * (split_work(states, s.wa, row.a, 0.0, 1.0) + split_work(states, s.wb, row.b, 0.0, 1.0))
-    return work
-
-
-@inline
-def split_work(states, w, body, own, other):
-    """Power of a wrench on a body with `own` times its velocity before and `other` times that within the step."""
-    power = 0.0
-    if body >= 0:
-        s = states[body]
-        for c in range(3):
-            power += w[c] * (own * s.x[c] + other * s.w[c]) + w[3 + c] * (own * s.x[3 + c] + other * s.vc[c])
-    return power

@@ -47,14 +47,14 @@ def guess_spins(bodies, states, dt):
 
 
 @routine(allocates=False)
-def extrapolate(bodies, states, rowstates, clock, dt):
-    """Guess of a step of `dt` without contacts; clock: (how much is known, dt of the step before)."""
+def extrapolate(bodies, states, rowstates, past, dt):
+    """Guess of a step of `dt` without contacts; past: a `STEP_HISTORY`."""
     for k in range(rowstates.shape[0]):
         rowstates[k].lam = 0.0
-    if clock[0] == FIRST:
+    if past.known == FIRST:
         guess(bodies, states)
         return
-    ahead = 0.5 * (clock[1] + dt) if clock[0] == LATER else 0.0
+    ahead = 0.5 * (past.dt + dt) if past.known == LATER else 0.0
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -63,11 +63,11 @@ def extrapolate(bodies, states, rowstates, clock, dt):
 
 
 @routine(allocates=False)
-def remember(states, rowstates, clock, dt):
+def remember(states, rowstates, past, dt):
     """Keep the velocities of a step of `dt` for the guess of the next, and the forces of the joints at its start."""
-    apart = 0.5 * (clock[1] + dt) if clock[0] != FIRST else dt
+    apart = 0.5 * (past.dt + dt) if past.known != FIRST else dt
     # The very first step starts with consistent momenta, so its joints gave only half of their impulse.
-    whole = 2.0 if clock[0] == FIRST else 1.0
+    whole = 2.0 if past.known == FIRST else 1.0
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -78,8 +78,5 @@ def remember(states, rowstates, clock, dt):
         s = rowstates[k]
         s.force = whole * (s.lam + s.mu) / dt
         s.mu = 0.0
-    clock[0] = SECOND if clock[0] == FIRST else LATER
-    clock[1] = dt
-    clock[3] += clock[5]
-    clock[5] = 0.0
-    clock[11], clock[12] = clock[12], 0.0
+    past.known = SECOND if past.known == FIRST else LATER
+    past.dt = dt

@@ -285,35 +285,29 @@ def end_lengths(model, settings, data, dt, sprung):
 
 
 @routine(allocates=False)
-def length_work(model, data, sprung, own_share, start, end):
-    """What lengths give, twice [J], up to the start of the step and from there on, beside their known impulses.
+def length_defect(model, settings, data, dt, sprung):
+    """Energy that lengths lose in a substep beyond the work of their impulses [J]; `data` is at its end.
 
-    As for other springs (`coarseness`), their impulses count as they are; the work of the known ones is taken off.
-
-    Args:
-        own_share: how much more of an impulse counts with the velocities of its own step than with those of the other.
-        start, end: times [s] of the impulses of this step, and of the one before, at the start of this one.
+    That work is done with the velocities (v, s w), see `energy_terms`.
     """
-    before = after = 0.0
+    defect = 0.0
     if sprung is None:
-        return before, after
-    states, pushed = data.bodies, data.T
-    early, late = (2.0 - own_share) * start + own_share * end, own_share * start + (2.0 - own_share) * end
+        return defect
+    states, pushed, share = data.bodies, data.T, settings.halves * dt
     for i in range(sprung.shape[0]):
-        law, row = sprung[i], data.lengths[i]
-        known, impulse = elastic(law, row[LENGTH])[0], start * row[PULL] + end * row[PULLED]
-        if known == 0.0 and impulse == 0.0:
+        law, pull = sprung[i], data.lengths[i, PULLED]
+        if pull == 0.0:
             continue
         own = model.sprung_bodies[law.begin : law.begin + law.bodies]
         _clear(own, pushed)
-        _add_gradients(law, data.strings, data.stretches, states, pushed, 0.0, 1.0)
-        was = now = 0.0
+        _add_gradients(law, data.strings, data.stretches, data.start.bodies, pushed, share, 0.0)
+        _add_gradients(law, data.strings, data.stretches, states, pushed, dt - share, 0.0)
+        work = 0.0
         for j in range(own.shape[0]):
-            s = states[own[j]]
+            s, k = states[own[j]], pushed[own[j]]
+            turn = 0.25 * dt * dt * (s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2)
+            cos = math.sqrt(max(1.0 - turn, 0.0))
             for c in range(3):
-                now += pushed[own[j], c] * s.w[c] + pushed[own[j], 3 + c] * s.vc[c]
-            for c in range(6):
-                was += pushed[own[j], c] * s.x[c]
-        before += (early * known - impulse) * was
-        after += (late * known - impulse) * now
-    return before, after
+                work += cos * k[c] * s.w[c] + k[3 + c] * s.vc[c]
+        defect += pull * (work - data.lengths[i, LENGTH] + data.start.lengths[i, LENGTH])
+    return defect

@@ -33,17 +33,18 @@ def largest_push(model, settings, data, dt):
     """Largest impulse that forces, but gravity, give a body between the velocities before and within a step [N s]."""
     bodies, states, halves, largest = model.bodies, data.bodies, settings.halves, 0.0
     # Momenta hold those of the end of the step before, where that is known.
-    held = 1.0 if data.clock[0] == SECOND or data.clock[0] == LATER else 0.0
+    before, known = data.past[0].dt, data.past[0].known
+    held = 1.0 if known in (SECOND, LATER) else 0.0
     whole = 1.0 if held > 0.0 else 1.0 / halves
-    weight = halves * dt + held * (1.0 - halves) * data.clock[1]
+    weight = halves * dt + held * (1.0 - halves) * before
     # What springs give at the start only the solved step tells: about what they gave at the end of the step before.
-    known = 1 if held > 0.0 and halves < 1.0 else 0
-    early = halves * dt / ((1.0 - halves) * data.clock[1]) if known == 1 else 1.0
+    noted = 1 if held > 0.0 and halves < 1.0 else 0
+    early = halves * dt / ((1.0 - halves) * before) if noted == 1 else 1.0
     for i in range(bodies.shape[0]):
         s, radius = states[i], bodies[i].radius
         for c in range(3):
-            turn = s.I[c] + early * data.kicks[known, i, c] + held * (s.P[c] - data.minus[i, c])
-            push = s.I[3 + c] + early * data.kicks[known, i, 3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c])
+            turn = s.I[c] + early * data.kicks[noted, i, c] + held * (s.P[c] - data.minus[i, c])
+            push = s.I[3 + c] + early * data.kicks[noted, i, 3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c])
             push -= bodies[i].mass * model.gravity[c] * weight
             largest = max(largest, whole * abs(push), whole * abs(turn) / radius if radius > 0.0 else 0.0)
     return largest

@@ -20,8 +20,9 @@ from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.maximal.contact.slip import slips
 from leastaction.maximal.step.cone_masses import weigh_cone
-from leastaction.maximal.step.directions import add_block, push_cones, slack_at, sliding
+from leastaction.maximal.step.directions import add_block, push_cones, slack_at
 from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
@@ -143,7 +144,7 @@ def accelerate(bodies, states, gravity, dt):
 
 @routine(allocates=False)
 def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
-    """Slacks (`rs`) and sliding velocities (`ry`) at the end of the step; with `fresh`, gradients of the gaps as well.
+    """Slacks (`rs`) and sliding velocities (`ry`) at the end of the step; with `fresh`, their gradients as well.
 
     Those of the matrix are kept as long as it is: beside the stiffness of contacts they must be the same.
     """
@@ -159,7 +160,7 @@ def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
                 for i in range(6):
                     c.ea[i], c.eb[i] = ea[i], eb[i]
         if c.kind != ip.LIMIT:
-            c.ry[0], c.ry[1] = sliding(c, states)
+            c.ry[0], c.ry[1] = slips(coordinates, states, cstates, c, dt, second, fresh)
 
 
 @routine(allocates=False)
@@ -288,8 +289,10 @@ def direction_of_modes(model, data, contact, fresh):
                 add_block(model, data, c)
                 for m in range(6):
                     c.ma[m], c.mb[m] = c.ea[m], c.eb[m]
+                for m in range(12):
+                    c.ma[6 + m], c.mb[6 + m] = c.ya[m], c.yb[m]
                 for m in range(18):
-                    c.ma[6 + m], c.mb[6 + m] = c.da[m], c.db[m]
+                    c.ma[18 + m], c.mb[18 + m] = c.da[m], c.db[m]
         singular, _ = factorize(model.graph, data.factors, 0.0)
         if singular >= 0:
             return False
@@ -302,12 +305,12 @@ def direction_of_modes(model, data, contact, fresh):
             if w == 0.0 and c.w0[1] == 0.0 and c.w0[2] == 0.0:
                 continue
             for m in range(18):
-                c.ma[6 + m], c.mb[6 + m] = c.da[m], c.db[m]
+                c.ma[18 + m], c.mb[18 + m] = c.da[m], c.db[m]
         for m in range(6):
             if c.a >= 0:
-                dx[first[c.a] + m] += w * c.ma[6 + m] + c.w0[1] * c.ma[12 + m] + c.w0[2] * c.ma[18 + m]
+                dx[first[c.a] + m] += w * c.ma[18 + m] + c.w0[1] * c.ma[24 + m] + c.w0[2] * c.ma[30 + m]
             if c.b >= 0:
-                dx[first[c.b] + m] += w * c.mb[6 + m] + c.w0[1] * c.mb[12 + m] + c.w0[2] * c.mb[18 + m]
+                dx[first[c.b] + m] += w * c.mb[18 + m] + c.w0[1] * c.mb[24 + m] + c.w0[2] * c.mb[30 + m]
     solve(model.graph, data.factors, dx)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -316,10 +319,10 @@ def direction_of_modes(model, data, contact, fresh):
             for m in range(6):
                 if c.a >= 0:
                     d = dx[first[c.a] + m]
-                    u0, u1, u2 = u0 + c.ma[m] * d, u1 + c.ma[12 + m] * d, u2 + c.ma[18 + m] * d
+                    u0, u1, u2 = u0 + c.ma[m] * d, u1 + c.ma[6 + m] * d, u2 + c.ma[12 + m] * d
                 if c.b >= 0:
                     d = dx[first[c.b] + m]
-                    u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[12 + m] * d, u2 + c.mb[18 + m] * d
+                    u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[6 + m] * d, u2 + c.mb[12 + m] * d
         c.step[0] = c.w0[0] - c.W[0] * u0
         c.step[1] = c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
         c.step[2] = c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
@@ -365,7 +368,7 @@ def active_step(model, settings, data, contact, dt):
     """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
     bodies, states = model.bodies, data.bodies
     kept = begin_modes(bodies, contact)
-    if data.clock[0] == LATER:
+    if data.past[0].known == LATER:
         accelerate(bodies, states, settings.gravity, dt)
     fresh = not kept or not is_slow(states, dt)
     if fresh:

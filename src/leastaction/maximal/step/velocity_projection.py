@@ -5,6 +5,8 @@ velocities there do not lead into what is touched. The momenta that a step ends 
 rest they vanish, and the next step starts from them alone.
 """
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.contact.distance import tangents
@@ -12,7 +14,6 @@ from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.arrays import MaximalData
 from leastaction.maximal.contact.detection import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limits import coordinate_wrenches
-from leastaction.maximal.contact.whirl import note_turn
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
@@ -30,6 +31,9 @@ from leastaction.maximal.step.semismooth_newton import (
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
 
+UNSOLVED, NOTHING, SOLVED = np.int64(-1), np.int64(0), np.int64(1)
+"""What became of the second phase of a step. NumPy's integers, since kernels are compiled anew for each literal."""
+
 
 @inline
 def with_held_factors(data):
@@ -39,8 +43,8 @@ def with_held_factors(data):
 
 @inline
 def is_closed(c):
-    """Whether a cone of a solved step is closed at its end; what bounces has left by then."""
-    return c.kind == ip.DRY or (c.mode != OPEN and c.rest <= 0.0)
+    """Whether a cone of a solved step is closed at its end."""
+    return c.kind == ip.DRY or c.mode != OPEN
 
 
 @routine(allocates=False)
@@ -57,21 +61,21 @@ def has_closed(settings, contact):
 
 @routine(allocates=False)
 def project_velocities(model, settings, data, contact, dt):
-    """Bring the momenta of a finished step of dt to the laws of its contacts; whether that was to be done, and was.
+    """Bring the momenta of a finished step of dt to the laws of its contacts: SOLVED, UNSOLVED, or NOTHING to be done.
 
     The impulses of the first phase stay in the cones' record for the next step (`impulses`), those of the second are
     left in the cones until `take_back`.
     """
     now, states = contact.now[0], data.bodies
     if now.count == 0 or not has_closed(settings, contact):
-        return False
+        return NOTHING
     for i in range(states.shape[0]):
         for c in range(3):
             data.T[i, c], data.T[i, 3 + c] = states[i].w[c], states[i].vc[c]
     for k in range(data.rows.shape[0]):
         data.rows[k].kept = data.rows[k].lam
     begin_second_phase(settings, data, contact, dt)
-    if data.clock[0] == LATER:
+    if data.past[0].known == LATER:
         accelerate(model.bodies, states, settings.gravity, 0.5 * dt)
     sure = now.sure
     solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
@@ -88,7 +92,7 @@ def project_velocities(model, settings, data, contact, dt):
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
     now.phase, now.sure = POSITIONS, sure
-    return solved
+    return SOLVED if solved else UNSOLVED
 
 
 @routine(allocates=False)
@@ -113,7 +117,7 @@ def begin_second_phase(settings, data, contact, dt):
             c.offset = c.s = APART
             c.gam = c.beta[0] = c.beta[1] = c.ry[0] = c.ry[1] = 0.0
         if c.offset < APART:
-            renew_wrench(data, contact, c, 0.0)
+            renew_wrench(data, contact, c)
 
 
 @routine(allocates=False)
@@ -182,7 +186,7 @@ def solve_velocities(model, settings, data, contact, dt):
 
 
 @routine(allocates=False)
-def take_back(settings, contact, dt):
+def take_back(settings, contact):
     """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -191,8 +195,6 @@ def take_back(settings, contact, dt):
             continue
         ip.copy_kept(contact.saved[k], c)
         c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
-        if c.source >= 0 and c.kind != ip.TURN:
-            c.whirl[3] = contact.contacts[c.source].given / dt
 
 
 @routine(allocates=False)
@@ -211,25 +213,18 @@ def log_second_phase(contact, at, dt):
 
 
 @routine(allocates=False)
-def renew_wrenches(data, contact, per_time):
-    """Unit wrenches of all cones at the start poses in `data`; see `renew_wrench`."""
+def renew_wrenches(data, contact):
+    """Unit wrenches of all cones at the start poses in `data`."""
     for k in range(contact.now[0].count):
-        renew_wrench(data, contact, contact.cones[k], per_time)
+        renew_wrench(data, contact, contact.cones[k])
 
 
 @routine(allocates=False)
-def renew_wrench(data, contact, c, per_time):
-    """Unit wrenches of a cone at the start poses in `data`.
-
-    Args:
-        per_time: 1 / dt for the first phase of a step of dt, in which things go round with turntables (`whirl`); 0 for
-            the second, which is a matter of one moment.
-    """
+def renew_wrench(data, contact, c):
+    """Unit wrenches of a cone at the start poses in `data`."""
     if c.source < 0:
         coordinate_wrenches(c, data.coordinates[-1 - c.source])
         return
-    c.whirl[3] = contact.contacts[c.source].given * per_time
-    note_turn(c, data.bodies)
     contact_wrenches(c, contact.contacts[c.source], data.bodies)
     if c.kind == ip.TURN:
         turn_wrenches(c, data.bodies)
@@ -249,37 +244,6 @@ def push_cone(data, c):
 
 
 # ------------------------------------------------------------------ without contacts: closed loops and motions alone
-
-
-@routine(allocates=False)
-def project_momenta(model, data, multipliers, dt, loops):
-    """Take from the momenta what would violate the joints: P + G' mu with G M^-1 (P + G' mu) = 0.
-
-    For rows of prescribed motions their rates are on the right-hand side.
-
-    A step leaves this part open, for the next step's joint impulses take it up; velocities must not show it.
-
-    Args:
-        multipliers: out: forces of the joints that this says, shape (rows,).
-        dt: of the step before [s].
-        loops: None without closed loops: then there is nothing to do, and nothing is compiled.
-
-    Gives back whether all equations of the joints are independent of each other, as far as is known.
-    """
-    if loops is None:
-        return False
-    rows, rowstates = model.rows, data.rows
-    skipped = solve_projection(model, data)
-    if skipped < 0:
-        for k in range(rows.shape[0]):
-            rowstates[k].mu = multipliers[k] = 0.0
-        return False
-    for k in range(rows.shape[0]):
-        mu = data.dx[model.graph.first[model.bodies.shape[0] + rows[k].node] + rows[k].local]
-        rowstates[k].mu = mu
-        multipliers[k] = 2.0 * mu / dt
-        push_row(model, data, k, mu)
-    return skipped == 0
 
 
 @routine(allocates=False)

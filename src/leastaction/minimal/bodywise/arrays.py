@@ -24,7 +24,9 @@ from leastaction.minimal.bodywise.balls import BALL
 from leastaction.minimal.bodywise.packs import packs_of
 from leastaction.minimal.bodywise.ways import BodywiseWays
 from leastaction.minimal.convergence import round_off
+from leastaction.minimal.elimination import LoopSystem
 from leastaction.minimal.rules import lobatto
+from leastaction.minimal.substeps import SubstepData
 from leastaction.minimal.wandering import wandering_trees
 from leastaction.spatial.exponential import UNTURNED
 
@@ -212,6 +214,8 @@ class BodywiseData(NamedTuple):
         pushes: body forces that the recursion takes in; None where there are none.
         modes: of one-sided forces, one row for each node.
         history: residual norms of the iterations.
+        substep: the substep at hand; None until there are steps.
+        loops: scratch of loop equations; None without.
     """
 
     bodies: Any
@@ -248,6 +252,8 @@ class BodywiseData(NamedTuple):
     pushes: BodywisePushes | None
     modes: ForceModes
     history: FloatArray
+    substep: SubstepData | None = None
+    loops: LoopSystem | None = None
 
 
 class BodyMotion(NamedTuple):
@@ -265,13 +271,15 @@ class BodywiseSettings(NamedTuple):
         dt: time step [s].
         tolerance: of the Newton updates [rad or m].
         max_iterations: from each first guess.
-        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
+        energy: share of the energy of a step by which its balance may be off, see `energy_balance`.
+        finest: most substeps of a step.
     """
 
     dt: float
     tolerance: float
     max_iterations: int
-    plausible: float
+    energy: float
+    finest: int
 
 
 def bodywise_rule(s: int) -> BodywiseRule:

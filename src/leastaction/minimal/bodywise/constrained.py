@@ -6,7 +6,7 @@ joints and the loops as constraints at the nodes (Jay 1996), at order 2 RATTLE. 
 of the loops there (`fit_momentum`), so that its velocity keeps them closed.
 """
 
-from leastaction._jit import entry, inline, routine
+from leastaction._jit import entry, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.bodywise.closure import loop_rows
 from leastaction.minimal.bodywise.hessian import hessian
@@ -14,12 +14,13 @@ from leastaction.minimal.bodywise.linearization import system as matrix
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
-from leastaction.minimal.bodywise.rollout import update
-from leastaction.minimal.bodywise.work import is_astray
+from leastaction.minimal.bodywise.rollout import shortened, update
+from leastaction.minimal.bodywise.work import is_off_balance
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.elimination import eliminate, hinges_turn_too_far
-from leastaction.minimal.loop_rollout import loop_rollout_of
+from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far, loop_forces
 from leastaction.minimal.one_sided import forget
+from leastaction.minimal.predict import kinetic_energy
+from leastaction.minimal.substeps import rollout_of
 
 
 @routine
@@ -71,42 +72,48 @@ def newton(model, settings, data, system, p, u, cap):
 
 
 @routine
-def _attempt(model, settings, data, system, u, q, p, cap):
-    """See `loop_rollout_of`."""
+def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
+    """See `substeps.rollout_of`."""
+    last = data.Q.shape[0] - 1
     for k in range(q.shape[0]):
         data.Q[0, k] = q[k]
     place_bodies(model, data, 0)
     hold_controls(model, data, u)
-    forget(model.jumps, data.modes)
-    _predict(model, settings, data)
-    return newton(model, settings, data, system, p, u, cap)
+    iterations, accepted, after = 0, False, 0.0
+    for again in range(len(CAPS)):
+        forget(model.jumps, data.modes)
+        _predict(model, settings, data)
+        its, accepted = newton(model, settings, data, data.loops, p, u, CAPS[again])
+        iterations += its
+        if accepted:
+            break
+    if accepted:
+        for k in range(q.shape[0]):
+            q_next[k] = data.Q[last, k]
+        end_momentum(model, settings, data, u, p_next)
+        hand_on(model, data, p_next)
+        fit_momentum(model.native, data.guess, data.loops, q_next, p_next)
+        after = kinetic_energy(model.native, data.guess, q_next, p_next)
+        accepted = not is_off_balance(model, settings, data, u, before, after, p, p_next)
+    return iterations, accepted, after
 
 
 @routine
-def _conclude(model, settings, data, system, u, q, q_next, p_next):
-    """See `loop_rollout_of`."""
-    last = data.Q.shape[0] - 1
-    for k in range(q_next.shape[0]):
-        q_next[k] = data.Q[last, k]
-    end_momentum(model, settings, data, u, p_next)
-    hand_on(model, data, p_next)
+def _write_forces(model, settings, data, multipliers, row, first):
+    """See `substeps.rollout_of`."""
+    loop_forces(data.loops, data.lam, settings.dt, model.rule.w, multipliers, row, first)
 
 
-@inline
-def _impulses(model, data, system):
-    return data.lam, model.rule.w, system
-
-
-_rollout = loop_rollout_of(_attempt, _conclude, is_astray, _impulses)
+_rollout = rollout_of(_attempt, shortened, _write_forces)
 
 
 @entry
-def rollout(model, settings, data, system, U, states, momenta, iterations, multipliers):
-    """Steps from row 0 of `states` and `momenta` with loops; gives back the steps done.
+def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
+    """Steps from row 0 of Q and P with loops; gives back the steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """
-    return _rollout(model, settings, data, system, U, states, momenta, iterations, multipliers)
+    return _rollout(model, settings, data, U, Q, P, iterations, divided, multipliers)
 
 
 @entry

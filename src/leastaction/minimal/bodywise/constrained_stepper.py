@@ -10,9 +10,11 @@ from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.bodywise import constrained
 from leastaction.minimal.bodywise import constrained_linearization as linear
+from leastaction.minimal.bodywise.arrays import BodywiseSettings
 from leastaction.minimal.bodywise.stepper import BodywiseStepper
 from leastaction.minimal.elimination import loop_system
 from leastaction.minimal.loop_stepper import LoopStepper
+from leastaction.minimal.substeps import substep_data
 from leastaction.record import Record
 
 
@@ -31,9 +33,10 @@ class ClosedBodywiseStepper(LoopStepper, BodywiseStepper):
         self.lam = self.data.lam
         self.system = loop_system(integrator.order // 2, mechanism.nv, self.lam.shape[1])
 
-    def make_rollout(self, levels: int) -> Bound:
+    def make_rollout(self, settings: BodywiseSettings) -> Bound:
         """See `ActionStepper.make_rollout`."""
-        return Bound(constrained.rollout, self.model, self.settings, self.data, self.system)
+        data = self.data._replace(substep=substep_data(self), loops=self.system)
+        return Bound(constrained.rollout, self.model, settings, data)
 
     def differentiate(self, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows of the action at the nodes as they are, and copies of their derivatives by nodes and controls."""

@@ -10,15 +10,15 @@ _rollout_dense = rollout_with(dense_direction.solve, dense_direction.solve)
 
 
 @entry(nogil=True)
-def rollout_recursive(model, settings, data, halving, U, Q, P, iterations, divided):
+def rollout_recursive(model, settings, data, U, Q, P, iterations, divided):
     """Steps with the O(n) recursion."""
-    return _rollout_recursive(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _rollout_recursive(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def rollout_dense(model, settings, data, halving, U, Q, P, iterations, divided):
+def rollout_dense(model, settings, data, U, Q, P, iterations, divided):
     """Steps with elimination on the whole Jacobian."""
-    return _rollout_dense(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _rollout_dense(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry

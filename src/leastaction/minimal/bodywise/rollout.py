@@ -1,4 +1,4 @@
-"""Steps of the body-wise rule and their parts: a first guess from the state alone, then Newton's method."""
+"""Substeps of the body-wise rule: a first guess from the state alone, then Newton's method."""
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import retract
@@ -6,11 +6,11 @@ from leastaction.minimal.bodywise.arrays import BodywiseSettings
 from leastaction.minimal.bodywise.one_sided import open_or_close
 from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.bodywise.rest import hand_on
-from leastaction.minimal.bodywise.work import is_astray
+from leastaction.minimal.bodywise.work import is_off_balance
 from leastaction.minimal.convergence import SHARPEST, chords_suffice, is_solved, largest, rate_of
-from leastaction.minimal.halving import rollout_of
 from leastaction.minimal.one_sided import forget
 from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
+from leastaction.minimal.substeps import rollout_of
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
 
 LIMIT = 20
@@ -126,7 +126,8 @@ def newton_with(direction, again):
 @inline
 def shortened(settings, dt):
     """The same settings with another step size."""
-    return BodywiseSettings(dt, settings.tolerance, settings.max_iterations, settings.plausible)
+    tolerance, most = settings.tolerance, settings.max_iterations
+    return BodywiseSettings(dt, tolerance, most, settings.energy, settings.finest)
 
 
 def rollout_with(direction, again):
@@ -135,7 +136,7 @@ def rollout_with(direction, again):
 
     @routine
     def attempt(model, settings, data, u, q, p, q_next, p_next, before):
-        """See `halving.rollout_of`."""
+        """See `substeps.rollout_of`."""
         Q = data.Q
         last = Q.shape[0] - 1
         for k in range(Q.shape[1]):
@@ -152,7 +153,7 @@ def rollout_with(direction, again):
             end_momentum(model, settings, data, u, p_next)
             hand_on(model, data, p_next)
             after = kinetic_energy(model.native, data.guess, q_next, p_next)
-            good = not is_astray(model, settings, data, u, before, after, p, p_next)
+            good = not is_off_balance(model, settings, data, u, before, after, p, p_next)
         return iterations, good, after
 
     return rollout_of(attempt, shortened)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.bound import Bound
-from leastaction.division import FINEST
 from leastaction.errors import ConvergenceError
 from leastaction.forces.arrays import items_of
 from leastaction.integrators import FloatArray
@@ -26,10 +25,11 @@ from leastaction.minimal.bodywise.arrays import (
 )
 from leastaction.minimal.bodywise.contraction import contraction_data
 from leastaction.minimal.bodywise.ways import needed_ways
-from leastaction.minimal.halving import halving_data
-from leastaction.minimal.judgement import plausible_share
+from leastaction.minimal.substeps import substep_data
 from leastaction.parameter_stencils import Stencil
 from leastaction.record import Record
+from leastaction.step_control.bisection import FINEST
+from leastaction.step_control.energy_balance import share_of_energy
 from leastaction.step_reversal import StepReversal
 
 
@@ -44,7 +44,7 @@ class BodywiseStepper(ActionStepper):
         super().__init__(integrator, mechanism, dt)
         self.model = self.compiled(mechanism)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
-        self.settings = BodywiseSettings(dt, tolerance, most, plausible_share(mechanism))
+        self.settings = BodywiseSettings(dt, tolerance, most, share_of_energy(mechanism), FINEST)
         self.data = self._make_data(self.model.tied)
         self.control_nodes = self.control_points = tuple(self.model.rule.c.tolist())
 
@@ -55,14 +55,14 @@ class BodywiseStepper(ActionStepper):
     def _make_data(self, dense: bool) -> Any:
         return bodywise_data(self.model, guess_data(self.mechanism), self.settings.max_iterations, dense)
 
-    def make_rollout(self, levels: int) -> Bound:
+    def make_rollout(self, settings: BodywiseSettings) -> Bound:
         """See `ActionStepper.make_rollout`."""
-        halving = halving_data(self, levels)
+        data = self.data._replace(substep=substep_data(self))
         if self.model.tied:
-            return Bound(entries.rollout_dense, self.model, self.settings, self.data, halving)
+            return Bound(entries.rollout_dense, self.model, settings, data)
         ways = needed_ways(self.model)
         model = self.model._replace(ways=ways, jumps=ways.soft)  # limits with dampers are among the springs
-        return Bound(entries.rollout_recursive, model, self.settings, self.data._replace(dense=None), halving)
+        return Bound(entries.rollout_recursive, model, settings, data._replace(dense=None))
 
     # ------------------------------------------------------------------ derivatives
 
@@ -93,7 +93,7 @@ class BodywiseStepper(ActionStepper):
             self.data = self.data._replace(dense=self._make_data(True).dense)
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """See `HalvingStepper.linearize_solved`."""
+        """See `BisectingStepper.linearize_solved`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
         self._differentiate(record["p"][0], u)
         A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))
@@ -125,7 +125,7 @@ class BodywiseStepper(ActionStepper):
     def pull_back_solved(
         self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Stencil]
     ) -> tuple[FloatArray, FloatArray]:
-        """See `HalvingStepper.pull_back_solved`."""
+        """See `BisectingStepper.pull_back_solved`."""
         p = record["p"][0]
         self._differentiate(p, u)
         by_momenta, by_controls = bar[self.mechanism.nv :].copy(), np.zeros(u.shape)
@@ -135,7 +135,7 @@ class BodywiseStepper(ActionStepper):
         return by_controls, multipliers @ self._changes(p, u, stencils).reshape(len(multipliers), -1)
 
     def parameter_jacobian_solved(self, record: Record, u: FloatArray, stencils: Sequence[Stencil]) -> FloatArray:
-        """See `HalvingStepper.parameter_jacobian_solved`."""
+        """See `BisectingStepper.parameter_jacobian_solved`."""
         p = record["p"][0]
         self._differentiate(p, u)
         s, n, H = self.integrator.order // 2, self.mechanism.nv, self.data.dense.H

@@ -7,8 +7,8 @@ from leastaction.kinematics.closure import evaluate, soft_force, twist_of
 from leastaction.minimal.bodywise.joints import joint_velocities, turn_joints
 from leastaction.minimal.bodywise.residual import forces_at
 from leastaction.minimal.bodywise.twists import body_twists
-from leastaction.minimal.judgement import is_implausible, travel_energy
 from leastaction.spatial import dot, dot3, load3, load6, sub, sub3
+from leastaction.step_control import energy_balance
 
 
 @routine
@@ -40,8 +40,8 @@ def _any_held(held):
 
 
 @routine
-def is_astray(model, settings, data, u, before, after, p, p_next):
-    """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is implausible.
+def is_off_balance(model, settings, data, u, before, after, p, p_next):
+    """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is off balance.
 
     Gravity does the work of its potential, other forces that of the quadrature of the step.
     """
@@ -71,6 +71,4 @@ def is_astray(model, settings, data, u, before, after, p, p_next):
                         impulses += weight * abs(data.external[i, c])
     work += work_of_soft_loops(model.native.closure, model, settings, data)
     floating = model.native.floating
-    fall, fall_next = travel_energy(floating, data.held, p), travel_energy(floating, data.held, p_next)
-    before, after, work = before - fall, after - fall_next, work - (fall_next - fall)
-    return is_implausible(before, after, work, impulses, settings)
+    return energy_balance.is_off_balance(floating, data.held, (before, after, work), (p, p_next), impulses, settings)

@@ -16,6 +16,7 @@ from leastaction.forces.arrays import ForceModel, ForceModes
 from leastaction.minimal.arrays import GuessData, NativeModel
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.minimal.rules import FloatArray, Rule
+from leastaction.minimal.substeps import SubstepData
 
 POINT_NODE = np.dtype(
     [
@@ -83,14 +84,16 @@ class GalerkinSettings(NamedTuple):
         dt: time step [s].
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        plausible: share of the energy of a step that may come from nowhere, see `judgement`.
+        energy: share of the energy of a step by which its balance may be off, see `energy_balance`.
+        finest: most substeps of a step.
     """
 
     rule: Rule
     dt: float
     tolerance: float
     max_iterations: int
-    plausible: float
+    energy: float
+    finest: int
 
 
 class PointData(NamedTuple):
@@ -270,6 +273,8 @@ class StepData(NamedTuple):
         p: momentum with split free joints, shape (nv,).
         dx: Newton update, shape (s, nv).
         history: residual norms of the last attempt, shape (max_iterations + 1,).
+        substep: the substep at hand; None until there are steps.
+        loops: scratch of loop equations; None without.
     """
 
     points: PointData
@@ -279,6 +284,8 @@ class StepData(NamedTuple):
     p: FloatArray
     dx: FloatArray
     history: FloatArray
+    substep: SubstepData | None = None
+    loops: LoopData | None = None
 
 
 class LinearData(NamedTuple):

@@ -13,18 +13,20 @@ The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is ad
 fits the loops.
 """
 
-from leastaction._jit import entry, inline, routine
+from leastaction._jit import entry, routine
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
-from leastaction.minimal.elimination import eliminate, hinges_turn_too_far
+from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far, loop_forces
 from leastaction.minimal.jointwise import directions, hessian
+from leastaction.minimal.jointwise.arrays import LoopData
 from leastaction.minimal.jointwise.newton import begin, conclude, turns_too_far
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point
-from leastaction.minimal.jointwise.work import is_astray
-from leastaction.minimal.loop_rollout import loop_rollout_of
-from leastaction.minimal.predict import constant_velocity
+from leastaction.minimal.jointwise.rollout import shortened
+from leastaction.minimal.jointwise.work import is_off_balance
+from leastaction.minimal.predict import constant_velocity, kinetic_energy
+from leastaction.minimal.substeps import rollout_of
 from leastaction.spatial import ad, add, dot, load6_at, sub
 
 
@@ -171,40 +173,44 @@ def newton(model, settings, data, loops, u, cap):
 
 
 @routine
-def _attempt(model, settings, data, loops, u, q, p, cap):
-    """See `loop_rollout_of`; the first guess has the velocity at the start, which the loops allow."""
-    constant_velocity(model.native, settings, data.guess, data.points.X, q)
-    begin(model.tree, settings, data, q, p)
-    if not is_nodal(settings.rule):
-        start_point(model.tree, loops.settings.rule, loops.points, q)
-    return newton(model.tree, settings, data, loops, u, cap)
+def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
+    """See `substeps.rollout_of`; the first guess has the velocity at the start, which the loops allow."""
+    own = data.loops
+    loops = LoopData(shortened(own.settings, settings.dt), own.points, own.hessian, own.p, own.system)
+    iterations, accepted, after = 0, False, 0.0
+    for again in range(len(CAPS)):
+        constant_velocity(model.native, settings, data.guess, data.points.X, q)
+        begin(model.tree, settings, data, q, p)
+        if not is_nodal(settings.rule):
+            start_point(model.tree, loops.settings.rule, loops.points, q)
+        its, accepted = newton(model.tree, settings, data, loops, u, CAPS[again])
+        iterations += its
+        if accepted:
+            break
+    if accepted:
+        for i in range(data.p.shape[0]):
+            data.p[i] = loops.p[i]
+        conclude(model.tree, settings, data, q, q_next, p_next)
+        fit_momentum(model.native, data.guess, loops.system, q_next, p_next)
+        after = kinetic_energy(model.native, data.guess, q_next, p_next)
+        accepted = not is_off_balance(model, settings, data.points, before, after, p, p_next)
+    return iterations, accepted, after
 
 
 @routine
-def _conclude(model, settings, data, loops, u, q, q_next, p_next):
-    """See `loop_rollout_of`."""
-    for i in range(data.p.shape[0]):
-        data.p[i] = loops.p[i]
-    conclude(model.tree, settings, data, q, q_next, p_next)
+def _write_forces(model, settings, data, multipliers, row, first):
+    """See `substeps.rollout_of`."""
+    own = data.loops
+    loop_forces(own.system, own.points.lam, settings.dt, own.settings.rule.w, multipliers, row, first)
 
 
-@inline
-def _is_astray(model, settings, data, u, before, after, p, p_next):
-    return is_astray(model, settings, data.points, before, after, p, p_next)
-
-
-@inline
-def _impulses(model, data, loops):
-    return loops.points.lam, loops.settings.rule.w, loops.system
-
-
-_rollout = loop_rollout_of(_attempt, _conclude, _is_astray, _impulses)
+_rollout = rollout_of(_attempt, shortened, _write_forces)
 
 
 @entry(nogil=True)
-def rollout(model, settings, data, loops, U, Q, P, iterations, multipliers):
+def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
     """Steps from row 0 of Q and P with loops; gives back the steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """
-    return _rollout(model, settings, data, loops, U, Q, P, iterations, multipliers)
+    return _rollout(model, settings, data, U, Q, P, iterations, divided, multipliers)

@@ -16,42 +16,42 @@ _swept_dense = swept_rollout_with(directions.dense)
 
 
 @entry(nogil=True)
-def rollout_recursive(model, settings, data, halving, U, Q, P, iterations, divided):
+def rollout_recursive(model, settings, data, U, Q, P, iterations, divided):
     """Steps with the O(n) recursion."""
-    return _rollout_recursive(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _rollout_recursive(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def rollout_sparse(model, settings, data, halving, U, Q, P, iterations, divided):
+def rollout_sparse(model, settings, data, U, Q, P, iterations, divided):
     """Steps with the tree-sparse factorisation."""
-    return _rollout_sparse(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _rollout_sparse(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def rollout_dense(model, settings, data, halving, U, Q, P, iterations, divided):
+def rollout_dense(model, settings, data, U, Q, P, iterations, divided):
     """Steps with elimination on the whole Jacobian."""
-    return _rollout_dense(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _rollout_dense(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def swept_recursive(model, settings, data, halving, U, Q, P, iterations, divided):
+def swept_recursive(model, settings, data, U, Q, P, iterations, divided):
     """Steps with sweeps, then the O(n) recursion."""
-    return _swept_recursive(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _swept_recursive(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def swept_sparse(model, settings, data, halving, U, Q, P, iterations, divided):
+def swept_sparse(model, settings, data, U, Q, P, iterations, divided):
     """Steps with sweeps, then the tree-sparse factorisation."""
-    return _swept_sparse(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _swept_sparse(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def swept_dense(model, settings, data, halving, U, Q, P, iterations, divided):
+def swept_dense(model, settings, data, U, Q, P, iterations, divided):
     """Steps with sweeps, then elimination on the whole Jacobian."""
-    return _swept_dense(model, settings, data, halving, U, Q, P, iterations, divided)
+    return _swept_dense(model, settings, data, U, Q, P, iterations, divided, None)
 
 
 @entry(nogil=True)
-def rollout_quasi(model, settings, data, halving, U, Q, P, iterations, divided):
+def rollout_quasi(model, settings, data, U, Q, P, iterations, divided):
     """Steps with the quasi-Newton method of Lee et al. 2016."""
-    return quasi_newton.rollout(model, settings, data, halving, U, Q, P, iterations, divided)
+    return quasi_newton.rollout(model, settings, data, U, Q, P, iterations, divided, None)

@@ -1,12 +1,12 @@
-"""Steps and their parts: a first guess from the state alone, then Newton's method, then a look at what came out."""
+"""Substeps: a first guess from the state alone, then Newton's method, then the energy balance."""
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.halving import rollout_of
 from leastaction.minimal.jointwise.arrays import GalerkinSettings
 from leastaction.minimal.jointwise.newton import begin, conclude, newton_with, turns_too_far
 from leastaction.minimal.jointwise.simplified import PER_ORDER, relax
-from leastaction.minimal.jointwise.work import is_astray
+from leastaction.minimal.jointwise.work import is_off_balance
 from leastaction.minimal.predict import constant_acceleration, kinetic_energy, quadratic_acceleration, start_velocity
+from leastaction.minimal.substeps import rollout_of
 
 FIRST_LIMIT = 12
 """Newton iterations from the first guess, where more are allowed: two halves are quicker than a long search,
@@ -20,15 +20,15 @@ FIRST_CAP = 0.5
 def shortened(settings, dt):
     """The same settings with another step size."""
     rule, tolerance, most = settings.rule, settings.tolerance, settings.max_iterations
-    return GalerkinSettings(rule, dt, tolerance, most, settings.plausible)
+    return GalerkinSettings(rule, dt, tolerance, most, settings.energy, settings.finest)
 
 
 @routine
 def _finish(model, settings, data, q, p, q_next, p_next, before):
-    """The state at the end of the solved step: (whether it is plausible, its kinetic energy)."""
+    """The state at the end of the solved step: (whether its energy balance holds, its kinetic energy)."""
     conclude(model.tree, settings, data, q, q_next, p_next)
     after = kinetic_energy(model.native, data.guess, q_next, p_next)
-    return not is_astray(model, settings, data.points, before, after, p, p_next), after
+    return not is_off_balance(model, settings, data.points, before, after, p, p_next), after
 
 
 def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
@@ -40,7 +40,7 @@ def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
 
     @routine
     def attempt(model, settings, data, u, q, p, q_next, p_next, before):
-        """See `halving.rollout_of`."""
+        """See `substeps.rollout_of`."""
         most = min(settings.max_iterations, limit)
         constant_acceleration(model.native, settings, data.guess, data.points.X, q, u[0])
         begin(model.tree, settings, data, q, p)
@@ -59,7 +59,7 @@ def swept_rollout_with(direction):
 
     @routine
     def attempt(model, settings, data, u, q, p, q_next, p_next, before):
-        """See `halving.rollout_of`; Newton goes on from where the sweeps have come, or from the first guess."""
+        """See `substeps.rollout_of`; Newton goes on from where the sweeps have come, or from the first guess."""
         limit = min(settings.max_iterations, FIRST_LIMIT)
         native, guess, points = model.native, data.guess, data.points
         allowed = min(settings.max_iterations, PER_ORDER * data.dx.shape[0])

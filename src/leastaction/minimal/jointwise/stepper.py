@@ -16,7 +16,6 @@ from leastaction.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
-from leastaction.minimal.halving import halving_data
 from leastaction.minimal.jointwise import constrained, entries, horizon, parameter_rows
 from leastaction.minimal.jointwise import constrained_linearization as constrained_linear
 from leastaction.minimal.jointwise import linearization as linear
@@ -33,10 +32,12 @@ from leastaction.minimal.jointwise.data import (
 )
 from leastaction.minimal.jointwise.newton import turns_too_far
 from leastaction.minimal.jointwise.sparse import depths
-from leastaction.minimal.judgement import plausible_share
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.rules import Rule
+from leastaction.minimal.substeps import substep_data
 from leastaction.record import Record
+from leastaction.step_control.bisection import FINEST
+from leastaction.step_control.energy_balance import share_of_energy
 from leastaction.step_reversal import StepReversal
 
 SWEPT = 3
@@ -67,7 +68,7 @@ class VariationalStepper(ActionStepper):
         self.control_points = tuple(rule.c.tolist())
         self.control_nodes = self.control_points if len(rule.c) == len(rule.w) else (0.5,)
         tolerance, most = float(integrator.tolerance), int(integrator.max_iterations)
-        self.settings = GalerkinSettings(rule, dt, tolerance, most, plausible_share(mechanism))
+        self.settings = GalerkinSettings(rule, dt, tolerance, most, share_of_energy(mechanism), FINEST)
         self.model = self.compiled(mechanism)
         tree = self.model.tree
         size = sizes(tree, rule)
@@ -87,13 +88,13 @@ class VariationalStepper(ActionStepper):
         """See `ActionStepper.compiled`."""
         return galerkin_model(mechanism)
 
-    def make_rollout(self, levels: int) -> Bound:
+    def make_rollout(self, settings: GalerkinSettings) -> Bound:
         """See `ActionStepper.make_rollout`."""
         entry = getattr(entries, f"{'swept' if self.data.sweeps else 'rollout'}_{self.solver}")
-        return Bound(entry, self.model, self.settings, self.data, halving_data(self, levels))
+        return Bound(entry, self.model, settings, self.data._replace(substep=substep_data(self)))
 
     def linearize_solved(self, record: Record, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """See `HalvingStepper.linearize_solved`."""
+        """See `BisectingStepper.linearize_solved`."""
         n = self.mechanism.nv
         A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, self.mechanism.nu))
         linear.linearize(*self._solved, record["q"], record["p"], A, B)
@@ -144,14 +145,14 @@ class VariationalStepper(ActionStepper):
     def pull_back_solved(
         self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray]:
-        """See `HalvingStepper.pull_back_solved`."""
+        """See `BisectingStepper.pull_back_solved`."""
         G = np.zeros((len(self.settings.rule.c), self.mechanism.nu))
         linear.pull_back(*self._solved, record["q"], record["p"], bar, G)
         by_controls = G if len(self.control_nodes) > 1 else G.sum(axis=0, keepdims=True)
         return by_controls, parameter_rows.pull_back(self, record["q"][0], u, stencils)
 
     def parameter_jacobian_solved(self, record: Record, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
-        """See `HalvingStepper.parameter_jacobian_solved`."""
+        """See `BisectingStepper.parameter_jacobian_solved`."""
         return parameter_rows.jacobian(self, record, u, stencils)
 
     def reverse(self, names: Sequence[str]) -> StepReversal:
@@ -207,12 +208,13 @@ class ConstrainedStepper(LoopStepper, VariationalStepper):
         self.loops = loop_data(self.model.tree, self.settings, self.data.points, self.data.solver.hessian)
         self.system, self.lam = self.loops.system, self.data.points.lam
 
-    def make_rollout(self, levels: int) -> Bound:
+    def make_rollout(self, settings: GalerkinSettings) -> Bound:
         """See `ActionStepper.make_rollout`."""
-        return Bound(constrained.rollout, self.model, self.settings, self.data, self.loops)
+        data = self.data._replace(substep=substep_data(self), loops=self.loops)
+        return Bound(constrained.rollout, self.model, settings, data)
 
     def shorten(self) -> None:
-        """See `HalvingStepper.shorten`."""
+        """See `BisectingStepper.shorten`."""
         super().shorten()
         self.loops = self.loops._replace(settings=self.loops.settings._replace(dt=self.dt))
 

@@ -2,8 +2,8 @@
 
 from leastaction._jit import routine
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, twist_of
-from leastaction.minimal.judgement import is_implausible, travel_energy
 from leastaction.spatial import dot, load6, sub
+from leastaction.step_control import energy_balance
 
 
 @routine
@@ -29,12 +29,12 @@ def work_of_loops(closure, points):
 
 
 @routine
-def is_astray(model, settings, points, before, after, p, p_next):
-    """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is implausible.
+def is_off_balance(model, settings, points, before, after, p, p_next):
+    """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is off balance.
 
     The work of gravity, springs, dampers, drives and other forces is that of the quadrature of the step.
     """
-    floating, nodes = model.native.floating, model.tree.nodes
+    nodes = model.tree.nodes
     pts, scr, rate, force = points.nodes, points.screws, points.rate, points.force
     w, dt = settings.rule.w, settings.dt
     work = impulses = 0.0
@@ -50,6 +50,5 @@ def is_astray(model, settings, points, before, after, p, p_next):
                 work += rate[al, k] * impulse
                 impulses += abs(impulse)
     work -= work_of_loops(model.tree.closure, points)
-    fall, fall_next = travel_energy(floating, force, p), travel_energy(floating, force, p_next)
-    before, after, work = before - fall, after - fall_next, work - (fall_next - fall)
-    return is_implausible(before, after, work, impulses, settings)
+    floating = model.native.floating
+    return energy_balance.is_off_balance(floating, force, (before, after, work), (p, p_next), impulses, settings)

@@ -29,14 +29,14 @@ RIGID = 1e-9
 
 
 @routine
-def rate_before(model, lane, i, h, j):
-    """Velocity of body i relative to body j along a wrench h at the start, with the rates of the step before."""
-    nodes, S0_, near, sign, rate = model.nodes, lane.S[lane.now[0]], lane.near, 1.0, 0.0
+def rate_along(model, lane, rates, i, h, j):
+    """Velocity of body i relative to body j along a wrench h at the start, with these rates of the joints."""
+    nodes, S0_, sign, rate = model.nodes, lane.S[lane.now[0]], 1.0, 0.0
     while i != j:
         if i < j:
             i, j, sign = j, i, -sign
         for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
-            rate += sign * near[k] * times(six(S0_[k]), h)
+            rate += sign * rates[k] * times(six(S0_[k]), h)
         i = nodes[i].parent
     return rate
 
@@ -46,7 +46,7 @@ def bounced(model, lane, cone, h, phi, least, dt, fall):
     """Gap that a contact with the gap phi and the unit wrench h of its normal must have at the end of the step [m]."""
     if cone.restitution <= 0.0:
         return least
-    before = rate_before(model, lane, cone.node, h, cone.other)
+    before = rate_along(model, lane, lane.near, cone.node, h, cone.other)
     if phi + dt * before >= 0.0 or -before * dt <= BOUNCE * fall:
         return least
     return max(least, phi - lane.touch.share[0] * cone.restitution * dt * before)

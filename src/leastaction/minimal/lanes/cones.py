@@ -144,9 +144,14 @@ def _mass_of(mechanism: Mechanism, one: int, two: int) -> float:
 
 
 def _is_plain(table: ContactTable, pair: Any) -> bool:
-    """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves."""
+    """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves, nor with a static
+    friction of its own: what a contact does at the start of a step is a matter of contacts that are looked for."""
     ground, shape = table.shapes[pair.a], table.shapes[pair.b]
-    return ground.kind == PLANE and shape.kind in KNOWN and not (ground.belt.any() or shape.belt.any())
+    return (
+        ground.kind == PLANE
+        and shape.kind in KNOWN
+        and not (ground.belt.any() or shape.belt.any() or pair.static > pair.friction)
+    )
 
 
 def _contacts(mechanism: Mechanism, table: ContactTable) -> Any:

@@ -1,9 +1,9 @@
 """Contacts, limits and dry friction of a lane: gaps, sliding, and what impulses move them by.
 
 A contact is a ball on a body over a plane. Its impulse acts at the start of a step on the point of the ball that faces
-the plane, the gap is that at the end of the step, and sliding is how far that point of the body has moved along the
-plane: x1 - x0 + y x r, with the body's centre of mass x, turn y and the arm r at the start (see docs/theory/contact.md,
-whose laws these are). The impulses f are thus part of the equations at the start of the step as p is, and
+the plane, the gap is that at the end of the step, and sliding is how far the ball's centre c has moved along the plane,
+and the ball has rolled on it: c1 - c0 - y x (radius n), with the turn y of the body (see docs/theory/contact.md, whose
+laws these are). The impulses f are thus part of the equations at the start of the step as p is, and
 
     W = E A^-1 D^T,
 
@@ -55,12 +55,12 @@ def tangents(contact):
 
 @inline
 def sliding(contact, lane):
-    """(arm at the start, turn, motion along the plane's axes as a vector) of a contact's point within the step."""
-    i = contact.node
-    R0, x0 = load9(lane.R[lane.now[0]][i]), load3(lane.x[lane.now[0]][i])
-    y = turn_between(R0, load9(lane.R[1 - lane.now[0]][i]))
-    r = axpy3(-contact.radius, load3(contact.normal), matvec(R0, load3(contact.arm)))
-    return r, y, add3(sub3(load3(lane.x[1 - lane.now[0]][i]), x0), cross(y, r))
+    """(arm of the ball's surface from its centre, turn, motion as a vector) of a contact's point within the step."""
+    i, k = contact.node, lane.now[0]
+    y = turn_between(load9(lane.R[k][i]), load9(lane.R[1 - k][i]))
+    o = scale3(-contact.radius, load3(contact.normal))
+    moved = sub3(centre(contact, lane.R[1 - k], lane.x[1 - k]), centre(contact, lane.R[k], lane.x[k]))
+    return o, y, add3(moved, cross(y, o))
 
 
 @inline
@@ -142,10 +142,11 @@ def choose(model, lane, dt, whole):
 def relate_contact(model, lane, cone, least):
     """Rows, columns and w0 of a contact."""
     touch, i, n, at = lane.touch, cone.node, load3(cone.normal), cone.row
-    r, y, moved = sliding(cone, lane)
+    o, y, moved = sliding(cone, lane)
     t, s = tangents(cone)
     R1_, x1_ = lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]
-    begun, ended, x1 = add3(load3(lane.x[lane.now[0]][i]), r), centre(cone, R1_, x1_), load3(x1_[i])
+    begun = add3(centre(cone, lane.R[lane.now[0]], lane.x[lane.now[0]]), o)
+    ended = centre(cone, R1_, x1_)
     e, _ = inverse_jacobian_terms(dot3(y, y))
     turn = polynomial(y, -0.5, e)  # derivative of y by turns at the end
     touch.w[at] = gap(cone, R1_, x1_) - least
@@ -154,9 +155,9 @@ def relate_contact(model, lane, cone, least):
     push_up(model, lane, i, wrench(t, begun), touch.columns[at + 1])
     push_up(model, lane, i, wrench(s, begun), touch.columns[at + 2])
     pull_up(model, lane, i, wrench(n, ended), touch.rows[at])
-    m = add3(cross(x1, t), mattvec(turn, cross(r, t)))
+    m = add3(cross(ended, t), mattvec(turn, cross(o, t)))
     pull_up(model, lane, i, (m[0], m[1], m[2], t[0], t[1], t[2]), touch.rows[at + 1])
-    m = add3(cross(x1, s), mattvec(turn, cross(r, s)))
+    m = add3(cross(ended, s), mattvec(turn, cross(o, s)))
     pull_up(model, lane, i, (m[0], m[1], m[2], s[0], s[1], s[2]), touch.rows[at + 2])
     relate_turn(model, lane, touch.rolls, cone)
 

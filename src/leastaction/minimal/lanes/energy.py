@@ -20,7 +20,6 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.turning import turn_between
-from leastaction.minimal.judgement import PLAUSIBLE
 from leastaction.minimal.lanes.blocks import has_inertia
 from leastaction.minimal.lanes.bounces import given, mass_of
 from leastaction.minimal.lanes.legendre import factor, solve
@@ -29,6 +28,7 @@ from leastaction.minimal.lanes.sixes import held, hold, six
 from leastaction.minimal.lanes.sweeps import torque_of, with_thrust
 from leastaction.minimal.sixes import ZEROS, times
 from leastaction.spatial import add3, cross, dot3, load3, load9, load_sym, mattvec, matvec, scale3, sub3
+from leastaction.step_control.energy_balance import SHARE as PLAUSIBLE
 
 WORK = 1e-3
 """Work of the contacts in a step, relative to the kinetic energies before and after them, that counts as none."""

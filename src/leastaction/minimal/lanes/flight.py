@@ -1,8 +1,8 @@
 """Steps in which nothing touches: is their solution the one that the motion leads to? Its energy tells.
 
 The equations of a step in which links turn far have several solutions, or one that is far from the motion; see
-`minimal.judgement`, whose law this is. So have those of springs that are stiff for the step. Steps without springs in
-which no body turns far have one solution near the motion, and are not looked at.
+`step_control.energy_balance`, whose law this is. So have those of springs that are stiff for the step. Steps without
+springs in which no body turns far have one solution near the motion, and are not looked at.
 
 Where forces between bodies act, what a whole step may gain its parts may gain together, each for its length: those of
 a spring that swings fast are many, step after step, and would add up. Their errors shrink faster than they do.
@@ -16,10 +16,11 @@ from leastaction.forces.arrays import modes_at
 from leastaction.forces.joint_limits import limit_force
 from leastaction.forces.joint_springs import turning_springs
 from leastaction.forces.touch import BY_DEPTH
-from leastaction.minimal.judgement import MANY, NOISE, PER_BODY, PLAUSIBLE
 from leastaction.minimal.lanes.energy import turns_far, work_of_thrust
 from leastaction.minimal.lanes.legendre import velocities
 from leastaction.spatial import dot3, load3, sub3
+from leastaction.step_control.energy_balance import MANY, NOISE, PER_BODY
+from leastaction.step_control.energy_balance import SHARE as PLAUSIBLE
 
 LEAST = 1.0 / 64.0
 """Share of what a whole step may gain that parts may, however small: where a force bends, errors shrink slowly."""

@@ -14,11 +14,13 @@ import numpy as np
 from leastaction._jit import routine
 from leastaction.contact.detect import detect
 from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
+from leastaction.contact.gap import gap, material_points
 from leastaction.contact.records import BOX, CAPSULE, FIELD
-from leastaction.minimal.lanes.bounces import bounced
+from leastaction.contact.sticking import is_sticking
+from leastaction.minimal.lanes.bounces import bounced, rate_along
 from leastaction.minimal.lanes.compliance import compliance_of, overlap_kept
 from leastaction.minimal.lanes.lane_records import CONTACT, PLAIN, TURNING
+from leastaction.minimal.lanes.legendre import velocities
 from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.lanes.sixes import wrench
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
@@ -81,14 +83,18 @@ def take(model, lane, found, j, lengths, falls):
     phi, n, x = gap_at(lane, contact, start)
     t, s = tangents(n)
     cone.kind, cone.row, cone.found, cone.node, cone.other = CONTACT, at, j, contact.b, contact.a
-    cone.friction, cone.restitution = contact.friction, contact.restitution
+    cone.restitution = contact.restitution
     cone.mass = model.shapes.masses[contact.pair]
     take_turn(model.shapes.pairs[contact.pair], cone, touch.rolls)
+    other, own = material_points(contact, pose(lane, start, contact.a), pose(lane, start, contact.b), n, x)
     store3(cone.arm, x)
+    store3(cone.fixed, own)
+    store3(cone.fixed_other, other)
     store3(cone.normal, n)
     store3(cone.first, t)
     store3(cone.second, s)
     move_surfaces(model.shapes, lane, contact, cone, dt)
+    choose_friction(model, lane, contact, cone, dt, whole)
     touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_kept(phi, fall, falls[1]), dt, fall)
     touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
     touch.active[c] = gap_at(lane, contact, start + 1)[0] - touch.least[c] <= fall
@@ -103,6 +109,20 @@ def take(model, lane, found, j, lengths, falls):
             for i in range(width):
                 touch.lam[at + i] = found.impulses[k, i] if touch.active[c] else 0.0
             break
+
+
+@routine
+def choose_friction(model, lane, contact, cone, dt, whole):
+    """The kinetic friction of a contact, or its static one where it sticks at the start: see `contact.sticking`."""
+    pair = model.shapes.pairs[contact.pair]
+    cone.friction, contact.sticks = contact.friction, 0
+    if pair.static > pair.friction:
+        rates, x, other = lane.dx, load3(cone.arm), cone.other
+        velocities(model, lane, lane.p, lane.touch.before[0], rates)
+        slip = rate_along(model, lane, rates, cone.node, wrench(load3(cone.first), x), other) + cone.drift[0] / dt
+        along = rate_along(model, lane, rates, cone.node, wrench(load3(cone.second), x), other) + cone.drift[1] / dt
+        if is_sticking(slip, along, whole):
+            cone.friction, contact.sticks = pair.static, 1
 
 
 @routine

@@ -28,6 +28,8 @@ LANE_CONE = np.dtype(
         ("upper", "f8"),
         ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame [m]; of a contact
         # that was looked for its point in the world at the start of the step
+        ("fixed", "f8", 3),  # of such a contact: points that go with node and other, in the world at the start of the
+        ("fixed_other", "f8", 3),  # step, see `contact.gap.material_points`
         ("radius", "f8"),
         ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
         ("restitution", "f8"),

@@ -13,28 +13,33 @@ from leastaction.minimal.lanes.paths import against, pull_both, push_both
 from leastaction.minimal.lanes.sixes import six, wrench
 from leastaction.minimal.lanes.turns import miss_turn, relate_turn, with_torque
 from leastaction.minimal.sixes import ZEROS, times
-from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, scale3, sub3
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
 
 
 @inline
-def moved_point(lane, i, x):
-    """How far the point of a body that is at x at the start moves within the step, with the body's turn, and arm."""
+def moved_point(lane, i, c, x):
+    """How far a contact's point x on a body moves within the step, the body's turn, its arm x - c, and the end of c.
+
+    Args:
+        c: point that goes with the body, see `contact.gap.material_points`; from there to x nothing turns with it.
+    """
     if i < 0:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    k = lane.now[0]
-    y = turn_between(load9(lane.R[k][i]), load9(lane.R[1 - k][i]))
-    r = sub3(x, load3(lane.x[k][i]))
-    return add3(sub3(load3(lane.x[1 - k][i]), load3(lane.x[k][i])), cross(y, r)), y, r
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), c
+    k, o = lane.now[0], sub3(x, c)
+    R0, R1 = load9(lane.R[k][i]), load9(lane.R[1 - k][i])
+    y = turn_between(R0, R1)
+    end = add3(load3(lane.x[1 - k][i]), matvec(R1, mattvec(R0, sub3(c, load3(lane.x[k][i])))))
+    return add3(sub3(end, c), cross(y, o)), y, o, end
 
 
 @inline
-def row_along(lane, i, t, y, r):
+def row_along(i, t, y, o, end):
     """How the motion of such a point along t goes with the motion of its body at the end."""
     if i < 0:
         return ZEROS
     e, _ = inverse_jacobian_terms(dot3(y, y))
-    m = add3(cross(load3(lane.x[1 - lane.now[0]][i]), t), mattvec(polynomial(y, -0.5, e), cross(r, t)))
+    m = add3(cross(end, t), mattvec(polynomial(y, -0.5, e), cross(o, t)))
     return (m[0], m[1], m[2], t[0], t[1], t[2])
 
 
@@ -42,7 +47,8 @@ def row_along(lane, i, t, y, r):
 def slip(cone, lane):
     """How far body b, or its surface, slides along both tangents of a contact that was looked for [m]."""
     x = load3(cone.arm)
-    moved = sub3(moved_point(lane, cone.node, x)[0], moved_point(lane, cone.other, x)[0])
+    own = moved_point(lane, cone.node, load3(cone.fixed), x)[0]
+    moved = sub3(own, moved_point(lane, cone.other, load3(cone.fixed_other), x)[0])
     return dot3(load3(cone.first), moved) + cone.drift[0], dot3(load3(cone.second), moved) + cone.drift[1]
 
 
@@ -55,14 +61,14 @@ def relate_both(model, lane, cone, found, least):
     touch.w[at + 1], touch.w[at + 2] = slip(cone, lane)
     h = wrench(n, end)
     pull_both(model, lane, i, h, j, against(h), touch.rows[at])
-    _, y, r = moved_point(lane, i, x)
-    _, z, s = moved_point(lane, j, x)
+    _, y, o, end_i = moved_point(lane, i, load3(cone.fixed), x)
+    _, z, p, end_j = moved_point(lane, j, load3(cone.fixed_other), x)
     for k in range(3):
         f = load3(cone.normal if k == 0 else (cone.first if k == 1 else cone.second))
         g = wrench(f, x)
         push_both(model, lane, i, g, j, against(g), touch.columns[at + k])
         if k > 0:
-            row, other = row_along(lane, i, f, y, r), against(row_along(lane, j, f, z, s))
+            row, other = row_along(i, f, y, o, end_i), against(row_along(j, f, z, p, end_j))
             pull_both(model, lane, i, row, j, other, touch.rows[at + k])
     relate_turn(model, lane, touch.rolls, cone)
 

@@ -22,9 +22,8 @@ from leastaction.minimal.lanes.sweeps import (
     recentre,
     update,
 )
-
-FINEST = 1024
-"""Most parts that a step is divided into."""
+from leastaction.step_control.bisection import FINEST as FINEST
+from leastaction.step_control.bisection import next_substep, substep_length
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
@@ -175,15 +174,16 @@ def step(model, lane, settings, steady):
     """
     near, far, moved = lane.near, lane.far, lane.moved
     total, count = 0, 0
-    parts, part, dt = 1, 0, settings.dt
+    parts, part, halvings = 1, 0, 1
     recentre(model, lane, lane.touch, model.turning)
     while part < parts:
+        dt = substep_length(settings.dt, parts)
         spent, tried = solve(model, lane, lane.touch, settings, dt, steady)
         total += tried
         if spent < 0:
             if parts >= most_parts(lane, lane.touch, spent) or is_full(lane.touch):
                 return -1, count
-            parts, part, dt = 2 * parts, 2 * part, 0.5 * dt
+            parts, part, halvings = next_substep(parts, part, halvings, False)
             steady = False
             continue
         for k in range(near.shape[0]):
@@ -195,10 +195,8 @@ def step(model, lane, settings, steady):
         if is_full(lane.touch):
             return -1, count
         count += 1
-        part += 1
         steady = parts == 1
-        while parts > 1 and part % 2 == 0:  # two halves are done: on with what they are a half of
-            part, parts, dt = part // 2, parts // 2, 2.0 * dt
+        parts, part, halvings = next_substep(parts, part, halvings, True)
     return total, count
 
 

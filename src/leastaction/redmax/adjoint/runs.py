@@ -107,7 +107,7 @@ class ReducedReversal(Reversal):
         self.first = run, U
 
     def _reverse(self, stepper: Any, run: ReducedRun, divided: Any, bars: RunGradients, first: int, last: int) -> int:
-        """As the kernel `reverse`, part by part where steps were divided."""
+        """As the kernel `reverse`, substep by substep where steps were bisected."""
         problem = (*self._problem(stepper), tuple(run), *self._scratch(), tuple(bars))
         for step in first + np.flatnonzero(divided[first + 1 : last + 1])[::-1]:
             failed = interruptible(reverse, *problem, int(step) + 1, last)
@@ -120,19 +120,19 @@ class ReducedReversal(Reversal):
 
     def _reverse_parts(self, stepper: Any, run: ReducedRun, bars: RunGradients, step: int) -> bool:
         """Turn row step + 1 of the gradients of a divided step into those by row step; False if H is singular."""
-        half, u = stepper.half, bars.U[step]
-        pair, done = half.solve_pair(run, step, u[None])
-        if done < 2:
-            return False
-        BX, BV, BU = np.zeros((3, len(bars.BX[0]))), np.zeros((3, len(bars.BV[0]))), np.zeros((2, len(u)))
-        BX[2], BV[2] = bars.BX[step + 1], bars.BV[step + 1]
-        own = RunGradients(BX, BV, np.stack([u, u]), BU, bars.wanted)
-        if self._reverse(half, half.run_arrays(pair), pair["divided"], own, 0, 2) >= 0:
-            return False
+        u = bars.U[step]
+        substeps = stepper.substeps(run, step, u[None])
+        BX, BV, BU = np.zeros((2, len(bars.BX[0]))), np.zeros((2, len(bars.BV[0]))), np.zeros((1, len(u)))
+        BX[0], BV[0] = bars.BX[step + 1], bars.BV[step + 1]
+        for part, own in reversed(substeps):
+            BX[1], BV[1], BX[0], BV[0] = BX[0], BV[0], 0.0, 0.0
+            gradients = RunGradients(BX, BV, u[None], BU, bars.wanted)
+            if self._reverse(part, own, own.divided, gradients, 0, 1) >= 0:
+                return False
         bars.BX[step] += BX[0]
         bars.BV[step] += BV[0]
-        bars.BU[step] += BU.sum(axis=0)
-        return True
+        bars.BU[step] += BU[0]
+        return bool(substeps)
 
     def _problem(self, stepper: Any = None) -> tuple[Any, ...]:
         s = self.stepper if stepper is None else stepper

@@ -11,10 +11,15 @@ from leastaction._jit import entry, inline, routine
 from leastaction.kinematics.reduced.charts import history as rewritten
 from leastaction.kinematics.reduced.charts import switch_charts, use_charts
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, StageEnd, named_data, named_model
+from leastaction.redmax.step.energies import begin_balance, keeps_balance, named_energies
 from leastaction.redmax.step.masses import project_velocity
 from leastaction.redmax.step.stage import solve_stage
+from leastaction.step_control.bisection import next_substep, recorded, substep_length
 
 BDF1, BDF2, SDIRK2 = range(3)
+
+HALVED_ONCE = 3
+"""What `bisection.next_substep` records of a step whose first attempt was not accepted, and nothing else."""
 
 ALPHA = 1.0 - 0.5 * math.sqrt(2.0)
 """Length of the first stage of SDIRK2."""
@@ -119,12 +124,69 @@ def take_step(model, settings, data, run, step, u):
     return True
 
 
+@inline
+def copy_state(run, row, out, to):
+    """Row `row` of a run becomes row `to` of another."""
+    for k in range(run.R.shape[1]):
+        out.R[to, k], out.RD[to, k] = run.R[row, k], run.RD[row, k]
+    for k in range(run.charts.shape[1]):
+        out.charts[to, k] = run.charts[row, k]
+    for k in range(run.multipliers.shape[1]):
+        out.multipliers[to, k] = run.multipliers[row, k]
+
+
+@routine
+def bisected_step(model, settings, data, reads, energies, run, part, step, u):
+    """Fill row step + 1 of a run, in substeps where need be; gives back whether it is accepted.
+
+    Substeps are steps of the same method, of SDIRK2 for BDF2, which looks back; `part` has two rows for them.
+    `reads`, `energies`: of the energy balance.
+    """
+    substeps, substep, halvings, total = 1, 0, 1, 0
+    while substep < substeps:
+        own, row, method = part, 0, SDIRK2 if settings.method == BDF2 else settings.method
+        if substeps == 1:
+            own, row, method = run, step, settings.method
+        elif halvings == HALVED_ONCE:
+            copy_state(run, step, part, 0)
+        dt, tolerance, most = substep_length(settings.dt, substeps), settings.tolerance, settings.max_iterations
+        finer = ReducedSettings(method, dt, tolerance, most, settings.stabilization, settings.finest)
+        accepted = take_step(model, finer, data, own, row, u)
+        total += own.iterations[row + 1]
+        R, RD, charts = own.R[row + 1], own.RD[row + 1], own.charts[row + 1]
+        accepted = accepted and _is_finite(R, RD) and keeps_balance(reads, energies, R, RD, charts, u)
+        if accepted and substeps > 1:
+            copy_state(part, 1, part, 0)
+        elif not accepted and substeps >= settings.finest:
+            run.iterations[step + 1] = total
+            return False
+        substeps, substep, halvings = next_substep(substeps, substep, halvings, accepted)
+    run.iterations[step + 1], run.divided[step + 1] = total, recorded(halvings)
+    if run.divided[step + 1] != 0:
+        copy_state(part, 0, run, step + 1)
+    return True
+
+
+@inline
+def _is_finite(R, RD):
+    finite = True
+    for k in range(R.shape[0]):
+        finite = finite and math.isfinite(R[k]) and math.isfinite(RD[k])
+    return finite
+
+
 @entry(nogil=True)
-def rollout(model, settings, data, run, first, last, U):
-    """Fill rows first + 1 ... last of a run; gives back the last row that holds."""
+def rollout(model, settings, data, control, run, first, last, U):
+    """Fill rows first + 1 ... last of a run; gives back the last row that holds.
+
+    `control`: what the energy balance reads and writes (`energies.energies_of`), and two rows of a run for substeps.
+    """
     model, settings = named_model(model), ReducedSettings(*settings)
     data, run = named_data(data), ReducedRun(*run)
+    reads, scratch, rows = control
+    energies, part = named_energies(scratch), ReducedRun(*rows)
+    begin_balance(reads, energies, run.R[first], run.RD[first], run.charts[first])
     for step in range(first, last):
-        if not take_step(model, settings, data, run, step, U[step - first, 0]):
+        if not bisected_step(model, settings, data, reads, energies, run, part, step, U[step - first, 0]):
             return step
     return last

@@ -43,10 +43,10 @@ class Variant:
         cones = s.cones.copy()
         own = cones.found < 0
         cones[own] = self.cones[self._index(s.cones[own])]
-        for name in ("friction", "restitution"):
-            cones[name][~own] = contacts[name]
+        cones["restitution"][~own] = contacts.restitution
         if self.shapes is not None:
             pairs = self.shapes.pairs[contacts.pair]
+            cones["friction"][~own] = np.where(s.contacts.sticks == 1, pairs.static, pairs.friction)
             cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
             cones["mass"][~own] = self.shapes.masses[contacts.pair]
         stops = self.cones[self._index(s.stops)]

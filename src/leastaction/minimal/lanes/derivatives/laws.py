@@ -111,11 +111,18 @@ def kinds_of_gaps(solved: Solved, touch: Touching, falls: tuple[float, float]) -
 def moved_points(placed: Placed, touch: Touching, h: float) -> FloatArray:
     """How far the surface of each contact moves there within the step, less how far the other does, shape (m, 3)."""
     out = h * (touch.belts[:, 0] - touch.belts[:, 1])
-    for body, sign in ((touch.node, 1.0), (touch.other, -1.0)):
+    for side, (body, sign) in enumerate(((touch.node, 1.0), (touch.other, -1.0))):
         k = np.flatnonzero(body >= 0)
-        i = body[k]
-        out[k] += sign * (placed.x[1, i] - placed.x[0, i] + np.cross(placed.y[i], touch.x[k] - placed.x[0, i]))
+        i, c = body[k], touch.fixed[k, side]
+        last = placed.x[1, i] + carried(placed, i, c - placed.x[0, i])
+        out[k] += sign * (last - c + np.cross(placed.y[i], touch.x[k] - c))
     return out
+
+
+def carried(placed: Placed, i: Any, arms: FloatArray) -> FloatArray:
+    """Arms (n, 3) of bodies i at the start as they are at the end, turned with them."""
+    turns = placed.R[1, i] @ np.swapaxes(placed.R[0, i], 1, 2)
+    return (turns @ arms[:, :, None])[:, :, 0]
 
 
 def least_gaps(
@@ -404,12 +411,15 @@ def _motions(
     first, last = np.zeros_like(change.x), np.zeros_like(change.x)
     for side, (body, sign) in enumerate(((touch.node, 1.0), (touch.other, -1.0))):
         for k in np.flatnonzero(body >= 0):
-            i = body[k]
-            y, r = placed.y[i], touch.x[k] - placed.x[0, i]
+            i, c, dc = body[k], touch.fixed[k, side], change.fixed[k, side]
+            y, o, turn = placed.y[i], touch.x[k] - c, placed.R[1, i] @ placed.R[0, i].T
+            r = c - placed.x[0, i]
             by_start, by_end = turn_slopes(placed, i)
-            last[k] += sign * (J1[i, 3:] + np.cross(by_end @ J1[i, :3], r[:, None], axis=0))
-            arm = change.x[k] - J0[i, 3:]
-            turned = np.cross(by_start @ J0[i, :3], r[:, None], axis=0) + np.cross(y[:, None], arm, axis=0)
-            carried = np.cross(J0[i, :3], h * touch.belts[k, side][:, None], axis=0)
-            first[k] += sign * (turned - J0[i, 3:] + carried)
+            last[k] += sign * (J1[i, 3:] + np.cross(J1[i, :3], (turn @ r)[:, None], axis=0))
+            last[k] += sign * np.cross(by_end @ J1[i, :3], o[:, None], axis=0)
+            # A point that goes with the body does not move within it: dc = J0 linear + J0 angular x r.
+            within = dc - J0[i, 3:] - np.cross(J0[i, :3], r[:, None], axis=0)
+            rolled = np.cross(by_start @ J0[i, :3], o[:, None], axis=0) + np.cross(y[:, None], change.x[k] - dc, axis=0)
+            belt = np.cross(J0[i, :3], h * touch.belts[k, side][:, None], axis=0)
+            first[k] += sign * (turn @ within - dc + rolled + belt)
     return first, last

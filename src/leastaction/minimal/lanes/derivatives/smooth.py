@@ -76,7 +76,7 @@ class Smooth:
     def at(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
         """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
         n, nu = self.mechanism.nv, self.mechanism.nu
-        settings, Q, U = BodywiseSettings(h, 0.0, 1, 0.0), np.stack([q0, q1]), np.array([[u, u]], float)
+        settings, Q, U = BodywiseSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
         rows = np.zeros((1, 2, n))
         H, C = np.zeros((1, 2, n, 2, n)), np.zeros((1, 2, n, 2, nu))
         if slopes:

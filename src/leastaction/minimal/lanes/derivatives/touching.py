@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.entries import detect_all, material_points_of, measure_all
 from leastaction.contact.features import are_moving
 from leastaction.contact.records import CONTACT, records
 from leastaction.minimal.lanes.arrays import LaneShapes
@@ -33,6 +33,7 @@ class Touching(NamedTuple):
     Attributes:
         node, other: bodies that the normals point to and away from, -1 for the world.
         phi, n, t, s, x: gaps [m], normals, tangents and points at the start of the step.
+        fixed: points that go with both bodies (`contact.gap.material_points`) at the start, shape (m, 2, 3).
         end, n1, x1: gaps, normals and points at its end.
         belts: velocities of the surfaces of both bodies along their shapes, in the world at the start, shape (m, 2, 3).
     """
@@ -44,6 +45,7 @@ class Touching(NamedTuple):
     t: FloatArray
     s: FloatArray
     x: FloatArray
+    fixed: FloatArray
     end: FloatArray
     n1: FloatArray
     x1: FloatArray
@@ -51,13 +53,14 @@ class Touching(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """How `phi`, `n`, `x`, `end`, `n1` and `x1` of contacts change with the joints at the start, where their features
-    were found: (m, nv), (m, 3, nv) ...; `twist`: turn of the tangents about the normal, beside that by which they
-    follow it the shortest way, (m, nv)."""
+    """How `phi`, `n`, `x`, `fixed`, `end`, `n1` and `x1` of contacts change with the joints at the start, where their
+    features were found: (m, nv), (m, 3, nv), (m, 2, 3, nv) ...; `twist`: turn of the tangents about the normal, beside
+    that by which they follow it the shortest way, (m, nv)."""
 
     phi: FloatArray
     n: FloatArray
     x: FloatArray
+    fixed: FloatArray
     end: FloatArray
     n1: FloatArray
     x1: FloatArray
@@ -71,12 +74,20 @@ def measured(contacts: Any, poses: FloatArray) -> FloatArray:
     return np.concatenate([phi[:, None], n, x], axis=1)
 
 
+def placed_at_start(contacts: Any, poses: FloatArray) -> FloatArray:
+    """`measured`, and the points that go with both bodies, shape (m, 13)."""
+    fixed = np.zeros((len(contacts), 2, 3))
+    material_points_of(contacts, poses, fixed)
+    return np.concatenate([measured(contacts, poses), fixed.reshape(-1, 6)], axis=1)
+
+
 def touching(cones: Any, contacts: Any, placed: Placed) -> Touching:
     """The contacts of cones; `contacts` are the `CONTACT` records of those that were looked for, in their order."""
     count = len(cones)
     node, normals = np.asarray(cones.node), np.array(cones.normal)
     phi, end = np.zeros(count), np.zeros(count)
     n, n1, x, x1 = normals.copy(), normals.copy(), np.zeros((count, 3)), np.zeros((count, 3))
+    fixed = np.zeros((count, 2, 3))
     plain = np.flatnonzero(cones.found < 0)
     if len(plain):
         i, arm, offset = node[plain], np.array(cones.arm)[plain], np.asarray(cones.offset)[plain]
@@ -84,11 +95,16 @@ def touching(cones: Any, contacts: Any, placed: Placed) -> Touching:
         phi[plain] = (n[plain] * first).sum(axis=1) - offset
         end[plain] = (n[plain] * last).sum(axis=1) - offset
         x[plain] = first - np.asarray(cones.radius)[plain, None] * n[plain]
-        x1[plain] = last
+        x1[plain], fixed[plain, 0] = last, first
     rest = np.flatnonzero(cones.found >= 0)
     if len(rest):
-        start, last = measured(contacts, placed.poses(0)), measured(contacts, placed.poses(1))
-        phi[rest], n[rest], x[rest] = start[:, 0], start[:, 1:4], start[:, 4:]
+        start, last = placed_at_start(contacts, placed.poses(0)), measured(contacts, placed.poses(1))
+        phi[rest], n[rest], x[rest], fixed[rest] = (
+            start[:, 0],
+            start[:, 1:4],
+            start[:, 4:7],
+            start[:, 7:].reshape(-1, 2, 3),
+        )
         end[rest], n1[rest], x1[rest] = last[:, 0], last[:, 1:4], last[:, 4:]
     # Tangents follow the normal the shortest way, wherever they point.
     t = np.array(cones.first)
@@ -101,7 +117,7 @@ def touching(cones: Any, contacts: Any, placed: Placed) -> Touching:
         if contact.belt:
             for side, i, way in ((0, contact.b, contact.belt_b), (1, contact.a, contact.belt_a)):
                 belts[k, side] = way if i < 0 else placed.R[0, i] @ way
-    return Touching(node, np.asarray(cones.other), phi, n, t, s, x, end, n1, x1, belts)
+    return Touching(node, np.asarray(cones.other), phi, n, t, s, x, fixed, end, n1, x1, belts)
 
 
 def changes(
@@ -117,13 +133,13 @@ def changes(
     """
     m, nv = len(cones), moved.shape[2]
     one, three = (m, nv), (m, 3, nv)
-    out = Changes(*map(np.zeros, (one, three, three, one, three, three, one)))
+    out = Changes(*map(np.zeros, (one, three, three, (m, 2, 3, nv), one, three, three, one)))
     plain = np.flatnonzero(cones.found < 0)
     if len(plain):
         i = np.asarray(cones.node)[plain]
         arm = placed.R[0, i] @ np.array(cones.arm)[plain][:, :, None]
         J = moved[i]
-        out.x[plain] = J[:, 3:] + np.cross(J[:, :3], arm, axis=1)
+        out.x[plain] = out.fixed[plain, 0] = J[:, 3:] + np.cross(J[:, :3], arm, axis=1)
         out.phi[plain] = (np.array(cones.normal)[plain][:, :, None] * out.x[plain]).sum(axis=1)
     rest = np.flatnonzero(cones.found >= 0)
     if len(rest):
@@ -135,7 +151,8 @@ def changes(
         J = np.where((sides >= 0)[:, :, None, None], moved[sides], 0.0)
         found = np.einsum("msac,msan->mcn", by_poses, J)
         out.phi[rest], out.n[rest], out.x[rest] = found[:, 0], found[:, 1:4], found[:, 4:7]
-        out.end[rest], out.n1[rest], out.x1[rest] = found[:, 7], found[:, 8:11], found[:, 11:]
+        out.fixed[rest] = found[:, 7:13].reshape(-1, 2, 3, nv)
+        out.end[rest], out.n1[rest], out.x1[rest] = found[:, 13], found[:, 14:17], found[:, 17:]
     return out
 
 
@@ -153,7 +170,7 @@ def displaced(pose: FloatArray, axis: int, by: float) -> FloatArray:
 
 
 def by_poses_of_bodies(contacts: Any, placed: Placed, shapes: LaneShapes) -> FloatArray:
-    """Derivatives of (gap, normal, point, these at the end) by turns and shifts of both bodies, shape (m, 2, 6, 14).
+    """Derivatives of (`placed_at_start`, `measured` at the end) by turns and shifts of both bodies, (m, 2, 6, 20).
 
     Features stay fixed to their bodies, so those at the end do not change.
     """
@@ -172,9 +189,9 @@ def by_poses_of_bodies(contacts: Any, placed: Placed, shapes: LaneShapes) -> Flo
     index = 2 * np.arange(len(tiled))
     tiled["a"] = np.where(tiled["a"] >= 0, index, -1)
     tiled["b"] = np.where(tiled["b"] >= 0, index + 1, -1)
-    values = measured(tiled.view(np.recarray), np.ascontiguousarray(poses.reshape(-1, 12))).reshape(m, 2, 6, 4, 7)
-    out = np.zeros((m, 2, 6, 14))
-    out[..., :7] = np.einsum("j,mkajc->mkac", WEIGHTS, values) / STEP
+    values = placed_at_start(tiled.view(np.recarray), np.ascontiguousarray(poses.reshape(-1, 12)))
+    values, out = values.reshape(m, 2, 6, 4, 13), np.zeros((m, 2, 6, 20))
+    out[..., :13] = np.einsum("j,mkajc->mkac", WEIGHTS, values) / STEP
     out[:, :, 3:] /= reach[:, :, None, None]
     return out
 
@@ -208,13 +225,13 @@ def add_moving_features(contacts: Any, placed: Placed, shapes: LaneShapes, by_po
     for i in np.unique(sides[sides >= 0]):
         for axis in range(6):
             h = SMALL * (float(shapes.reach[i]) if axis >= 3 else 1.0)
-            slope, kept = np.zeros((len(own), 14)), np.ones(len(own), bool)
+            slope, kept = np.zeros((len(own), 20)), np.ones(len(own), bool)
             for offset, weight in CENTRAL:
                 poses = start.copy()
                 poses[i] = displaced(start[i], axis, offset * h)
                 again, there = found_again(own, shapes, poses)
-                slope[:, :7] += weight / h * measured(again, poses)
-                slope[:, 7:] += weight / h * measured(again, last)
+                slope[:, :13] += weight / h * placed_at_start(again, poses)
+                slope[:, 13:] += weight / h * measured(again, last)
                 kept &= there
             for side in range(2):
                 at = np.flatnonzero(kept & (sides[:, side] == i))

@@ -1,15 +1,13 @@
-"""Steps without a plausible solution are divided: what they keep, how that is told, and their derivatives."""
+"""Steps that are not accepted are bisected: what they keep, how that is recorded, and their derivatives."""
 
 import numpy as np
 import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.division import HalvingStepper, halves_of_controls, joined
-from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.jointwise.stepper import VariationalStepper
-from leastaction.minimal.judgement import plausible_share
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import LONGEST, control_weights, interpolate_controls, lengths_of, substep_after
+from leastaction.step_control.energy_balance import share_of_energy
 from tests.derivatives.checks import assert_relative
 from tests.minimal.helpers import error_norms, method, number
 from tests.minimal.test_momentum import floating_tree, resting_state
@@ -43,30 +41,46 @@ def run(request):
     return out
 
 
-def test_what_is_told_of_the_parts():
-    assert joined(0, 0) == 0b1100
-    assert joined(joined(0, 0), 0) == 0b1_1_100_0
-    assert lengths_of(0) == [1.0]
-    assert lengths_of(joined(0, joined(joined(0, 0), 0))) == [0.5, 0.125, 0.125, 0.25]
+def bisected(accepts):
+    """(what is recorded, lengths of the substeps) of a step whose substeps (start, length) are accepted or not."""
+    substeps, substep, halvings, lengths = 1, 0, 1, []
+    while substep < substeps:
+        accepted = accepts(substep / substeps, 1.0 / substeps)
+        if accepted:
+            assert sum(lengths) == substep / substeps  # one after the other
+            lengths.append(1.0 / substeps)
+        substeps, substep, halvings = substep_after(substeps, substep, halvings, accepted)
+    assert (substeps, substep) == (1, 1)
+    return halvings, lengths
+
+
+def test_substeps_fill_the_step_and_are_recorded():
+    assert bisected(lambda start, length: True) == (0b10, [1.0])
+    assert bisected(lambda start, length: length < 1.0) == (0b1100, [0.5, 0.5])
+    assert bisected(lambda start, length: length <= (0.25 if start == 0.5 else 0.5))[0] == 0b1_1_0_1_0_0
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        halvings, lengths = bisected(lambda start, length: rng.random() < 0.55 or length < 1 / 64)
+        assert sum(lengths) == 1.0
+        if halvings > 0:
+            assert lengths_of(halvings) == lengths
     for damaged in (1_000_000, 1 << 62, -(1 << 63)):
         with pytest.raises(la.IntegratorError, match="by which no step is divided"):
             lengths_of(damaged)
-    finest = 0
-    for _ in range(6):
-        finest = joined(finest, finest)
-    assert finest == joined(0, finest) == -1
+    assert 0 < bisected(lambda start, length: length <= 1 / 16)[0] < LONGEST
+    assert bisected(lambda start, length: length <= 1 / 64)[0] == -1
 
 
 @pytest.mark.parametrize("nodes", [(0.5,), (0.0, 1.0), (0.0, 0.5, 1.0)])
-def test_controls_of_halves_are_those_of_the_polynomial(nodes):
-    first, second = halves_of_controls(nodes)
+def test_controls_of_substeps_are_those_of_the_polynomial(nodes):
     c = np.array(nodes)
-    for k in range(len(c)):
-        np.testing.assert_allclose(first @ c**k, (0.5 * c) ** k, atol=1e-15)
-        np.testing.assert_allclose(second @ c**k, (0.5 + 0.5 * c) ** k, atol=1e-15)
-    stepper = INTEGRATORS["joints"].prepare(whirling_chain()[0], DT)
-    held = np.full((3, 3), 0.1)
-    assert all((half == held).all() for half in stepper.halves(held))
+    for substeps, substep in ((1, 0), (2, 0), (2, 1), (8, 5)):
+        W = control_weights(nodes, substeps, substep)
+        for k in range(len(c)):
+            np.testing.assert_allclose(W @ c**k, ((substep + c) / substeps) ** k, atol=1e-14)
+        held, own = np.full((len(c), 3), 0.1), np.zeros((len(c), 3))
+        interpolate_controls(held, c, substeps, substep, own)
+        assert (own == held).all()
 
 
 def test_a_divided_step_is_the_chain_of_its_parts(run):
@@ -174,15 +188,23 @@ def test_momenta_are_exact(name):
     assert np.abs(angular - angular[0]).max() <= 1e-11 * np.linalg.norm(angular[0])
 
 
-def test_kernels_divide_steps_as_python_does(run, monkeypatch):
-    """One loop over steps and parts, and one that goes back to Python for each part: the same to the last bit."""
-    monkeypatch.setattr(ActionStepper, "advance", HalvingStepper.advance)
+def by_substeps(stepper, record, first, last, u):
+    """`Stepper.advance` by the substeps that derivatives go through."""
+    for k in range(first, last):
+        parts = list(stepper.substeps(record["q"][k], record["p"][k], np.array(u[k - first], order="C")))
+        record["q"][k + 1], record["p"][k + 1] = parts[-1].record["q"][1], parts[-1].record["p"][1]
+        record["divided"][k + 1] = 0 if len(parts) == 1 else -len(parts)
+    return last
+
+
+def test_derivatives_go_through_the_substeps_of_the_run(run, monkeypatch):
+    """To the last bit."""
+    monkeypatch.setattr(type(run.integrator.prepare(run.mechanism, DT)), "advance", by_substeps)
     robot, controls = run.mechanism, np.random.default_rng(3).normal(size=run.mechanism.nu)
     again = la.simulate(robot, run.q[0], p=run.p[0], dt=DT, steps=12, integrator=run.integrator, controls=controls)
     assert (again.q == run.q).all()
     assert (again.p == run.p).all()
-    assert (again.stored["divided"] == run.stored["divided"]).all()
-    assert (again.iterations == run.iterations).all()
+    assert ((again.stored["divided"] == 0) == (run.stored["divided"] == 0)).all()
 
 
 @pytest.mark.parametrize("order", ["midpoint", 2, 4])
@@ -200,19 +222,19 @@ def test_the_order_stays(order, monkeypatch):
         return last
 
     monkeypatch.setattr(VariationalStepper, "run", run)
-    monkeypatch.setattr(VariationalStepper, "advance", HalvingStepper.advance)
+    monkeypatch.setattr(VariationalStepper, "advance", by_substeps)
     fine = la.simulate(robot, q, v, dt=1e-3, steps=1000, integrator=la.RungeKutta(order=4))
     reference = fine.q[::500], fine.v[::500]
     errors = []
     for count in (64, 128):
         coarse = la.simulate(robot, q, v, dt=1.0 / count, steps=count, integrator=method(order))
-        assert 0.2 < (coarse.stored["divided"] == 0b1100).mean() < 0.8
+        assert 0.2 < (coarse.stored["divided"] == -2).mean() < 0.8
         errors.append(error_norms(robot, coarse, reference, count // 2))
     assert np.abs(np.log2(errors[0] / errors[1]) - number(order)).max() < 0.25
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
-def test_no_energy_from_nowhere(name):
+def test_no_spurious_energy(name):
     """Chains of 32 links bent and moving at random, with steps far too long: the energy stays, step by step."""
     robot = la.robots.pendulum(32)
     divided = 0
@@ -225,7 +247,7 @@ def test_no_energy_from_nowhere(name):
 
 def test_what_steps_may_gain():
     """A share of the whole, of one body in the mean, and less than that where there are many."""
-    shares = [plausible_share(la.robots.pendulum(links)) for links in (1, 20, 32, 128)]
+    shares = [share_of_energy(la.robots.pendulum(links)) for links in (1, 20, 32, 128)]
     np.testing.assert_allclose(shares, [0.02, 0.2 / 20, 0.2 / 32, 0.2 / 128 / 4])
 
 
@@ -250,7 +272,7 @@ def test_a_pendulum_with_long_steps_is_not_divided():
         assert not run.stored["divided"].any()
 
 
-def test_falling_does_not_hide_energy_from_nowhere():
+def test_falling_does_not_hide_spurious_energy():
     """Steps are judged as someone sees them who falls along."""
     robot = floating_tree(5, bodies=4, gravity=(0, 0, -9.81))
     q, v = resting_state(robot, 1)

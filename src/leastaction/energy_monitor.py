@@ -44,18 +44,18 @@ def warn_of_energy(run: Trajectory) -> None:
     if run.steps > 0:
         second = run.stored.get("p", run.stored.get("v"))
         assert second is not None
-        watch = EnergyWatch(run.mechanism, run.integrator, run.dt, "p" in run.stored)
+        watch = EnergyMonitor(run.mechanism, run.integrator, run.dt, "p" in run.stored)
         watch.begin(run.q[0], second[0])
         watch.look(run.t, run.q, second, run.stored.get("u"), run.stored.get("work"))
 
 
-class Once:
+class WarnOnce:
     """What is said once; many watches may share it."""
 
     said = False
 
 
-class EnergyWatch:
+class EnergyMonitor:
     """Looks at a run piece by piece, and warns once of energy from nowhere.
 
     Args:
@@ -74,11 +74,11 @@ class EnergyWatch:
         dt: float,
         momentum: bool,
         *,
-        once: Once | None = None,
+        once: WarnOnce | None = None,
         who: str | None = None,
     ) -> None:
         self.mechanism, self.integrator, self.dt, self.momentum = mechanism, integrator, dt, momentum
-        self.once, self.shared, self.who = once or Once(), once is not None, who or repr(mechanism.name)
+        self.once, self.shared, self.who = once or WarnOnce(), once is not None, who or repr(mechanism.name)
         self.looks = _keeps_account(mechanism, integrator)
 
     def begin(self, q: FloatArray, second: FloatArray) -> None:
@@ -147,10 +147,10 @@ def warn_of_energies(run: BatchRun, u: FloatArray) -> None:
     if run.every > 1 and u.any():  # speeds between recorded rows, which tell the work, are not known
         return
     speeds = np.nan_to_num(np.abs(np.diff(run.q, axis=1)), nan=0.0).max(axis=(1, 2), initial=0.0)
-    once = Once()
+    once = WarnOnce()
     for k in np.argsort(-speeds)[:FASTEST].tolist():
         own = run[k]
-        watch = EnergyWatch(
+        watch = EnergyMonitor(
             own.mechanism, run.integrator, own.dt, run.momentum, once=once, who=f"robot {k} of {own.mechanism.name!r}"
         )
         second = own.stored["p" if run.momentum else "v"]

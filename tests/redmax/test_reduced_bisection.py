@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import gradient, parameter, with_parameters
-from leastaction.step_parts import lengths_of
+from leastaction.step_control.bisection import lengths_of
 
 METHODS = [la.BDF(order=1), la.BDF(order=2), la.SDIRK2()]
 

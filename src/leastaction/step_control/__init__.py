@@ -1,0 +1,1 @@
+"""Step control of all formulations: which steps are accepted, and how the others are bisected."""
