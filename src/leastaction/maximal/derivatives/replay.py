@@ -182,7 +182,7 @@ class Parts:
         data.past.dt, data.past.kinetic, data.kicks[:] = at.before, -1.0, 0.0
         data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         if s.contact is not None:
-            s.contact.now.known = s.contact.now.wait = 0  # no warm start
+            s.contact.now.known = 0  # no warm start
         own = s.settings
         if rounds != own.rounds:
             s.settings = own._replace(rounds=rounds)
@@ -212,7 +212,7 @@ class Parts:
         if s.contact is not None:
             now = s.contact.now[0]
             rounds, scale = int(now.rounds), (float(now.load), float(now.energy))
-            solved = replace(solved, soft=int(now.soft), scale=scale)
+            solved = replace(solved, scale=scale)
         return solved, record["substeps"][2, 0].copy(), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
