@@ -58,13 +58,23 @@ def test_a_step_that_cannot_be_solved_again(monkeypatch):
         backpropagate(run, np.ones((3, robot.nv)), np.ones((3, robot.nv)))
 
 
+def test_a_run_that_does_not_tell_its_substeps_is_refused():
+    """Where they lie decides what a run computes: halving again may find others."""
+    robot, q, p, u = fast_chain()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=3, integrator=divided(2))
+    assert run.stored["substeps"].any()
+    run.stored["substeps"][run.stored["substeps"][:, 0].any(axis=1), :, 0] = UNKNOWN
+    with pytest.raises(la.IntegratorError, match="so finely"):
+        backpropagate(run, *np.ones((2, 4, robot.nv)))
+
+
 def test_a_step_of_very_many_parts():
     """What the number of a step cannot tell has no derivative."""
     robot, q, p, u = fast_chain()
     integrator = la.Maximal(max_iterations=2, tolerance=1e-11)
     run = la.simulate(robot, q, p=2.0 * p, controls=u, dt=DT, steps=1, integrator=integrator)
     assert run.stored["substeps"][1, 0, 0] == UNKNOWN
-    with pytest.raises(la.IntegratorError, match="step 0 of the run"):
+    with pytest.raises(la.IntegratorError, match="step 0 was divided so finely"):
         backpropagate(run, np.ones((2, robot.nv)), np.ones((2, robot.nv)))
 
 

@@ -42,9 +42,6 @@ from leastaction.maximal.derivatives.middle_length_cotangents import length_cota
 from leastaction.maximal.derivatives.path_cotangents import path_cotangents
 from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
-    JOINTS,
-    NONE,
-    OTHERWISE,
     aim,
     cones_of,
     earlier_solution,
@@ -59,8 +56,7 @@ from leastaction.maximal.derivatives.solve_again import (
     stand,
     unfold,
 )
-from leastaction.maximal.derivatives.velocity_cotangents import velocities_back
-from leastaction.maximal.derivatives.weighing import keep_gradients, keep_projection_of, keep_read, keep_solved
+from leastaction.maximal.derivatives.weighing import keep_gradients, keep_read, keep_solved
 from leastaction.maximal.step.bodies import END, START, momentum_slope
 from leastaction.maximal.step.rollout import DONE
 from leastaction.spatial import load3, load9, mattvec, matvec
@@ -123,8 +119,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
             return k, np.int64(why)
         k -= 1
     if k < 0 and back.fresh:
-        if not to_start(model, settings, data, back):
-            return np.int64(0), np.int64(OTHERWISE)
+        to_start(model, settings, data, back)
         find_lifts(model, data, back)
         joint_gradients(model, data, back, back.start)
     return k, np.int64(DONE)
@@ -132,25 +127,9 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
 
 @routine(allocates=False)
 def to_start(model, settings, data, back):
-    """Stand at the start of the run, with the gradients by its velocities brought to its poses and momenta."""
-    depends = False
-    for i in range(back.bars.shape[1]):
-        depends = depends or reads(back.bars[2, i])
+    """Stand at the start of the run."""
     aim(model, data, back, 0, 0)
     stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 0, settings.dt)
-    back.holds[0] = JOINTS if depends else NONE
-    if depends and not velocities_back(model, data, back, settings.whole):
-        return False
-    if back.slots.y.shape[0] > 0:
-        keep_projection_of(model, data, back.slots, back, back.slots.y.shape[0] - 1)
-        back.slots.end_count[back.slots.y.shape[0] - 1] = 0
-        for c in range(data.goals.shape[1]):
-            back.slots.goals[back.slots.y.shape[0] - 1, 1, c] = data.goals[0, c]
-    if depends:
-        for i in range(back.bars.shape[1]):
-            for c in range(6):
-                back.bars[1, i, c] += back.read[i, c]
-    return True
 
 
 @routine(allocates=False)
@@ -214,12 +193,10 @@ def all_rows(model, settings, data, near, contact, places, back):
             break
     if why != DONE:
         return np.int64(0), np.int64(why)
+    to_start(model, settings, data, back)
+    find_lifts(model, data, back)
     for i in range(m):
         copy_bars(back.kept[i], back.bars)
-        if not to_start(model, settings, data, back):
-            return np.int64(0), np.int64(OTHERWISE)
-        if i == 0:
-            find_lifts(model, data, back)
         joint_gradients(model, data, back, back.A[i])
     return np.int64(-1), np.int64(DONE)
 

@@ -89,7 +89,6 @@ def hit_back(model, settings, data, contact, back, dt):
     found, taken = plastic_hit(model, settings, data, contact, dt)
     if not found:
         return False
-    now.soft_second = now.soft
     count_contacts(contact, back)
     copy_velocities(states, w)
     for i in range(n):

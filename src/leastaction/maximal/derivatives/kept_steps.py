@@ -72,7 +72,7 @@ class KeptSteps:
             if self.derivatives:
                 most = self.parted.most
                 self.slots = int(np.clip(ROOM / bytes_each, most, LONGEST * most))
-            slots = self.slots + 1 if self.derivatives else 0  # the last one is of the start of a run
+            slots = self.slots
             arrays: dict[str, Any] = {name: np.zeros((slots, n, 6)) for name in Kept._fields}
             arrays |= {name: np.zeros(slots, np.int64) for name in ("step", "count", "end_count")}
             arrays |= {name: np.zeros((slots, N)) for name in ("y", "twists", "by_projection")}
@@ -101,7 +101,7 @@ class KeptSteps:
         )
         self.scratch = near, q, np.zeros(N + 3 * self.size[0] + 12 * n)
         self.projected = near, q, np.zeros(N + s.mechanism.nv), np.zeros((2, m)), np.zeros((2, n, 6))
-        self.read = np.zeros((self.slots + 1, nq)), np.zeros((self.slots + 1, s.mechanism.nv))
+        self.read = np.zeros((self.slots, nq)), np.zeros((self.slots, s.mechanism.nv))
 
     def add(self, out: FloatArray, u: FloatArray, last: int, left: int, bq: FloatArray, bp: FloatArray) -> None:
         """Add to the gradients by all entries, shape (entries,), what the steps left + 1 ... last say.
@@ -172,16 +172,10 @@ class KeptSteps:
             bars: gradients by its poses while p stays, among others, shape (3, bodies, 6).
             start: gradients by its q and p, shape (2, nv).
         """
-        slot, kept = np.array([self.slots]), tuple(self.kept)
         for k, derivative in enumerate(self.derivatives):
             out[k] += np.vdot(bars[0], derivative.placed(at[2], at[0]))
             if derivative.moved:
                 out[k] -= start[1] @ self._read(derivative, *at)[1]
-            if self.kept.by_held[self.slots].any():
-                for weight, variant in derivative:
-                    h, key = self.stepper.dt, id(variant.model)
-                    weigh = self._weighing(variant, key, h, False)
-                    out[k] += weight * weigh(kept, self.every, self.projected, h, slot)
 
     def _read(self, derivative: Derivative, Z: Any, P: Any, q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Derivatives of joint positions and momenta at fixed poses and momenta of bodies."""

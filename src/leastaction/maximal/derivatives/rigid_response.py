@@ -23,17 +23,15 @@ from leastaction.maximal.step.semismooth_newton import (
     sliding_of,
     slip_of,
 )
-from leastaction.maximal.step.velocity_equations import VELOCITIES
 
 CENTRAL = 3
 """Mode of a cone whose response is that of the central path."""
 
 
 @inline
-def is_rigid(contact):
+def has_modes(contact):
     """Whether the present phase of a solved step was solved by modes."""
-    now = contact.now[0]
-    return (now.soft_second if now.phase == VELOCITIES else now.soft) == 0
+    return contact.now[0].soft[contact.now[0].phase] == 0
 
 
 @inline
@@ -45,7 +43,7 @@ def grip_of(contact):
 @routine(allocates=False)
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
-    if not is_rigid(contact):
+    if not has_modes(contact):
         look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
         for k in range(contact.now[0].count):
             c = contact.cones[k]

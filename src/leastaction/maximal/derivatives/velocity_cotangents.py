@@ -9,8 +9,6 @@ Then z is the gradient by P, and that by the poses is that of z . G' mu - y_mu .
 fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
 """
 
-import math
-
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize, refine, solve, solve_transposed
@@ -75,11 +73,8 @@ def into_world(states, first, x, E):
 
 
 @routine(allocates=False)
-def solve_node(model, data, back):
-    """Velocities of a node and impulses of the joints there, without contacts; False where they have no solution.
-
-    Leaves the factors of their equations, and the velocities in the world's directions in `back.E1`.
-    """
+def project_back(model, data, back):
+    """Bring `back.bars` to the momenta before `project_momenta`; False where these have no solution."""
     states, first, rhs, y, n = data.bodies, model.graph.first, data.fixed, back.y, model.bodies.shape[0]
     velocity_matrix(model, data, data.factors.values)
     for j in range(back.original.shape[0]):
@@ -100,34 +95,6 @@ def solve_node(model, data, back):
         data.rows[k].mu = data.dx[first[n + model.rows[k].node] + model.rows[k].local]
     for j in range(rhs.shape[0]):
         rhs[j] = 0.0
-    return True
-
-
-@routine(allocates=False)
-def project_back(model, data, back):
-    """Bring `back.bars` to the momenta before `project_momenta`; False where these have no solution."""
-    if not solve_node(model, data, back):
-        return False
-    transposed_solution(model, data, back)
-    joint_cotangents(model, data, back)
-    end_cotangents(model, data, back)
-    return True
-
-
-@routine(allocates=False)
-def velocities_back(model, data, back, dt):
-    """Bring gradients by the velocities that a run starts with to poses and momenta; False without a solution.
-
-    Spins beyond the chart of a step of dt are not guessed (`MaximalStepper.begin`), and count for nothing.
-    """
-    states, first, rhs, bars = data.bodies, model.graph.first, data.fixed, back.bars
-    if not solve_node(model, data, back):
-        return False
-    for i in range(states.shape[0]):
-        w = data.dV[i, 0] ** 2 + data.dV[i, 1] ** 2 + data.dV[i, 2] ** 2
-        for c in range(6):
-            rhs[first[i] + c] = 0.0 if c < 3 and 0.5 * dt * math.sqrt(w) > 0.9 else bars[2, i, c]
-            back.read[i, c], bars[1, i, c], bars[2, i, c] = bars[1, i, c], 0.0, 0.0
     transposed_solution(model, data, back)
     joint_cotangents(model, data, back)
     end_cotangents(model, data, back)

@@ -41,6 +41,8 @@ NO_DERIVATIVE = (
     "a smaller dt or a larger max_iterations"
 )
 
+TOO_FINE = "Maximal: step {step} was divided so finely that the run does not tell its substeps; it has no derivative"
+
 
 def solver_of(stepper: Any) -> Any:
     """A stepper that solves the parts of steps of another one again, in as many iterations as they may need."""
@@ -202,7 +204,8 @@ class WayBack:
                 continue
             tries = tries + 1 if left == last else 0
             if why == OTHERWISE or tries > TRIES:
-                raise IntegratorError(NO_DERIVATIVE.format(step=self.row + left))
+                told = self.parted.begins[left] < self.parted.begins[left + 1]
+                raise IntegratorError((NO_DERIVATIVE if told else TOO_FINE).format(step=self.row + left))
             last = last if len(rows[0]) else left
             for part in rows:
                 part[:] = 0.0

@@ -17,9 +17,17 @@ from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
+from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.interior import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes, is_slow
+from leastaction.maximal.step.semismooth_newton import (
+    OPEN,
+    accelerate,
+    follow_modes,
+    forget_modes,
+    is_rigid,
+    is_slow,
+)
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
 
@@ -65,9 +73,11 @@ def project_velocities(model, settings, data, contact, dt):
         for c in range(3):
             data.T[i, c], data.T[i, 3 + c] = states[i].w[c], states[i].vc[c]
     for k in range(data.rows.shape[0]):
-        data.rows[k].kept, data.rows[k].lam = data.rows[k].lam, 0.0
+        data.rows[k].kept = data.rows[k].lam
     begin_second_phase(settings, data, contact, dt)
-    quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
+    if data.past[0].known == LATER:
+        accelerate(model.bodies, states, settings.gravity, 0.5 * dt)
+    sure = now.sure
     solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
     if solved:
         for k in range(now.count):
@@ -81,8 +91,7 @@ def project_velocities(model, settings, data, contact, dt):
             states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
-    now.soft_second = now.soft
-    now.phase, now.quick, now.sure, now.soft, now.wait, now.unended = POSITIONS, quick, sure, soft, wait, unended
+    now.phase, now.sure = POSITIONS, sure
     return SOLVED if solved else UNSOLVED
 
 
@@ -93,7 +102,7 @@ def begin_second_phase(settings, data, contact, dt):
     now.phase = VELOCITIES
     for k in range(now.count):
         c = contact.cones[k]
-        if now.soft == 1:
+        if now.soft[POSITIONS] == 1:
             contact.first[k] = c
         ip.copy_kept(c, contact.saved[k])
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
@@ -156,7 +165,7 @@ def solve_velocities(model, settings, data, contact, dt):
         data: with the factors that the second phase uses.
     """
     now, rigid = contact.now[0], is_rigid(settings)
-    now.soft = 1
+    now.soft[VELOCITIES] = 1
     if rigid:
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
@@ -164,7 +173,7 @@ def solve_velocities(model, settings, data, contact, dt):
         if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_kept(contact.cones[k], contact.second[k])
-            now.soft = 0
+            now.soft[VELOCITIES] = 0
             return True
         start_velocities(data, contact)
     for k in range(now.count):
@@ -183,17 +192,11 @@ def take_back(settings, contact):
     """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if contact.now[0].soft == 1:
+        if contact.now[0].soft[POSITIONS] == 1:
             contact.cones[k] = contact.first[k]
             continue
         ip.copy_kept(contact.saved[k], c)
         c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
-
-
-@inline
-def is_rigid(settings):
-    """Whether the second phase is solved by modes: with neither smoothing nor a linearised friction cone."""
-    return settings.smoothing == 0.0 and settings.directions == 0
 
 
 @routine(allocates=False)
