@@ -1,7 +1,7 @@
 """Going back over runs of `Maximal`: one transposed solve for each phase of a step, whatever the number of controls.
 
-What a run carries from step to step are the poses and momenta of the bodies, and their velocities, which restitution
-looks at. Joint positions and momenta are read off them.
+What a run carries from step to step are the poses and momenta of the bodies. Joint positions and momenta are read off
+them.
 
 A parameter stands in the equations of every step, in the velocities at its nodes, and where joints are read off bodies.
 With the gradients W by all of these at fixed unknowns, which the way back finds, its gradient is the sum of
