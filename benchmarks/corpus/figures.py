@@ -50,9 +50,16 @@ def measured(scene: Scene, integrator: Any = None) -> dict:
         "flips": flips(run),
         "beyond": beyond(run),
         "iterations": np.asarray(run.iterations[1:], int),
-        "divided": int((np.asarray(run.stored["divided"]) != 0).sum()),
+        "divided": divided(run),
         "seconds": seconds,
     }
+
+
+def divided(run: Any) -> int:
+    """Number of steps with substeps."""
+    if "substeps" in run.stored:
+        return int((np.asarray(run.stored["substeps"]) != 0.0).any(axis=(1, 2)).sum())
+    return int((np.asarray(run.stored["divided"]) != 0).sum())
 
 
 def simulated(scene: Scene, integrator: Any = None) -> Any:

@@ -24,6 +24,7 @@ WHOLE = ("iterations", "divided", "cuts")
 """Those that hold whole numbers."""
 OF_STATES = (
     "divided",
+    "substeps",
     "work",
     "goals",
     "multipliers",

@@ -21,7 +21,7 @@ OF_STEPS = ("u", "commands")
 """What has a row for each step; the log "contacts" names steps; other arrays of that length have a row per state."""
 OF_RUN = ("nodes", "complementarity", "cuts", "shift")
 """What belongs to no one step."""
-OF_STEP_BEFORE = ("iterations", "divided")
+OF_STEP_BEFORE = ("iterations", "divided", "substeps")
 """What a row tells of the step that led to its state, zero at a start."""
 CUTS = "cuts"
 """Rows of a run at which it goes on from a state alone, without what came before it."""

@@ -321,7 +321,7 @@ def test_divided_steps_are_compiled(order, monkeypatch):
     robot, integrator = la.robots.pendulum(2), la.Maximal(order=order)
     q, v, dt, steps = np.array([2.5, -1.0]), np.array([3.0, -8.0]), 0.05, 12
     run = la.simulate(robot, q, v, dt=dt, steps=steps, integrator=integrator)
-    divided = run.stored["divided"][1:, 0] != 0
+    divided = run.stored["substeps"][1:, 0] != 0
     assert divided.any()
     assert not divided.all()
     bars, names = np.random.default_rng(0).normal(size=(2, steps + 1, 2)), ("q", "controls", "mass:link1", "com:link2")
@@ -348,8 +348,8 @@ def test_parts_of_steps_with_stiff_springs_are_compiled(monkeypatch):
     b.spring("spring", one, three, stiffness=5e3)
     robot, q = b.build(), np.array([0.3, 0.3, 0.3])
     run = la.simulate(robot, q, dt=0.005, steps=9, integrator=la.Maximal())
-    assert run.stored["divided"].min() >= 0
-    assert run.stored["divided"].max() > 0
+    assert run.stored["substeps"].min() >= 0
+    assert run.stored["substeps"].max() > 0
     bars, names = np.random.default_rng(0).normal(size=(2, 10, 3)), ("q", "v", "mass:link1", "stiffness:spring")
     with monkeypatch.context() as only:
         only.setattr(reversal.Replay, "step", None)

@@ -1,4 +1,4 @@
-"""Derivatives of steps in which restitution acts: closed forms, and differences of steps and runs solved anew."""
+"""Derivatives of runs with impacts: closed forms, and differences of steps and runs that are solved anew."""
 
 import math
 
@@ -6,33 +6,12 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.derivatives import parameter, parameter_jacobian
-from leastaction.maximal.derivatives.linearize import OneStep, Parts
+from leastaction.derivatives import parameter, with_parameters
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
-from tests.derivatives.checks import (
-    DT,
-    assert_gradient,
-    assert_linearized,
-    assert_parameters,
-    assert_relative,
-)
+from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_relative
 
 E = 0.6
-CASES = [(1, "cone", 0.0), (1, "linear", 1e-4), (2, "cone", 1e-4), (2, "linear", 0.0)]
-
-
-def integrator(order, friction, smoothing):
-    return la.Maximal(order=order, friction=friction, smoothing=smoothing, tolerance=1e-12)
-
-
-def width(smoothing):
-    """Of differences: rigid contact is solved to 1e-9 of its velocities only."""
-    return 1e-5 if smoothing else 3e-5
-
-
-def tolerance(friction, smoothing):
-    """What rigid contact leaves of its products depends on the state, and the linearised cone has many of them."""
-    return 1e-5 if smoothing or friction == "cone" else 3e-4
+RIGID = la.Maximal(tolerance=1e-12)
 
 
 def falling_ball():
@@ -111,63 +90,68 @@ def moving(scene):
     return robot, q, la.dynamics.mass_matrix(robot, q) @ np.array(v), np.full(robot.nu, 0.3)
 
 
-def assert_bounces(scene, q, p, u, integrator):
-    """Restitution acts in the step: of the rod a part of it, of all others all of it."""
-    robot = SCENES[scene]()[0]
-    stepper = integrator.prepare(robot, DT)
-    step = OneStep(Parts(stepper), q, p, np.tile(u, (len(stepper.control_nodes), 1))).maps[0]
-    assert step.bounces
-    assert (step.kept is not None) == (scene == "rod")
+def assert_bounces(robot, q, p, u):
+    """The step ends a substep at an impact."""
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=1, integrator=RIGID)
+    assert run.stored["substeps"][1].any()
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_ball_goes_up_with_a_share_of_its_speed(order):
-    """Without gravity and friction d v+ / d v- = -e, d v+ / d e = -v-, and mass does not count, at any depth."""
+def test_a_ball_goes_up_with_a_share_of_its_speed():
+    """Without gravity and friction d v+ / d v- = -e and d v+ / d z = 0, and the place where it turns counts for both:
+    z+ = z0 - (1 + e) (z0 - r) - e v- dt, so d z+ / d z0 = -e."""
     b = MechanismBuilder("ball", gravity=(0, 0, 0))
     b.body("ball", mass=2.0, shapes=Sphere(0.1, name="skin", friction=0.0, restitution=E))
     b.free("ball")
     b.add_shape("world", Plane(name="floor", friction=0.0))
     robot, q, p = b.build(), np.array([0, 0, 0.105, 1, 0, 0, 0]), np.array([0, 0, 0, 0, 0, -6.0])
-    step = la.Maximal(order=order)
-    A, _ = la.linearize(robot, step, q, p, None, DT)
-    names = ["restitution:ball/skin", "mass:ball"]
-    J = parameter_jacobian(robot, step, q, p, None, DT, parameters=names)
+    A, _ = la.linearize(robot, RIGID, q, p, None, DT)
     up = 6 + 5  # momenta: wx, wy, wz, vx, vy, vz
-    assert abs(A[up, up] + E) < 1e-6
-    assert np.abs(np.delete(A[up], up)).max() < 1e-6
-    assert abs(A[5, 5] - 1.0) < 1e-6  # what the ball bounces off is where it was: the gap is kept, then opens
+    assert abs(A[up, up] + E) < 1e-8
+    assert np.abs(np.delete(A[up], up)).max() < 1e-8
+    assert abs(A[5, 5] + E) < 1e-8
     assert abs(A[5, up] + E * DT / 2.0) < 1e-8
-    assert abs(J["restitution:ball/skin"][up] - 6.0) < 1e-5
-    assert abs(J["mass:ball"][up]) < 1e-6
-    assert abs(J["mass:ball"][5] + E * DT * 3.0 / 2.0) < 1e-8
 
 
-@pytest.mark.parametrize("friction", ["cone", "linear"])
+def test_an_elastic_collision_exchanges_the_balls():
+    """Equal balls on one line: the second goes on where and as the first would, d x2 = (1, 0) dx, d v2 = (1, 0) dv."""
+    b = MechanismBuilder("two", gravity=(0, 0, 0))
+    for name in ("one", "two"):
+        b.body(name, mass=1.0, inertia=0.004, shapes=Sphere(0.1, restitution=1.0))
+        b.prismatic(f"{name}_rail", "world", name, axis="x")
+    robot, steps = b.build(), 20
+
+    def gradient(of, by):
+        def objective(run):
+            dq, dv = np.zeros((2, steps + 1, 2))
+            (dq if of == "q" else dv)[-1, 1] = 1.0
+            return 0.0, dq, dv
+
+        options = {"q": [0.0, 0.253], "v": [1.0, -0.1], "dt": DT, "steps": steps}
+        return la.adjoint(robot, RIGID, objective, (by,), **options)[1][by]
+
+    np.testing.assert_allclose(np.concatenate([gradient("q", "q"), gradient("v", "v")]), [1, 0, 1, 0], atol=1e-7)
+    np.testing.assert_allclose(gradient("q", "v"), [steps * DT, 0], atol=1e-7)
+
+
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("scene", SCENES)
-def test_smoothed_step(scene, order, friction):
+def test_step(scene, order):
     robot, q, p, u = moving(scene)
-    assert_bounces(scene, q, p, u, integrator(order, friction, 1e-4))
-    assert_linearized(robot, integrator(order, friction, 1e-4), q, p, u, 1e-5, 1e-5)
+    assert_bounces(robot, q, p, u)
+    assert_linearized(robot, la.Maximal(order=order, tolerance=1e-12), q, p, u, 2e-5, 1e-4, assert_relative)
 
 
-@pytest.mark.parametrize("friction", ["cone", "linear"])
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("scene", SCENES)
-def test_rigid_step(scene, order, friction):
-    """Against the limit of smoothed steps, which are solved to round-off, and against differences.
+def test_runs_through_a_bounce(scene, order):
+    """When the impact is depends on all that went before.
 
-    What is left of kappa in a rigid step depends on the state, too; differences see that, the derivative does not.
+    Differences are wide: friction that slides is solved to 1e-10 of its velocities.
     """
     robot, q, p, u = moving(scene)
-    assert_bounces(scene, q, p, u, integrator(order, friction, 0.0))
-    if friction == "cone":
-        assert_linearized(robot, integrator(order, friction, 0.0), q, p, u, 1e-4, width(0.0), assert_relative)
-    kappa = 1e-5
-    rigid, once, twice = (
-        np.hstack(la.linearize(robot, integrator(order, friction, k), q, p, u, DT)) for k in (0.0, kappa, 2 * kappa)
-    )
-    assert_relative(rigid, 2.0 * once - twice, tolerance(friction, 0.0))
+    v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
+    q = robot.integrate(q, -1.3 * DT * v)
+    assert_gradient(robot, la.Maximal(order=order, tolerance=1e-12), q, p, np.tile(u, (3, 1)), 2e-5, 1e-4)
 
 
 NAMES = {
@@ -180,22 +164,33 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("order", "friction", "smoothing"), CASES[:3])
 @pytest.mark.parametrize("scene", SCENES)
-def test_parameters(scene, order, friction, smoothing):
-    """Differences of rigid steps see what is left of kappa, too (`test_rigid_step`)."""
+def test_parameters(scene):
+    """Of a linear function of the end of a run with an impact, by what the impact and its time depend on."""
     robot, q, p, u = moving(scene)
-    bound = 1e-5 if smoothing else 1e-4
-    assert_parameters(robot, integrator(order, friction, smoothing), q, p, u, NAMES[scene], bound, width(smoothing))
+    v, steps, rng = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p), 3, np.random.default_rng(1)
+    weights = rng.normal(size=(2, robot.nv))
+    options = {"q": q, "v": v, "controls": np.tile(u, (steps, 1)), "dt": DT, "steps": steps}
+    start = la.simulate(robot, integrator=RIGID, **options)
 
+    def objective(run):
+        dq, dv = np.zeros((2, steps + 1, robot.nv))
+        dq[-1], dv[-1] = weights
+        return weights[0] @ robot.difference(start.q[-1], run.q[-1]) + weights[1] @ run.v[-1], dq, dv
 
-def test_where_the_wall_is_does_not_count():
-    """A step that ends with the gap it began with, and what restitution adds, does not know where the wall is."""
-    robot, q, p, u = moving("pendulum")
-    J = parameter_jacobian(
-        robot, la.Maximal(), q, p, u, DT, parameters=["position:world/wall", "restitution:world/wall"]
-    )
-    assert np.abs(J["position:world/wall"]).max() < 1e-9 * np.abs(J["restitution:world/wall"]).max()
+    found = la.adjoint(robot, RIGID, objective, NAMES[scene], **options)[1]
+    for name in NAMES[scene]:
+        value = parameter(robot, name)
+        for k in range(value.size):
+            h = 1e-3 * (np.abs(value).max() or 0.1)
+            both = []
+            for sign in (1.0, -1.0):
+                other = value.copy()
+                other.flat[k] += sign * h
+                run = la.simulate(with_parameters(robot, {name: other}), integrator=RIGID, **options)
+                both.append(objective(run)[0])
+            slope = (both[0] - both[1]) / (2.0 * h)
+            assert abs(np.ravel(found[name])[k] - slope) < 1e-4 * max(1.0, np.abs(found[name]).max()), name
 
 
 def test_names_of_shapes():
@@ -208,15 +203,3 @@ def test_names_of_shapes():
     ):
         with pytest.raises(la.MechanismError, match=message):
             parameter(robot, name)
-
-
-@pytest.mark.parametrize(("order", "friction", "smoothing"), CASES)
-@pytest.mark.parametrize("scene", SCENES)
-def test_runs_through_a_bounce(scene, order, friction, smoothing):
-    """The approach velocity is that of the step before, which is not the first: it depends on all that went before."""
-    robot, q, p, u = moving(scene)
-    v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
-    q = robot.integrate(q, -1.3 * DT * v)
-    step, bound = integrator(order, friction, smoothing), tolerance(friction, smoothing)
-    bound *= 3.0 if scene == "box" and not smoothing else 1.0  # four corners leave more of their products
-    assert_gradient(robot, step, q, p, np.tile(u, (3, 1)), bound, width(smoothing))

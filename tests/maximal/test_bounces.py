@@ -1,4 +1,4 @@
-"""Restitution: closed forms of impacts, and no energy from nowhere where it meets friction."""
+"""Restitution: closed forms of impacts, and no spurious energy gain where it meets friction."""
 
 import math
 
@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from benchmarks.corpus.families import scene
+from benchmarks.corpus.figures import measured
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 from tests.maximal.scenes import balls, placed
 
@@ -31,13 +33,6 @@ def tilted(angle, height):
     return np.array([0, 0, z, *Pose.from_axis_angle((0, 1, 0), angle).quaternion])
 
 
-def kinetic(robot, run):
-    """Kinetic energy of the velocities within each step [J]."""
-    (b,), V = la.Maximal().prepare(robot, run.dt).model.bodies, run.stored["velocities"][1:, 0]
-    J = b.J.reshape(3, 3)
-    return 0.5 * (b.mass * (V[:, 3:] ** 2).sum(axis=1) + np.einsum("ki,ij,kj->k", V[:, :3], J, V[:, :3]))
-
-
 @pytest.mark.parametrize("e", [0.4, 1.0])
 def test_a_rod_without_friction(e):
     """The impulse of a tilted rod that falls: (1 + e) v / (1/m + r^2/J), r the arm of its end."""
@@ -52,33 +47,85 @@ def test_a_rod_without_friction(e):
 
 
 @pytest.mark.parametrize("dt", [4e-3, 1e-3])
-@pytest.mark.parametrize("slide", [-4.0, 1.0, 3.0, 6.0])
+@pytest.mark.parametrize("slide", [0.0, 1.0, 3.0, 6.0])
 def test_friction_adds_no_energy(slide, dt):
     """Newton's restitution with Coulomb's friction alone would add up to 16 % to a sliding rod, with any dt."""
     robot = rod(1.0, 1.0, gravity=0.0)
     run = la.simulate(robot, tilted(0.6, 0.003), [0, 0, 0, slide, 0, -2.0], dt=dt, steps=8, integrator=la.Maximal())
-    energy = kinetic(robot, run)
-    assert len(run.stored["contacts"])
-    assert energy.max() <= (1.0 + 2e-6) * energy[0]
+    assert run.energy.max() <= (1.0 + 1e-12) * run.energy[0]
 
 
 def test_a_share_of_the_restitution_is_kept():
     """A rod that would gain energy keeps it to the digit, and still bounces."""
     robot = rod(1.0, 1.0, gravity=0.0)
     run = la.simulate(robot, tilted(0.6, 0.003), [0, 0, 0, 3.0, 0, -2.0], dt=2e-3, steps=6, integrator=la.Maximal())
-    energy = kinetic(robot, run)
-    assert abs(energy[-1] - energy[0]) < 1e-6 * energy[0]
+    assert abs(run.energy[-1] - run.energy[0]) < 1e-12 * run.energy[0]
     assert run.stored["velocities"][-1, 0, 5] > 0.0
 
 
-def test_newtons_cradle():
-    """Balls with hair's breadths between them: the last goes on with the speed of the first, the others rest."""
-    robot = balls(4, gravity=0.0, ground=False, friction=0.3, restitution=1.0)
-    q = placed(robot, (-0.05, 0, 0), *((0.2 * k + 1e-3 * (k - 1), 0, 0) for k in (1, 2, 3)))
+def height(t, start, e, g=9.81):
+    """Of a ball that falls from `start` and bounces with a share e of its speed, at the times t."""
+    out = []
+    for left in t:
+        flight, speed = math.sqrt(2.0 * start / g), math.sqrt(2.0 * start * g)
+        if left < flight:
+            out.append(start - 0.5 * g * left * left)
+            continue
+        left, speed = left - flight, e * speed
+        while speed > 1e-3 and left > 2.0 * speed / g:
+            left, speed = left - 2.0 * speed / g, e * speed
+        out.append(speed * left - 0.5 * g * left * left if speed > 1e-3 else 0.0)
+    return np.array(out)
+
+
+@pytest.mark.parametrize("dt", [0.01, 0.005, 0.0025])
+@pytest.mark.parametrize(("e", "bound"), [(1.0, 1e-13), (0.5, 2e-5)])
+def test_a_ball_follows_its_closed_form(e, bound, dt):
+    """Steps end at impacts, and constant forces are exact; what is left are the last, short bounces, which are plastic.
+
+    With the velocities of the step before the error was 2.7e-2 m at any dt.
+    """
+    robot = balls(1, restitution=e, friction=0.3)
+    run = la.simulate(robot, placed(robot, (0, 0, 1.1)), dt=dt, duration=2.0, integrator=la.Maximal())
+    assert np.abs(run.q[:, 2] - 0.1 - height(run.t, 1.0, e)).max() < bound
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-3])
+def test_newtons_cradle(gap):
+    """Balls that touch or nearly do: the last goes on with the speed of the first, the others rest."""
+    robot = balls(5, gravity=0.0, ground=False, friction=0.3, restitution=1.0)
+    q = placed(robot, (-0.05, 0, 0), *((0.2 * k + gap * (k - 1), 0, 0) for k in (1, 2, 3, 4)))
     v = np.zeros(robot.nv)
     v[3] = 1.0
     run = la.simulate(robot, q, v, dt=1e-3, steps=100, integrator=la.Maximal())
-    assert np.abs(run.v[-1].reshape(4, 6)[:, 3] - [0, 0, 0, 1]).max() < 1e-3
+    assert np.abs(run.v[-1].reshape(5, 6)[:, 3] - [0, 0, 0, 0, 1]).max() < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_bouncing_run_goes_on_from_any_of_its_states(seed):
+    """Impacts follow from positions and momenta alone, just before a bounce as anywhere."""
+    rng = np.random.default_rng(seed)
+    b = MechanismBuilder("box")
+    b.body("box", mass=1.0, shapes=Box((0.3, 0.2, 0.1), friction=0.4, restitution=0.8))
+    b.free("box")
+    b.add_shape("world", Plane())
+    turn = rng.normal(size=4)
+    q = [0, 0, 0.4, *(turn / np.linalg.norm(turn))]
+    robot, v = b.build(), rng.normal(size=6)
+    run = la.simulate(robot, q, v, dt=0.01, steps=120, integrator=la.Maximal())
+    bounces = np.flatnonzero(run.stored["substeps"][:, 0].any(axis=1))
+    assert len(bounces) > 2
+    for k in [20, *(bounces[bounces <= 60] - 1)]:
+        again = la.simulate(robot, run.q[k], p=run.p[k], dt=0.01, steps=60, integrator=la.Maximal())
+        assert np.abs(again.q[-1] - run.q[k + 60]).max() < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_kanes_double_pendulum_gains_nothing(seed):
+    """Kane and Levinson 1985: Newton's law with friction at the end of a double pendulum may add energy."""
+    found = measured(scene("kane", seed), la.Maximal())
+    assert not found["failure"]
+    assert found["gains"].max() < 1e-3
 
 
 def test_minitaur_on_elastic_ground_gains_nothing():

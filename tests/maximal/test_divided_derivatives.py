@@ -9,13 +9,12 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate
 from leastaction.maximal.derivatives.linearize import OneStep, Parts
+from leastaction.maximal.derivatives.parted_steps import ends_of
 from leastaction.maximal.derivatives.replay import Replay
-from leastaction.maximal.step.division import FINEST
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
-from leastaction.step_control.bisection import lengths_of
+from leastaction.step_control.substeps import UNKNOWN, middle, note_substep
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
-from tests.maximal.test_bounce_derivatives import moving
 
 
 def fast_chain():
@@ -32,13 +31,6 @@ def fast_chain():
     return robot, q, la.dynamics.mass_matrix(robot, q) @ [30.0, 10.0, -40.0, 20.0], np.array([1.5])
 
 
-def falling_box():
-    """A box that bounces off the ground with a corner in the second step."""
-    robot, q, p, u = moving("box")
-    v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
-    return robot, robot.integrate(q, -1.3 * DT * v), p, u
-
-
 def replay_of(run):
     controls = run.stored.get("u", np.zeros((run.steps, 2, run.mechanism.nu)))
     return Replay(Parts(run.integrator.prepare(run.mechanism, run.dt)), {"q": run.q, **run.stored}, controls)
@@ -46,10 +38,6 @@ def replay_of(run):
 
 def divided(order):
     return la.Maximal(order=order, max_iterations=4, tolerance=1e-11)
-
-
-def divided_bounce(order):
-    return la.Maximal(order=order, max_iterations=8, smoothing=1e-4)
 
 
 def parts_of(robot, integrator, q, p, u):
@@ -62,7 +50,7 @@ def test_step(order):
     robot, q, p, u = fast_chain()
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=1, integrator=divided(order))
     maps = parts_of(robot, divided(order), q, p, u)
-    assert run.stored["divided"][1].any()
+    assert run.stored["substeps"][1].any()
     assert sum(m.solved.stepper.dt for m in maps) == pytest.approx(DT)
     np.testing.assert_allclose(maps[-1].carried.Z, run.stored["poses"][1], atol=1e-12)
     assert_linearized(robot, divided(order), q, p, u, 1e-6, 1e-4)
@@ -75,66 +63,57 @@ def test_run(order):
     assert_gradient(robot, divided(order), q, p, np.outer([1.0, -0.5, 0.3], u), 1e-6, 1e-4)
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_bounce_in_a_divided_step(order):
-    """The approach velocity of a part is that of the part before."""
-    robot, q, p, u = falling_box()
-    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=5, integrator=divided_bounce(order))
-    assert run.stored["divided"][2] > 0
-    assert_linearized(robot, divided_bounce(order), run.q[1], run.p[1], u, 1e-5, 1e-6)
-    assert_gradient(robot, divided_bounce(order), q, p, np.tile(u, (5, 1)), 1e-5, 1e-6)
-
-
 def test_a_step_that_cannot_be_solved_again(monkeypatch):
     """No derivative is better than a wrong one."""
     robot, q, p, _ = fast_chain()
     run = la.simulate(robot, q, p=p, dt=DT, steps=2, integrator=divided(2))
-    run.stored["divided"][:] = 0
+    run.stored["substeps"][:] = 0
     monkeypatch.setattr("leastaction.maximal.derivatives.replay.PATIENT", 1)
     with pytest.raises(la.IntegratorError, match="take a smaller dt or a larger max_iterations"):
         backpropagate(run, np.ones((3, robot.nv)), np.ones((3, robot.nv)))
 
 
-def test_parts_that_the_run_does_not_tell_are_found_again():
-    """The number of a step that is halved in too many unequal parts is -1: they are found by halving it again."""
-    robot, q, p, u = falling_box()
-    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=5, integrator=divided_bounce(2))
-    bars = np.random.default_rng(0).normal(size=(2, 6, robot.nv))
-    told = backpropagate(run, *bars)
-    assert run.stored["divided"].any()
-    run.stored["divided"][run.stored["divided"] != 0] = -1
-    for by, again in zip(told, backpropagate(run, *bars), strict=True):
-        np.testing.assert_allclose(again, by, rtol=1e-6, atol=1e-6 * np.abs(by).max())
+def test_a_run_that_does_not_tell_its_substeps_is_refused():
+    """Where they lie decides what a run computes: halving again may find others."""
+    robot, q, p, u = fast_chain()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=3, integrator=divided(2))
+    assert run.stored["substeps"].any()
+    run.stored["substeps"][run.stored["substeps"][:, 0].any(axis=1), :, 0] = UNKNOWN
+    with pytest.raises(la.IntegratorError, match="so finely"):
+        backpropagate(run, *np.ones((2, 4, robot.nv)))
 
 
 def test_a_step_of_very_many_parts():
     robot, q, p, u = fast_chain()
     integrator = la.Maximal(max_iterations=2, tolerance=1e-11)
     run = la.simulate(robot, q, p=2.0 * p, controls=u, dt=DT, steps=1, integrator=integrator)
-    assert run.stored["divided"][1] == -1
+    assert run.stored["substeps"][1, 0, 0] == UNKNOWN
     assert_linearized(robot, integrator, q, 2.0 * p, u, 1e-6, 1e-4)
 
 
-def test_lengths_of_parts():
-    """The numbers that the compiled loop writes, by its rule: a part that fails in halves, one after the other."""
+def test_bisections_lie_on_the_dyadic_grid_of_the_step():
+    """So that times of impact before or after them do not move them; halves of halves are what they were."""
+    assert middle(0.0, 1.0) == 0.5
+    assert middle(0.5, 0.75) == 0.625
     rng = np.random.default_rng(0)
+    for start, end in np.sort(rng.uniform(size=(100, 2)), axis=1):
+        found = middle(start, end)
+        assert start + 0.24 * (end - start) < found < end - 0.24 * (end - start)
+        assert (found * 2**40) % 1.0 == 0.0
 
-    def solve(length):
-        if length > 1 / FINEST and rng.random() < 0.45:
-            bits.append("1")
-            return [*solve(length / 2), *solve(length / 2)]
-        bits.append("0")
-        return [length]
 
-    for _ in range(50):
-        bits = []
-        lengths = solve(1.0)
-        assert lengths_of(int("1" + "".join(bits), 2)) == lengths
-        assert sum(lengths) == 1.0
-    assert lengths_of(0) == [1.0]
-    assert lengths_of(-64) == [1 / 64] * 64
-    with pytest.raises(la.IntegratorError, match="so finely"):
-        lengths_of(-1)
+def test_ends_of_substeps_are_what_was_noted():
+    """Shares of the step; negative where restitution did not act."""
+    ends = np.zeros(4)
+    assert ends_of(ends)[0].tolist() == [1.0]
+    count = note_substep(ends, 0, 0.3, 0, True)
+    count = note_substep(ends, count, 1.0, 1, True)
+    assert count == 2
+    assert ends_of(ends)[0].tolist() == [0.3, 1.0]
+    assert ends_of(ends)[1].tolist() == [0, 1]
+    for _ in range(3):
+        count = note_substep(ends, count, 1.0, 0, True)
+    assert ends[0] == UNKNOWN
 
 
 def tumbling_boxes(seed):
@@ -158,18 +137,6 @@ def tumbling_boxes(seed):
     return robot, q, v
 
 
-@pytest.mark.parametrize("seed", [32, 103])
-def test_fine_parts_are_judged_as_they_were(seed):
-    robot, q, v = tumbling_boxes(seed)
-    run = la.simulate(robot, q, v, dt=0.02, steps=70, integrator=la.Maximal())
-    finest = [min(lengths_of(int(told))) if told else 1.0 for told in run.stored["divided"][:, 0]]
-    assert min(finest) <= 1.0 / 16
-    replay = replay_of(run)
-    for k in np.flatnonzero(np.array(finest) <= 1.0 / 16):
-        end = replay.step(k - 1)[-1].carried
-        np.testing.assert_allclose(end.Z, run.stored["poses"][k], atol=1e-5)
-
-
 @pytest.mark.parametrize("seed", [3, 16, 25])
 def test_a_divided_step_that_needs_another_plan_starts_again(seed, monkeypatch):
     robot, q, v = tumbling_boxes(seed)
@@ -177,8 +144,8 @@ def test_a_divided_step_that_needs_another_plan_starts_again(seed, monkeypatch):
     plan = MaximalStepper._plan
     monkeypatch.setattr(MaximalStepper, "_plan", lambda self, Z, wider=1.0: plan(self, Z, max(64.0, wider)))
     other = la.simulate(robot, q, v, dt=0.02, steps=2, integrator=la.Maximal())
-    assert run.stored["divided"][1].any()
-    np.testing.assert_array_equal(run.stored["divided"], other.stored["divided"])
+    assert run.stored["substeps"][1].any()
+    np.testing.assert_array_equal(run.stored["substeps"], other.stored["substeps"])
     np.testing.assert_allclose(run.q, other.q, atol=1e-5)
 
 
@@ -193,7 +160,7 @@ def test_a_step_with_another_result_is_refused():
 def test_velocities_after_divided_steps_are_those_of_the_last_part():
     robot, q, p, u = fast_chain()
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=4, integrator=divided(2))
-    assert run.stored["divided"][1:].any()
+    assert run.stored["substeps"][1:].any()
     replay = replay_of(run)
     for k in range(4):
         np.testing.assert_allclose(replay.step(k)[-1].solved.V, run.stored["velocities"][k + 1], atol=1e-9)

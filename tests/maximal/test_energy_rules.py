@@ -48,7 +48,7 @@ def test_no_step_that_is_accepted_whole_gains_more_than_its_bound(family, seed):
     tendons, with contacts, limits, restitution and prescribed motions."""
     s = scene(family, seed)
     run = simulated(s)
-    whole, T, robot = run.stored["divided"][1:, 0] == 0, run.kinetic_energy, s.robot
+    whole, T, robot = run.stored["substeps"][1:, 0] == 0, run.kinetic_energy, s.robot
     kick = 0.5 * robot.total_mass * (np.linalg.norm(robot.gravity) * s.dt) ** 2
     most = TOLERANCE * (np.maximum(T[:-1], T[1:]) + kick) + 1e-9 * T.max()
     assert whole.any()
@@ -61,7 +61,7 @@ def test_compositions_keep_no_account(seed):
     rng = np.random.default_rng(seed)
     q, v = rng.uniform(-3, 3, 2), rng.normal(size=2)
     run = la.simulate(la.robots.pendulum(2), q, v, dt=0.03, steps=100, integrator=la.Maximal(order=4))
-    assert not run.stored["divided"].any()
+    assert not run.stored["substeps"].any()
     assert np.ptp(run.energy) < 0.02 * run.kinetic_energy.max()
 
 

@@ -101,7 +101,7 @@ def test_torques_press_a_tip_on_a_wall(gravity):
         force = -np.linalg.solve(levers, [-5.0, 8.0])
         np.testing.assert_allclose(run.contact_force("fore", "world")[-50:, [0, 2]] - force, 0.0, atol=0.02)
         assert np.abs(run.v[-50:]).max() < 1e-6
-        assert not run.stored["divided"][-50:].any()
+        assert not run.stored["substeps"][-50:].any()
 
 
 @pytest.mark.parametrize(("gravity", "damping", "kv"), [(9.81, 1.0, 20.0), (0.0, 0.0, 100.0)])
@@ -182,7 +182,7 @@ def test_stiff_springs_let_go():
     """What springs hold is 1.4e5 J; the first step would make twice that of it if links turned by 0.5 rad at once."""
     run = la.simulate(sprung_arm(), [1.2214, -1.5513, -0.6141], dt=0.005, steps=2, integrator=la.Maximal())
     assert (run.energy - run.energy[0]).max() < 0.02 * run.kinetic_energy.max()
-    assert run.stored["divided"][1:].all()
+    assert run.stored["substeps"][1:].all()
 
 
 def folding_arm():

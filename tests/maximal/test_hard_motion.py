@@ -15,7 +15,7 @@ def test_a_double_pendulum_in_large_steps(seed):
     robot = la.robots.pendulum(2)
     q, v = rng.uniform(-3, 3, 2), rng.uniform(-8, 8, 2)
     run = la.simulate(robot, q, v, dt=0.1, steps=200, integrator=la.Maximal())
-    assert (run.stored["divided"] != 0).any()
+    assert (run.stored["substeps"] != 0).any()
     assert (run.energy - run.energy[0]).max() < 0.2 * run.kinetic_energy.max()
 
 
@@ -31,7 +31,7 @@ def test_small_gains_do_not_add_up(seed):
 
 def test_small_steps_are_not_divided():
     run = la.simulate(la.robots.pendulum(2), [2.0, 2.5], dt=0.005, steps=400, integrator=la.Maximal())
-    assert not run.stored["divided"].any()
+    assert not run.stored["substeps"].any()
 
 
 @pytest.mark.parametrize("speed", [30.0, 100.0, 300.0])

@@ -43,7 +43,7 @@ def test_pieces_do_not_matter(smoothing):
     assert (whole["iterations"][1:] > 5).any()
     for length in (1, 7):
         cut = in_pieces(integrator, length)
-        for name in ("q", "p", "rigid_poses", "momenta", "velocities", "iterations", "divided", "contacts"):
+        for name in ("q", "p", "rigid_poses", "momenta", "velocities", "iterations", "substeps", "contacts"):
             assert np.array_equal(whole[name], cut[name]), (name, length)
 
 

@@ -52,11 +52,8 @@ def test_a_ball_hits_a_row(count, gap):
     q[0], v[0] = -0.0537, 1.0
     run = la.simulate(row(count, gap), q, v, dt=0.01, duration=0.2, integrator=la.Maximal())
     gain, loss = change(run)
-    assert gain < 1e-6
-    assert loss < 1e-3
-    assert run.v[-1].sum() == pytest.approx(1.0, abs=1e-9)
-    if gap >= 1e-4:
-        np.testing.assert_allclose(run.v[-1], np.eye(count)[-1], atol=1e-3)
+    assert max(gain, loss) < 1e-12
+    np.testing.assert_allclose(run.v[-1], np.eye(count)[-1], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -66,8 +63,7 @@ def test_balls_over_each_other_keep_their_energy(seed):
     count = int(random.integers(2, 6))
     q, v = 0.15 + np.cumsum(random.uniform(0.2, 0.5, count)), random.normal(size=count)
     gain, loss = change(la.simulate(tower(count), q, v, dt=0.01, duration=2.0, integrator=la.Maximal()))
-    assert gain < 1e-5
-    assert loss < 3e-3  # impacts slower than what gravity adds in two steps come to rest
+    assert max(gain, loss) < 1e-12
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-3])
@@ -81,5 +77,4 @@ def test_a_ball_that_gravity_brings_to_the_ground_within_a_step_bounces():
     """Whatever the height: at some of them the velocity before would not have reached the ground in that step."""
     for height in np.linspace(0.2, 0.21, 21):
         gain, loss = change(la.simulate(tower(1), [height + RADIUS], dt=0.01, duration=0.5, integrator=la.Maximal()))
-        assert gain < 1e-6
-        assert loss < 1e-3
+        assert max(gain, loss) < 1e-12

@@ -234,7 +234,7 @@ def test_derivatives_of_steps_of_stiff_joint_springs(stiffness):
     robot, integrator, q = reach("joints", stiffness), la.Maximal(tolerance=1e-12), np.array([0.2, 0.3, 0.1])
     p, u = la.dynamics.mass_matrix(robot, q) @ [15.0, 0.4, -0.3], np.array([0.1, 0.2, -0.3])
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=2, integrator=integrator)
-    assert all(len(lengths_of(int(told))) > 3 for told in run.stored["divided"][1:, 0])
+    assert all(len(lengths_of(int(told))) > 3 for told in run.stored["substeps"][1:, 0])
     assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-6, assert_relative)
     assert_parameters(robot, integrator, q, p, u, ["stiffness:t"], 1e-5)
     assert_gradient(robot, integrator, q, p, np.outer([1.0, -0.5], u), 1e-5, 1e-6)

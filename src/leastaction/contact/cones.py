@@ -65,11 +65,9 @@ CONE = np.dtype(
         ("bound", "f8"),  # of dry friction [N s]
         ("own", "f8"),  # share of kappa that suits the cone's own energy
         ("share", "f8"),  # share of kappa that its products are to have now
-        ("bounce", "f8"),  # share of its restitution that a contact keeps, see `maximal.contact.bounces`
-        ("fall", "f8", 4),  # gravity [m/s^2], and half of what the step before is longer by [s]
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
         ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
-        ("gap", "f8"),  # at the end of the step [m]
+        ("gap", "f8"),  # at the start of the step [m], and at its end once it is solved
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),
         ("ea", "f8", 6),  # gradient of the gap at the end by the velocities of a and b
@@ -101,6 +99,7 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
+        ("step", "f8", 3),  # of the three impulses, of modes
         # ea, ya and da, eb, yb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
         ("ma", "f8", 36),
         ("mb", "f8", 36),

@@ -28,6 +28,7 @@ from leastaction.maximal.records import (
     VALUE,
     records,
 )
+from leastaction.step_control.substeps import ENDS
 
 SIZES = {VALUE: 2, FRAME: 18}
 """Numbers of a prescribed motion in `MaximalData.goals`."""
@@ -186,6 +187,7 @@ class MaximalData(NamedTuple):
         goals: prescribed motions at the start and end of the present step, shape (2, numbers): of a VALUE it and its
             rate; of a FRAME rotation, position, and twist (angular in its own directions, linear).
         history: size of the Newton updates of the present step [m/s].
+        ends: shares of the step at which its substeps are to end, the next one last, see `substeps`.
         start: what the end of the present substep overwrites, see `step.checkpoint`.
         modes: what one-sided forces remember.
         factors: Newton matrix and its factors.
@@ -220,6 +222,7 @@ class MaximalData(NamedTuple):
     motion_b: Floats
     goals: Floats
     history: Floats
+    ends: Floats
     start: PartStart
     modes: ForceModes
     factors: GraphFactors
@@ -306,7 +309,7 @@ class MaximalRecord(NamedTuple):
         iterations: of Newton in the step that ends there.
         violation: largest one of a joint equation [m or rad].
         multipliers: forces of the joints.
-        divided: how each step of the composition was divided, see `division.LONGEST`.
+        substeps: where the substeps of each step of the composition end, see `substeps`.
         goals: prescribed motions: of a VALUE it and its rate; of a FRAME pose (7) and twist (6).
         work: of prescribed motions up to there [J].
     """
@@ -319,7 +322,7 @@ class MaximalRecord(NamedTuple):
     iterations: Integers
     violation: Floats
     multipliers: Floats
-    divided: Integers
+    substeps: Floats
     goals: Floats
     work: Floats
 
@@ -393,6 +396,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
         motion_b=np.zeros(6),
         goals=np.zeros((2, goals)),
         history=np.zeros(max_iterations),
+        ends=np.zeros(ENDS),
         start=PartStart(**kept, kicks=np.zeros((n, 6)), goals=np.zeros(goals), q=np.zeros(len(model.forces.rest))),
         modes=force_modes(model.forces),
         factors=factors,

@@ -1,7 +1,5 @@
 """Which contacts take part in a step, as cones at the start poses; those of joints are in `limits`."""
 
-import math
-
 import numpy as np
 
 from leastaction._jit import inline, routine
@@ -10,13 +8,13 @@ from leastaction.contact.detect import detect, detect_smooth
 from leastaction.contact.distance import tangents
 from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_left
+from leastaction.contact.restitution import is_closed
 from leastaction.contact.sticking import is_sticking
 from leastaction.maximal.contact.limits import coordinate_cones
 from leastaction.maximal.contact.listing import list_pairs
 from leastaction.maximal.contact.margins import has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.maximal.step.guess import FIRST
 from leastaction.maximal.step.scales import heavier, largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
@@ -32,14 +30,8 @@ SLIGHT = 1e-6
 LOOSE = -2
 """In place of an edge of the graph: it does not tie the bodies of a pair."""
 
-WARM = 1e-4
-"""Central-path parameter of a warm start, relative to that of a cold one."""
-
 WINDOW = 64
 """How far a contact may have moved in the list of contacts since the step before."""
-
-INSIDE = 0.9999
-"""Largest share of the bound, squared, that friction starts with."""
 
 LIGHT = 1e-3
 """Least share of the central-path parameter that a cone starts with. All the same, heavy things that come in fast would
@@ -49,14 +41,11 @@ HAIR = 1e-12
 """Overlap that is none [m]: round-off of places. Things that slide along each other with a gap of zero that no joint
 can change would have no solution without it."""
 
-APART, OVERLAPPING, BOUNCING = 0.0, 1.0, 2.0
+APART, OVERLAPPING = 0.0, 1.0
 """What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
 
 TURNING = np.int64(1 << 30)
 """What is added to the key of a contact for that of its friction against spinning, and twice for rolling."""
-
-BOUNCE = 2.0
-"""Restitution acts on impacts faster than what gravity adds in so many steps; slower ones come to rest."""
 
 
 @inline
@@ -100,7 +89,7 @@ def find_cones(model, settings, data, near, contact, dt):
         for j in range(begin, count):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
-    found, loose = np.int64(0), False
+    found, loose, waiting = np.int64(0), False, np.int64(0)
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
@@ -110,7 +99,8 @@ def find_cones(model, settings, data, near, contact, dt):
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
         begin = found
         found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features, near.convex)
-        if found > contact.contacts.shape[0] or count + cones_of(near) * (found - begin) > cones.shape[0]:
+        most = cones_of(near) * (found - begin)
+        if found > contact.contacts.shape[0] or count + 2 * most + waiting > cones.shape[0]:
             return NO_ROOM
         if found > begin:
             contact.touched[k] = max(contact.touched[k], CLOSE)
@@ -119,12 +109,16 @@ def find_cones(model, settings, data, near, contact, dt):
             found = begin
         for j in range(begin, found):
             move_surfaces(near, k, contact.contacts[j])
-            note_fall(cones[count], model.gravity, data.past[0], dt)
             own = contact_cone(
                 bodies, states, settings, cones[count], contact.contacts[j], j, near.edges[k], now.push, dt
             )
             choose_friction(bodies, states, settings, near.pairs[k], cones[count], contact.contacts[j])
             last = append_turning(states, near.pairs[k], contact, count, near.turning)
+            if waits(settings, now, contact.contacts[j], cones[count].gap):
+                waiting += last - count
+                for m in range(last - count):
+                    cones[cones.shape[0] - waiting + m] = cones[count + m]
+                continue
             energy += own * (last - count)
             count = last
     if loose:
@@ -136,25 +130,32 @@ def find_cones(model, settings, data, near, contact, dt):
         c = cones[k]
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
-    now.known, now.count, now.warm, now.sure, now.matched = count, count, 0, 0, 0
+    now.known, now.count, now.sure, now.matched = count, count, 0, 0
+    now.waiting = waiting
     if settings.warm_start and settings.directions == 0:
         # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
-        known = match(contact, before, WARM * now.energy)
-        now.warm, now.matched = 1 if known and before > 0 else 0, 1 if before > 0 else 0
-        now.sure = 0 if bounces(contact) or now.pause > 0 else 1
-        now.pause = max(now.pause - 1, 0)
-        if now.warm > 0 and now.sure == 0:
-            warm_start(contact)
+        match(contact, before)
+        now.matched, now.sure = 1 if before > 0 else 0, 1
     return count
 
 
-@routine(allocates=False)
-def bounces(contact):
-    """Whether restitution acts at a contact."""
-    found = False
-    for k in range(contact.now[0].count):
-        found = found or contact.cones[k].rest > 0.0
-    return found
+@inline
+def bounces(settings, now, contact):
+    """Whether a contact has restitution in the present substep; none has where it is smoothed."""
+    return contact.restitution > 0.0 and now.plastic == 0 and settings.smoothing == 0.0
+
+
+@inline
+def waits(settings, now, contact, phi):
+    """Whether a contact with the gap phi takes no part in a substep, which ends where it closes; see `restitution`."""
+    return bounces(settings, now, contact) and not is_closed(phi, settings.gravity, settings.whole)
+
+
+@inline
+def cone_of(contact, k):
+    """Cone k of those that take part in the present substep, and behind these those that wait."""
+    count, last = contact.now[0].count, contact.cones.shape[0]
+    return contact.cones[k if k < count else last + count - 1 - k]
 
 
 @routine(allocates=False)
@@ -166,13 +167,9 @@ def detect_pair(near, contacts, k, Xa, Xb, found, margin, features, convex):
 
 
 @routine(allocates=False)
-def match(contact, before, kappa):
-    """Find each cone among those of the step before; `was` tells where it was, or -1.
-
-    False if one of them is new, bounces, or bore no load and may now: then the interior point method had better start
-    from afar.
-    """
-    at, known = 0, True
+def match(contact, before):
+    """Find each cone among those of the step before; `was` tells where it was, or -1."""
+    at = 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         c.was = -1
@@ -181,68 +178,6 @@ def match(contact, before, kappa):
             if contact.keys[m] == c.key:
                 c.was, at = m, m + 1
                 break
-        bore = c.was >= 0 and contact.impulses[c.was, 0] * c.s > c.share * kappa
-        known = known and c.was >= 0 and c.rest <= 0.0 and (bore or c.ds >= c.s)
-    return known
-
-
-@routine(allocates=False)
-def warm_start(contact):
-    """Start on the central path well below that of a cold start, with the impulses of the step before where they bear a
-    load."""
-    kappa = WARM * contact.now[0].energy
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        own = c.share * kappa
-        f0, f1, f2 = contact.impulses[c.was, 0], contact.impulses[c.was, 1], contact.impulses[c.was, 2]
-        if c.kind == ip.DRY or f0 * c.s <= own:
-            ip.begin(c, c.s, c.y[0], c.y[1], kappa)
-            continue
-        ip.begin(c, own / f0, 0.0, 0.0, kappa)
-        if c.kind == ip.EXACT or c.kind == ip.TURN:
-            bound = c.mu * f0
-            part = (f1**2 + f2**2) / (bound * bound)
-            shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
-            c.psi = own / (bound * (1.0 - min(part, INSIDE)))
-            c.beta[0], c.beta[1] = shrink * f1, shrink * f2
-            for i in range(2):
-                c.y[i] = -c.psi * c.beta[i] / bound
-
-
-@inline
-def note_fall(cone, gravity, past, dt):
-    """Note gravity, and half of what the step before is longer by, see `approach`."""
-    for i in range(3):
-        cone.fall[i] = gravity[i]
-    cone.fall[3] = 0.5 * (past.dt - dt) if past.known != FIRST else 0.0
-
-
-@inline
-def falling(cone, j):
-    """How fast gravity changes the velocity of a contact along direction j (n, t1, t2) in flight [m/s^2]."""
-    v = 0.0
-    for i in range(3):
-        if cone.a >= 0:
-            v += cone.da[6 * j + 3 + i] * cone.fall[i]
-        if cone.b >= 0:
-            v += cone.db[6 * j + 3 + i] * cone.fall[i]
-    return v
-
-
-@inline
-def approach(cone, states):
-    """Normal velocity of a contact before this step [m/s], along the normal at its start: restitution turns it around.
-
-    It is the mean of the step before, in the middle of that, and becomes the mean of this step. Where both are of one
-    length, both are as far from the impact in time; else what gravity adds in between is to be added.
-    """
-    vn = 0.0
-    for i in range(6):
-        if cone.a >= 0:
-            vn += cone.da[i] * states[cone.a].x[i]
-        if cone.b >= 0:
-            vn += cone.db[i] * states[cone.b].x[i]
-    return vn + cone.fall[3] * falling(cone, 0)
 
 
 @routine(allocates=False)
@@ -259,7 +194,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     """
     directions, gravity = settings.directions, settings.gravity
     cone.a, cone.b, cone.edge, cone.source, cone.key = contact.a, contact.b, edge, j, contact.key
-    cone.mu, cone.directions, cone.bounce = contact.friction, directions, 1.0
+    cone.mu, cone.directions = contact.friction, directions
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
@@ -269,20 +204,13 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)
-    before = approach(cone, states)  # not `vn`: contacts that were missed find the velocities of a first solution
-    closing = before + dt * falling(cone, 0)
-    if contact.restitution > 0.0 and phi + dt * closing < 0.0 and -before > BOUNCE * gravity * dt:
-        # Newton's law: this gap after the step makes its mean normal velocity -e times that before.
-        rest = phi - contact.restitution * dt * before
-        if rest > cone.rest:
-            cone.rest, cone.side = rest, BOUNCING
+    cone.gap = phi
     y0 = work(states, cone.da[6:12], cone.a) + work(states, cone.db[6:12], cone.b) + cone.drift[0]
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b) + cone.drift[1]
     mass, least = heavier(bodies, contact.a, contact.b), lightest(bodies, contact.a, contact.b)
     speed = speed_scale(settings, push, mass, dt) + abs(min(vn, 0.0))
     cone.own = least * speed * speed
-    cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`
-    cone.s = max(cone.ds, speed)
+    cone.s = max((phi - cone.rest) / dt + vn, speed)
     cone.y[0], cone.y[1] = y0, y1
     return mass * speed * speed
 

@@ -22,17 +22,20 @@ from leastaction.maximal.contact.detection import (
     NO_ROOM,
     UNTIED,
     append_turning,
+    bounces,
     choose_friction,
+    cone_of,
     cones_of,
     contact_cone,
     detect_pair,
     move_surfaces,
-    note_fall,
 )
 from leastaction.maximal.contact.limits import limit_cone, limit_key
 from leastaction.maximal.contact.listing import is_listed
 from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import END, end_pose
+from leastaction.maximal.step.directions import measure
 from leastaction.maximal.step.joint_rows import coordinate
 
 ROUNDS = 6
@@ -79,7 +82,7 @@ def add_missed(model, settings, data, near, contact, dt):
     count = append_contacts(model, settings, data, near, contact, count, dt, near.features, near.convex)
     missed = count - now.count
     if count > 0 and missed > 0:
-        now.count, now.known, now.warm, now.sure = count, count, 0, 0
+        now.count, now.known, now.sure = count, count, 0
         for k in range(count):
             c = contact.cones[k]
             c.share = c.own
@@ -112,9 +115,20 @@ def append_limits(model, settings, data, contact, count, dt):
 def takes_part(contact, key):
     """Whether a cone of the step has a key."""
     found = False
-    for k in range(contact.now[0].count):
-        found = found or contact.cones[k].key == key
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        found = found or cone_of(contact, k).key == key
     return found
+
+
+@routine(allocates=False)
+def end_rate(model, data, contact, cone, touching, source):
+    """Rate of the gap of a contact at the end of a solved step [m/s], for the time when it has closed.
+
+    Where its features are not those of the start, its gap there says nothing.
+    """
+    cone.source, cone.a, cone.b, cone.kind = source, touching.a, touching.b, ip.LIMIT
+    _, ea, eb = measure(model.coordinates, data.bodies, data.coordinates, contact.contacts, cone)
+    return work(data.bodies, ea, cone.a) + work(data.bodies, eb, cone.b)
 
 
 @routine(allocates=False)
@@ -127,8 +141,8 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
     """
     cones, contacts, shapes, pairs, now = contact.cones, contact.contacts, near.shapes, near.pairs, contact.now[0]
     found = np.int64(0)
-    for j in range(now.count):
-        found = max(found, cones[j].source + 1)
+    for j in range(now.count + now.waiting):
+        found = max(found, cone_of(contact, j).source + 1)
     nothing, loose = 0.0, False
     listed = is_listed(data.bodies, near, contact, nothing, END)
     for m in range(now.listed if listed else pairs.shape[0]):
@@ -136,7 +150,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
         last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex)
-        if last > contacts.shape[0] or count + cones_of(near) * (last - found) > cones.shape[0]:
+        if last > contacts.shape[0] or count + cones_of(near) * (last - found) + now.waiting > cones.shape[0]:
             return NO_ROOM
         deep = DEEP * min(a.bound, b.bound)
         left = allowed(contact, k) if last > found else 0.0
@@ -152,7 +166,11 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 contacts[found] = contacts[j]
                 move_surfaces(near, k, contacts[found])
                 cone = cones[count]
-                note_fall(cone, model.gravity, data.past[0], dt)
+                if bounces(settings, now, contacts[found]):
+                    rate = end_rate(model, data, contact, cone, contacts[found], found)
+                    if rate < 0.0:
+                        now.impact, now.nearest = min(now.impact, dt - phi / rate), min(now.nearest, phi)
+                        continue
                 energy = contact_cone(
                     model.bodies, data.bodies, settings, cone, contacts[found], found, near.edges[k], now.push, dt
                 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact.gap import gap
-from leastaction.maximal.contact.detection import detect_pair
+from leastaction.maximal.contact.detection import cone_of, detect_pair
 from leastaction.maximal.contact.listing import is_listed
 from leastaction.maximal.contact.margins import reach_of
 from leastaction.maximal.step.bodies import END, start_pose
@@ -65,8 +65,8 @@ def passes_through(data, near, contact, dt, features, convex):
     """
     contacts, shapes, pairs, states = contact.contacts, near.shapes, near.pairs, data.bodies
     found, nothing = np.int64(0), 0.0
-    for j in range(contact.now[0].count):
-        found = max(found, contact.cones[j].source + 1)
+    for j in range(contact.now[0].count + contact.now[0].waiting):
+        found = max(found, cone_of(contact, j).source + 1)
     listed = is_listed(states, near, contact, nothing, END)
     for m in range(contact.now[0].listed if listed else pairs.shape[0]):
         k = contact.listed[m] if listed else m

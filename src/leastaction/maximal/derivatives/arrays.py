@@ -159,6 +159,38 @@ class Kept(NamedTuple):
     read_momenta: Floats
 
 
+IMPACT = np.dtype(
+    [
+        ("step", "i8"),  # that it is in
+        ("key", "i8"),  # of the contact whose gap decides when it is
+        ("by_gap", "f8"),  # gradient by that gap [per m]
+        ("dt", "f8"),  # length of the substep that starts or ends there [s]
+    ],
+    align=True,
+)
+"""An impact, for gradients by parameters."""
+
+
+class KeptImpacts(NamedTuple):
+    """Impacts on the way back, for gradients by parameters.
+
+    Attributes:
+        count: how many, shape (1,).
+        impacts: `IMPACT` records; none where none are wanted.
+        poses, momenta, velocities, q, goals: the state before it.
+        bars: gradient by the momenta after it, shape (impacts, bodies, 6); zero where only the gap counts.
+    """
+
+    count: Integers
+    impacts: Any
+    poses: Floats
+    momenta: Floats
+    velocities: Floats
+    q: Floats
+    goals: Floats
+    bars: Floats
+
+
 class BackData(NamedTuple):
     """A run, the gradients by its states, and scratch for the way back over it (`backward.go_back`).
 
@@ -169,7 +201,7 @@ class BackData(NamedTuple):
         u: controls at the nodes of each step, shape (steps, nodes, nu).
         begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
             divided; one that was divided too finely to be told has none.
-        lengths, before, nodes, shares: of the parts, see `parted_steps.PartedSteps`.
+        lengths, before, nodes, shares, plastic: of the parts, see `parted_steps.PartedSteps`.
         fresh: whether a run starts with the first row; first_row: whether what is read off that row is left to others.
         bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
         bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
@@ -195,6 +227,10 @@ class BackData(NamedTuple):
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.
+        hit: states and gradients of an impact, scratch, shape (4, bodies, 7).
+        rest: gradient by the length of the next part of the present step whose end is given, shape (1,); rests: of all
+            rows of A.
+        impacts: the same of impacts.
         slots: for gradients by parameters.
     """
 
@@ -209,6 +245,10 @@ class BackData(NamedTuple):
     before: Floats
     nodes: Integers
     shares: Floats
+    plastic: Integers
+    hit: Floats
+    rest: Floats
+    rests: Floats
     fresh: bool
     first_row: bool
     bq: Floats
@@ -250,10 +290,11 @@ class BackData(NamedTuple):
     GV: Floats
     newest: Integers
     grads: ForceGradients
+    impacts: KeptImpacts
     slots: Kept
 
 
 @inline
 def named_back(back):
     """The plain tuple of a `BackData` by name again."""
-    return BackData(*(back[:-2] + (ForceGradients(*back[-2]), Kept(*back[-1]))))
+    return BackData(*(back[:-3] + (ForceGradients(*back[-3]), KeptImpacts(*back[-2]), Kept(*back[-1]))))

@@ -25,6 +25,7 @@ from leastaction.maximal.derivatives.cotangents import (
     rate_cotangents,
     read_cotangents,
 )
+from leastaction.maximal.derivatives.impact_cotangents import impact_back, time_back
 from leastaction.maximal.derivatives.joint_gradients import (
     copy_bars,
     find_lifts,
@@ -88,12 +89,15 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         why = unfold(model, settings, data, near, contact, back, k)
         for j in range(parts_of(back, k) - 1, -1, -1):
             if why == DONE:
+                why = time_back(model, settings, data, near, contact, back, k, j)
+            if why == DONE:
                 why = solve_again(model, settings, data, near, contact, back, k, j)
             if why == DONE:
                 finish_back(model, settings, data, contact, back, k, j)
                 why = factor_part(model, settings, data, contact, back, k, j)
             if why == DONE:
                 pull_back(model, settings, data, contact, places, back, k, j)
+                why = impact_back(model, settings, data, near, contact, back, k, j)
         if why != DONE:
             copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
             return k, np.int64(why)
@@ -115,12 +119,21 @@ def all_rows(model, settings, data, near, contact, places, back):
         copy_bars(back.bars, back.kept[i])
     why = unfold(model, settings, data, near, contact, back, 0)
     for j in range(parts_of(back, 0) - 1, -1, -1):
+        for i in range(m):
+            if why == DONE:
+                copy_bars(back.kept[i], back.bars)
+                back.rest[0] = back.rests[i]
+                why = time_back(model, settings, data, near, contact, back, 0, j)
+                back.rests[i] = back.rest[0]
+                copy_bars(back.bars, back.kept[i])
+                move_points(back.by_points, back.kept_points[i])
         if why == DONE:
             why = solve_again(model, settings, data, near, contact, back, 0, j)
         if why != DONE:
             break
         for i in range(m):
             copy_bars(back.kept[i], back.bars)
+            move_points(back.kept_points[i], back.by_points)
             finish_back(model, settings, data, contact, back, 0, j)
             copy_bars(back.bars, back.kept[i])
             move_points(back.by_points, back.kept_points[i])
@@ -133,6 +146,11 @@ def all_rows(model, settings, data, near, contact, places, back):
             pull_back(model, settings, data, contact, places, back, 0, j)
             take_controls(back, 0, i)
             copy_bars(back.bars, back.kept[i])
+        for i in range(m):
+            if why == DONE:
+                copy_bars(back.kept[i], back.bars)
+                why = impact_back(model, settings, data, near, contact, back, 0, j)
+                copy_bars(back.bars, back.kept[i])
     if why != DONE:
         return np.int64(0), np.int64(why)
     find_lifts(model, data, back)
@@ -219,7 +237,7 @@ def pull_back(model, settings, data, contact, places, back, k, j):
     control_cotangents(model, data, places, halves * dt, START, E0, back.controls[k, early])
     start_cotangents(back.cot, model, data, back, halves * dt, dt, back.u[k, early], back.controls[k, early])
     if contact is not None:
-        cone_cotangents(model, data, contact, dt, back.push, back, G0, bars[2])
+        cone_cotangents(model, data, contact, dt, back.push, back, G0)
     for i in range(n):
         t = mattvec(load9(states[i].R), (G0[i, 0] + G1[i, 0], G0[i, 1] + G1[i, 1], G0[i, 2] + G1[i, 2]))
         for c in range(3):

@@ -12,7 +12,7 @@ from leastaction.contact.distance import tangents, tangents_transposed
 from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_slope
 from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
-from leastaction.maximal.contact.detection import BOUNCING, OVERLAPPING
+from leastaction.maximal.contact.detection import OVERLAPPING, cone_of
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
 from leastaction.maximal.step.bodies import END, START, start_pose
@@ -184,8 +184,6 @@ def contact_cotangents(model, data, contact, c, by, back, G, dt):
     by_normal = add3(by_normal, tangents_transposed(n, along1, along2))
     if c.side == OVERLAPPING:
         gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.leave), back, G)
-    elif c.side == BOUNCING:
-        gap_cotangents(model, data, contact, c, START, -by_rest, back, G)
     if touching.kind == POINT_ON_PLANE:
         first, second, R, side = (c.b, c.a, Ra, -1.0) if touching.flip == 1 else (c.a, c.b, Rb, 1.0)
         by_normal = axpy3(-side * touching.r2, by_point, by_normal)
@@ -237,8 +235,8 @@ def point_cotangents(data, contact, when, back, G):
     Clears the gradients by these points; see `contact.feature_motion`.
     """
     found = -1
-    for k in range(contact.now[0].count):
-        found = max(found, contact.cones[k].source)
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        found = max(found, cone_of(contact, k).source)
     for k in range(found + 1):
         c, by = contact.contacts[k], back.by_points[k]
         g = (by[0], by[1], by[2])
@@ -254,8 +252,8 @@ def point_cotangents(data, contact, when, back, G):
 
 
 @routine(allocates=False)
-def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
-    """Gradients of all cones by poses (G, in the world) and by the velocities before (bV).
+def cone_cotangents(model, data, contact, dt, zeta, back, G):
+    """Gradients of all cones by poses (G, in the world).
 
     Args:
         zeta: gradient by what the cones push with, together with that of the equations, in the bodies' directions.
@@ -267,25 +265,17 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G, bV):
         by_gap, by_first, by_second = asked(c, zeta)
         by_gap /= dt
         normal = 0.0 if c.kind >= ip.DRY else c.gam
-        bounce = 0.0
-        if c.source >= 0 and c.side == BOUNCING:
-            bounce = c.bounce * contact.contacts[c.source].restitution * dt * by_gap
         for body, q in ((c.a, qa), (c.b, qb)):
             cos = cosine_of(states, body, dt) if c.kind != ip.TURN else 1.0
             for i in range(6):
-                z = v = x = 0.0
+                z = v = 0.0
                 if body >= 0:
                     s = states[body]
-                    z, x = zeta[body, i], s.x[i]
+                    z = zeta[body, i]
                     v = 0.0 if c.kind == ip.DRY else (cos * s.w[i] if i < 3 else s.vc[i - 3])
-                q[i] = normal * z - bounce * x
+                q[i] = normal * z
                 q[6 + i] = c.beta[0] * z - by_first * v
                 q[12 + i] = c.beta[1] * z - by_second * v
-        for i in range(6):
-            if c.a >= 0:
-                bV[c.a, i] -= bounce * c.da[i]
-            if c.b >= 0:
-                bV[c.b, i] -= bounce * c.db[i]
         gap_cotangents(model, data, contact, c, END, by_gap, back, G)
         if c.kind == ip.DRY:
             rate_cotangents(model, data, c, by_first / dt, G)

@@ -13,7 +13,8 @@ from leastaction.contact.cones import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
-from leastaction.maximal.derivatives.arrays import Kept
+from leastaction.maximal.derivatives.arrays import IMPACT, Kept, KeptImpacts
+from leastaction.maximal.derivatives.impact_weights import weigh_impacts
 from leastaction.maximal.derivatives.parameters import Derivative, Variant
 from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.point_weights import weigh_points
@@ -85,6 +86,11 @@ class KeptSteps:
             self.kept = Kept(**arrays)
             self.every = self.kept.contacts.reshape(-1), np.arange(slots * size[1]).reshape(slots, size[1])
             self._scratch(n, m, nq, N)
+            most = 2 * slots if contact is not None else 0
+            sizes = ((n, 7), (n, 6), (n, 6), (nq,), s.data.goals.shape[1:], (n, 6))
+            states = (np.zeros((most, *shape)) for shape in sizes)
+            self.impacts = KeptImpacts(np.zeros(1, np.int64), records(most, IMPACT), *states)
+        self.impacts.count[0] = 0
         return self.kept
 
     def _scratch(self, n: int, m: int, nq: int, N: int) -> None:
@@ -130,6 +136,26 @@ class KeptSteps:
                 out[k] += weight * sums[key]
             if derivative.moved and (bq[steps].any() or bp[steps].any()):
                 out[k] += self._reads(derivative, slots, bq[steps], bp[steps])
+
+    def add_impacts(self, out: FloatArray, left: int) -> None:
+        """Add to the gradients by all entries what impacts of the steps after `left` say: differences of impacts."""
+        s, kept = self.stepper, self.impacts
+        if not kept.count[0]:
+            return
+        nq, m = s.mechanism.nq, len(s.model.coordinates)
+        scratch = np.zeros(m), np.zeros(nq), np.zeros(self.size[0], np.int64), np.zeros(self.size[0])
+        settings, own = tuple(s.settings._replace(loops=None)), plain(s.near)
+        for k, derivative in enumerate(self.derivatives):
+            for weight, variant in derivative.central:
+                near = own
+                if variant.rubs:
+                    order = np.argsort(variant.pairs.key)
+                    at = order[np.searchsorted(variant.pairs.key[order], s.near.pairs.key)]
+                    near = plain(
+                        s.near._replace(shapes=variant.table.shapes, table=variant.table.data, pairs=variant.pairs[at])
+                    )
+                arrays = variant.arrays(s.arrays.graph), settings, variant.scratch(s.data)
+                out[k] += weight * weigh_impacts(*arrays, near, own, plain(s.contact), tuple(kept), scratch, left)
 
     def _points(self, slots: Slots, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients of the weighed sum, and of p with gradients bp, by the points of joints, see `Variant.points`."""

@@ -281,7 +281,7 @@ class Derivative:
     """
 
     def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:
-        self.stepper = stepper
+        self.stepper, self.stencil = stepper, stencil
         if len(stencil) == len(CENTRAL):
             weight, mechanism = stencil[2]  # one step beside the value
             beside, weight = Variant(stepper, mechanism), weight / CENTRAL[2][1]
@@ -292,6 +292,13 @@ class Derivative:
 
     def __iter__(self) -> Iterator[tuple[float, Variant]]:
         return iter(self.variants)
+
+    @cached_property
+    def central(self) -> list[tuple[float, Variant]]:
+        """Those of the whole stencil, for what is solved anew and not linear in the change."""
+        if len(self.variants) == len(self.stencil):
+            return self.variants
+        return [(weight, Variant(self.stepper, mechanism)) for weight, mechanism in self.stencil]
 
     @property
     def inertial(self) -> bool:

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.integrators import FloatArray
-from leastaction.step_control.bisection import lengths_of
-
-UNKNOWN = -1
-"""What `divided` says of a step that was divided too finely to be told."""
+from leastaction.step_control.substeps import UNKNOWN
 
 
 class PartedSteps:
@@ -20,7 +17,8 @@ class PartedSteps:
 
     Args:
         lengths: of the composition [s].
-        divided: how each of these was divided in each step, see `bisection.LONGEST`, shape (steps, composition).
+        substeps: where the substeps of each of these end in each step, as runs store it (`substeps`), shape (steps,
+            composition, ends).
         before: length of the part before the first [s].
 
     Attributes:
@@ -29,19 +27,22 @@ class PartedSteps:
         lengths, before: of each part and of the one before it [s], shape (parts,).
         nodes: control node at the start of each part; that at its end is the next one, at order 1 the same.
         shares: at both ends of each part how much of its step of the composition is over, shape (parts, 2).
+        plastic: 1 for parts in which restitution did not act.
         most: largest number of parts of a step.
     """
 
-    def __init__(self, lengths: Sequence[float], divided: NDArray[np.int64], before: float) -> None:
+    def __init__(self, lengths: Sequence[float], substeps: FloatArray, before: float) -> None:
         kinds: dict[bytes, tuple[Any, ...]] = {}
         own = []
-        for row in divided:
+        for row in substeps:
             key = row.tobytes()
             if key not in kinds:
-                kinds[key] = _parts_of(lengths, row.tolist())
+                kinds[key] = _parts_of(lengths, row)
             own.append(kinds[key])
         self.begins = np.cumsum([0, *(len(parts[0]) for parts in own)], dtype=np.int64)
-        self.lengths, self.nodes, self.shares = (np.concatenate([parts[i] for parts in own]) for i in range(3))
+        self.lengths, self.nodes, self.shares, self.plastic = (
+            np.concatenate([parts[i] for parts in own]) for i in range(4)
+        )
         self.before = np.concatenate([[before], self.lengths[:-1]]) if len(self.lengths) else self.lengths
         self.most = int(np.diff(self.begins).max(initial=1))
 
@@ -55,12 +56,21 @@ class PartedSteps:
         return np.concatenate([np.zeros(0, np.int64), *ranges])
 
 
-def _parts_of(lengths: Sequence[float], divided: list[int]) -> tuple[FloatArray, NDArray[np.int64], FloatArray]:
-    """(lengths, nodes, shares) of the parts of a step."""
-    if UNKNOWN in divided:
-        return np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 2))
-    relative = [np.array(lengths_of(number)) if number else np.ones(1) for number in divided]
-    nodes = np.repeat(np.arange(len(lengths)), [len(own) for own in relative])
-    ends = [np.cumsum(own) for own in relative]
-    shares = np.concatenate([np.stack([end - own, end], axis=1) for end, own in zip(ends, relative, strict=True)])
-    return np.concatenate([h * own for h, own in zip(lengths, relative, strict=True)]), nodes, shares
+def ends_of(ends: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Where the substeps of a step end, relative to it, and which are without restitution (1, else 0).
+
+    Args:
+        ends: of a record, see `substeps.note_substep`; of a step whose substeps are known.
+    """
+    own = ends[ends != 0.0]
+    return (np.abs(own), (own < 0.0).astype(np.int64)) if len(own) else (np.ones(1), np.zeros(1, np.int64))
+
+
+def _parts_of(lengths: Sequence[float], substeps: FloatArray) -> tuple[Any, ...]:
+    """(lengths, nodes, shares, plastic) of the parts of a step."""
+    if (substeps[:, 0] == UNKNOWN).any():
+        return np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros(0, np.int64)
+    ends, plastic = zip(*(ends_of(own) for own in substeps), strict=True)
+    nodes = np.repeat(np.arange(len(lengths)), [len(own) for own in ends])
+    shares = np.concatenate([np.stack([np.append(0.0, own[:-1]), own], axis=1) for own in ends])
+    return np.asarray(lengths)[nodes] * np.diff(shares)[:, 0], nodes, shares, np.concatenate(plastic)

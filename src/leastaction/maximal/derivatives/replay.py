@@ -24,7 +24,7 @@ from leastaction.maximal.contact.features import moving_of
 from leastaction.maximal.contact.missed_contacts import LAST_ROUND
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.colours import Neighbours
-from leastaction.maximal.derivatives.parted_steps import UNKNOWN
+from leastaction.maximal.derivatives.parted_steps import ends_of
 from leastaction.maximal.derivatives.pose_map import PoseMap
 from leastaction.maximal.derivatives.second_phase import first_wrenches
 from leastaction.maximal.derivatives.sensitivity import StepMap
@@ -34,7 +34,7 @@ from leastaction.maximal.prescribed import goals_at, mixed_goals, spread_goals
 from leastaction.maximal.records import BALL, records
 from leastaction.maximal.step.division import LAST
 from leastaction.maximal.step.guess import AGAIN, FIRST, LATER
-from leastaction.step_control.bisection import lengths_of
+from leastaction.step_control.substeps import UNKNOWN
 
 SAME = 1e-4
 """Largest difference of poses to those of the run [m and quaternions, relative to one and the largest position]."""
@@ -137,12 +137,12 @@ class Parts:
         record["q"][0], record["p"][0] = q, p
         if s.advance(record, 0, 1, u[None]) < 1:
             raise s.failure(0, record)
-        return record["divided"][1]
+        return record["substeps"][1]
 
     def solve(
         self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int, goals: Any = None
-    ) -> tuple[Solved, int]:
-        """Solve a part of length h; with it comes how it was divided, so it holds only where that is 0.
+    ) -> tuple[Solved, FloatArray]:
+        """Solve a part of length h; with it comes where its substeps end, so it holds only where there are none.
 
         Args:
             u: controls at the nodes of the whole step, (nodes, nu).
@@ -152,19 +152,19 @@ class Parts:
         """
         s = self.stepper_of(h, patience)
         solved, divided, rounds = self._solve(s, at, u, nodes, goals)
-        if divided or not rounds or not len(moving_of(solved)):
+        if divided.any() or not rounds or not len(moving_of(solved)):
             return solved, divided
         earlier: list[Solved] = []
         for k in range(rounds):
             one, otherwise, _ = self._solve(s, at, u, nodes, goals, k)
-            if otherwise:
+            if otherwise.any():
                 raise IntegratorError(OTHERWISE)
             earlier.append(replace(one, earlier=tuple(earlier)))
         return replace(solved, earlier=tuple(earlier)), divided
 
     def _solve(
         self, s: Any, at: BodyState, u: FloatArray, nodes: Any, goals: Any, rounds: int = LAST_ROUND
-    ) -> tuple[Solved, int, int]:
+    ) -> tuple[Solved, FloatArray, int]:
         """`solve` with a stepper, up to a solution of a number of rounds; with it comes how many there were."""
         u = u[list(nodes)]
         record = s.record(2)
@@ -182,7 +182,7 @@ class Parts:
         data.past.dt, data.past.kinetic, data.kicks[:] = at.before, -1.0, 0.0
         data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         if s.contact is not None:
-            s.contact.now.known = s.contact.now.wait = 0  # no warm start
+            s.contact.now.known = 0  # no warm start
         own = s.settings
         if rounds != own.rounds:
             s.settings = own._replace(rounds=rounds)
@@ -194,6 +194,8 @@ class Parts:
             if s.settings is not own:
                 s.settings = own
                 s._bind()
+        if s.contact is not None and s.contact.now[0].hits:
+            raise IntegratorError("Maximal: an impact with restitution has no derivative step by step")
         data = s.data
         V = np.hstack([data.bodies.w, data.bodies.vc])
         Z, P, q = (np.array(record[name][2]) for name in ("rigid_poses", "momenta", "q"))
@@ -210,8 +212,8 @@ class Parts:
         if s.contact is not None:
             now = s.contact.now[0]
             rounds, scale = int(now.rounds), (float(now.load), float(now.energy))
-            solved = replace(solved, soft=int(now.soft), scale=scale)
-        return solved, int(record["divided"][2, 0]), rounds
+            solved = replace(solved, scale=scale)
+        return solved, record["substeps"][2, 0].copy(), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
         """Solve and differentiate all parts of a step.
@@ -223,24 +225,27 @@ class Parts:
         maps: list[StepMap] = []
         for j, h in enumerate(self.lengths):
             nodes = (0, 0) if self.stepper.halves == 1.0 else (j, j + 1)
-            maps += self._parts(h, at, u, nodes, None if divided is None else int(divided[j]))
+            maps += self._parts(h, at, u, nodes, None if divided is None else divided[j])
             at = maps[-1].carried
         return maps
 
-    def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: int | None) -> list[StepMap]:
+    def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: Any) -> list[StepMap]:
         """One step of the composition."""
-        whole, found = self.solve(h, at, u, nodes, PATIENT if divided == 0 else 1)
+        if divided is not None and divided[0] == UNKNOWN:
+            raise IntegratorError("Maximal: a step was divided so finely that the run does not tell its substeps")
+        patient = divided is not None and not divided.any()
+        whole, found = self.solve(h, at, u, nodes, PATIENT if patient else 1)
         divided = found if divided is None else divided
-        if divided == found == 0:
+        if not found.any() and not divided.any():
             return [self._map(whole)]
-        if divided == UNKNOWN:
+        if divided[0] == UNKNOWN:
             return self._found_again(h, at, u, nodes, whole)
         maps: list[StepMap] = []
         begin, share = at, 0.0
-        for length in lengths_of(divided):
-            share += length
+        for end in ends_of(divided)[0]:
+            length, share = end - share, end
             solved, found = self.solve(h * length, at, u, nodes, PATIENT, self._goals_at(begin, share))
-            if found != 0:
+            if found.any():
                 raise IntegratorError(OTHERWISE)
             maps.append(self._map(solved))
             at = maps[-1].carried
@@ -278,7 +283,7 @@ class Parts:
             if abs(length) * LAST < abs(h):
                 raise IntegratorError(OTHERWISE)
             solved, found = self.solve(length, at, u, nodes, 1, self._goals_at(begin, half[1]))
-            maps += self._halves(h, at, u, nodes, begin, half) if found else [self._map(solved)]
+            maps += self._halves(h, at, u, nodes, begin, half) if found.any() else [self._map(solved)]
             last = maps[-1].solved
             apart = last.stepper.dt if last.start.fresh else 0.5 * (last.start.before + last.stepper.dt)
             at = replace(maps[-1].carried, slope=(last.V - last.start.V) / apart)
@@ -323,8 +328,8 @@ class Replay:
 
     def __init__(self, parts: Parts, record: Any, u: FloatArray, row: int = 0, first: int = 0) -> None:
         self.parts, self.record, self.u, self.row, self.first = parts, record, u, row, first
-        none = np.zeros((len(record["q"]), len(parts.lengths)), np.int64)
-        self.divided = record.get("divided", none)
+        none = np.zeros((len(record["q"]), len(parts.lengths), 1))
+        self.divided = record.get("substeps", none)
         self.planned = False
         self._lengths: dict[int, float] = {}
 
@@ -361,12 +366,12 @@ class Replay:
         q, Z, P = record["q"][row], record["rigid_poses"][row], record["momenta"][row]
         V = record.get("velocities")
         V = velocities(record["rigid_poses"][row - 1], Z, parts.stepper.dt) if V is None else V[row]
-        goals, divided = record.get("goals"), int(self.divided[row, -1])
+        goals, divided = record.get("goals"), self.divided[row, -1]
         before = parts.lengths[-1]
-        if divided == UNKNOWN:
+        if divided[0] == UNKNOWN:
             before = self.last_length(row)
-        elif divided:
-            before *= lengths_of(divided)[-1]
+        elif divided.any():
+            before *= np.diff(np.append(0.0, ends_of(divided)[0]))[-1]
         return BodyState(Z, P, q, parts.near(q), V, goals=None if goals is None else goals[row], before=before)
 
 

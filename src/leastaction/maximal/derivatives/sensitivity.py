@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.cones import DRY
-from leastaction.maximal.contact.detection import BOUNCING
 from leastaction.maximal.contact.features import by_moving_features, moved_features, moving_of
 from leastaction.maximal.derivatives.colours import Neighbours
 from leastaction.maximal.derivatives.second_phase import SecondPhase
@@ -155,10 +154,10 @@ class StepMap:
 
         The slack s = (gap - rest) / dt falls by e v_n where restitution acts, and impulses change by -W of that.
         """
-        k = np.flatnonzero((cones["source"] >= 0) & (cones["side"] == BOUNCING))
+        k = np.flatnonzero(np.zeros(len(cones), bool))
         bodies, wrenches = pairs_of(cones[k])
         change = -np.asarray(solved.contacts)["restitution"][cones["source"][k]][:, None] * cones["W"][k, ::3]
-        share = cones["bounce"][k]
+        share = np.ones(len(k))
         approach = Pushes(n, bodies, np.einsum("pj,psi->psji", share[:, None] * change, wrenches[:, :, 0]))
         # Shares that are all of it, or nothing, do not change with the state.
         if not ((share > 0.0) & (share < 1.0)).any():

@@ -15,9 +15,7 @@ from leastaction.forces import tendons, total
 from leastaction.forces.drives import drive_wrench
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.detection import (
-    BOUNCING,
     OVERLAPPING,
-    approach,
     contact_wrenches,
     turn_wrenches,
 )
@@ -117,8 +115,6 @@ def renew_cones(model, settings, data, contact, dt):
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
             if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.leave)
-            elif c.side == BOUNCING:
-                c.rest = phi - c.bounce * contacts[c.source].restitution * dt * approach(c, states)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])

@@ -9,7 +9,6 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.linalg.graph.kernels import factorize
-from leastaction.maximal.contact.bounces import is_bouncing
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
@@ -93,6 +92,14 @@ def aim(model, data, back, k, j):
 @routine(allocates=False)
 def begin_part(model, settings, data, near, contact, back, k, j):
     """The start of part j of step k; `DONE`, or why it cannot be solved."""
+    part = back.begins[k] + j
+    begin_state(model, data, contact, back, k, j)
+    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], back.lengths[part])
+
+
+@routine(allocates=False)
+def begin_state(model, data, contact, back, k, j):
+    """The state at the start of part j of step k, before an impact there."""
     part, row = back.begins[k] + j, row_of(back, k, j)
     states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
     first = back.fresh and k == 0 and j == 0
@@ -108,10 +115,10 @@ def begin_part(model, settings, data, near, contact, back, k, j):
     for i in range(rows.shape[0]):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
-        contact.now[0].known = contact.now[0].wait = 0  # no warm start, no pause: the step tells all of it
+        contact.now[0].known = 0  # no warm start: the step tells all of it
+        contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
     aim(model, data, back, k, j)
     stand(model, data, back, path, row, dt)
-    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], dt)
 
 
 @routine(allocates=False)
@@ -171,7 +178,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
     if why != DONE:
         return np.int64(why)
-    if spent < 0 or keeps_share(contact) or not is_same(states, path.poses, row + 1):
+    if spent < 0 or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     back.holds[1] = spent
     return second_phase(model, settings, data, contact, back, k, j)
@@ -274,18 +281,6 @@ def cones_of(contact):
     if contact is None:
         return np.int64(0)
     return contact.now[0].count
-
-
-@routine(allocates=False)
-def keeps_share(contact):
-    """Whether contacts keep a part of their restitution, which then depends on the state."""
-    if contact is None:
-        return False
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        if is_bouncing(c) and 0.0 < c.bounce < 1.0:
-            return True
-    return False
 
 
 @routine(allocates=False)

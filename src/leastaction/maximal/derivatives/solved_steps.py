@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.maximal.arrays import MaximalData, MaximalModel, contact_data, plain
-from leastaction.maximal.contact.detection import BOUNCE
 from leastaction.maximal.derivatives.arrays import Colours, SolvedStep, StepOutputs
 from leastaction.maximal.derivatives.clipping import clipped, drive_forces, frozen
 from leastaction.maximal.derivatives.sensitivity_kernels import differentiate_step
@@ -62,7 +61,6 @@ class Solved:
         goals: prescribed motions at both ends, as in `MaximalData.goals`.
         earlier: its solutions before this one, each with the contacts found so far, if any contact moves over both
             bodies: where it is then depends on the solution in which it was found.
-        soft: 1 where rigid contact was solved above the end of the central path (`step.interior`), 0 else.
         scale: load and energy of its contacts, see `CONTACT_STATE`.
     """
 
@@ -80,7 +78,6 @@ class Solved:
     places: NDArray[np.int64]
     goals: FloatArray
     earlier: tuple[Solved, ...] = ()
-    soft: int = 0
     scale: tuple[float, float] = (1.0, 0.0)
 
     @property
@@ -103,14 +100,14 @@ class Solved:
         V = np.where(bodies[:, :, None] >= 0, self.start.V[bodies], 0.0)
         closing = -np.einsum("psi,psi->p", wrenches[:, :, 0], V)
         settings = self.stepper.settings
-        out[cones.source[closing > BOUNCE * settings.gravity * settings.dt]] = True
+        out[cones.source[closing > settings.gravity * settings.dt]] = True
         return out
 
     @cached_property
     def _own(self) -> tuple[Any, ...]:
         """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
         contact = contact_data(0, 0, 0, 0, 0)
-        contact.now.count, contact.now.soft = self.count, self.soft
+        contact.now.count = self.count
         return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 
     @cached_property

@@ -72,7 +72,7 @@ class WayBack:
         self.velocities[0] = start.V
         self.goals = np.array(record["goals"][rows]) if len(s.model.goals) else np.zeros((len(u) + 1, 0))
         self.u = np.array(u, order="C")
-        self.parted = PartedSteps(parts.lengths, np.asarray(record["divided"][rows][1:]), start.before)
+        self.parted = PartedSteps(parts.lengths, np.asarray(record["substeps"][rows][1:]), start.before)
         n, ends, nq = len(start.Z), self.parted.most + 1, self.q.shape[1]
         self.scratch: dict[str, Any] = {name: np.zeros((n, 6)) for name in SCRATCH} | {
             "part_poses": np.zeros((ends, n, 7)),
@@ -126,6 +126,7 @@ class WayBack:
                 touching = plain((s.near, s.contact))
                 left, why = go_back_with_contact(*s.problem, *touching, self.parts.places, back, first, last)
             self.kept.add(self.by_parameters, self.u, last, int(left), *read)
+            self.kept.add_impacts(self.by_parameters, int(left))
             if why == DONE and left >= 0:
                 last, tries = int(left), 0
                 continue
@@ -164,6 +165,10 @@ class WayBack:
             before=self.parted.before,
             nodes=self.parted.nodes,
             shares=self.parted.shares,
+            plastic=self.parted.plastic,
+            hit=np.zeros((4, bars.shape[1], 7)),
+            rest=np.zeros(1),
+            rests=np.zeros(len(rows[0])),
             fresh=self.row == 0,
             first_row=self.row == 0,
             bq=bq,
@@ -188,4 +193,5 @@ class WayBack:
             newest=np.zeros(1, np.int64),
             grads=force_gradients(self.stepper.arrays.forces),
             slots=self.kept.room(),
+            impacts=self.kept.impacts,
         )

@@ -30,15 +30,12 @@ def weigh_cone(bodies, c, load):
 
 @routine(allocates=False)
 def give_compliance(settings, c, dt):
-    """Fill the compliance of a cone, see `contact.compliance`, as the velocity that a unit of impulse over dt leaves.
-
-    Contacts that bounce have none along their normal: it would take from what restitution gives back.
-    """
+    """Fill the compliance of a cone (`contact.compliance`), as the velocity that a unit of impulse over dt leaves."""
     give, turn = settings.compliance / (dt * dt), settings.angular_compliance / (dt * dt)
     row = 9 if c.kind == ip.DRY else 3
     angle = c.source < 0
     for i in range(3):
         angle = angle and c.da[row + i] == 0.0 and c.db[row + i] == 0.0
-    c.compliance = turn if angle else (0.0 if c.source >= 0 and c.rest > 0.0 else give)
+    c.compliance = turn if angle else give
     c.slip_compliance = 0.0 if c.kind == ip.LINEAR else (turn if angle or c.kind == ip.TURN else give)
     c.deepest = DEEPEST * settings.whole * settings.whole / dt

@@ -1,6 +1,7 @@
 """Steps that are not accepted are bisected: how far, and where a substep begins again."""
 
 from leastaction._jit import routine
+from leastaction.contact import cones as ip
 from leastaction.step_control.bisection import FINEST as FINEST
 
 LAST = 32768
@@ -13,6 +14,10 @@ JAMMED = 16
 """From so many parts on, contacts that Newton cannot solve, as those of links that wedge each other, slip in a part
 that fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
 is."""
+
+GIVE = 1e-8
+"""How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no
+joint moves along their normal, gaps change by what the motion bends."""
 
 
 @routine(allocates=False)
@@ -43,3 +48,17 @@ def forget_failure(data, contact):
         rowstates[k].lam = 0.0
     if contact is not None:
         contact.now[0].known = 0
+
+
+@routine(allocates=False)
+def let_slip(contact, give):
+    """Take friction from all contacts; with `give` they may be deeper by GIVE, too."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.source >= 0 and give:
+            c.rest -= GIVE
+        if c.kind == ip.EXACT or c.kind == ip.LINEAR:
+            c.kind, c.beta[0], c.beta[1] = ip.LIMIT, 0.0, 0.0
+        if c.kind == ip.TURN:
+            for i in range(6, 18):
+                c.da[i] = c.db[i] = 0.0

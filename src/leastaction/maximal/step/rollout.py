@@ -4,6 +4,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.contact.cones import TURN
+from leastaction.contact.restitution import MOST_IMPACTS
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -13,7 +14,6 @@ from leastaction.maximal.arrays import (
     named_data,
     named_model,
 )
-from leastaction.maximal.contact.bounces import bound_bounces, let_slip
 from leastaction.maximal.contact.detection import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
 from leastaction.maximal.contact.margins import has_moved
 from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
@@ -30,6 +30,7 @@ from leastaction.maximal.step.division import (
     LAST,
     contact_failed,
     forget_failure,
+    let_slip,
     touches,
 )
 from leastaction.maximal.step.energy_terms import (
@@ -43,6 +44,7 @@ from leastaction.maximal.step.energy_terms import (
 )
 from leastaction.maximal.step.goals import pass_goals, set_goals
 from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, NEAREST, find_impact, next_end, reflect
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.interior import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
@@ -50,7 +52,6 @@ from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.resistance import end_resistance
 from leastaction.maximal.step.rotation_limit import rotates_too_far, would_rotate_too_far
-from leastaction.maximal.step.unforeseen import LOST, unforeseen_impacts
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
@@ -59,7 +60,7 @@ from leastaction.maximal.step.velocity_projection import (
     project_velocities,
     take_back,
 )
-from leastaction.step_control.bisection import next_substep, recorded
+from leastaction.step_control.substeps import middle, note_substep
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
@@ -93,7 +94,7 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
 @routine(allocates=False)
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
-    halves, q, bodies, states = settings.halves, record.q, model.bodies, data.bodies
+    halves, q, bodies, states, ends = settings.halves, record.q, model.bodies, data.bodies, data.ends
     # Of a run that goes on step by step, all is as the step before has left it.
     stands = started and data.goals.shape[1] == 0 and is_at(states, record.rigid_poses[0], record.momenta[0])
     if not stands:
@@ -106,11 +107,19 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         for c in range(q.shape[1]):
             q[k + 1, c] = q[k, c]
         record.iterations[k + 1], record.work[k + 1] = 0, record.work[k]
-        j, parts, part, halvings, alike, h = 0, 1, 0, 1, 0, substeps[0] * settings.dt
+        for j in range(substeps.shape[0]):
+            for c in range(record.substeps.shape[2]):
+                record.substeps[k + 1, j, c] = 0.0
+        j, t, depth, count, impacts, h = 0, 0.0, 1, 0, 0, 0.0
+        early = late = 0.0  # bracket of a time of impact that is looked for; 0: of none
+        ends[0] = 1.0
+        begin_step(contact, k)
         while j < substeps.shape[0]:
-            h = substeps[j] * settings.dt / parts
-            ends = u[k, j if halves < 1.0 else 0 :]  # controls at both ends of this step of the composition
-            if k == 0 and j == 0 and part == 0 and not stands:
+            whole, end = substeps[j] * settings.dt, ends[depth - 1]
+            parts = 1.0 / (end - t)
+            h = (end - t) * whole
+            controls = u[k, j if halves < 1.0 else 0 :]  # at both ends of this step of the composition
+            if k == 0 and j == 0 and t == 0.0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
                 start_rows(model, data)
@@ -119,8 +128,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 data.past[0].kinetic = -1.0
             if settings.balanced and data.past[0].kinetic < 0.0:
                 data.past[0].kinetic = settle_free_node(model, data, contact, None)
-            set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], (part + 1) / parts)
-            why = start_part(model, settings, data, near, contact, q[k + 1], ends[0], h)
+            set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], end)
+            why = start_part(model, settings, data, near, contact, q[k + 1], controls[0], h)
             if why != DONE:
                 return k, why
             accepted = parts >= FINEST or not would_rotate_too_far(bodies, states, h)
@@ -133,16 +142,28 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 if record.iterations[k + 1] > settings.max_work:
                     return k, EXHAUSTED
                 accepted = spent >= 0
+            if accepted and contact is not None:
+                look, target, early, late = next_end(contact, t, end, ends[max(depth - 2, 0)], whole, early, late)
+                if look != ACCEPT:
+                    forget_failure(data, contact)
+                    if look == GIVE_UP:
+                        depth -= 1 if late > 0.0 else 0
+                        contact.now[0].plastic = 1
+                        early = late = 0.0
+                    else:
+                        depth += 1 if look == BEGIN else 0
+                        ends[depth - 1] = target
+                    continue
             if accepted:
                 keep_part(model, data, q[k + 1])
                 written, start = written_of(contact), node_of(contact)
-                if not log_contacts(contact, k, substeps[j] * settings.dt):
+                if not log_contacts(contact, k, whole):
                     return k, FULL
                 work, given = start_work(model, data, contact, h)
                 remember(states, data.rows, data.past[0], h)
-                end_part(model, settings, data, contact, q[k + 1], ends[min(1, ends.shape[0] - 1)], h)
+                end_part(model, settings, data, contact, q[k + 1], controls[min(1, controls.shape[0] - 1)], h)
                 work += end_work(model, settings, data, h)
-                phase, more = end_velocities(model, settings, data, contact, h, substeps[j] * settings.dt)
+                phase, more = end_velocities(model, settings, data, contact, h, whole)
                 if settings.balanced or settings.loops is not None:
                     data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
@@ -159,24 +180,30 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if not accepted:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
                 forget_failure(data, contact)
+                if late > 0.0:
+                    depth -= 1
+                early = late = 0.0
                 if parts >= LAST and (slip or not touches(contact)):
                     return k, FAILED
                 jammed = parts >= FINEST or (parts >= JAMMED and contact_failed(contact))
                 slip = not turns and not slip and jammed and touches(contact)
                 if slip:
                     continue
-                parts, part, halvings = next_substep(parts, part, halvings, False)
+                end_substep(contact, impacts)
+                ends[depth] = middle(t, ends[depth - 1])
+                depth += 1
                 continue
-            if j == 0 and part == 0:
+            record.work[k + 1] += impact_work(contact)
+            if j == 0 and t == 0.0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
-            alike = -1 if slip else (parts if alike == 0 or alike == parts else -1)
-            halvings = -1 if slip else halvings
-            slip = False
-            parts, part, halvings = next_substep(parts, part, halvings, True)
-            if part == parts:
-                record.divided[k + 1, j] = -alike if halvings < 0 < alike else recorded(halvings)
-                j, part, halvings, alike = j + 1, 0, 1, 0
+            count = note_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not slip)
+            impacts += 1 if late > 0.0 else 0
+            early, late, slip = 0.0, 0.0, False
+            end_substep(contact, impacts)
+            t, depth = end, depth - 1
+            if depth == 0:
+                j, t, depth, count, ends[0] = j + 1, 0.0, 1, 0, 1.0
         worst = 0.0
         for r in range(data.rows.shape[0]):
             worst = max(worst, abs(data.rows[r].g))
@@ -187,6 +214,37 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_momenta(bodies, model.coordinates, states, data.subtrees, record.p[k + 1])
     return q.shape[0] - 1, DONE
+
+
+@routine(allocates=False)
+def begin_step(contact, k):
+    """Note the number of the step, in which contacts have restitution."""
+    if contact is not None:
+        contact.now[0].step, contact.now[0].plastic, contact.now[0].node_work = k, 0, 0.0
+
+
+@routine(allocates=False)
+def end_substep(contact, impacts):
+    """Restitution acts in the next substep, unless the step has ended at too many impacts."""
+    if contact is not None:
+        contact.now[0].plastic = 1 if impacts >= MOST_IMPACTS else 0
+
+
+@routine(allocates=False)
+def is_plastic(contact):
+    """1 where restitution does not act in the present substep, else 0."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].plastic
+
+
+@routine(allocates=False)
+def impact_work(contact):
+    """Work of prescribed motions in the impact that the present substep starts with [J]."""
+    if contact is None:
+        return 0.0
+    work, contact.now[0].node_work = contact.now[0].node_work, 0.0
+    return work
 
 
 @routine(allocates=False)
@@ -262,13 +320,16 @@ def start_part(model, settings, data, near, contact, q, u, dt):
     if contact is None:
         extrapolate(model.bodies, data.bodies, data.rows, data.past[0], dt)
         return DONE
-    if contact.written[0] + contact.contacts.shape[0] > contact.log.shape[0]:
+    if contact.written[0] + 2 * contact.contacts.shape[0] > contact.log.shape[0]:
         return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
     guess(model.bodies, data.bodies)
     if data.past[0].known == FIRST or data.past[0].known == AGAIN or settings.halves == 1.0:
         assemble(model, settings, data, dt, dt == 0.0)  # what springs give, with the guess
     contact.now[0].dry = settings.halves
     count = find_cones(model, settings, data, near, contact, dt)
+    if count >= 0 and reflect(model, settings, data, contact, dt):
+        contact.now[0].known = 0
+        count = find_cones(model, settings, data, near, contact, dt)
     if count < 0:
         return REPLAN if count == OUT_OF_DATE else (FULL if count == NO_ROOM else UNTIED)
     return DONE
@@ -288,38 +349,29 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if spent >= 0 and divisible and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
         return spent, iterations, DONE
-    lost = 0.0
     if slip:
-        let_slip(data.bodies, contact, dt, divisible)
+        let_slip(contact, not divisible)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):
         if divisible and spent >= 0 and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
-        if spent >= 0:
-            spent, more = bound_bounces(model, settings, data, contact, dt, spent)
-            iterations += more
         if spent < 0:
             break
         contact.now[0].rounds = rounds
+        if find_impact(model, settings, data, contact, dt):
+            return spent, iterations, DONE  # the substep ends there; what it misses beyond does not count
         if rounds == settings.rounds:
             return spent, iterations, DONE
-        if settings.smoothing == 0.0 and not slip:
-            closed, lost = unforeseen_impacts(model.bodies, data.bodies, settings, contact, dt)
-            if closed > 0:
-                if rounds == ROUNDS:
-                    spent = -1 - spent
-                    break
-                spent = solve_step(model, settings, data, contact, dt)
-                iterations += abs(spent)
-                continue
         missed = add_missed(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL if missed == NO_ROOM else UNTIED
+        if contact.now[0].nearest < -NEAREST:
+            return spent, iterations, DONE  # one of these is with restitution
         if missed == 0:
             break
         if slip:
-            let_slip(data.bodies, contact, dt, divisible)
+            let_slip(contact, not divisible)
         if rounds == ROUNDS:
             spent = -1 - spent
             break
@@ -328,8 +380,6 @@ def solve_part(model, settings, data, near, contact, dt, slip):
     if spent >= 0 and has_moved(data.bodies, near, dt):
         return spent, iterations, REPLAN  # so far that bodies may have met that are not among the near pairs
     if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
-        spent = -1 - spent
-    if divisible and spent >= 0 and lost > LOST:
         spent = -1 - spent
     return spent, iterations, DONE
 
