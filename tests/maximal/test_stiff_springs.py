@@ -11,9 +11,9 @@ import pytest
 import leastaction as la
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.derivatives import reversal
-from leastaction.maximal.derivatives.replay import lengths_of
 from leastaction.mechanism import MechanismBuilder
 from leastaction.mechanism.tendons import Wrap
+from leastaction.step_control.bisection import lengths_of
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters, assert_relative
 
 
