@@ -131,11 +131,10 @@ def test_a_box_thrown_on_the_ground(order):
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_box_that_bounces(order):
-    """Restitution looks at the velocities of the step before, which are part of what is carried back."""
+    """When the impact is depends on all that went before."""
     robot, q, v = thrown_box(restitution=0.6)
     names = ["q", "v", "controls", "mass:box", "restitution:box/0", "size:box/0"]
-    integrator = la.Maximal(order=order, smoothing=1e-4, tolerance=1e-12)
-    assert_gradients(robot, integrator, q, v, names, steps=8, tolerance=1e-5)
+    assert_gradients(robot, la.Maximal(order=order, tolerance=1e-12), q, v, names, steps=8, tolerance=5e-4)
 
 
 @pytest.mark.parametrize("order", [1, 2])

@@ -6,7 +6,7 @@ import leastaction as la
 from leastaction.maximal.arrays import copied
 from leastaction.maximal.step.checkpoint import keep_part, roll_back
 
-OVERWRITTEN = ("bodies", "rows", "coordinates", "paths", "points", "lengths", "stretches", "strings", "minus", "clock")
+OVERWRITTEN = ("bodies", "rows", "coordinates", "paths", "points", "lengths", "stretches", "strings", "minus", "past")
 
 
 def test_all_that_the_end_of_a_substep_overwrites_is_brought_back():

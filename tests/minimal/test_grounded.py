@@ -127,8 +127,9 @@ def test_a_quadruped_stands_as_with_maximal():
 
 @pytest.mark.parametrize("massless", [(), ("FR_calf", "RL_thigh")])
 def test_in_the_air_it_is_galerkin_of_order_2(massless):
-    """With links, too, that have moments of inertia but no mass, as files have them."""
+    """Without springs; with links, too, that have moments of inertia but no mass, as files have them."""
     robot, q = sprung_quadruped()
+    robot = robot.replace(joints=[replace(j, stiffness=(0.0,)) if j.nv == 1 else j for j in robot.joints])
     light = Inertia(0.0, (0.0, 0.0, 0.0), (0.01, 0.01, 0.01))
     robot = robot.replace(bodies=[replace(b, inertia=light) if b.name in massless else b for b in robot.bodies])
     q[2] = 5.0
@@ -259,12 +260,12 @@ def test_impulses_of_random_problems_settle(seed):
     cones = np.zeros(5, LANE_CONE).view(np.recarray)
     cones.width = [3, 3, 3, 1, 1]
     cones.kind, cones.row, cones.friction = kinds, [0, 3, 6, 9, 10], [0.3, 0.8, 0.0, 0.0, 20.0]
-    one, two, three, four = (np.zeros(5) for _ in range(4))
+    one, two, three, four, five = (np.zeros(5) for _ in range(5))
     w0 = rng.normal(size=m) if seed % 2 else E @ rng.normal(size=8)
     touch = Touch(
-        np.ones(5, np.int64), one, two, np.ones(1), three, four, np.zeros(m), w0.copy(), E @ E.T,
+        np.ones(5, np.int64), one, two, np.ones(1), three, four, five, np.zeros(m), w0.copy(), E @ E.T,
         *[np.zeros((1, 1))] * 3, *[np.zeros(1)] * 3, np.zeros((m, m)), np.zeros((m, 1)), np.zeros(m),
-        np.zeros(m, np.int64), np.zeros(m), np.zeros(m, np.int64), np.ones(1),
+        np.zeros(m, np.int64), np.zeros(m), np.zeros(m, np.int64), np.ones(1), *[None] * 4,
     )  # fmt: skip
     left = friction.settle.py_func(cones, touch, 0.01, 1e-9)
     lam, w = touch.lam, w0 + E @ E.T @ touch.lam

@@ -1,4 +1,4 @@
-"""Steps of `Grounded` in which nothing touches give no energy from nowhere: they are divided."""
+"""Steps of `Grounded` in which nothing touches keep their energy balance: they are divided where they would not."""
 
 import numpy as np
 import pytest
@@ -53,20 +53,21 @@ def test_springs_that_are_stiff_for_the_step_do_not_gain_energy(stiffness, speed
 
 
 def test_momentum_is_kept_in_divided_flight():
-    """Each part is a step of the same rule, without gravity it keeps the momentum about the origin."""
+    """Each part is a step of the same rule: without gravity it keeps the momentum about the origin, to what Newton
+    leaves of 1e-10 in each of some thousand parts."""
     robot = MechanismBuilder.from_mechanism(thrown())
     robot.gravity = (0.0, 0.0, 0.0)
     robot = robot.build()
     v = 60.0 * np.random.default_rng(3).normal(size=robot.nv)
     run = la.simulate(robot, None, v, dt=0.01, steps=40, integrator=la.Grounded())
     assert (run.stored["divided"] != 0).any()
-    assert np.abs(run.momentum - run.momentum[0]).max() <= 1e-8 * np.abs(run.momentum).max()
+    assert np.abs(run.momentum - run.momentum[0]).max() <= 1e-7 * np.abs(run.momentum).max()
 
 
 def test_derivatives_of_divided_flight_match_differences():
-    """Steps that energy from nowhere divides are differentiated by the same parts."""
+    """Steps that their energy balance divides are differentiated by the same parts."""
     robot, dt = whip(10.0), 0.01
-    q, v = np.array([0.3, 0.5, 0.2]), np.array([10.0, -10.0, 5.0])
+    q, v = np.array([0.3, 0.5, 0.2]), np.array([30.0, -30.0, 15.0])
     p = la.dynamics.mass_matrix(robot, q) @ v
     run = la.simulate(robot, q, p=p, dt=dt, steps=1, integrator=la.Grounded())
     assert run.stored["divided"][1] > 1
@@ -101,7 +102,7 @@ def test_stiff_springs_between_bodies_add_no_energy():
     for seed in range(3):
         v = np.random.default_rng(seed).normal(size=robot.nv) * 5.0
         run = la.simulate(robot, robot.neutral(), v, dt=0.01, steps=60, integrator=la.Grounded())
-        assert run.energy.max() < 1.2 * run.energy[0]
+        assert run.energy.max() < 1.01 * run.energy[0]
 
 
 def bolt(kind: str) -> Mechanism:
@@ -121,15 +122,11 @@ def bolt(kind: str) -> Mechanism:
 
 
 @pytest.mark.parametrize("kind", ["spring", "isotropic", "tendon"])
-def test_parts_of_steps_do_not_gain_energy_together(kind):
-    """Steps of stretched stiff springs have tens of parts, each of which could gain as much as a whole step may.
-
-    They gained 0.08 to 0.13 of the largest kinetic energy.
-    """
+def test_stretched_springs_of_links_gain_no_energy(kind):
+    """In 150 steps they gain less than 2 % of the largest kinetic energy, of which each may gain 1e-3."""
     robot = bolt(kind)
     for seed in (0, 2):
         rng = np.random.default_rng(seed)
         q = robot.integrate(robot.neutral(), np.append(np.zeros(6), 0.3 * rng.normal()))
         run = la.simulate(robot, q, rng.normal(size=robot.nv), dt=0.01, steps=150, integrator=la.Grounded())
-        assert (run.stored["divided"] > 0).any()
-        assert gain(run) < 0.03
+        assert gain(run) < 0.02

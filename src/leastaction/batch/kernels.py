@@ -24,6 +24,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes import batches
 from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes, pruned
 from leastaction.minimal.lanes.cones import cones
+from leastaction.minimal.lanes.lane_records import BALANCE, narrowed
 from leastaction.minimal.lanes.scratch_arrays import MomentumPhase
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
@@ -129,6 +130,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
     from numba import from_dtype, int64
 
     number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
+    balance = from_dtype(BALANCE if np.dtype(dtype) == np.float64 else narrowed(BALANCE))
     # Sizes must be plain numbers to the compiler.
     (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
     soft, limited, driven = model.soft, model.limited, model.driven
@@ -156,6 +158,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(1, number),
                 cuda.local.array(count, number),
                 cuda.local.array(count, number),
+                cuda.local.array(count, number),
                 cuda.local.array(m, number),
                 cuda.local.array(m, number),
                 cuda.local.array((m, m), number),
@@ -172,6 +175,10 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
                 cuda.local.array(m, number),
                 cuda.local.array(m, int64),
                 cuda.local.array(1, number),
+                cuda.local.array(1, balance),
+                cuda.local.array(nq, number),
+                cuda.local.array(nv, number),
+                cuda.local.array(nv, number),
                 None,
                 MomentumPhase(
                     cuda.local.array(m, number),

@@ -75,6 +75,13 @@ def push_along(drag, links, f, external):
     pull(external, drag.node, x, f)
 
 
+@inline
+def power(drag, links):
+    """Power of the force [W]."""
+    _, v = point_state(drag.node, load3(drag.at), links)
+    return -_resistance(drag, v)[1] * dot3(v, v)
+
+
 @routine
 def wrenches(drags, links, external):
     """Add the world wrenches to `external`, shape (nodes, 6)."""

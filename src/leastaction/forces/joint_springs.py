@@ -7,16 +7,24 @@ is dexp^-T K phi. A free joint has springs along the axes of its frame as well.
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import FREE, SPHERICAL
 from leastaction.spatial import (
+    add3,
+    axpy3,
     dot3,
     mattvec,
+    matvec,
     neg3,
     quat_conj,
     quat_log,
     quat_mul,
     quat_to_rotation,
+    right_jacobian,
     right_jacobian_inv,
+    scale3,
 )
 from leastaction.spatial import exponential as ex
+
+LEAST = 1e-4
+"""Turn in a step [rad] far below which the torque needs no correction."""
 
 
 @inline
@@ -65,6 +73,41 @@ def _ball_torque(q, rest, i, k):
     phi = quat_log(c)
     kp = (k[0] * phi[0], k[1] * phi[1], k[2] * phi[2])
     return neg3(mattvec(right_jacobian_inv(phi), kp)), 0.5 * dot3(kp, phi)
+
+
+@inline
+def mean_torque(dofs, n, first, last, turn):
+    """Discrete gradient of the energy of a ball joint's spring over a step: (torque on the child, factor).
+
+    It is t + f r with the mean t of the torques at both ends, the turn r and f = (V0 - V1 - t . r) / r^2 (Gonzalez
+    1996), so that its work over r is the difference of the energies V.
+
+    Args:
+        n: first degree of freedom of the joint.
+        first, last: rotation vectors from its rest at both ends.
+        turn: rotation vector of the step, in the directions of the child.
+    """
+    stiffness = _stiffness(dofs, n)
+    t0, V0 = ex.spring_torque(first, ex.coefficients(first), stiffness)
+    t1, V1 = ex.spring_torque(last, ex.coefficients(last), stiffness)
+    t = scale3(0.5, add3(t0, t1))
+    factor = (V0 - V1 - dot3(t, turn)) / (dot3(turn, turn) + LEAST * LEAST)
+    return axpy3(factor, turn, t), factor
+
+
+@inline
+def mean_torque_slope(dofs, n, first, last, turn, d):
+    """Change of `mean_torque` for a change d of the turn of the step, with the start where it is."""
+    stiffness = _stiffness(dofs, n)
+    k = ex.coefficients(last)
+    t0, _ = ex.spring_torque(first, ex.coefficients(first), stiffness)
+    t1, _ = ex.spring_torque(last, k, stiffness)
+    _, factor = mean_torque(dofs, n, first, last, turn)
+    eta = matvec(right_jacobian(turn), d)
+    half = scale3(0.5, ex.spring_torque_slope(last, k, stiffness, eta))
+    change = dot3(t1, eta) - dot3(half, turn) - 0.5 * dot3(add3(t0, t1), d) - 2.0 * factor * dot3(turn, d)
+    change /= dot3(turn, turn) + LEAST * LEAST
+    return axpy3(change, turn, axpy3(factor, d, half))
 
 
 @inline

@@ -21,6 +21,7 @@ from leastaction.forces.points import (
     virtual_velocity,
     zeroed,
 )
+from leastaction.forces.tendons import mean_depth
 from leastaction.forces.touch import change, settle, touch
 from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, axpy3, cross, dot3, neg3, scale3, sub3
@@ -97,6 +98,36 @@ def tension_slopes(path, mode, length, rate):
     if not acts or (path.clip != 0 and tension(path, mode, length, rate) <= 0.0):
         return 0.0, 0.0, 0.0
     return path.stiffness - path.damping * rate * slope, share * path.damping, share * rate
+
+
+@inline
+def size(d):
+    """Length of a vector."""
+    return math.sqrt(dot3(d, d))
+
+
+@inline
+def direction(d, r):
+    """d / r, zero where there is none."""
+    return scale3(1.0 / r, d) if r > 0.0 else (0.0, 0.0, 0.0)
+
+
+@inline
+def mean_tension(path, first, last, dt):
+    """Tension [N] over a step of dt [s] between two lengths [m], and its derivatives by these.
+
+    Of the spring the mean over all lengths between: times their difference it is that of the energies (Gonzalez 1996,
+    discrete gradients). Of a cable's damper what acts where it is taut."""
+    k, rate = path.stiffness, path.damping / dt
+    if path.pulls_only == 0:
+        pull = k * (0.5 * (first + last) - path.rest_length) + rate * (last - first)
+        return pull, 0.5 * k - rate, 0.5 * k + rate
+    a, b = first - path.rest_length, last - path.rest_length
+    depth, by_a, by_b = mean_depth(a, b)
+    pull = k * depth + rate * (max(b, 0.0) - max(a, 0.0))
+    if path.clip != 0 and pull <= 0.0:
+        return 0.0, 0.0, 0.0
+    return pull, k * by_a - (rate if a > 0.0 else 0.0), k * by_b + (rate if b > 0.0 else 0.0)
 
 
 @routine

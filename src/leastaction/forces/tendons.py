@@ -69,6 +69,32 @@ def mean_tension(tendon, a, b):
     return k * (long - short) + m * (high - low), by_a, by_b
 
 
+@inline
+def step_tension(tendon, pull, a, b, dt):
+    """Tension [N] over a step of dt [s] between the lengths a and b, and its derivatives by these and by the pull.
+
+    Springs pull with their mean, dampers resist the change of the length, those of limits that of their depth, and
+    drives act by the length in the middle and the mean rate.
+    """
+    force, by_a, by_b = mean_tension(tendon, a, b)
+    rate, damping = (b - a) / dt, tendon.damping / dt
+    force, by_a, by_b = force + tendon.damping * rate, by_a - damping, by_b + damping
+    if tendon.limit_damping > 0.0:
+        damping = tendon.limit_damping / dt
+        high, low = max(b - tendon.upper, 0.0) - max(a - tendon.upper, 0.0), min(b, tendon.lower) - min(a, tendon.lower)
+        force += damping * (high + low)
+        by_a -= damping if a > tendon.upper or a < tendon.lower else 0.0
+        by_b += damping if b > tendon.upper or b < tendon.lower else 0.0
+    free = 0.0
+    if tendon.driven != 0:
+        own, by_length, by_rate, by_pull = drive_law(tendon, (pull, 0.0, 0.0), 0.5 * (a + b), rate)
+        force -= min(max(own, tendon.weakest), tendon.strongest)
+        if tendon.weakest <= own <= tendon.strongest:
+            by_a, by_b = by_a - 0.5 * by_length + by_rate / dt, by_b - 0.5 * by_length - by_rate / dt
+            free = -by_pull
+    return force, by_a, by_b, free
+
+
 @routine
 def drive_law(tendon, pull, length, rate):
     """Force of the drives, whatever its limits, less its sign a tension; slopes by length, rate and pull."""

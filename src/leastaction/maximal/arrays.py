@@ -108,7 +108,8 @@ class MaximalSettings(NamedTuple):
         whole: length of the step that a step is part of [s].
         compliance, angular_compliance: of contacts, limits and dry friction [m/N], and of those that are torques
             [rad/(N m)].
-        balanced: whether substeps keep the energy balance; not those of compositions, which gain and lose in turns.
+        balanced: whether substeps keep the energy balance, see `energy_terms.keeps_balance`.
+        floating: whether no joint ties a body to the world.
         rounds: after how many times that a step was solved again, with contacts that it had missed, its solution is
             taken as it is: for derivatives; `LAST_ROUND` for the one that misses none.
     """
@@ -130,6 +131,7 @@ class MaximalSettings(NamedTuple):
     compliance: float
     angular_compliance: float
     balanced: bool
+    floating: bool
     rounds: int
 
 

@@ -64,6 +64,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
         whole=dt,
         compliance=compliance,
         angular_compliance=compliance / max(float(model.bodies.radius.max(initial=0.0)), 1e-9) ** 2,
-        balanced=len(substeps) == 1,
+        balanced=own.order == 2,
+        floating=not ((model.rows.a < 0) | (model.rows.b < 0)).any(),
         rounds=LAST_ROUND,
     )

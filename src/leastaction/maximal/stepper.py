@@ -162,12 +162,17 @@ class MaximalStepper(Stepper):
             self.contact.touched[:] = 1
             self._tie(True, seldom=True)
 
+    @property
+    def _log_rows(self) -> int:
+        """Rows of the log of contacts: those of LOGGED substeps, and of an impact at the start of one."""
+        return (LOGGED + 1) * self.room
+
     def _make_room(self) -> None:
         """Arrays for contacts, none of them known."""
         self.contact = None
         if self.acts and self.layout.touches():
             n, m, pairs = len(self.model.bodies), len(self.model.coordinates), len(self.near.pairs)
-            self.contact = contact_data(n, pairs, self.room, m, LOGGED * self.room, self.table.turns)
+            self.contact = contact_data(n, pairs, self.room, m, self._log_rows, self.table.turns)
         self._bind()
 
     def _bind(self) -> None:
@@ -274,7 +279,7 @@ class MaximalStepper(Stepper):
             if why == entries.DONE:
                 break
             # The log is full as soon as it has no room for a step with as many contacts as there may be.
-            if not mend(self, record, at, why, written <= (LOGGED - 1) * self.room or done == 0):
+            if not mend(self, record, at, why, written <= self._log_rows - 2 * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
         return last
@@ -307,8 +312,8 @@ class MaximalStepper(Stepper):
         log = None if self.contact is None else self.contact.log
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
         if self.contact is not None:
-            fits = log is not None and len(log) == LOGGED * self.room
-            self.contact = self.contact._replace(log=log if fits else np.zeros((LOGGED * self.room, 10)))
+            fits = log is not None and len(log) == self._log_rows
+            self.contact = self.contact._replace(log=log if fits else np.zeros((self._log_rows, 10)))
         self._bind()
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:

@@ -149,7 +149,7 @@ class Minimal(Integrator):
 
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
         """See `Integrator.late_dampers`."""
-        return LateDampers(mechanism, dt, False)
+        return LateDampers(mechanism, dt, True)
 
 
 Grounded = Minimal

@@ -6,7 +6,7 @@ child with a mean torque, and pull along the axes of its frame as slides do (`st
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces.joint_springs import ball_torque_slope, has_ball_spring
+from leastaction.forces.joint_springs import LEAST, ball_torque_slope, has_ball_spring, mean_torque
 from leastaction.maximal.coordinates.recover import freedoms
 from leastaction.maximal.derivatives.bending import (
     add_gradient,
@@ -21,7 +21,7 @@ from leastaction.maximal.derivatives.bending import (
 )
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.ball_drives import drive_momentum, drive_slopes, unit
-from leastaction.maximal.step.ball_springs import LEAST, mean_torque, spring_turn
+from leastaction.maximal.step.ball_springs import spring_turn
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.joint_rows import along
 from leastaction.spatial import (

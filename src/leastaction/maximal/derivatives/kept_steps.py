@@ -14,7 +14,7 @@ from leastaction.contact.records import CONTACT
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
 from leastaction.maximal.derivatives.arrays import IMPACT, Kept, KeptImpacts
-from leastaction.maximal.derivatives.impact_cotangents import weigh_impacts
+from leastaction.maximal.derivatives.impact_weights import weigh_impacts
 from leastaction.maximal.derivatives.parameters import Derivative, Variant
 from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.point_weights import weigh_points

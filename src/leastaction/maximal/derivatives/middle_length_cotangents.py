@@ -14,13 +14,13 @@ around things by `tendon_lengths.turned`, since second derivatives are symmetric
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.forces.paths import direction, size
 from leastaction.forces.tendon_lengths import measure, turned
 from leastaction.forces.tendon_records import SEGMENT
 from leastaction.forces.tendons import elastic, mean_tension
 from leastaction.maximal.derivatives.bending import add_to, motion_of, poses_at
 from leastaction.maximal.step.bodies import END, START, exchange_ends
 from leastaction.maximal.step.middle_lengths import LENGTH, MEAN, other_end
-from leastaction.maximal.step.path_springs import direction, size
 from leastaction.spatial import ZERO6, add3, axpy3, cross, dot, dot3, load3, matvec, neg3, scale3, sub, sub3
 
 

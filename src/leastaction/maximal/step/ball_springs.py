@@ -17,7 +17,7 @@ along the axes of its frame are those of three slides (`joint_springs`).
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.joint_springs import has_ball_spring
+from leastaction.forces.joint_springs import has_ball_spring, mean_torque, mean_torque_slope
 from leastaction.maximal.records import FREE
 from leastaction.maximal.step.block_parts import add_pair, end_row, note, push
 from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
@@ -42,13 +42,8 @@ from leastaction.spatial import (
     quat_log,
     quat_mul,
     quat_to_rotation,
-    right_jacobian,
     scale3,
 )
-from leastaction.spatial.exponential import coefficients, spring_torque, spring_torque_slope
-
-LEAST = 1e-4
-"""Turn in a step [rad] far below which the torque needs no correction."""
 
 
 @inline
@@ -191,38 +186,6 @@ def spring_turn(c, rest, states, when):
     turn = quat_from_rotation(mattmul(matmul(Ra, load9(c.Ra)), matmul(Rb, load9(c.Rb))))
     i = c.iq + (3 if c.kind == FREE else 0)
     return quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), turn)
-
-
-@inline
-def mean_torque(dofs, n, first, last, turn):
-    """Discrete gradient of the energy of a ball joint's spring over a step, see above: (torque on the child, factor).
-
-    Args:
-        n: first degree of freedom of the joint.
-        first, last: rotation vectors from its rest at both ends.
-        turn: rotation vector of the step, in the directions of the child.
-    """
-    stiffness = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
-    t0, V0 = spring_torque(first, coefficients(first), stiffness)
-    t1, V1 = spring_torque(last, coefficients(last), stiffness)
-    t = scale3(0.5, add3(t0, t1))
-    factor = (V0 - V1 - dot3(t, turn)) / (dot3(turn, turn) + LEAST * LEAST)
-    return axpy3(factor, turn, t), factor
-
-
-@inline
-def mean_torque_slope(dofs, n, first, last, turn, d):
-    """Change of `mean_torque` for a change d of the turn of the step, with the start where it is."""
-    stiffness = (dofs[n].stiffness, dofs[n + 1].stiffness, dofs[n + 2].stiffness)
-    k = coefficients(last)
-    t0, _ = spring_torque(first, coefficients(first), stiffness)
-    t1, _ = spring_torque(last, k, stiffness)
-    _, factor = mean_torque(dofs, n, first, last, turn)
-    eta = matvec(right_jacobian(turn), d)
-    half = scale3(0.5, spring_torque_slope(last, k, stiffness, eta))
-    change = dot3(t1, eta) - dot3(half, turn) - 0.5 * dot3(add3(t0, t1), d) - 2.0 * factor * dot3(turn, d)
-    change /= dot3(turn, turn) + LEAST * LEAST
-    return axpy3(change, turn, axpy3(factor, d, half))
 
 
 @routine(allocates=False)

@@ -36,7 +36,7 @@ All kernels take the paths once more, as an argument: where it is None they do n
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.tendons import mean_depth
+from leastaction.forces.paths import direction, mean_tension, size
 from leastaction.maximal.step.block_parts import add_outer, end_row
 from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
 from leastaction.spatial import (
@@ -61,33 +61,6 @@ def position(point, states, when):
     """World position of a point, and the COM of its body."""
     R, p = end_pose(states, point.node) if when == END else start_pose(states, point.node)
     return add3(p, matvec(R, load3(point.p))), p
-
-
-@inline
-def size(d):
-    """Length of a vector."""
-    return math.sqrt(dot3(d, d))
-
-
-@inline
-def direction(d, r):
-    """d / r, zero where there is none."""
-    return scale3(1.0 / r, d) if r > 0.0 else (0.0, 0.0, 0.0)
-
-
-@routine(allocates=False)
-def mean_tension(path, first, last, dt):
-    """Tension [N] over a step of dt [s] between two lengths [m], and its derivatives by these: see above."""
-    k, rate = path.stiffness, path.damping / dt
-    if path.pulls_only == 0:
-        pull = k * (0.5 * (first + last) - path.rest_length) + rate * (last - first)
-        return pull, 0.5 * k - rate, 0.5 * k + rate
-    a, b = first - path.rest_length, last - path.rest_length
-    depth, by_a, by_b = mean_depth(a, b)
-    pull = k * depth + rate * (max(b, 0.0) - max(a, 0.0))
-    if path.clip != 0 and pull <= 0.0:
-        return 0.0, 0.0, 0.0
-    return pull, k * by_a - (rate if a > 0.0 else 0.0), k * by_b + (rate if b > 0.0 else 0.0)
 
 
 @inline

@@ -14,7 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import NODE
 from leastaction.minimal.lanes.gears import GEAR, gears
 from leastaction.minimal.lanes.island_arrays import Islands, island_arrays
-from leastaction.minimal.lanes.lane_records import FOUND, LANE_CONE, LANE_DOF, NEVER, PLAIN, TURNING, narrowed
+from leastaction.minimal.lanes.lane_records import BALANCE, FOUND, LANE_CONE, LANE_DOF, NEVER, PLAIN, TURNING, narrowed
 from leastaction.minimal.lanes.pull_arrays import equations, pull_arrays, pulling
 from leastaction.minimal.lanes.scratch_arrays import between_arrays, momentum_arrays
 
@@ -127,7 +127,8 @@ class Touch(NamedTuple):
         compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
         deepest: depth that no impulse reaches [m], shape (1,).
         soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
-        least: gap that a cone must have at the end of the step [m or rad], shape (cones,).
+        begun, least: gap that a cone has at the start of the step, and that it must have at its end [m or rad], shape
+            (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
         W: their derivatives, shape (m, m): a row for each impulse.
@@ -141,6 +142,8 @@ class Touch(NamedTuple):
         best: impulses that Newton on them goes back to, shape (m,).
         which: impulses of the cones that take part, one after another, shape (m,).
         share: part of the restitution that acts, shape (1,).
+        balance: one `BALANCE` record.
+        q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
         phase: `MomentumPhase`.
         found: `Found`, or None where bodies touch planes alone.
@@ -152,6 +155,7 @@ class Touch(NamedTuple):
     compliance: FloatArray
     deepest: FloatArray
     soft: FloatArray
+    begun: FloatArray
     least: FloatArray
     lam: FloatArray
     w: FloatArray
@@ -169,6 +173,10 @@ class Touch(NamedTuple):
     d: FloatArray
     unknown: NDArray[np.int64]
     share: FloatArray
+    balance: Any
+    q_start: FloatArray
+    p_start: FloatArray
+    v: FloatArray
     rolls: bool | None = None
     phase: Any = None
     found: Any = None
@@ -283,6 +291,8 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Lane
     dofs, forces = as_records(tree.dofs, LANE_DOF), None if cones is None else pulling(mechanism)
     capped = cones is not None and tree.dofs.damping.any()
     dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
+    if cones is not None:
+        dofs.servo = dofs.stiffness  # with contacts, all springs pull from the middle of the step
 
     return LaneModel(
         nodes=as_records(tree.nodes, NODE),
@@ -331,12 +341,13 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
     if model.cones is not None:
         count = len(model.cones) + room
         m = int(model.cones.width.sum()) + width_of(model.shapes) * room
-        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "least"), (count,))
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "begun", "least"), (count,))
         own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
             ("W", "M"), (m, m)
         )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
-        shapes["touch"] = Touch(**own | {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,)})
+        own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,), "balance": (1,)}
+        shapes["touch"] = Touch(**own | {"q_start": (nq,), "p_start": (nv,), "v": (nv,)})
     return Lane(**shapes)
 
 
@@ -357,12 +368,13 @@ def lane_arrays(model: LaneModel, nq: int, room: int = 0) -> Lane:
     own["now"] = np.zeros(1, np.int64)
     own["u"][: len(model.drives)][model.drives.held > 0] = 1.0
     if touch is not None:
-        kinds = dict.fromkeys(("active", "which", "unknown"), np.int64)
+        kinds: dict[str, Any] = dict.fromkeys(("active", "which", "unknown"), np.int64)
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("rolls", "phase", "found", "pulls")
+            if name not in ("balance", "rolls", "phase", "found", "pulls")
         }
+        arrays["balance"] = records(1, BALANCE)
         rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
         found = None if model.shapes is None else _found(model, nq, room)
         phase = momentum_arrays(len(arrays["active"]), len(model.dofs), len(arrays["lam"]))

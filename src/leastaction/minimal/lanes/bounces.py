@@ -1,16 +1,17 @@
 """Restitution that adds no energy.
 
-Newton's law makes the mean normal velocity of a step -e times that of the step before, by the gap that is asked for at
-its end. With Coulomb's friction this may add energy (Kane and Levinson 1985; Stronge 1990; Glocker 2013), so the work
-of all impulses with the mean of the velocities before and after is looked at; see `maximal.contact.bounces`, whose law
-this is. In joint coordinates it is a sum over the joints. Where it is above zero, all contacts that bounce keep one and
-the same share of their restitution, the largest without work.
+Newton's law makes the mean normal velocity of a step -e times the velocity at its start, by the gap that is asked for
+at its end. With Coulomb's friction this may add energy (Kane and Levinson 1985; Stronge 1990; Glocker 2013), so the
+work of all impulses with the mean of the velocities before and after is looked at; see `maximal.contact.bounces`, whose
+law this is. In joint coordinates it is a sum over the joints. Where it is above zero, all contacts that bounce keep one
+and the same share of their restitution, the largest without work.
 
-Mean velocities are not those of the momenta where bodies turn far in a step, which may be the one before. So the work
-with the latter (see `energy`) must not be above zero either, but for `SLIGHT`.
+Mean velocities are not those of the momenta where bodies turn far in a step. So the work with the latter (see `energy`)
+must not be above zero either, but for `SLIGHT`.
 """
 
 from leastaction._jit import routine
+from leastaction.minimal.lanes.lane_records import CONTACT, LIMIT
 from leastaction.minimal.lanes.sixes import six
 from leastaction.minimal.sixes import times
 
@@ -46,7 +47,7 @@ def bounced(model, lane, cone, h, phi, least, dt, fall):
     """Gap that a contact with the gap phi and the unit wrench h of its normal must have at the end of the step [m]."""
     if cone.restitution <= 0.0:
         return least
-    before = rate_along(model, lane, lane.near, cone.node, h, cone.other)
+    before = rate_along(model, lane, lane.touch.v, cone.node, h, cone.other)
     if phi + dt * before >= 0.0 or -before * dt <= BOUNCE * fall:
         return least
     return max(least, phi - lane.touch.share[0] * cone.restitution * dt * before)
@@ -62,15 +63,6 @@ def bounces(touch):
 
 
 @routine
-def energy_before(lane):
-    """Kinetic energy of the step before [J]."""
-    energy = 0.0
-    for k in range(lane.p.shape[0]):
-        energy += 0.5 * lane.p[k] * lane.near[k]
-    return max(energy, 0.0)
-
-
-@routine
 def mass_of(model):
     """Mass of all bodies [kg]."""
     mass = 0.0
@@ -80,17 +72,18 @@ def mass_of(model):
 
 
 @routine
-def given(model, touch, dt):
-    """Energy that getting out of overlaps and surfaces that move along their shapes may add [J]."""
-    return parting(model, touch) + belt_work(model, touch, touch.found) / dt
+def given(model, touch, found, dt):
+    """Energy that contacts may add [J] as they leave overlaps, and surfaces that move along their shapes."""
+    if found is None:
+        return parting(model.cones, touch, model.cones.shape[0]) / dt
+    many = model.cones.shape[0] + found.now[0].count
+    return (parting(found.cones, touch, many) + belt_work(model, touch, found)) / dt
 
 
 @routine
 def belt_work(model, touch, found):
     """Most work of moving surfaces in the step, times its length [J s]."""
     work = 0.0
-    if found is None:
-        return work
     for j in range(found.now[0].count):
         c = model.cones.shape[0] + j
         if touch.active[c]:
@@ -100,20 +93,23 @@ def belt_work(model, touch, found):
 
 
 @routine
-def parting(model, touch):
-    """Energy that getting out of overlaps may add [J]."""
-    g, deepest = model.gravity, 0.0
-    for c in range(touch.active.shape[0]):
-        if touch.active[c]:
-            deepest = max(deepest, -touch.least[c])
-    return 2.0 * mass_of(model) * (abs(g[0]) + abs(g[1]) + abs(g[2])) * deepest
+def parting(cones, touch, many):
+    """Work of contacts and limits that leave overlaps, times the length of the step [J s].
+
+    It is at most twice the impulse of the position phase times the overlap: C in docs/theory/contact.md.
+    """
+    work = 0.0
+    for c in range(many):
+        if touch.active[c] and (cones[c].kind == CONTACT or cones[c].kind == LIMIT):
+            work += 2.0 * touch.lam[cones[c].row] * max(-touch.begun[c], 0.0)
+    return work
 
 
 @routine
 def work_of_impulses(model, lane, dt):
-    """Work of all impulses of a solved step, with the mean of the velocities before and within it [J]; beside what
-    may be `given`."""
+    """Work of all impulses of a solved step, with the mean of the velocities at its start and within it [J]; beside
+    what may be `given`."""
     touch, work = lane.touch, 0.0
     for k in range(lane.p.shape[0]):
-        work += 0.5 * touch.kick[k] * (lane.near[k] + lane.moved[k] / dt)
-    return work - given(model, touch, dt)
+        work += 0.5 * touch.kick[k] * (touch.v[k] + lane.moved[k] / dt)
+    return work - given(model, touch, touch.found, dt)

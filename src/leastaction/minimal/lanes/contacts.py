@@ -100,7 +100,8 @@ def take_side(lane, cone, c, fall):
     q0, q1 = lane.q0[cone.iq], lane.q1[cone.iq]
     low = q1 - cone.lower <= cone.upper - q1
     lane.touch.side[c] = 1.0 if low else -1.0
-    lane.touch.least[c] = min(0.0, (q0 - cone.lower if low else cone.upper - q0) + 0.5 * fall)
+    lane.touch.begun[c] = q0 - cone.lower if low else cone.upper - q0
+    lane.touch.least[c] = min(0.0, lane.touch.begun[c] + 0.5 * fall)
 
 
 @routine
@@ -120,7 +121,7 @@ def choose(model, lane, dt, whole):
         if cone.kind == CONTACT:
             first = gap(cone, lane.R[lane.now[0]], lane.x[lane.now[0]])
             at = axpy3(-cone.radius, load3(cone.normal), centre(cone, lane.R[lane.now[0]], lane.x[lane.now[0]]))
-            least = overlap_kept(first, fall, slight)
+            touch.begun[c], least = first, overlap_kept(first, fall, slight)
             touch.least[c] = bounced(model, lane, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
             touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
             near = gap(cone, lane.R[1 - lane.now[0]], lane.x[1 - lane.now[0]]) - touch.least[c] <= fall

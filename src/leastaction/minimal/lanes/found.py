@@ -20,7 +20,6 @@ from leastaction.contact.sticking import is_sticking
 from leastaction.minimal.lanes.bounces import bounced, rate_along
 from leastaction.minimal.lanes.compliance import compliance_of, overlap_kept
 from leastaction.minimal.lanes.lane_records import CONTACT, PLAIN, TURNING
-from leastaction.minimal.lanes.legendre import velocities
 from leastaction.minimal.lanes.listing import is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.lanes.sixes import wrench
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
@@ -94,6 +93,7 @@ def take(model, lane, found, j, lengths, falls):
     store3(cone.first, t)
     store3(cone.second, s)
     move_surfaces(model.shapes, lane, contact, cone, dt)
+    touch.begun[c] = phi
     choose_friction(model, lane, contact, cone, dt, whole)
     touch.least[c] = bounced(model, lane, cone, wrench(n, x), phi, overlap_kept(phi, fall, falls[1]), dt, fall)
     touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
@@ -117,8 +117,7 @@ def choose_friction(model, lane, contact, cone, dt, whole):
     pair = model.shapes.pairs[contact.pair]
     cone.friction, contact.sticks = contact.friction, 0
     if pair.static > pair.friction:
-        rates, x, other = lane.dx, load3(cone.arm), cone.other
-        velocities(model, lane, lane.p, lane.touch.before[0], rates)
+        rates, x, other = lane.touch.v, load3(cone.arm), cone.other
         slip = rate_along(model, lane, rates, cone.node, wrench(load3(cone.first), x), other) + cone.drift[0] / dt
         along = rate_along(model, lane, rates, cone.node, wrench(load3(cone.second), x), other) + cone.drift[1] / dt
         if is_sticking(slip, along, whole):
@@ -212,7 +211,7 @@ def overlooked(model, lane, shapes, found, lengths, falls):
                 rest = min(phi + math.sqrt(-fall * phi), 0.0)
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
-                lane.touch.least[c] = max(lane.touch.least[c], rest)
+                lane.touch.begun[c], lane.touch.least[c] = 0.0, max(lane.touch.least[c], rest)
                 now.count += 1
     return now.count - before
 

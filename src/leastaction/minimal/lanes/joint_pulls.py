@@ -1,21 +1,34 @@
 """What acts in joints beside the springs and dampers of single axes: limits that push back, ball and free joints.
 
-As `pulls` does, half of the impulses act at each end of the step: springs with the positions there, dampers with the
-mean velocity of the step. That is the body-wise rule of order 2, see `bodywise.joints`.
+Half of the impulses act at each end of the step. Springs and limits push with their discrete gradient over the step
+(Gonzalez 1996): limits with the mean over all positions from one end to the other, springs of ball joints with the
+torque of `joint_springs.mean_torque`, the same in the directions of the child at both ends, those of free joints along
+the axes of their frame with the positions in the middle. Dampers resist the mean velocity of the step, those of limits
+the change of the depth.
 
 Drives of ball and free joints have the discrete Lagrangian (y . I y + m d . d) / (2 dt), with the turn y of the joint
 in the step about the axes of its child, its way d, and the inertias I and m; their momenta at both ends are its
 derivatives. Newton's matrix has the slopes of y and d by themselves, I / dt and m / dt, which lack terms of the size of
-y: with these it still converges, by as much as y is small.
+y: with these it still converges, by as much as y is small. Slopes of springs of ball joints are ties, see `pulls`.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces.joint_limits import limit_force, limit_slopes
-from leastaction.forces.joint_springs import turning_springs
-from leastaction.forces.touch import BY_DEPTH
+from leastaction.forces.joint_springs import has_ball_spring, mean_torque, mean_torque_slope
+from leastaction.forces.tendons import mean_depth
 from leastaction.kinematics.sweeps import FREE
-from leastaction.spatial import axpy3, cross, dot3, mattvec, quat_conj, quat_log, quat_mul, quat_to_rotation
+from leastaction.spatial import (
+    axpy3,
+    cross,
+    dot3,
+    mattvec,
+    quat_conj,
+    quat_log,
+    quat_mul,
+    quat_to_rotation,
+    right_jacobian_inv,
+)
 from leastaction.spatial._series import inverse_jacobian_terms
+from leastaction.spatial.so3 import column
 
 
 @inline
@@ -26,50 +39,92 @@ def quaternion(q, n):
 
 @routine
 def pull_in_joints(model, lane, pulls, dt):
-    """Add to the impulses at both ends of the step, and to their slopes."""
+    """Add to the impulses at both ends of the step, and to their slopes; gives back the work over the step [J]."""
+    work = 0.0
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
         if node.nv == 1:
             if model.dofs[node.iv].limit_stiffness > 0.0:
-                push_back(model.dofs[node.iv], lane, pulls, node, dt)
+                work += push_back(model.dofs[node.iv], lane, pulls, node, dt)
         elif node.nv > 1:
-            turn_back(model, lane, pulls, node, dt)
+            work += turn_back(model, lane, pulls, node, dt)
             drive_momenta(model.dofs, lane, pulls, node, dt)
+    return work
+
+
+@inline
+def mean_push(dof, x, z, dt):
+    """Force of the limits of a joint with one axis over a step from x to z, and its derivative by z."""
+    k, d = dof.limit_stiffness, dof.limit_damping / dt
+    high, _, high_z = mean_depth(x - dof.upper, z - dof.upper)
+    low, _, low_z = mean_depth(dof.lower - x, dof.lower - z)
+    force = k * (low - high) - d * (max(z - dof.upper, 0.0) - max(x - dof.upper, 0.0))
+    force += d * (max(dof.lower - z, 0.0) - max(dof.lower - x, 0.0))
+    return force, -k * (low_z + high_z) - (d if z > dof.upper or z < dof.lower else 0.0)
 
 
 @routine
 def push_back(dof, lane, pulls, node, dt):
-    """The limits of a joint with one axis."""
+    """The limits of a joint with one axis; gives back their work."""
     c, x, z = node.iv, lane.q0[node.iq], lane.q1[node.iq]
-    rate = (z - x) / dt
-    pulls.start[c] += 0.5 * dt * limit_force(dof, BY_DEPTH, x, rate)[0]
-    pulls.end[c] += 0.5 * dt * limit_force(dof, BY_DEPTH, z, rate)[0]
-    pulls.slope[c] += 0.5 * limit_slopes(dof, BY_DEPTH, x, rate)[1]
+    force, slope = mean_push(dof, x, z, dt)
+    pulls.start[c] += 0.5 * dt * force
+    pulls.end[c] += 0.5 * dt * force
+    pulls.slope[c] -= 0.5 * dt * slope
+    return force * (z - x)
+
+
+@inline
+def turns_of(model, lane, node):
+    """Rotation vectors of a ball or free joint from its rest at both ends of the step, and that of the step."""
+    at = node.iq + 3 if node.kind == FREE else node.iq
+    one, two, rest = quaternion(lane.q0, at), quaternion(lane.q1, at), quat_conj(quaternion(model.forces.rest, at))
+    return quat_log(quat_mul(rest, one)), quat_log(quat_mul(rest, two)), quat_log(quat_mul(quat_conj(one), two))
 
 
 @routine
 def turn_back(model, lane, pulls, node, dt):
-    """Springs and dampers of a ball or a free joint."""
-    dofs, rest, q0, q1, tau, n, j = model.dofs, model.forces.rest, lane.q0, lane.q1, pulls.tau, node.iv, node.iq
-    for end in range(2):
-        q, out = q0 if end == 0 else q1, pulls.start if end == 0 else pulls.end
-        for c in range(n, n + node.nv):
-            tau[c] = 0.0
-        turning_springs(node, dofs, rest, q, tau)
-        at = j
-        if node.kind == FREE:
-            at = j + 3
-            shift = (q1[j] - q0[j], q1[j + 1] - q0[j + 1], q1[j + 2] - q0[j + 2])
-            v = mattvec(quat_to_rotation(quaternion(q, at)), shift)
+    """Springs and dampers of a ball or a free joint; gives back their work."""
+    dofs, rest, q0, q1, n, j, work = model.dofs, model.forces.rest, lane.q0, lane.q1, node.iv, node.iq, 0.0
+    first, last, y = turns_of(model, lane, node)
+    t = (0.0, 0.0, 0.0)
+    if has_ball_spring(dofs, n):
+        t, _ = mean_torque(dofs, n, first, last, y)
+    for c in range(3):
+        torque = t[c] - dofs[n + c].damping / dt * y[c]
+        work += torque * y[c]
+        pulls.start[n + c] += 0.5 * dt * torque
+        pulls.end[n + c] += 0.5 * dt * torque
+        pulls.slope[n + c] += 0.5 * dofs[n + c].damping + dofs[n + c].armature / dt
+    if node.kind == FREE:
+        shift = (q1[j] - q0[j], q1[j + 1] - q0[j + 1], q1[j + 2] - q0[j + 2])
+        f = (
+            -0.5 * dofs[n + 3].stiffness * (q0[j] + q1[j] - 2.0 * rest[j]),
+            -0.5 * dofs[n + 4].stiffness * (q0[j + 1] + q1[j + 1] - 2.0 * rest[j + 1]),
+            -0.5 * dofs[n + 5].stiffness * (q0[j + 2] + q1[j + 2] - 2.0 * rest[j + 2]),
+        )
+        work += dot3(f, shift)
+        for end in range(2):
+            R, out = quat_to_rotation(quaternion(q0 if end == 0 else q1, j + 3)), pulls.start if end == 0 else pulls.end
+            g, v = mattvec(R, f), mattvec(R, shift)
             for c in range(3):
-                tau[n + 3 + c] -= dofs[n + 3 + c].damping / dt * v[c]
-        y = quat_log(quat_mul(quat_conj(quaternion(q0, at)), quaternion(q1, at)))
-        for c in range(3):
-            tau[n + c] -= dofs[n + c].damping / dt * y[c]
-        for c in range(n, n + node.nv):
-            out[c] += 0.5 * dt * tau[c]
-    for c in range(n, n + node.nv):
-        pulls.slope[c] += 0.5 * dofs[c].damping + dofs[c].armature / dt
+                resistance = dofs[n + 3 + c].damping / dt * v[c]
+                work -= 0.5 * resistance * v[c]
+                out[n + 3 + c] += 0.5 * dt * (g[c] - resistance)
+        for c in range(n + 3, n + 6):
+            pulls.slope[c] += 0.5 * dofs[c].damping + dofs[c].armature / dt + 0.25 * dt * dofs[c].stiffness
+    return work
+
+
+@routine
+def turn_slopes(model, lane, node, axis, factor, out):
+    """Add to `out` (nv,) how the torque of a ball joint's spring about an axis of its child falls when that turns on at
+    the end of the step, times a factor."""
+    n = node.iv
+    first, last, y = turns_of(model, lane, node)
+    J = right_jacobian_inv(y)
+    for c in range(3):
+        out[n + c] -= factor * mean_torque_slope(model.dofs, n, first, last, y, column(J, c))[axis]
 
 
 @routine

@@ -73,6 +73,20 @@ FOUND = np.dtype(
 """Where the search for contacts stands."""
 
 
+BALANCE = np.dtype(
+    [
+        ("kinetic", "f8"),  # energy of the state that a step starts from [J]; negative where it is not known
+        ("work", "f8"),  # of all forces in the step [J]
+        ("noise", "f8"),  # what round-off, moving surfaces and overlaps at the start may add [J]
+        ("owed", "f8"),  # what finest substeps of this step have lost where nothing touches [J]
+        ("lossless", "i8"),  # whether nothing may take energy that the work does not tell
+        ("finest", "i8"),  # whether the substep is not to be divided any more
+    ],
+    align=True,
+)
+"""Energy balance of a step, see `energy_balance`."""
+
+
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """A record type with numbers of 32 bits in place of those of 64."""
     fields = []

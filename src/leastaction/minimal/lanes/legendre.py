@@ -107,8 +107,11 @@ def factor(model, lane, W, before):
 
 
 @routine
-def solve(model, lane, W, p, out):
-    """out = (M + late)^-1 p with the factors that `factor` has left in W."""
+def reduce(model, lane, W, p, out):
+    """out = L^-1 p with the factors L D^-1 L' of M + late that `factor` has left in W, their pivots D in W[:, 6].
+
+    Sums of D times the products of two such vectors are those of (M + late)^-1.
+    """
     nodes, slots, wait, S_ = model.nodes, model.slots, lane.wait, lane.S[lane.now[0]]
     for k in range(model.branches):
         for c in range(6):
@@ -119,13 +122,19 @@ def solve(model, lane, W, p, out):
         if slots[i] >= 0:
             b = held(wait[slots[i]], 0, b)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
-            w = W[c]
-            w[7] = p[c] - times(six(S_[c]), b)
-            b = plus(w[6] * w[7], six(w), b)
+            out[c] = p[c] - times(six(S_[c]), b)
+            b = plus(W[c, 6] * out[c], six(W[c]), b)
         if node.parent != i - 1:
             if node.parent >= 0:
                 hold(wait[slots[node.parent]], 0, b)
             b = ZEROS
+
+
+@routine
+def solve(model, lane, W, p, out):
+    """out = (M + late)^-1 p with the factors that `factor` has left in W."""
+    nodes, slots, wait, S_ = model.nodes, model.slots, lane.wait, lane.S[lane.now[0]]
+    reduce(model, lane, W, p, out)
     V = ZEROS
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -135,7 +144,7 @@ def solve(model, lane, W, p, out):
             V = six(wait[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
             w = W[c]
-            out[c] = (w[7] - times(six(w), V)) * w[6]
+            out[c] = (out[c] - times(six(w), V)) * w[6]
             V = plus(out[c], six(S_[c]), V)
         if slots[i] >= 0:
             row = wait[slots[i]]

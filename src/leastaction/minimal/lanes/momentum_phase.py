@@ -22,7 +22,7 @@ from leastaction.minimal.lanes.found import gap_at
 from leastaction.minimal.lanes.friction import list_impulses, settle_all
 from leastaction.minimal.lanes.islands import impulses, range_of
 from leastaction.minimal.lanes.lane_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
-from leastaction.minimal.lanes.legendre import factor, solve
+from leastaction.minimal.lanes.legendre import factor, reduce
 from leastaction.minimal.lanes.meetings import kick_both
 from leastaction.minimal.lanes.pulls import kick_loop, place_start, slacken_loops
 from leastaction.minimal.lanes.sixes import wrench
@@ -32,18 +32,23 @@ from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, 
 
 @routine
 def solve_momenta(model, lane, touch, dt, tolerance):
-    """The momentum phase of a part of a step, of length dt, whose end is the start of the lane by now."""
+    """The momentum phase of a part of a step, of length dt, whose end is the start of the lane by now.
+
+    Gives back whether `phase.W` has the factors of the mass matrix there.
+    """
     if touch is None:
-        return
-    phase = touch.phase
+        return False
+    phase, some = touch.phase, False
     for k in range(touch.lam.shape[0]):
         phase.total[k], phase.w[k], phase.give[k] = touch.lam[k], touch.w[k], touch.W[k, k]
     if close_some(model, touch, touch.found):
+        some = True
         relate_momenta(model, lane, touch, dt)
         settle_all(model, touch, touch.found, dt, tolerance)
         change_momenta(lane, touch)
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
+    return some
 
 
 @inline
@@ -96,20 +101,24 @@ def relate_momenta(model, lane, touch, dt):
         phase.off[k] = lane.p[k]
         for i in range(n):
             phase.off[k] -= lam[which[i]] * N[which[i], k]
-    solve(model, lane, phase.W, phase.off, phase.y)
+    reduce(model, lane, phase.W, phase.off, phase.y)
+    for k in range(nv):
+        phase.y[k] *= dt * phase.W[k, 6]
     for i in range(n):
-        solve(model, lane, phase.W, N[which[i]], Y[which[i]])
+        reduce(model, lane, phase.W, N[which[i]], Y[which[i]])
         touch.w[which[i]] = 0.0
         for k in range(nv):
-            touch.w[which[i]] += dt * N[which[i], k] * phase.y[k]
+            touch.w[which[i]] += Y[which[i], k] * phase.y[k]
     for i in range(n):
-        row, out = Y[which[i]], touch.W[which[i]]
+        row, out = phase.off, touch.W[which[i]]
+        for k in range(nv):
+            row[k] = dt * phase.W[k, 6] * Y[which[i], k]
         low, high = range_of(found, which[i], n)
         for j in range(low, high):
             total = 0.0
             for k in range(nv):
-                total += row[k] * N[which[j], k]
-            out[which[j]] = dt * total
+                total += row[k] * Y[which[j], k]
+            out[which[j]] = total
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
             give_way(touch, model.cones[c], c)

@@ -25,8 +25,10 @@ class Pulls(NamedTuple):
     Attributes:
         links: `BODY_AT_NODE` records of the bodies at the start and at the end of the step, shape (2, bodies).
         modes: of one-sided forces, one row for each end.
-        external, tau: world wrenches on the bodies, shape (bodies, 6), and impulses along the joints, shape (nv,).
+        external: world wrenches on the bodies at both ends, shape (2, bodies, 6).
+        tau, unused: impulses along the joints, shape (nv,).
         start, end: impulses along the joints at both ends, shape (nv,).
+        work: of all of these over the step [J], shape (1,).
         drives: momenta of the drives of ball and free joints at both ends, shape (2, nv).
         slope: how much less `start` without these is where the joint alone gets further, shape (nv,).
     """
@@ -35,8 +37,10 @@ class Pulls(NamedTuple):
     modes: ForceModes
     external: FloatArray
     tau: FloatArray
+    unused: FloatArray
     start: FloatArray
     end: FloatArray
+    work: FloatArray
     drives: FloatArray
     slope: FloatArray
 
@@ -73,8 +77,9 @@ def pull_arrays(forces: ForceModel | None) -> Pulls | None:
         return None
     bodies, nv = len(forces.nodes), len(forces.dofs)
     links = np.zeros((2, bodies), BODY_AT_NODE).view(np.recarray)
-    tau, start, end, slope = np.zeros((4, nv))
-    return Pulls(links, force_modes(forces, rows=2), np.zeros((bodies, 6)), tau, start, end, np.zeros((2, nv)), slope)
+    tau, unused, start, end, slope = np.zeros((5, nv))
+    external, drives, work = np.zeros((2, bodies, 6)), np.zeros((2, nv)), np.zeros(1)
+    return Pulls(links, force_modes(forces, rows=2), external, tau, unused, start, end, work, drives, slope)
 
 
 def is_along_joint(forces: ForceModel, tendon: Any) -> bool:
@@ -83,26 +88,36 @@ def is_along_joint(forces: ForceModel, tendon: Any) -> bool:
 
 
 def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
-    """What pulls on several joints and looks at the end of the step: its number, along which of three axes it is, and
-    two bodies of the trees it ties.
+    """What acts on several degrees of freedom and looks at the end of the step: its number, along which of its axes it
+    is, and two bodies of the trees it ties.
 
-    Numbers are those of tendons, then of springs and cables, then of drags. Isotropic dampers and drags have three
-    axes.
+    Numbers are those of tendons, then of springs and cables, then of drags, then of bodies, for springs of the ball
+    joints that carry them. Isotropic springs, drags and balls have three axes.
     """
     forces = pulling(mechanism)
     if forces is None:
         return
     for k, t in enumerate(forces.tendons):
-        if not is_along_joint(forces, t) and (t.held or t.brake or t.damping or t.limit_damping or t.muscle):
-            yield k, 0, *_ends(mechanism, tendon_nodes(forces, t))
+        if not is_along_joint(forces, t):
+            yield from _along(mechanism, k, 1, tendon_nodes(forces, t))
+    first = len(forces.tendons)
     for k, p in enumerate(forces.paths):
-        if p.damping:
-            nodes = forces.points.node[p.first : p.first + p.count].tolist()
-            for axis in range(3 if p.isotropic else 1):
-                yield len(forces.tendons) + k, axis, *_ends(mechanism, nodes)
+        nodes = forces.points.node[p.first : p.first + p.count].tolist()
+        yield from _along(mechanism, first + k, 3 if p.isotropic else 1, nodes)
+    first += len(forces.paths)
     for k, drag in enumerate(forces.drags):
-        for axis in range(3):
-            yield len(forces.tendons) + len(forces.paths) + k, axis, *_ends(mechanism, [int(drag.node)])
+        yield from _along(mechanism, first + k, 3, [int(drag.node)])
+    first += len(forces.drags)
+    for i, node in enumerate(forces.nodes):
+        if node.nv > 1 and forces.dofs.stiffness[node.iv : node.iv + 3].any():
+            yield from _along(mechanism, first + i, 3, [i])
+
+
+def _along(mechanism: Mechanism, number: int, axes: int, nodes: list[int]) -> Iterator[tuple[int, int, int, int]]:
+    """`ties` of one of them."""
+    one, two = _ends(mechanism, nodes)
+    for axis in range(axes):
+        yield number, axis, one, two
 
 
 def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:

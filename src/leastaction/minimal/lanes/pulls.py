@@ -1,27 +1,34 @@
-"""Springs, cables and tendons in lanes: forces between bodies, by the kernels of `forces`.
+"""Springs, cables, tendons and drag in lanes, and the equations of loops: what acts between bodies in a step.
 
-A step takes half of their impulses at each of its ends, as the body-wise rule does: springs pull with the lengths
-there, dampers with the mean velocities of the bodies, and the feedback of drives with the length in the middle of the
-step. The latter two look at its end, so that Newton's matrix has a part of rank one for each of them, g0 b g1': an
-impulse along the gradient g0 of the length at the start, b for each unit by which the length at the end grows. Of a
-tendon along one joint it is a number on the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that
-Newton's update adds to those of the lengths as they are, and which vanish when it has converged.
+All of them act in two halves, at the start and at the end of a step, with what the motion from one to the other says:
+springs by a discrete gradient (`lengths`, `joint_pulls`), dampers and drag by the mean velocities. So the half at the
+start looks at the end, and Newton's matrix has a part of rank one for each of them, g0 b g1': an impulse along g0, b
+for each unit by which the length at the end grows along its gradient g1. Of a tendon along one joint it is a number on
+the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that Newton's update adds to those of the lengths as
+they are, and which vanish when it has converged. How directions and arms turn with the end is left out: it counts as
+much as the turn of a body in a step.
 
 Equations of loops and couplings are cones of kind `LOOP`: with impulses along their gradients at the start of the step
 they hold at its end, as those of contacts do.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces import drags, isotropic_springs, paths, tendons, total
-from leastaction.forces.arrays import modes_at
-from leastaction.forces.tendon_lengths import length_and_rate
+from leastaction.forces import drags, tendons
 from leastaction.forces.tendon_records import HINGE, SLIDE
 from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, push
 from leastaction.kinematics.loop_equations import coordinate_of
 from leastaction.minimal.bodywise.turning import turn_between
-from leastaction.minimal.lanes.joint_pulls import pull_in_joints
+from leastaction.minimal.lanes.joint_pulls import pull_in_joints, turn_slopes
 from leastaction.minimal.lanes.lane_records import LOOP, TIE
-from leastaction.minimal.lanes.sixes import six
+from leastaction.minimal.lanes.lengths import (
+    gradient_at_end,
+    mean_along,
+    path_tension,
+    pull_lengths,
+    push_unit,
+    tendon_tension,
+)
+from leastaction.minimal.lanes.sixes import hold, six
 from leastaction.minimal.sixes import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
 
@@ -34,8 +41,7 @@ def pull_by_controls(model, lane, pulls):
     """Let the controls in `lane.u` act on tendons."""
     if pulls is None:
         return
-    for end in range(2):
-        tendons.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[end], lane.u)
+    tendons.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[0], lane.u)
 
 
 @routine
@@ -67,41 +73,35 @@ def place_links(model, lane, pulls, dt):
 
 @routine
 def pull(model, lane, pulls, dt):
-    """Impulses at both ends of the step, placed there, and their slopes by joints."""
+    """Impulses at both ends of the step, placed there, their work over it, and their slopes by joints."""
     if pulls is None:
         return
-    forces, modes = model.forces, pulls.modes
+    forces, start, end = model.forces, pulls.start, pulls.end
     place_links(model, lane, pulls, dt)
-    tendons.look_near(modes.items, lane.q0)
+    tendons.look_near(pulls.modes.items, lane.q0)
+    clear(pulls.external[0])
+    clear(pulls.external[1])
+    pulls.work[0] = pull_lengths(model, pulls, dt)
+    for k in range(2):
+        drags.wrenches(forces.drags, pulls.links[k], pulls.external[k])
+    for c in range(start.shape[0]):
+        start[c] = end[c] = pulls.slope[c] = 0.0
+    pulls.work[0] += work_of_drags(forces.drags, pulls.links[0], dt)
+    mean_along(model, lane, pulls.external, 0.5 * dt, start, end)
+    pulls.work[0] += pull_in_joints(model, lane, pulls, dt)
     for k in range(forces.tendons.shape[0]):
-        if forces.tendons[k].held != 0.0:  # see `bodywise.feedback`, at order 2
-            one, _ = length_and_rate(forces.tendons[k], modes.items, pulls.links[0])
-            two, _ = length_and_rate(forces.tendons[k], modes.items, pulls.links[1])
-            modes.pull[0, k, 2], modes.pull[1, k, 2] = 0.5 * (two - one), 0.5 * (one - two)
-    pull_along(model, lane.S[lane.now[0]], pulls, 0, dt, pulls.start)
-    pull_along(model, lane.S[1 - lane.now[0]], pulls, 1, dt, pulls.end)
-    for c in range(pulls.slope.shape[0]):
-        pulls.slope[c] = 0.0
-    pull_in_joints(model, lane, pulls, dt)
-    for k in range(forces.tendons.shape[0]):
-        item = modes.items[forces.tendons[k].first]
+        item = pulls.modes.items[forces.tendons[k].first]
         if forces.tendons[k].count == 1 and (item.kind == HINGE or item.kind == SLIDE):
             pulls.slope[item.iv] += item.weight * item.weight * slope_of_tie(model, pulls, k, 0, dt)
 
 
 @routine
-def pull_along(model, S_, pulls, end, dt, out):
-    """out: half of the impulses of the step along the joints, by the forces at one of its ends."""
-    nodes, external = model.nodes, pulls.external
-    clear(external)
-    total.wrenches(model.forces, modes_at(pulls.modes, end), pulls.links[end], external)
-    for i in range(nodes.shape[0] - 1, -1, -1):
-        node = nodes[i]
-        for c in range(node.iv, node.iv + node.nv):
-            out[c] = 0.5 * dt * times(six(S_[c]), six(external[i]))
-        if node.parent >= 0:
-            for k in range(6):
-                external[node.parent, k] += external[i, k]
+def work_of_drags(some, links, dt):
+    """Work of drag in the step [J], by the mean velocities."""
+    work = 0.0
+    for k in range(some.shape[0]):
+        work += dt * drags.power(some[k], links)
+    return work
 
 
 @inline
@@ -115,43 +115,66 @@ def clear(external):
 @routine
 def slope_of_tie(model, pulls, k, axis, dt):
     """By how much the impulse at the start falls where the length at the end grows [N s/m]; k, axis: see `ties`."""
-    forces, modes, links = model.forces, modes_at(pulls.modes, 0), pulls.links[0]
-    if k >= forces.tendons.shape[0] + forces.paths.shape[0]:
-        return 0.5 * drags.slope_along(forces.drags[k - forces.tendons.shape[0] - forces.paths.shape[0]], links, axis)
-    if k >= forces.tendons.shape[0]:
-        j = k - forces.tendons.shape[0]
-        if forces.paths[j].isotropic != 0:
-            return 0.5 * forces.paths[j].damping
-        length, rate = paths.length_and_rate(forces.paths[j], forces.points, links)
-        return 0.5 * paths.tension_slopes(forces.paths[j], modes.paths[j], length, rate)[1]
-    tendon = forces.tendons[k]
-    length, rate = length_and_rate(tendon, modes.items, links)
-    _, damping, free = tendons.tension_slopes(tendon, modes.tendons[k], modes.pull[k], length, rate)
-    return 0.25 * dt * tendon.held * free + 0.5 * damping
+    forces = model.forces
+    many, paths = forces.tendons.shape[0], forces.paths.shape[0]
+    if k < many:
+        return 0.5 * dt * tendon_tension(model, pulls, k, dt)[1]
+    if k < many + paths:
+        path = forces.paths[k - many]
+        if path.isotropic != 0:
+            return 0.25 * dt * path.stiffness + 0.5 * path.damping
+        return 0.5 * dt * path_tension(model, pulls, k - many, dt)[1]
+    if k < many + paths + forces.drags.shape[0]:
+        return 0.5 * drags.slope_along(forces.drags[k - many - paths], pulls.links[0], axis)
+    return 1.0  # springs of ball joints have it in their rows
+
+
+@routine
+def push_tie(model, lane, pulls, cone):
+    """What a unit impulse of a tie at the start of the step does along the joints, into `tau`."""
+    forces, k, tau = model.forces, cone.tie - model.forces.tendons.shape[0] - model.forces.paths.shape[0], pulls.tau
+    clear(pulls.external[0])
+    clear(pulls.external[1])
+    for c in range(tau.shape[0]):
+        tau[c] = pulls.unused[c] = 0.0
+    if k >= forces.drags.shape[0]:
+        tau[model.nodes[k - forces.drags.shape[0]].iv + cone.axis] = 1.0
+        return
+    if k >= 0:
+        way = drags.way_along(forces.drags[k], pulls.links[0], cone.axis)
+        for end in range(2):
+            drags.push_along(forces.drags[k], pulls.links[end], way, pulls.external[end])
+    else:
+        push_unit(model, pulls, cone)
+    mean_along(model, lane, pulls.external, 1.0, tau, pulls.unused)
+    clear(pulls.external[0])
+
+
+@routine
+def stretch_tie(model, lane, pulls, cone, dt):
+    """How the length of a tie goes with the motions of bodies, into `external`, or of joints, into `tau`, at the end
+    of the step."""
+    forces, k, tau = model.forces, cone.tie - model.forces.tendons.shape[0] - model.forces.paths.shape[0], pulls.tau
+    clear(pulls.external[0])
+    for c in range(tau.shape[0]):
+        tau[c] = 0.0
+    if k >= forces.drags.shape[0]:
+        turn_slopes(model, lane, model.nodes[k - forces.drags.shape[0]], cone.axis, 0.5 * dt, tau)
+    elif k >= 0:
+        way = drags.way_along(forces.drags[k], pulls.links[0], cone.axis)
+        drags.push_along(forces.drags[k], pulls.links[1], way, pulls.external[0])
+    else:
+        gradient_at_end(model, pulls, cone, pulls.external[0])
 
 
 @routine
 def stretch(model, pulls, cone, q, end):
-    """Into `external` and `tau`: what a unit force along a tie or an equation is, at one end of the step, where the
-    joints are at q; gives back the value of the equation there."""
-    forces, links, k = model.forces, pulls.links[end], cone.tie
-    clear(pulls.external)
+    """Into `external` and `tau`: what a unit force along an equation is, at one end of the step, where the joints are
+    at q; gives back the value of the equation there."""
+    clear(pulls.external[0])
     for c in range(pulls.tau.shape[0]):
         pulls.tau[c] = 0.0
-    if cone.kind == LOOP:
-        return open_loop(model, pulls, model.closure.rows[k], q, links)
-    if k >= forces.tendons.shape[0] + forces.paths.shape[0]:
-        drag = forces.drags[k - forces.tendons.shape[0] - forces.paths.shape[0]]
-        drags.push_along(drag, links, drags.way_along(drag, pulls.links[0], cone.axis), pulls.external)
-    elif k >= forces.tendons.shape[0]:
-        path = forces.paths[k - forces.tendons.shape[0]]
-        if path.isotropic != 0:
-            isotropic_springs.push_along(path, forces.points, links, cone.axis, pulls.external)
-        else:
-            paths.push(path, forces.points, links, -1.0, pulls.external)
-    else:
-        tendons.push(forces.tendons[k], pulls.modes.items, links, 1.0, pulls.external)
-    return 0.0
+    return open_loop(model, pulls, model.closure.rows[cone.tie], q, pulls.links[end])
 
 
 @routine
@@ -163,7 +186,7 @@ def open_loop(model, pulls, row, q, links):
         pulls.tau[row.leader] -= slope
         return coordinate_of(model.nodes, q, row.follower) - f
     h, W = evaluate(row, links)
-    push(row, pulls.external, W, 1.0)
+    push(row, pulls.external[0], W, 1.0)
     return h
 
 
@@ -180,13 +203,13 @@ def kick_loop(model, lane, pulls, cone, lam, kick):
     """Add to `kick` what an impulse along an equation does along the joints, at the start of the step."""
     if pulls is None:
         return
-    nodes, external, S_ = model.nodes, pulls.external, lane.S[lane.now[0]]
+    nodes, external, S_ = model.nodes, pulls.external[0], lane.S[lane.now[0]]
     stretch(model, pulls, cone, lane.q0, 0)
     for i in range(nodes.shape[0] - 1, -1, -1):
         for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
             kick[c] += lam * (pulls.tau[c] + times(six(S_[c]), six(external[i])))
         if nodes[i].parent >= 0:
-            add_six(external[nodes[i].parent], six(external[i]))
+            hold(external[nodes[i].parent], 0, six(external[i]))
 
 
 @routine
@@ -210,11 +233,16 @@ def relate_tie(model, lane, pulls, cone, c, dt):
         return
     touch, at = lane.touch, cone.row
     if cone.kind == TIE:
-        touch.lam[at], touch.side[c] = 0.0, slope_of_tie(model, pulls, cone.tie, cone.axis, dt)
-    stretch(model, pulls, cone, lane.q0, 0)
-    push_all(model, lane, pulls.external, pulls.tau, touch.columns[at])
-    touch.w[at] = stretch(model, pulls, cone, lane.q1, 1)
-    pull_all(model, lane, pulls.external, pulls.tau, touch.rows[at])
+        touch.lam[at] = touch.w[at] = 0.0
+        touch.side[c] = slope_of_tie(model, pulls, cone.tie, cone.axis, dt)
+        push_tie(model, lane, pulls, cone)
+        push_all(model, lane, pulls.external[0], pulls.tau, touch.columns[at])
+        stretch_tie(model, lane, pulls, cone, dt)
+    else:
+        stretch(model, pulls, cone, lane.q0, 0)
+        push_all(model, lane, pulls.external[0], pulls.tau, touch.columns[at])
+        touch.w[at] = stretch(model, pulls, cone, lane.q1, 1)
+    pull_all(model, lane, pulls.external[0], pulls.tau, touch.rows[at])
 
 
 @routine
@@ -227,7 +255,7 @@ def push_all(model, lane, external, tau, column):
             column[c] = times(six(S0_[c]), h) + tau[c]
             h = plus(-W_[c, 6] * column[c], six(col_[c]), h)
         if nodes[i].parent >= 0:
-            add_six(external[nodes[i].parent], h)
+            hold(external[nodes[i].parent], 0, h)
 
 
 @routine
@@ -240,14 +268,7 @@ def pull_all(model, lane, external, tau, row):
             row[c] = W_[c, 6] * (times(six(S1_[c]), h) + tau[c])
             h = plus(-row[c], six(W_[c]), h)
         if nodes[i].parent >= 0:
-            add_six(external[nodes[i].parent], h)
-
-
-@inline
-def add_six(out, h):
-    """Add six numbers to a row."""
-    out[0], out[1], out[2] = out[0] + h[0], out[1] + h[1], out[2] + h[2]
-    out[3], out[4], out[5] = out[3] + h[3], out[4] + h[4], out[5] + h[5]
+            hold(external[nodes[i].parent], 0, h)
 
 
 @inline

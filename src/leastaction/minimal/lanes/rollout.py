@@ -8,7 +8,7 @@ from leastaction.minimal.lanes.contacts import centre, gap
 from leastaction.minimal.lanes.island_arrays import Islands
 from leastaction.minimal.lanes.pull_arrays import Pulls
 from leastaction.minimal.lanes.scratch_arrays import Between, MomentumPhase
-from leastaction.minimal.lanes.steps import apply_controls, prepare, step
+from leastaction.minimal.lanes.steps import apply_controls, forget_energy, prepare, step
 
 
 @inline
@@ -40,7 +40,7 @@ def named_pulls(pulls):
     """The plain tuple of `Pulls` by name again, where there is one."""
     if pulls is None:
         return None
-    return Pulls(pulls[0], named_modes(pulls[1]), pulls[2], pulls[3], pulls[4], pulls[5], pulls[6], pulls[7])
+    return Pulls(*((pulls[0], named_modes(pulls[1])) + pulls[2:]))
 
 
 @inline
@@ -92,6 +92,8 @@ def rollout(model, settings, lane, touch, u, record, going_on):
     for k in range(q0.shape[0]):
         q0[k] = record.q[0, k]
     for k in range(p.shape[0]):
+        if p[k] != record.p[0, k]:
+            forget_energy(touch)
         p[k] = record.p[0, k]
     if not stands:
         prepare(model, lane)

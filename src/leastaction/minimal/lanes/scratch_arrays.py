@@ -35,8 +35,8 @@ class MomentumPhase(NamedTuple):
         total: impulses of the whole part of a step, shape (m,).
         active, compliance, soft: of the cones in the position phase, see `Touch`, shape (cones,).
         w, give: motions of the impulses in the position phase, and how these go with themselves, shape (m,).
-        N, Y: what unit impulses do along the joints, and velocities that they make, shape (m, nv).
-        off, y: momenta, and velocities that these make, shape (nv,).
+        N, Y: what unit impulses do along the joints, and the same reduced (`legendre.reduce`), shape (m, nv).
+        off, y: momenta, and the same reduced, shape (nv,).
         W: factors of M with what dampers hold of momenta, as `Lane.W`, shape (nv, 8).
         count: of impulses that take part, shape (1,).
     """

@@ -1,12 +1,11 @@
 """Steps of a lane: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
-from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, energy_before, work_of_impulses
+from leastaction.minimal.lanes.bounces import LEFT, RIGID, SLIGHT, bounces, work_of_impulses
 from leastaction.minimal.lanes.compliance import slight_overlap
 from leastaction.minimal.lanes.contacts import choose, fall_of, miss, push, relate
-from leastaction.minimal.lanes.energy import gains_energy, work_of_contacts
-from leastaction.minimal.lanes.flight import goes_astray
-from leastaction.minimal.lanes.flips import is_flipped
+from leastaction.minimal.lanes.energy import work_of_contacts
+from leastaction.minimal.lanes.energy_balance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.lanes.found import keep_found, overlooked
 from leastaction.minimal.lanes.friction import settle_all
 from leastaction.minimal.lanes.momentum_phase import solve_momenta
@@ -22,8 +21,7 @@ from leastaction.minimal.lanes.sweeps import (
     recentre,
     update,
 )
-from leastaction.step_control.bisection import FINEST as FINEST
-from leastaction.step_control.bisection import next_substep, substep_length
+from leastaction.step_control.bisection import FINEST, next_substep, substep_length
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
@@ -168,19 +166,21 @@ def attempt(model, lane, settings, dt, steady):
 def step(model, lane, settings, steady):
     """One step from (q0, p) with the generalised forces tau held, to q0 and p.
 
-    Where Newton does not find the end of a step, the step is divided: two of half its length, each divided again where
-    that does not help. Gives back the iterations, or -1 where not even the finest part has a solution; and the number
-    of parts.
+    Where Newton does not find the end of a step, or its energy balance does not hold, the step is divided: two of half
+    its length, each divided again where that does not help. Gives back the iterations, or -1 where not even the finest
+    part has a solution; and the number of parts.
     """
     near, far, moved = lane.near, lane.far, lane.moved
     total, count = 0, 0
     parts, part, halvings = 1, 0, 1
     recentre(model, lane, lane.touch, model.turning)
+    know_start(model, lane, lane.touch)
     while part < parts:
         dt = substep_length(settings.dt, parts)
         spent, tried = solve(model, lane, lane.touch, settings, dt, steady)
         total += tried
-        if spent < 0:
+        accepted = spent > 0 and end_part(model, lane, lane.touch, settings, dt)
+        if not accepted:
             if parts >= most_parts(lane, lane.touch, spent) or is_full(lane.touch):
                 return -1, count
             parts, part, halvings = next_substep(parts, part, halvings, False)
@@ -189,8 +189,6 @@ def step(model, lane, settings, steady):
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
-        advance(model, lane)
-        solve_momenta(model, lane, lane.touch, dt, 0.1 * settings.floor)
         note(model, lane, lane.touch, count, dt)
         if is_full(lane.touch):
             return -1, count
@@ -198,6 +196,17 @@ def step(model, lane, settings, steady):
         steady = parts == 1
         parts, part, halvings = next_substep(parts, part, halvings, True)
     return total, count
+
+
+@routine
+def end_part(model, lane, touch, settings, dt):
+    """The momenta at the end of a solved part, which becomes the start of the next; gives back whether it is accepted.
+
+    Where it is not, nothing has changed but first guesses.
+    """
+    keep_start(model, lane, touch, settings, dt)
+    advance(model, lane)
+    return accept_or_go_back(model, lane, touch, dt, solve_momenta(model, lane, touch, dt, 0.1 * settings.floor))
 
 
 @routine
@@ -219,15 +228,13 @@ def most_parts(lane, touch, spent):
 def solve(model, lane, touch, settings, dt, steady):
     """`attempt`, and where bounces add energy others with less restitution; (the last result, all iterations).
 
-    A step in which things pass through each other or turn far aside, or with energy from nowhere, is none.
+    A step in which things pass through each other or bodies turn by more than a right angle is none.
     """
     if touch is None:
         spent = attempt(model, lane, settings, dt, steady)
         return spent, abs(spent)
     spent, tried = attempt_bounces(model, lane, settings, dt, steady)
-    if spent > 0 and (is_astray(model, lane, model.shapes, touch.found, dt) or gains_energy(model, lane, dt)):
-        return -spent, tried
-    if spent > 0 and goes_astray(model, lane, settings, dt):
+    if spent > 0 and (rotates_too_far(model, lane) or tunnels(model, lane, model.shapes, touch.found)):
         return -spent, tried
     return spent, tried
 
@@ -240,7 +247,7 @@ def attempt_bounces(model, lane, settings, dt, steady):
     work jumps, the share is the one below. There is one call of `attempt`: a GPU's compiler puts all of it here.
     """
     share, low, high, above, below, side, tried, spent = lane.touch.share, 0.0, 1.0, 0.0, 0.0, 0, 0, 0
-    energy = energy_before(lane)
+    energy = lane.touch.balance[0]["kinetic"]
     share[0] = 1.0
     for k in range(TRIES + 1):
         if k > 0:
@@ -273,11 +280,11 @@ def attempt_bounces(model, lane, settings, dt, steady):
 
 
 @routine
-def is_astray(model, lane, shapes, found, dt):
-    """Whether things have passed through each other, or contacts have turned them far aside."""
+def tunnels(model, lane, shapes, found):
+    """Whether things have passed through each other."""
     if found is None:
         return False
-    return is_flipped(model, lane, found.between, dt) or passes_through(model, lane, found, shapes.convex)
+    return passes_through(model, lane, found, shapes.convex)
 
 
 @routine
@@ -298,6 +305,14 @@ def prepare(model, lane):
         lane.origin[k] = 0.0
     put_start(model, lane, lane.touch)
     recentre(model, lane, lane.touch, model.turning)
+    forget_energy(lane.touch)
+
+
+@routine
+def forget_energy(touch):
+    """The kinetic energy of a state is not known."""
+    if touch is not None:
+        touch.balance[0]["kinetic"] = -1.0
 
 
 @routine

@@ -24,6 +24,7 @@ from leastaction.spatial import (
     add3,
     axpy3,
     cross,
+    dot3,
     load3,
     load9,
     load_sym,
@@ -160,6 +161,17 @@ def with_thrust(pushed, model, lane, i, end, dt, F):
     f = add3(matvec(R, f), force)
     t = add3(add3(matvec(R, t), torque), cross(load3(lane.x[when][i]), f))
     return (F[0] + t[0], F[1] + t[1], F[2] + t[2], F[3] + f[0], F[4] + f[1], F[5] + f[2])
+
+
+@inline
+def work_of_thrust(pushed, model, lane, i, shift, dt):
+    """Work [J] of half of what controls push body i with over the step; `shift`: of its centre of mass."""
+    if pushed is None:
+        return 0.0
+    F, x = with_thrust(pushed, model, lane, i, 0, dt, ZEROS), load3(lane.x[lane.now[0]][i])
+    f = (F[3], F[4], F[5])
+    turn = turn_between(load9(lane.R[lane.now[0]][i]), load9(lane.R[1 - lane.now[0]][i]))
+    return (dot3(f, shift) + dot3(sub3((F[0], F[1], F[2]), cross(x, f)), turn)) / dt
 
 
 @inline

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.features import are_moving
-from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes.arrays import LaneShapes, lane_model
 from leastaction.minimal.lanes.cones import cones_and_shapes
 from leastaction.minimal.lanes.derivatives.part import PartMap
-from leastaction.minimal.lanes.derivatives.replay import At
 from leastaction.minimal.lanes.derivatives.smooth import Placed, Smooth
 from leastaction.minimal.lanes.derivatives.solved import Solved
 from leastaction.minimal.lanes.derivatives.touching import found_again
@@ -29,7 +27,7 @@ class Variant:
     def __init__(self, stepper: Any, mechanism: Mechanism) -> None:
         self.stepper, self.mechanism = stepper, mechanism
         self.cones, self.shapes, _ = cones_and_shapes(mechanism, stepper.integrator.self_collision)
-        self.smooth = Smooth(mechanism, lane_model(mechanism, np.float64, self.cones, self.shapes).dofs)
+        self.smooth = Smooth(mechanism, lane_model(mechanism, np.float64, self.cones, self.shapes))
         alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
         if not alike or not same_pairs(self.shapes, stepper.model.shapes):
             raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")
@@ -100,18 +98,13 @@ class Derivative:
         self.variants = [(weight, Variant(stepper, mechanism)) for weight, mechanism in stencil]
 
     def of(self, part: PartMap) -> FloatArray:
-        """Of the equations and outputs of a part, at fixed unknowns and velocities before; see `PartMap.equations`."""
+        """Of the equations and outputs of a part, at fixed unknowns; see `PartMap.equations`."""
         return sum_of([weight * variant.equations(part) for weight, variant in self.variants])
 
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
         """The same as `PartMap.forward` takes it."""
         found = self.of(part)[:, None]
-        return found[: len(found) - 3 * part.n], found[len(found) - 3 * part.n :]
-
-    def velocities(self, at: At) -> FloatArray:
-        """Of the velocities at the start of a run, at fixed momenta."""
-        q, p = at.q[None], at.p[None]
-        return sum_of([weight * velocity_of_momentum(v.mechanism, q, p)[0] for weight, v in self.variants])
+        return found[: len(found) - 2 * part.n], found[len(found) - 2 * part.n :]
 
 
 def sum_of(parts: list[FloatArray]) -> FloatArray:

@@ -169,7 +169,7 @@ def laws(
     kinds: Any,
     cones: Any,
     stops: Any,
-    near: FloatArray,
+    v0: FloatArray,
 ) -> Laws:
     """The equations.
 
@@ -178,16 +178,16 @@ def laws(
         smooth, placed: its mechanism, or one with another value of a parameter, and bodies there.
         touch: its contacts there, with gaps as `kinds` says.
         cones, stops: records with its coefficients, in the order of those of `solved`.
-        near: mean velocities before.
+        v0: velocities at the start, shape (nv,).
     """
-    nv, S = len(near), placed.S[0]
+    nv, S = len(v0), placed.S[0]
     sides = sides_of(smooth, touch)
     frames = np.stack([touch.n, touch.t, touch.s], axis=1)
     columns = wrenches(frames, touch.x[:, None]) @ S.T * sides[:, None]
     kick = np.einsum("mi,min->n", solved.lam, columns) if len(columns) else np.zeros(nv)
     moved = moved_points(placed, touch, solved.h)
     motion = np.einsum("mic,mc->mi", frames[:, 1:], moved)
-    rate = columns[:, 0] @ near
+    rate = columns[:, 0] @ v0
     falls, (depth, _, slip, _) = falls_of(smooth.model.gravity, solved), depths(solved, compliances(solved, cones))
     values = np.zeros((len(touch.phi), 3))
     values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, falls, cones) + depth
@@ -227,7 +227,7 @@ class LawSlopes(NamedTuple):
     Attributes:
         by_end: by the joints at the end, shape (e, n).
         by_start: by those at the start, shape (e, n).
-        by_near: by the mean velocities before, shape (e, n).
+        by_velocity: by the velocities at the start, shape (e, n).
         by_impulses: shape (e, e): unknown impulses are those of contacts, then of stops, then of loops.
         by_share: by the share of restitution that acts, shape (e,).
         columns: what unit impulses do along the joints, shape (e, n).
@@ -236,7 +236,7 @@ class LawSlopes(NamedTuple):
 
     by_end: FloatArray
     by_start: FloatArray
-    by_near: FloatArray
+    by_velocity: FloatArray
     by_impulses: FloatArray
     by_share: FloatArray
     columns: FloatArray
@@ -308,7 +308,7 @@ def _contact_slopes(
     sides, turned = sides_of(smooth, touch), frame_changes(touch, change)
     out.kick[:] += impulse_slopes(smooth, placed, touch, change, lam)
     # Gaps at the end, less what they must be.
-    normal_start, normal_near = change.end.copy(), np.zeros((m, nv))
+    normal_start, normal_rate = change.end.copy(), np.zeros((m, nv))
     by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides
     falls = falls_of(smooth.model.gravity, solved)
     _, deeper, slip, less = depths(solved, compliances(solved, solved.cones))
@@ -318,11 +318,11 @@ def _contact_slopes(
         slope = (overlap_kept(phi + d, *falls) - overlap_kept(phi - d, *falls)) / (2.0 * d)
         normal_start[k] -= slope * change.phi[k]
     bouncing = np.flatnonzero(kinds == BOUNCE)
-    rates = rate_slopes(smooth, placed, touch, change, solved.near)[:, 0] if len(bouncing) else normal_near
+    rates = rate_slopes(smooth, placed, touch, change, solved.v0)[:, 0] if len(bouncing) else normal_rate
     for k in bouncing:
         scale = solved.share * solved.cones.restitution[k] * solved.h
         normal_start[k] += scale * rates[k] - change.phi[k]
-        normal_near[k] = scale * found.columns[k, 0]
+        normal_rate[k] = scale * found.columns[k, 0]
         out.by_share[3 * k] = solved.cones.restitution[k] * solved.h * found.rate[k]
     # Motions along the tangents.
     moved = moved_points(placed, touch, solved.h)
@@ -333,7 +333,7 @@ def _contact_slopes(
     along, beside = across(solved)
     for k in range(m):
         at = slice(3 * k + 1, 3 * k + 3)
-        out.by_end[3 * k], out.by_start[3 * k], out.by_near[3 * k] = by_end[k], normal_start[k], normal_near[k]
+        out.by_end[3 * k], out.by_start[3 * k], out.by_velocity[3 * k] = by_end[k], normal_start[k], normal_rate[k]
         out.by_impulses[3 * k, 3 * k] = deeper[k]
         mu = solved.cones.friction[k]
         if mu == 0.0:

@@ -1,8 +1,7 @@
 """The linear map of a solved part of a step: from the state at its start and its controls to the state at its end.
 
-A state is the configuration q, the momentum p, and the mean velocities of the part before, which restitution looks at.
-With the unknowns z = (displacements at the end, impulses, and those of the momentum phase, see `momenta`) and the
-equations G of a part,
+A state is the configuration q and the momentum p; restitution looks at the velocities of the latter. With the unknowns
+z = (displacements at the end, impulses, and those of the momentum phase, see `momenta`) and the equations G of a part,
 
     G_z z = -(G_x x + G_theta),   out = O_x x + O_z z + O_theta,
 
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.dynamics.legendre import momentum_slopes, velocity_of_momentum
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes.arrays import LaneShapes
 from leastaction.minimal.lanes.bounces import LEFT
@@ -34,11 +34,10 @@ HOLD = 1e-10
 
 
 class State(NamedTuple):
-    """Changes of a state, or gradients by one: `q`, `p`, `near`, each (nv,) or (nv, columns)."""
+    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns)."""
 
     q: Any
     p: Any
-    near: Any
 
 
 class PartMap:
@@ -61,28 +60,32 @@ class PartMap:
         C, H = np.where(free, placed.C, 0.0), placed.H
         touch = touching(solved.cones, solved.contacts, placed)
         self.kinds = law.kinds_of_gaps(solved, touch, law.falls_of(smooth.model.gravity, solved))
-        found = law.laws(solved, smooth, placed, touch, self.kinds, solved.cones, solved.stops, solved.near)
+        found = law.laws(solved, smooth, placed, touch, self.kinds, solved.cones, solved.stops, solved.v0)
         moved = bodies_by_joints(smooth, placed, 0)
         change = changes(solved.cones, solved.contacts, placed, moved, shapes)
         slope = law.slopes(solved, smooth, placed, touch, self.kinds, found, change)
         e, nu = len(found.values), C.shape[2]
-        rates = rates_by_ends(smooth.mechanism, solved)
-        self.bends = bool((self.kinds == law.BOUNCE).any()) and self._is_bent(found.kick)
+        bounces = bool((self.kinds == law.BOUNCE).any())
+        self.bends = bounces and self._is_bent(found.kick)
         size = n + e + self.bends
-        G_z, G_x = np.zeros((size, size)), np.zeros((size, 3 * n + nu))
+        G_z, G_x = np.zeros((size, size)), np.zeros((size, 2 * n + nu))
         G_z[:n, :n], G_z[:n, n : n + e] = H[0, :, 1], slope.columns.T
         G_z[n : n + e, :n], G_z[n : n + e, n : n + e] = slope.by_end, slope.by_impulses
-        G_x[:n, :n], G_x[:n, n : 2 * n], G_x[:n, 3 * n :] = H[0, :, 0] + slope.kick, np.eye(n), C[0]
-        G_x[n : n + e, :n], G_x[n : n + e, 2 * n : 3 * n] = slope.by_start, slope.by_near
-        # Rows of the outputs: q, p and near at the end.
-        O_z, O_x = np.zeros((3 * n, size)), np.zeros((3 * n, 3 * n + nu))
-        O_z[:n, :n], O_z[n : 2 * n, :n] = np.eye(n), H[1, :, 1]
-        O_x[n : 2 * n, :n], O_x[n : 2 * n, 3 * n :] = H[1, :, 0], C[1]
-        O_x[2 * n : 3 * n, :n], O_z[2 * n : 3 * n, :n] = rates
-        kick_z, kick_x = np.zeros((n, size)), np.zeros((n, 3 * n + nu))
-        kick_x[:, :n], kick_z[:, n : n + e] = slope.kick, slope.columns.T
+        G_x[:n, :n], G_x[:n, n : 2 * n], G_x[:n, 2 * n :] = H[0, :, 0] + slope.kick, np.eye(n), C[0]
+        G_x[n : n + e, :n] = slope.by_start
+        velocities = (
+            np.concatenate(start_velocities(smooth.mechanism, solved.q0, solved.v0), axis=1) if bounces else None
+        )
+        if velocities is not None:
+            G_x[n : n + e, : 2 * n] += slope.by_velocity @ velocities
+        # Rows of the outputs: q and p at the end.
+        O_z, O_x = np.zeros((2 * n, size)), np.zeros((2 * n, 2 * n + nu))
+        O_z[:n, :n], O_z[n:, :n] = np.eye(n), H[1, :, 1]
+        O_x[n:, :n], O_x[n:, 2 * n :] = H[1, :, 0], C[1]
         if self.bends:
-            self._bend(G_z, G_x, (O_z, O_x), (kick_z, kick_x), found.kick, slope.by_share)
+            kick_z, kick_x = np.zeros((n, size)), np.zeros((n, 2 * n + nu))
+            kick_x[:, :n], kick_z[:, n : n + e] = slope.kick, slope.columns.T
+            self._bend(G_z, G_x, (kick_z, kick_x), velocities, found.kick, slope.by_share)
         rest = n + rigid_rows(solved.cones, e)
         self.G_x, self.O_x, self.O_z = G_x, O_x, O_z
         self.inverse = inverse(G_z, n, e, rest, len(solved.loops))
@@ -94,7 +97,7 @@ class PartMap:
     def _add_phase(self, own: PhaseSlopes, e: int) -> None:
         """Add the equations of the momentum phase, whose unknowns come last."""
         n, size, phase = self.n, len(self.inverse), self.phase
-        more, rows, last = len(own.own), phase.rows, slice(self.n, 2 * self.n)
+        more, rows, last = len(own.own), phase.rows, slice(n, 2 * n)
         G_z, G_x = np.zeros((more, size)), np.zeros((more, self.G_x.shape[1]))
         G_z[:, :n], G_z[:, n : n + e] = own.by_end, own.by_half
         G_z[:n] -= self.O_z[last]
@@ -102,7 +105,7 @@ class PartMap:
         G_x[:, :n] += own.by_start
         rest = n + rigid_rows(self.solved.cones[closed_ones(self.solved)[0]], len(rows.L))
         inner = inverse(own.own, n, len(rows.L), rest, len(self.solved.loops))
-        O_z = np.zeros((3 * n, size + more))
+        O_z = np.zeros((2 * n, size + more))
         O_z[:, :size] = self.O_z
         O_z[last, :n] += own.kick
         self.O_x[last, :n] += own.kick_start
@@ -116,25 +119,27 @@ class PartMap:
     def _is_bent(self, kick: FloatArray) -> bool:
         """Whether restitution is held back such that impulses do no work."""
         s = self.solved
-        energy = 0.5 * max(float(s.p @ s.near), 0.0)
-        work = 0.5 * float(kick @ (s.near + s.rates)) - LEFT * energy
+        energy = 0.5 * max(float(s.p @ s.v0), 0.0)
+        work = 0.5 * float(kick @ (s.v0 + s.rates)) - LEFT * energy
         return 0.0 < s.share < 1.0 and abs(work) <= 1e-6 * energy
 
     def _bend(
-        self, G_z: FloatArray, G_x: FloatArray, outputs: Any, kicks: Any, kick: FloatArray, by_share: FloatArray
+        self, G_z: FloatArray, G_x: FloatArray, kicks: Any, velocities: Any, kick: FloatArray, by_share: FloatArray
     ) -> None:
         """The share of the restitution is an unknown, and the work of the impulses an equation.
 
         Args:
-            outputs: derivatives of these by the unknowns and by the state.
             kicks: derivatives of what the impulses do, `kick`, by the unknowns and by the state.
+            velocities: derivatives of those at the start by q and p there, shape (nv, 2 nv).
         """
         n, s, last = self.n, self.solved, len(G_z) - 1
         G_z[n : n + len(by_share), last] = by_share
-        speed = 0.5 * (s.near + s.rates)
-        for G, O, by in ((G_z, outputs[0], kicks[0]), (G_x, outputs[1], kicks[1])):
-            G[last] = speed @ by + 0.5 * kick @ O[2 * n : 3 * n]
-        G_x[last, 2 * n : 3 * n] += 0.5 * kick
+        speed = 0.5 * (s.v0 + s.rates)
+        first, end = rates_by_ends(self.smooth.mechanism, s)
+        G_z[last], G_x[last] = speed @ kicks[0], speed @ kicks[1]
+        G_z[last, :n] += 0.5 * kick @ end
+        G_x[last, :n] += 0.5 * kick @ first
+        G_x[last, : 2 * n] += 0.5 * kick @ velocities
 
     def forward(self, state: State, du: Any, direct: Any = None) -> State:
         """Change of the state at the end, each of its parts (nv, columns).
@@ -150,7 +155,7 @@ class PartMap:
             G, out = G + direct[0], out + direct[1]
         out -= self.O_z @ (self.inverse @ G)
         n = self.n
-        return State(out[:n], out[n : 2 * n], out[2 * n :])
+        return State(out[:n], out[n:])
 
     def backward(self, bar: State) -> tuple[State, FloatArray, FloatArray]:
         """Gradients by (state at the start, controls), and by the equations and outputs at fixed unknowns.
@@ -162,7 +167,7 @@ class PartMap:
         out = np.concatenate([*bar])
         G = -self.inverse.T @ (self.O_z.T @ out)
         x = self.G_x.T @ G + self.O_x.T @ out
-        return State(x[:n], x[n : 2 * n], x[2 * n : 3 * n]), x[3 * n :], np.concatenate([G, out])
+        return State(x[:n], x[n : 2 * n]), x[2 * n :], np.concatenate([G, out])
 
     def equations(self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
         """Equations and outputs at the unknowns of the part with another value of a parameter; those at fixed ends.
@@ -173,12 +178,15 @@ class PartMap:
         """
         s = self.solved
         touch = touching(cones, contacts, placed)
-        found = law.laws(s, smooth, placed, touch, self.kinds, cones, stops, s.near)
-        work = [0.5 * found.kick @ (s.near + s.rates)] if self.bends else []
+        v0 = s.v0
+        if (self.kinds == law.BOUNCE).any():
+            v0 = velocity_of_momentum(smooth.mechanism, s.q0[None], s.p[None])[0]
+        found = law.laws(s, smooth, placed, touch, self.kinds, cones, stops, v0)
+        work = [0.5 * found.kick @ (v0 + s.rates)] if self.bends else []
         zero = np.zeros(self.n)
         phase = Phase(s, smooth, cones, stops, contacts, placed.rows[1], self.phase.v)
         own = phase.values() if len(phase.rows.L) else []
-        return np.concatenate([placed.rows[0] + found.kick, found.values, work, own, zero, phase.p, zero])
+        return np.concatenate([placed.rows[0] + found.kick, found.values, work, own, zero, phase.p])
 
 
 def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:
@@ -208,6 +216,14 @@ def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
     scaled = G * unit
     rows = np.abs(scaled).max(axis=1, keepdims=True)
     return unit[:, None] * np.linalg.inv(scaled / rows) / rows.T
+
+
+def start_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Derivatives of v = M(q)^-1 p by q along the tangent and by p, each shape (nv, nv)."""
+    n = mechanism.nv
+    rows = np.tile(q, (n, 1))
+    inverse = velocity_of_momentum(mechanism, rows, np.eye(n))
+    return -momentum_slopes(mechanism, rows, np.tile(v, (n, 1)), inverse), inverse
 
 
 def rates_by_ends(mechanism: Mechanism, solved: Solved) -> tuple[FloatArray, FloatArray]:

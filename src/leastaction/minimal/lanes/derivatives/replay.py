@@ -31,13 +31,14 @@ class At:
 
     Attributes:
         q, p: configuration and momentum.
-        near, before: mean velocities of the part before, and its length [s].
+        v: velocities of the momentum.
+        before: length of the part before [s].
         memory: of a stepper; None at the start of a run.
     """
 
     q: FloatArray
     p: FloatArray
-    near: FloatArray
+    v: FloatArray
     before: float
     memory: Any
 
@@ -46,15 +47,18 @@ class Replay:
     """Steps of a `GroundStepper`, solved again."""
 
     def __init__(self, stepper: Any) -> None:
-        self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model.dofs)
+        self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model)
         self.steppers: dict[float, Any] = {}
         drives = stepper.model.drives[: stepper.mechanism.nu]
         self.lower, self.upper = np.array(drives.lower), np.array(drives.upper)
 
     def start(self, q: FloatArray, p: FloatArray) -> At:
         """The start of a run."""
-        near = velocity_of_momentum(self.stepper.mechanism, q[None], p[None])[0] if p.any() else np.zeros_like(p)
-        return At(q, p, near, 0.0, None)
+        return At(q, p, self._velocity(q, p), 0.0, None)
+
+    def _velocity(self, q: FloatArray, p: FloatArray) -> FloatArray:
+        """Velocities of momenta."""
+        return velocity_of_momentum(self.stepper.mechanism, q[None], p[None])[0] if p.any() else np.zeros_like(p)
 
     def stepper_of(self, h: float) -> Any:
         """A stepper for steps of length h."""
@@ -74,10 +78,10 @@ class Replay:
             raise s.failure(0, record)
         if record["divided"][first + 1]:
             return None
-        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "near": at.near}
+        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
         start["u"] = np.clip(u, self.lower, self.upper)
         solved = left_by(s.lane, s.cones, start)
-        return solved, At(solved.q1, record["p"][first + 1].copy(), solved.rates, h, s.memory())
+        return solved, At(solved.q1, record["p"][first + 1].copy(), s.lane.touch.v.copy(), h, s.memory())
 
     def map(self, solved: Solved, u: FloatArray) -> PartMap:
         """Differentiate a part."""
@@ -111,7 +115,7 @@ class Replay:
                     f"Minimal: step {first + k} of the run was solved again with another result: it has several "
                     "solutions, so no derivative; take a smaller dt"
                 )
-            at = At(q.copy(), record["p"][row + k + 1].copy(), at.near, at.before, at.memory)
+            at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.before, at.memory)
         return maps, at
 
     def _between(self, record: Any, row: int) -> At:
@@ -119,4 +123,5 @@ class Replay:
         s, h = self.stepper, self.stepper.dt
         q = record["q"][row]
         near = s.mechanism.difference(record["q"][row - 1], q) / h
-        return At(q.copy(), record["p"][row].copy(), near, h, s.memory_after(near, record["impulses"][row]))
+        memory = s.memory_after(near, record["impulses"][row])
+        return At(q.copy(), record["p"][row].copy(), self._velocity(q, record["p"][row]), h, memory)

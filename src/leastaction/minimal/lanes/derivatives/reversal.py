@@ -8,25 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.legendre import momentum_slopes, velocity_of_momentum
 from leastaction.integrators import Reversal
-from leastaction.mechanism import Mechanism
 from leastaction.minimal.lanes.derivatives.by_parameters import Derivative
 from leastaction.minimal.lanes.derivatives.part import PartMap, State
-from leastaction.minimal.lanes.derivatives.replay import At, Replay
+from leastaction.minimal.lanes.derivatives.replay import Replay
 from leastaction.parameter_stencils import by_name, stencils
 
 FloatArray = NDArray[np.float64]
 
 CONTROLS = "controls"
-
-
-def start_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of v = M(q)^-1 p by q along the tangent and by p, each shape (nv, nv)."""
-    n = mechanism.nv
-    rows = np.tile(q, (n, 1))
-    inverse = velocity_of_momentum(mechanism, rows, np.eye(n))
-    return -momentum_slopes(mechanism, rows, np.tile(v, (n, 1)), inverse), inverse
 
 
 class Sweep:
@@ -51,15 +41,6 @@ class Sweep:
                 self.by_parameters[k] += W @ derivative.of(maps[j])
         return bar, by_controls
 
-    def start(self, mechanism: Mechanism, at: At, bar: State) -> tuple[FloatArray, FloatArray]:
-        """Gradients by the q and p that a run starts from."""
-        if not np.any(bar.near):
-            return bar.q, bar.p
-        by_q, by_p = start_velocities(mechanism, at.q, at.near)
-        for k, derivative in enumerate(self.derivatives):
-            self.by_parameters[k] += bar.near @ derivative.velocities(at)
-        return bar.q + by_q.T @ bar.near, bar.p + by_p.T @ bar.near
-
 
 class OneStep:
     """Derivative of a whole step (q, p, u) -> (q', p'), as at the start of a run.
@@ -72,18 +53,16 @@ class OneStep:
     def __init__(self, replay: Replay, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
         self.replay, self.start = replay, replay.start(q, p)
         self.maps, self.end = replay.step(self.start, u, replay.stepper.dt)
-        self.by_start = start_velocities(replay.stepper.mechanism, q, self.start.near)
 
     def forward(self, dq: FloatArray, dp: FloatArray, du: FloatArray, direct: Any = None) -> FloatArray:
         """Changes of (q', p'), shape (2 nv, columns).
 
         Args:
             dq, dp, du: of what the step starts from, shapes (nv, columns) and (nu, columns).
-            direct: by a parameter: of the velocities at the start, and for each part as of `PartMap.forward`.
+            direct: by a parameter, for each part as of `PartMap.forward`.
         """
-        near: Any = 0.0 if direct is None else direct[0]
-        parts = [None] * len(self.maps) if direct is None else direct[1:]
-        state = State(dq, dp, self.by_start[0] @ dq + self.by_start[1] @ dp + near)
+        parts = [None] * len(self.maps) if direct is None else direct
+        state = State(dq, dp)
         for part, own in zip(self.maps, parts, strict=True):
             state = part.forward(state, du, own)
         return np.concatenate([state.q, state.p])
@@ -97,14 +76,13 @@ class OneStep:
 
     def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gradients by q, p and the controls from those by q' and p'; `sweep` sums those by parameters."""
-        bar, by_controls = sweep.over(self.maps, State(bq, bp, np.zeros_like(bp)))
-        return *sweep.start(self.replay.stepper.mechanism, self.start, bar), by_controls
+        bar, by_controls = sweep.over(self.maps, State(bq, bp))
+        return bar.q, bar.p, by_controls
 
     def by_parameter(self, derivative: Derivative) -> FloatArray:
         """Derivative of (q', p') by one entry of a parameter, shape (2 nv,)."""
         n, nu = len(self.start.p), len(self.maps[0].solved.u)
-        direct: list[Any] = [derivative.velocities(self.start)[:, None]]
-        direct += [derivative.split(part) for part in self.maps]
+        direct = [derivative.split(part) for part in self.maps]
         return self.forward(np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((nu, 1)), direct)[:, 0]
 
 
@@ -136,15 +114,14 @@ class GroundReversal(Reversal):
         maps, _ = self.replay.piece(record, row, first, u)
         controls = np.zeros(u.shape)
         if self.bar is None:
-            self.bar = State(bars[0, last], bars[1, last], np.zeros(bars.shape[2]))
+            self.bar = State(bars[0, last], bars[1, last])
         for k in range(len(u) - 1, -1, -1):
             q, p = bars[:, row + k]
             bar, by_controls = self.sweep.over(maps[k], self.bar)
-            self.bar = State(bar.q + q, bar.p + p, bar.near)
+            self.bar = State(bar.q + q, bar.p + p)
             controls[k, 0] += by_controls
         if row == 0:
-            at = self.replay.start(record["q"][0], record["p"][0])
-            self.first = np.stack(self.sweep.start(self.stepper.mechanism, at, self.bar))
+            self.first = np.stack(self.bar)
         self.before = bars[:, :row].copy()
         if self.keeps_controls:
             self.controls.append(controls)

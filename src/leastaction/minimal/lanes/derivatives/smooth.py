@@ -1,4 +1,4 @@
-"""The equations of a step without what touches: those of the body-wise rule of order 2."""
+"""The equations of a step without what touches: those of the body-wise rule of order 2, with the forces of `pulls`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
+from leastaction._tuples import plain
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.bodywise import horizon
-from leastaction.minimal.bodywise.arrays import BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.lanes.arrays import LaneModel, lane_arrays
+from leastaction.minimal.lanes.derivatives.pulled import pulled_rows
 
 FloatArray = NDArray[np.float64]
 
@@ -49,22 +52,26 @@ class Smooth:
 
     Args:
         mechanism: the robot.
-        dofs: its `LANE_DOF` records.
+        lanes: its `LaneModel`.
 
     Attributes:
         carried: whether a degree of freedom moves a body, shape (bodies, nv).
         along: whether a degree of freedom (first index) moves the axis of another one, shape (nv, nv).
     """
 
-    def __init__(self, mechanism: Mechanism, dofs: Any) -> None:
-        self.mechanism, self.dofs = mechanism, dofs
+    def __init__(self, mechanism: Mechanism, lanes: LaneModel) -> None:
+        self.mechanism, self.dofs = mechanism, lanes.dofs
         single = [node for node in mechanism.tree.nodes if node.nv == 1]
         self.single = np.array([node.iv for node in single], np.int64)
         self.single_q = np.array([node.iq for node in single], np.int64)
-        self.model = bodywise_model(mechanism, 1)
+        self.model = without_pulls(bodywise_model(mechanism, 1))
         self.data = bodywise_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
         self._blocks = Bound(horizon.blocks, self.model, self.data)
         self._rows = Bound(horizon.rows, self.model, self.data._replace(dense=None))
+        self._pulled = None
+        if lanes.forces is not None:
+            *lane, touch = lane_arrays(lanes, mechanism.nq)
+            self._pulled = Bound(pulled_rows, *plain((lanes, tuple(lane), touch)), np.zeros((2, mechanism.nv)))
         nodes, owner = self.model.nodes, np.asarray(self.model.dofs.node)
         self.carried = np.zeros((len(nodes), len(owner)), bool)
         for i, node in enumerate(nodes):
@@ -75,6 +82,13 @@ class Smooth:
 
     def at(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
         """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
+        placed = self._rule(q0, q1, u, h, slopes)
+        if self._pulled is not None:
+            self._pulled(np.stack([q0, q1]), np.asarray(u, float), h, slopes, (placed.rows, placed.H, placed.C))
+        return placed
+
+    def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
+        """The same without `pulls`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
         settings, Q, U = BodywiseSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
         rows = np.zeros((1, 2, n))
@@ -102,10 +116,10 @@ class Smooth:
         count, n, lam = self.data.lam.shape[1], self.mechanism.nv, self.data.lam
         out, u = np.zeros((count, n, n)), np.zeros(self.mechanism.nu)
         if count:
-            bare = self.at(q, q, u, 1.0, True).H[0, :, 0]
+            bare = self._rule(q, q, u, 1.0, True).H[0, :, 0]
             for k in range(count):
                 lam[0, k] = 1.0
-                out[k] = self.at(q, q, u, 1.0, True).H[0, :, 0] - bare
+                out[k] = self._rule(q, q, u, 1.0, True).H[0, :, 0] - bare
                 lam[0, k] = 0.0
         return out
 
@@ -120,6 +134,34 @@ class Smooth:
             rows[end, k] += sign * push
             H[end, k, 0, k] -= sign * late
             H[end, k, 1, k] += sign * late
+
+
+def without_pulls(model: BodywiseModel) -> BodywiseModel:
+    """The body-wise rule without the forces of `pulls`, and with springs of single axes that act in the middle."""
+    single = np.repeat(model.nodes.nv == 1, model.nodes.nv)
+    dofs, forces = model.dofs.copy(), model.forces
+    dofs.servo = np.where(single, dofs.stiffness, 0.0)
+    for name in ("stiffness", "damping", "armature"):
+        dofs[name][~single] = 0.0
+    dofs.limit_stiffness = dofs.limit_damping = 0.0
+    none: dict[str, Any] = {"dofs": dofs}
+    if forces.paths is not None:
+        laws = {"paths": ("stiffness", "damping"), "drags": ("linear", "quadratic")}
+        laws["tendons"] = (
+            "stiffness",
+            "damping",
+            "limit_stiffness",
+            "limit_damping",
+            "driven",
+            "held",
+            "brake",
+            "muscle",
+        )
+        for name, fields in laws.items():
+            none[name] = getattr(forces, name).copy()
+            for field in fields:
+                none[name][field] = 0
+    return model._replace(dofs=dofs, forces=forces._replace(**none))
 
 
 def bodies_by_joints(smooth: Smooth, placed: Placed, end: int) -> FloatArray:

@@ -27,7 +27,7 @@ class Solved:
         whole: length of the steps that it may be a part of [s].
         q0, q1: configurations at its ends, shape (nq,).
         p: momentum at its start, shape (nv,).
-        near, rates: mean velocities of the part before and of this one, shape (nv,).
+        v0, rates: velocities at its start and mean velocities of it, shape (nv,).
         u: controls, shape (nu,).
         kick: what impulses do along the joints, shape (nv,).
         cones, contacts: `LANE_CONE` records of the m contacts that push, and `CONTACT` records of those among them that
@@ -52,7 +52,7 @@ class Solved:
     q0: FloatArray
     q1: FloatArray
     p: FloatArray
-    near: FloatArray
+    v0: FloatArray
     rates: FloatArray
     u: FloatArray
     kick: FloatArray
@@ -96,7 +96,7 @@ def left_by(lane: Lane, own: Any, start: dict[str, Any]) -> Solved:
     Args:
         lane: after it.
         own: `LANE_CONE` records that are always there.
-        start: h, before, whole, q0, p, near and u of it.
+        start: h, before, whole, q0, p, v0 and u of it.
     """
     touch, q1, rates = lane.touch, np.array(lane.q0, float), np.array(lane.near, float)
     found = touch.found
