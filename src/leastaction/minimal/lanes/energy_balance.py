@@ -121,9 +121,9 @@ def know_start(model, lane, touch):
     """Kinetic energy and velocities of the state that a step starts from, where they are not known."""
     if touch is None:
         return
-    touch.balance[0].owed = 0.0
-    if not touch.balance[0].kinetic >= 0.0:
-        touch.balance[0].kinetic = kinetic_energy(model, lane, touch.before[0], False)
+    touch.balance[0]["owed"] = 0.0
+    if not touch.balance[0]["kinetic"] >= 0.0:
+        touch.balance[0]["kinetic"] = kinetic_energy(model, lane, touch.before[0], False)
         for k in range(lane.p.shape[0]):
             touch.v[k] = lane.dx[k]
 
@@ -135,10 +135,10 @@ def keep_start(model, lane, touch, settings, dt):
         return
     balance = touch.balance[0]
     work, size, known = work_of_forces(model, lane, dt)
-    balance.lossless = known and not anything_touches(model, touch, touch.found)
-    balance.finest = dt * FINEST < 1.5 * settings.whole
-    balance.noise = NOISE * settings.tolerance / dt * size + given(model, touch, touch.found, dt)
-    balance.work = work
+    balance["lossless"] = known and not anything_touches(model, touch, touch.found)
+    balance["finest"] = dt * FINEST < 1.5 * settings.whole
+    balance["noise"] = NOISE * settings.tolerance / dt * size + given(model, touch, touch.found, dt)
+    balance["work"] = work
     for k in range(lane.p.shape[0]):
         touch.p_start[k] = lane.p[k]
     for k in range(lane.q0.shape[0]):
@@ -151,15 +151,15 @@ def accept_or_go_back(model, lane, touch, dt, factored):
     if touch is None:
         return True
     balance, g = touch.balance[0], load3(model.gravity)
-    before, after = balance.kinetic, kinetic_energy(model, lane, dt, factored)
-    gain, lossless = after - before - balance.work, balance.lossless != 0
-    most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance.noise
-    if lossless and balance.finest != 0:
-        most, lossless = most + balance.owed, False
+    before, after = balance["kinetic"], kinetic_energy(model, lane, dt, factored)
+    gain, lossless = after - before - balance["work"], balance["lossless"] != 0
+    most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance["noise"]
+    if lossless and balance["finest"] != 0:
+        most, lossless = most + balance["owed"], False
     if is_balanced(gain, most, lossless):
-        balance.kinetic = after
-        if balance.finest != 0 and balance.lossless != 0:
-            balance.owed = max(balance.owed - gain, 0.0)
+        balance["kinetic"] = after
+        if balance["finest"] != 0 and balance["lossless"] != 0:
+            balance["owed"] = max(balance["owed"] - gain, 0.0)
         for k in range(lane.p.shape[0]):
             touch.v[k] = lane.dx[k]
         return True

@@ -247,7 +247,7 @@ def attempt_bounces(model, lane, settings, dt, steady):
     work jumps, the share is the one below. There is one call of `attempt`: a GPU's compiler puts all of it here.
     """
     share, low, high, above, below, side, tried, spent = lane.touch.share, 0.0, 1.0, 0.0, 0.0, 0, 0, 0
-    energy = lane.touch.balance[0].kinetic
+    energy = lane.touch.balance[0]["kinetic"]
     share[0] = 1.0
     for k in range(TRIES + 1):
         if k > 0:
@@ -312,7 +312,7 @@ def prepare(model, lane):
 def forget_energy(touch):
     """The kinetic energy of a state is not known."""
     if touch is not None:
-        touch.balance[0].kinetic = -1.0
+        touch.balance[0]["kinetic"] = -1.0
 
 
 @routine
