@@ -29,6 +29,7 @@ from leastaction.maximal.derivatives.impact_cotangents import impact_back, time_
 from leastaction.maximal.derivatives.joint_gradients import (
     add_read,
     clear_bars,
+    clear_controls,
     clear_points,
     copy_bars,
     find_lifts,
@@ -116,6 +117,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                 add_read(back)
         if why != DONE:
             copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
+            clear_controls(back, k)
             return k, np.int64(why)
         k -= 1
     if k < 0 and back.fresh:

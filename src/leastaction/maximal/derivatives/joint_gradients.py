@@ -63,6 +63,14 @@ def add_read(back):
 
 
 @routine(allocates=False)
+def clear_controls(back, k):
+    """No gradient by the controls of step k."""
+    for node in range(back.controls.shape[1]):
+        for c in range(back.controls.shape[2]):
+            back.controls[k, node, c] = 0.0
+
+
+@routine(allocates=False)
 def take_controls(back, k, i):
     """Move the gradients by the controls of step k, held over it, to row i of `back.B`."""
     for node in range(back.controls.shape[1]):

@@ -202,6 +202,8 @@ def count_contacts(contact, back):
 def moves_late(contact, back, late):
     """Whether points of contacts that a solution of the present part has found move over both bodies."""
     found = False
+    if contact is None:
+        return found
     for k in range(back.holds[2]):
         c = contact.contacts[k]
         if c.late == late and c.kind == POINT_ON_PLANE:

@@ -166,7 +166,7 @@ class WayBack:
         Args:
             bars: the same at its end; None where the run ends there.
             bq, bp: gradients by positions and momenta of the piece's rows.
-            controls: gradients by the controls, to which is added.
+            controls: gradients by the controls, out; zeros.
             rows: where gradients of all that the first step ends with go instead, see `BackData`.
         """
         s, last, found = self.solver, len(self.u) - 1, np.zeros((3, self.poses.shape[1], 6))
