@@ -291,7 +291,7 @@ def test_modes_of_the_step_before_solve_the_next():
     robot = cubes()
     v = np.array([0.0, 0.0, 1.5, 1.2, 0.5, 0.0])
     run = la.simulate(robot, placed(robot, (0, 0, 0.25)), v, dt=0.01, steps=30, integrator=la.Maximal(order=1))
-    assert run.iterations[10:].mean() < 3
+    assert run.iterations[10:].mean() < 4  # most of them with the factors at hand
     log = run.stored["contacts"]
     again = la.simulate(robot, run.q[20], run.v[20], dt=0.01, steps=5, integrator=la.Maximal(order=1)).stored[
         "contacts"

@@ -11,9 +11,9 @@ import pytest
 import leastaction as la
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.derivatives import reversal
-from leastaction.maximal.derivatives.replay import lengths_of
 from leastaction.mechanism import MechanismBuilder
 from leastaction.mechanism.tendons import Wrap
+from leastaction.step_control.bisection import lengths_of
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters, assert_relative
 
 
@@ -228,13 +228,13 @@ def test_a_falling_pair_does_not_flip(seed):
     assert (run.energy - run.energy[0]).max() < 2.0 * turning  # 700 to 14 000 times that without the check
 
 
-@pytest.mark.parametrize(("stiffness", "parts"), [(2e3, 8), (6e4, 64)])
-def test_derivatives_of_steps_that_follow_swings(stiffness, parts):
-    """Steps in equal parts: those of the chain of these, however many there are."""
+@pytest.mark.parametrize("stiffness", [2e3, 6e3])
+def test_derivatives_of_steps_of_stiff_joint_springs(stiffness):
+    """Steps in substeps of several lengths: those of the chain of these."""
     robot, integrator, q = reach("joints", stiffness), la.Maximal(tolerance=1e-12), np.array([0.2, 0.3, 0.1])
     p, u = la.dynamics.mass_matrix(robot, q) @ [15.0, 0.4, -0.3], np.array([0.1, 0.2, -0.3])
     run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=2, integrator=integrator)
-    assert [len(lengths_of(int(told))) for told in run.stored["substeps"][1:, 0]] == [parts, parts]
+    assert all(len(lengths_of(int(told))) > 3 for told in run.stored["substeps"][1:, 0])
     assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-6, assert_relative)
     assert_parameters(robot, integrator, q, p, u, ["stiffness:t"], 1e-5)
     assert_gradient(robot, integrator, q, p, np.outer([1.0, -0.5], u), 1e-5, 1e-6)

@@ -99,6 +99,7 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
+        ("step", "f8", 3),  # of the three impulses, of modes
         # ea, ya and da, eb, yb and db as they are in a matrix that is kept, see `maximal.step.semismooth_newton`
         ("ma", "f8", 36),
         ("mb", "f8", 36),

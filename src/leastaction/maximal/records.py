@@ -237,7 +237,6 @@ CONTACT_STATE = np.dtype(
         ("phase", "i8"),  # what is solved for now, see `step.velocity_equations`
         ("known", "i8"),  # of those whose impulses the next step may start from; 0 after a failure
         ("start", "i8"),  # `known` when the present step began
-        ("warm", "i8"),  # 1: the step started from the impulses of the step before
         ("sure", "i8"),  # 1: to be solved by the modes of the step before, 2: it was
         ("failed", "i8"),  # 1: Newton has found no solution with them, 0 else
         ("energy", "f8"),  # typical energy of the cones [J]
@@ -258,13 +257,13 @@ CONTACT_STATE = np.dtype(
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
-        ("lost", "i8"),  # how long modes are not tried after they have failed once more, see `maximal.step.interior`
-        ("pause", "i8"),  # steps until they are tried again
-        ("unended", "i8"),  # the same two for modes that end what the interior point method has solved
-        ("wait", "i8"),
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
-        ("soft", "i8"),  # 1: the central path was taken to have an end, see `maximal.step.interior`
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
+        # Statistics of the solver since the contacts were last forgotten, by phase (`step.velocity_equations`):
+        ("solves", "i8", 2),  # problems solved,
+        ("iterations", "i8", 2),  # their Newton iterations,
+        ("matrices", "i8", 2),  # factorisations,
+        ("interior", "i8", 2),  # and how many were left to the interior point method
     ],
     align=True,
 )

@@ -1,7 +1,5 @@
 """Which contacts take part in a step, as cones at the start poses; those of joints are in `limits`."""
 
-import math
-
 import numpy as np
 
 from leastaction._jit import inline, routine
@@ -32,14 +30,8 @@ SLIGHT = 1e-6
 LOOSE = -2
 """In place of an edge of the graph: it does not tie the bodies of a pair."""
 
-WARM = 1e-4
-"""Central-path parameter of a warm start, relative to that of a cold one."""
-
 WINDOW = 64
 """How far a contact may have moved in the list of contacts since the step before."""
-
-INSIDE = 0.9999
-"""Largest share of the bound, squared, that friction starts with."""
 
 LIGHT = 1e-3
 """Least share of the central-path parameter that a cone starts with. All the same, heavy things that come in fast would
@@ -138,16 +130,12 @@ def find_cones(model, settings, data, near, contact, dt):
         c = cones[k]
         c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
-    now.known, now.count, now.warm, now.sure, now.matched = count, count, 0, 0, 0
+    now.known, now.count, now.sure, now.matched = count, count, 0, 0
     now.waiting = waiting
     if settings.warm_start and settings.directions == 0:
         # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
-        known = match(contact, before, WARM * now.energy)
-        now.warm, now.matched = 1 if known and before > 0 else 0, 1 if before > 0 else 0
-        now.sure = 0 if now.pause > 0 else 1
-        now.pause = max(now.pause - 1, 0)
-        if now.warm > 0 and now.sure == 0:
-            warm_start(contact)
+        match(contact, before)
+        now.matched, now.sure = 1 if before > 0 else 0, 1
     return count
 
 
@@ -179,12 +167,9 @@ def detect_pair(near, contacts, k, Xa, Xb, found, margin, features, convex):
 
 
 @routine(allocates=False)
-def match(contact, before, kappa):
-    """Find each cone among those of the step before; `was` tells where it was, or -1.
-
-    False if one of them is new, or bore no load and may now: then the interior point method had better start from afar.
-    """
-    at, known = 0, True
+def match(contact, before):
+    """Find each cone among those of the step before; `was` tells where it was, or -1."""
+    at = 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         c.was = -1
@@ -193,32 +178,6 @@ def match(contact, before, kappa):
             if contact.keys[m] == c.key:
                 c.was, at = m, m + 1
                 break
-        bore = c.was >= 0 and contact.impulses[c.was, 0] * c.s > c.share * kappa
-        known = known and c.was >= 0 and (bore or c.ds >= c.s)
-    return known
-
-
-@routine(allocates=False)
-def warm_start(contact):
-    """Start on the central path well below that of a cold start, with the impulses of the step before where they bear a
-    load."""
-    kappa = WARM * contact.now[0].energy
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        own = c.share * kappa
-        f0, f1, f2 = contact.impulses[c.was, 0], contact.impulses[c.was, 1], contact.impulses[c.was, 2]
-        if c.kind == ip.DRY or f0 * c.s <= own:
-            ip.begin(c, c.s, c.y[0], c.y[1], kappa)
-            continue
-        ip.begin(c, own / f0, 0.0, 0.0, kappa)
-        if c.kind == ip.EXACT or c.kind == ip.TURN:
-            bound = c.mu * f0
-            part = (f1**2 + f2**2) / (bound * bound)
-            shrink = math.sqrt(INSIDE / part) if part > INSIDE else 1.0
-            c.psi = own / (bound * (1.0 - min(part, INSIDE)))
-            c.beta[0], c.beta[1] = shrink * f1, shrink * f2
-            for i in range(2):
-                c.y[i] = -c.psi * c.beta[i] / bound
 
 
 @routine(allocates=False)
@@ -251,8 +210,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     mass, least = heavier(bodies, contact.a, contact.b), lightest(bodies, contact.a, contact.b)
     speed = speed_scale(settings, push, mass, dt) + abs(min(vn, 0.0))
     cone.own = least * speed * speed
-    cone.ds = (phi - cone.rest) / dt + vn  # as predicted, for `match`
-    cone.s = max(cone.ds, speed)
+    cone.s = max((phi - cone.rest) / dt + vn, speed)
     cone.y[0], cone.y[1] = y0, y1
     return mass * speed * speed
 

@@ -44,7 +44,7 @@ def coordinate_cones(model, settings, data, contact, count, k, dt):
         base_cone(cone, c, k, ip.DRY)
         cone.bound, cone.side, cone.key = share * c.friction * dt, share, -4 * k - 3
         coordinate_wrenches(cone, s)
-        cone.s, cone.ds, cone.gam = 1.0, 1.0, cone.bound * (typical + abs(rate))
+        cone.s, cone.gam = 1.0, cone.bound * (typical + abs(rate))
         cone.y[0], cone.y[1] = rate, 0.0
         count += 1
     return count
@@ -84,8 +84,7 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
     cone.rest = overlap_left(room, cone.leave)
     coordinate_wrenches(cone, s)
     speed = max(typical, speed_scale(settings, push, mass, dt) / size_of(bodies, c, s)) + abs(rate)
-    cone.ds = (room - cone.rest) / dt + side * rate
-    cone.s, cone.gam = max(cone.ds, speed), mass * (size_of(bodies, c, s) * speed) ** 2
+    cone.s, cone.gam = max((room - cone.rest) / dt + side * rate, speed), mass * (size_of(bodies, c, s) * speed) ** 2
     cone.y[0] = cone.y[1] = 0.0
 
 

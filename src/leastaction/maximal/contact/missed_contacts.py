@@ -82,7 +82,7 @@ def add_missed(model, settings, data, near, contact, dt):
     count = append_contacts(model, settings, data, near, contact, count, dt, near.features, near.convex)
     missed = count - now.count
     if count > 0 and missed > 0:
-        now.count, now.known, now.warm, now.sure = count, count, 0, 0
+        now.count, now.known, now.sure = count, count, 0
         for k in range(count):
             c = contact.cones[k]
             c.share = c.own

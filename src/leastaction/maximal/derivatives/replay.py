@@ -141,8 +141,8 @@ class Parts:
 
     def solve(
         self, h: float, at: BodyState, u: FloatArray, nodes: Any, patience: int, goals: Any = None
-    ) -> tuple[Solved, int]:
-        """Solve a part of length h; with it comes how it was divided, so it holds only where that is 0.
+    ) -> tuple[Solved, FloatArray]:
+        """Solve a part of length h; with it comes where its substeps end, so it holds only where there are none.
 
         Args:
             u: controls at the nodes of the whole step, (nodes, nu).
@@ -152,19 +152,19 @@ class Parts:
         """
         s = self.stepper_of(h, patience)
         solved, divided, rounds = self._solve(s, at, u, nodes, goals)
-        if divided or not rounds or not len(moving_of(solved)):
+        if divided.any() or not rounds or not len(moving_of(solved)):
             return solved, divided
         earlier: list[Solved] = []
         for k in range(rounds):
             one, otherwise, _ = self._solve(s, at, u, nodes, goals, k)
-            if otherwise:
+            if otherwise.any():
                 raise IntegratorError(OTHERWISE)
             earlier.append(replace(one, earlier=tuple(earlier)))
         return replace(solved, earlier=tuple(earlier)), divided
 
     def _solve(
         self, s: Any, at: BodyState, u: FloatArray, nodes: Any, goals: Any, rounds: int = LAST_ROUND
-    ) -> tuple[Solved, int, int]:
+    ) -> tuple[Solved, FloatArray, int]:
         """`solve` with a stepper, up to a solution of a number of rounds; with it comes how many there were."""
         u = u[list(nodes)]
         record = s.record(2)
@@ -182,7 +182,7 @@ class Parts:
         data.past.dt, data.past.kinetic, data.kicks[:] = at.before, -1.0, 0.0
         data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         if s.contact is not None:
-            s.contact.now.known = s.contact.now.wait = 0  # no warm start
+            s.contact.now.known = 0  # no warm start
         own = s.settings
         if rounds != own.rounds:
             s.settings = own._replace(rounds=rounds)
@@ -212,8 +212,8 @@ class Parts:
         if s.contact is not None:
             now = s.contact.now[0]
             rounds, scale = int(now.rounds), (float(now.load), float(now.energy))
-            solved = replace(solved, soft=int(now.soft), scale=scale)
-        return solved, bool(record["substeps"][2, 0].any()), rounds
+            solved = replace(solved, scale=scale)
+        return solved, record["substeps"][2, 0].copy(), rounds
 
     def run(self, at: BodyState, u: FloatArray, divided: Any = None) -> list[StepMap]:
         """Solve and differentiate all parts of a step.
@@ -231,18 +231,21 @@ class Parts:
 
     def _parts(self, h: float, at: BodyState, u: FloatArray, nodes: Any, divided: Any) -> list[StepMap]:
         """One step of the composition."""
-        known = divided is not None and divided[0] != UNKNOWN
-        whole, found = self.solve(h, at, u, nodes, PATIENT if known and not divided.any() else 1)
-        if not found and (divided is None or not divided.any()):
+        if divided is not None and divided[0] == UNKNOWN:
+            raise IntegratorError("Maximal: a step was divided so finely that the run does not tell its substeps")
+        patient = divided is not None and not divided.any()
+        whole, found = self.solve(h, at, u, nodes, PATIENT if patient else 1)
+        divided = found if divided is None else divided
+        if not found.any() and not divided.any():
             return [self._map(whole)]
-        if not known:
+        if divided[0] == UNKNOWN:
             return self._found_again(h, at, u, nodes, whole)
         maps: list[StepMap] = []
         begin, share = at, 0.0
         for end in ends_of(divided)[0]:
             length, share = end - share, end
             solved, found = self.solve(h * length, at, u, nodes, PATIENT, self._goals_at(begin, share))
-            if found:
+            if found.any():
                 raise IntegratorError(OTHERWISE)
             maps.append(self._map(solved))
             at = maps[-1].carried
@@ -280,7 +283,7 @@ class Parts:
             if abs(length) * LAST < abs(h):
                 raise IntegratorError(OTHERWISE)
             solved, found = self.solve(length, at, u, nodes, 1, self._goals_at(begin, half[1]))
-            maps += self._halves(h, at, u, nodes, begin, half) if found else [self._map(solved)]
+            maps += self._halves(h, at, u, nodes, begin, half) if found.any() else [self._map(solved)]
             last = maps[-1].solved
             apart = last.stepper.dt if last.start.fresh else 0.5 * (last.start.before + last.stepper.dt)
             at = replace(maps[-1].carried, slope=(last.V - last.start.V) / apart)

@@ -1,8 +1,8 @@
 """How the impulses of rigid contacts respond to the motion of a solved step, for derivatives.
 
 Modes are read from the natural map at the solution, and `W` of every cone is that of its mode
-(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and what the interior
-point method had to soften, has the response of the central path instead (`contact.cones.reduce`).
+(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact has the response of the
+central path instead (`contact.cones.reduce`).
 """
 
 import math
@@ -15,6 +15,7 @@ from leastaction.maximal.step.semismooth_newton import (
     HEAVY,
     OPEN,
     SLIP,
+    is_rigid,
     look_at_modes,
     mode_of,
     respond,
@@ -22,12 +23,6 @@ from leastaction.maximal.step.semismooth_newton import (
     sliding_of,
     slip_of,
 )
-
-
-@inline
-def is_rigid(settings, contact):
-    """Whether the cones of a solved step are at the end of the central path."""
-    return settings.smoothing == 0.0 and settings.directions == 0 and contact.now[0].soft == 0
 
 
 @inline
@@ -39,7 +34,7 @@ def grip_of(contact):
 @routine(allocates=False)
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
-    if not is_rigid(settings, contact):
+    if not is_rigid(settings):
         look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
         for k in range(contact.now[0].count):
             ip.reduce(contact.cones[k], 0.0, PREDICTOR)
@@ -84,7 +79,7 @@ def add_response(model, data, contact):
 @inline
 def friction_direction(settings, contact, c):
     """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
-    if not is_rigid(settings, contact):
+    if not is_rigid(settings):
         return ip.friction_slope(c)
     if c.kind == ip.LIMIT or c.mode != SLIP:
         return 0.0, 0.0

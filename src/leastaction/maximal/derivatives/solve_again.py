@@ -115,7 +115,7 @@ def begin_state(model, data, contact, back, k, j):
     for i in range(rows.shape[0]):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
-        contact.now[0].known = contact.now[0].wait = 0  # no warm start, no pause: the step tells all of it
+        contact.now[0].known = 0  # no warm start: the step tells all of it
         contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
     aim(model, data, back, k, j)
     stand(model, data, back, path, row, dt)

@@ -61,7 +61,6 @@ class Solved:
         goals: prescribed motions at both ends, as in `MaximalData.goals`.
         earlier: its solutions before this one, each with the contacts found so far, if any contact moves over both
             bodies: where it is then depends on the solution in which it was found.
-        soft: 1 where rigid contact was solved above the end of the central path (`step.interior`), 0 else.
         scale: load and energy of its contacts, see `CONTACT_STATE`.
     """
 
@@ -79,7 +78,6 @@ class Solved:
     places: NDArray[np.int64]
     goals: FloatArray
     earlier: tuple[Solved, ...] = ()
-    soft: int = 0
     scale: tuple[float, float] = (1.0, 0.0)
 
     @property
@@ -109,7 +107,7 @@ class Solved:
     def _own(self) -> tuple[Any, ...]:
         """Plain tuples of model, settings and data, and arrays of contacts that only know how many cones there are."""
         contact = contact_data(0, 0, 0, 0, 0)
-        contact.now.count, contact.now.soft = self.count, self.soft
+        contact.now.count = self.count
         return *plain((self.model, self.stepper.settings._replace(loops=None), self.data)), contact
 
     @cached_property

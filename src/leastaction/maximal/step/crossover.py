@@ -13,48 +13,27 @@ from leastaction.maximal.step.velocity_equations import equations
 SOLVED_BY_MODES = 2
 """In `sure`: the step was solved by modes; residuals then belong to its velocities."""
 
-LONGEST = 15
-"""Most steps for which modes are not tried, where they have failed again and again: each time they do without success,
-their pause is twice as long. Piles with many redundant contacts change them in almost every step, and to find that out
-takes longer than the interior point method."""
-
 
 @routine(allocates=False)
 def end_by_modes(model, settings, data, contact, dt):
-    """Bring each cone of a solved step to its law, where modes come to rest; the number of iterations.
-
-    Where they have failed again and again, as with limits that say the same twice, they pause as those of a step do.
-    """
-    now = contact.now[0]
-    if now.wait > 0:
-        now.wait -= 1
-        return 0
-    spent = finish_by_modes(model, settings, data, contact, dt)
-    if spent >= 0:
-        now.sure, now.soft, now.unended = SOLVED_BY_MODES, 0, 0
-        return spent
-    now.unended = min(2 * now.unended + 1, LONGEST)
-    now.wait = now.unended - 1  # none the first time
-    return -spent
-
-
-@routine(allocates=False)
-def finish_by_modes(model, settings, data, contact, dt):
-    """End a step of rigid contact by the modes that the interior point method has found; as `active_step`.
+    """End a step of rigid contact by the modes that the interior point method has found; the number of iterations.
 
     Where they do not come to rest, the step stays as it was solved.
     """
+    now = contact.now[0]
     keep_solution(data, contact)
-    for k in range(contact.now[0].count):
-        weigh_cone(model.bodies, contact.cones[k], contact.now[0].load)
+    for k in range(now.count):
+        weigh_cone(model.bodies, contact.cones[k], now.load)
     forget_modes(contact)
     fresh = dt != 0.0  # no literal True: it would be compiled anew
     spent = follow_modes(model, settings, data, contact, dt, fresh)
-    if spent < 0:
-        bring_back(data, contact)
-        equations(model, settings, data, contact, dt, not fresh)
-        look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, not fresh)
-    return spent
+    if spent >= 0:
+        now.sure = SOLVED_BY_MODES
+        return spent
+    bring_back(data, contact)
+    equations(model, settings, data, contact, dt, not fresh)
+    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, not fresh)
+    return -spent
 
 
 @routine(allocates=False)

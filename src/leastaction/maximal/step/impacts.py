@@ -94,7 +94,7 @@ def reflect(model, settings, data, contact, dt):
     if settings.smoothing > 0.0 or not may_be_hit(model.bodies, settings, data, contact):
         return False
     count = now.count
-    quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
+    sure = now.sure
     for i in range(states.shape[0]):
         for c in range(6):
             data.external[i, c] = states[i].P[c]
@@ -125,7 +125,7 @@ def reflect(model, settings, data, contact, dt):
     if hits > 0:
         data.past[0].kinetic = kinetic_energy(states)
     now.count, now.phase, now.hits = count, POSITIONS, hits
-    now.quick, now.sure, now.soft, now.wait, now.unended = quick, sure, soft, wait, unended
+    now.sure = sure
     return True
 
 

@@ -6,14 +6,12 @@ and solves twice. Without contacts this is plain Newton.
 
 import math
 
-from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.linalg.graph.kernels import factorize
 from leastaction.maximal.contact.behaviour import is_open
-from leastaction.maximal.contact.detection import warm_start
 from leastaction.maximal.step.cone_masses import give_compliance
-from leastaction.maximal.step.crossover import LONGEST, SOLVED_BY_MODES, end_by_modes
+from leastaction.maximal.step.crossover import SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.directions import (
     NEAR,
     add_cones,
@@ -25,7 +23,7 @@ from leastaction.maximal.step.directions import (
 from leastaction.maximal.step.newton import apply, newton_step
 from leastaction.maximal.step.redundant import find_redundant, leave_out_rows
 from leastaction.maximal.step.scales import SHARPEST, largest_residual, least_product, scales
-from leastaction.maximal.step.semismooth_newton import OPEN, STICK, active_step
+from leastaction.maximal.step.semismooth_newton import OPEN, STICK, active_step, is_rigid
 from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
 ROUND_OFF = 30.0
@@ -35,25 +33,12 @@ NOTHING = 1e-3
 """Updates, relative to the tolerance, that leave residuals of bodies as they are: these are round-off, even if they
 would move links that weigh nothing beside the drive inertia of their joints."""
 
-TIRED, SOFT, LOOSE = 20, 1e3, 1e-6
-"""After TIRED iterations, a step is solved at SOFT times its central-path parameter, with residuals LOOSE times
-the typical speed. Coulomb's law is not monotone: there may be no solution that is rigid to round-off."""
+DIVERGED = 10.0
+"""Residuals beyond this multiple of the first ones, or of the contacts' typical speed, grow on: the step is divided."""
 
-EXHAUSTED, BACK, SOFTEST = 40, 3.0, 1e-3
-"""After EXHAUSTED iterations, or where it gets stuck twice, the central path is taken to have an end: Coulomb's law
-need not have a solution that is rigid to round-off. Then a step is solved at the point of it that is BACK times as high
-as the present one, or up to twice that, unless that is softer than SOFTEST times the typical energy of the contacts, or
-the energy of what gravity adds to velocities in a whole step, where the present one is part of it."""
-
-SECOND = 100
-"""Most iterations of the second phase of a step, a linear problem that always has a solution."""
-
-PATIENT = 10
-"""A warm start that takes more iterations is replaced by a cold one."""
-
-STUCK, PATIENCE, LIFT = 0.02, 3, 1e2
-"""After PATIENCE steps in a row shorter than STUCK the cones start again from LIFT times as high a kappa, all with the
-same share of it: where one path has an end, another may not."""
+STUCK, PATIENCE = 0.02, 3
+"""After PATIENCE steps in a row shorter than STUCK the central path has an end: Coulomb's law need not have a
+solution."""
 
 
 @inline
@@ -64,18 +49,6 @@ def note_size(history, iteration, size):
 
 
 @routine(allocates=False)
-def restart(contact, kappa, speed, least):
-    """Put the cones back on the central path, at kappa and with slacks of at least `speed` [m/s].
-
-    Each has at least the share `least` of it.
-    """
-    for k in range(contact.now[0].count):
-        c = contact.cones[k]
-        c.share = c.own = max(c.own, least)
-        ip.begin(c, max(c.s, speed), c.y[0], c.y[1], kappa)
-
-
-@routine(allocates=False)
 def even_out(contact, goal):
     """The present kappa [J]; all shares of it rise to 1 before it comes to its goal, and no product has to rise."""
     kappa = mean_product(contact, 0.0)
@@ -83,16 +56,6 @@ def even_out(contact, goal):
         c = contact.cones[k]
         c.share = min(max(c.own, NEAR * goal / kappa), 1.0)
     return mean_product(contact, 0.0)
-
-
-@inline
-def next_power(kappa):
-    """The power of two above a kappa [J].
-
-    Where a step is softened it is a smooth function of its state all the same, as iterations decide on the power alone.
-    """
-    _, exponent = math.frexp(kappa)
-    return math.ldexp(1.0, exponent)
 
 
 @routine(allocates=False)
@@ -128,15 +91,13 @@ def contact_step(model, settings, data, contact, dt):
     for k in range(now.count):
         give_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
-    tried, now.failed, now.soft = 0, 0, 0
+    tried, now.failed = 0, 0
     if now.sure > 0:
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
         if tried >= 0:
-            now.sure, now.lost = SOLVED_BY_MODES, 0
+            now.sure = SOLVED_BY_MODES
             return tried
-        now.lost = min(2 * now.lost + 1, LONGEST)
-        now.pause = now.lost - 1  # none the first time: an impact is soon over
         tried = -tried
         for i in range(states.shape[0]):
             for c in range(3):
@@ -146,10 +107,8 @@ def contact_step(model, settings, data, contact, dt):
         for k in range(now.count):
             c = contact.cones[k]
             ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
-        if now.warm > 0:
-            warm_start(contact)
     spent = interior_step(model, settings, data, contact, dt)
-    if spent >= 0 and settings.smoothing == 0.0 and settings.directions == 0:
+    if spent >= 0 and is_rigid(settings):
         spent += end_by_modes(model, settings, data, contact, dt)
     if spent >= 0 and now.sure != SOLVED_BY_MODES:
         for k in range(now.count):
@@ -161,48 +120,38 @@ def contact_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def interior_step(model, settings, data, contact, dt):
-    """`solve_step` with at least one cone."""
+    """`solve_step` with at least one cone, from the central path."""
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     first, fixed, history = model.graph.first, data.fixed, data.history
     tolerance, most, goal = settings.tolerance, settings.max_iterations, settings.kappa
-    if now.phase == VELOCITIES:
-        most = max(most, SECOND)  # dividing the step would not help: its first phase is solved
     fresh = most > 0  # no literal True: it would be compiled anew
     smooth = settings.smoothing > 0.0 and goal > SHARPEST * now.energy
     least = goal = max(goal, SHARPEST * now.energy)
-    rigid = not smooth
     floor = goal if smooth else 0.0
-    mass, typical, limit, closed = scales(bodies, settings, contact, dt)
-    stuck, start, size = 0, now.energy, math.inf
-    gained = settings.gravity * settings.whole
-    softest = SOFTEST * max(now.energy, mass * gained * gained)
+    _, typical, limit, closed = scales(bodies, settings, contact, dt)
+    stuck, size, largest = 0, math.inf, math.inf
+    now.interior[now.phase] += 1
     for iteration in range(most):
+        now.iterations[now.phase] += 1
+        now.matrices[now.phase] += 1
         joints = equations(model, settings, data, contact, dt, fresh)
         worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
         push_cones(states, contact)
+        left = max(worst, joints, largest_residual(bodies, states))
+        if iteration == 0:
+            largest = DIVERGED * max(left, typical)
+        if not left <= largest or stuck == PATIENCE:
+            return -1 - iteration
         if not smooth:
             goal = max(least, least_product(typical, contact, dt))
         kappa = even_out(contact, goal)
-        tired = iteration >= TIRED and not smooth
-        if stuck == PATIENCE or (iteration >= EXHAUSTED and not smooth):
-            back = next_power(BACK * max(kappa, floor))
-            lifted = start > now.energy or iteration >= EXHAUSTED
-            if rigid and lifted and back <= softest:
-                stuck, smooth, goal, floor = 0, True, back, back
-            elif stuck == PATIENCE:
-                stuck = 0
-                start *= LIFT
-                restart(contact, start, typical, 1.0)
-                continue
-        if kappa <= (1.01 if smooth else (SOFT if tired else 10.0)) * goal:
-            if size > NOTHING * tolerance:
-                worst = max(worst, largest_residual(bodies, states))
+        if kappa <= (1.01 if smooth else 10.0) * goal:
             # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)
-            allowed = max(limit, LOOSE * typical) if tired else limit
-            if worst <= allowed and joints <= min(limit, closed) and (not smooth or is_complementary(contact, goal)):
-                now.soft = 1 if rigid and smooth else 0
+            if size > NOTHING * tolerance:
+                worst = left
+            if worst <= limit and joints <= min(limit, closed) and (not smooth or is_complementary(contact, goal)):
                 return iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
@@ -216,10 +165,5 @@ def interior_step(model, settings, data, contact, dt):
         t = contact_direction(model, data, contact, kappa, goal, floor)
         size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
         note_size(history, iteration, size)
-        if not is_finite(size):
-            return -1 - iteration
         stuck = stuck + 1 if t < STUCK else 0
-        if now.warm > 0 and iteration == PATIENT:
-            now.warm = 0
-            restart(contact, start, typical, 0.0)
     return -1 - most

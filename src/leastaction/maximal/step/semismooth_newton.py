@@ -27,48 +27,48 @@ from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
 from leastaction.maximal.step.scales import largest_residual, scales
-from leastaction.maximal.step.velocity_equations import APART, VELOCITIES, equations
+from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, equations
 
 OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
 
 PROXIMAL = 1e-9
-"""Compliance of the proximal term, relative to the mass that a contact moves: what is left of a slack shrinks by about
-this in every iteration. Far below `RELATIVE_COMPLIANCE`, beside which it only matters for very light bodies."""
+"""Least compliance in the Newton matrix, relative to the mass that a contact moves: that of a proximal term where there
+is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
 
-ITERATIONS, MATRICES = 20, 10
-"""Most iterations and factorisations until the interior point method takes over."""
+WATCH = 6
+"""Iterations within which the merit function, the largest residual in m/s, must fall to HALF: else modes go round in a
+circle, and the interior point method takes over."""
 
 SMOOTH = 2.0
 """Bodies whose acceleration was below this, relative to gravity's, are taken to accelerate on."""
 
-FAST, OLD = 0.03, 1e-3
-"""While residuals shrink by this factor or more, the factorisation is kept; and one of the step before."""
+SPARED = 3.0
+"""Iterations with the factors at hand that cost as much as one with new ones (2.5 to 3.5 times, for robots of 5 to 20
+links): new ones are made where more would be needed at the present rate."""
 
 SLOW = 1e-3
 """Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
 
-ROUND, HALF = 0.5, 0.5
-"""Where residuals are larger than this share of those two iterations before, modes go round in a circle, or the
-directions of what slides do: only so much of a step is taken, which leads out of it; of two steps in a row only where
-modes change."""
+HALF = 0.5
+"""Where the merit function is larger than this share of that two iterations before, modes go to and fro, or the
+directions of what slides do: only so much of a step is taken, of two steps in a row only where modes change."""
 
-FAR = 1e-2
-"""While residuals are larger than this, relative to the typical speed of contacts, another factorisation follows in any
-case."""
-
-QUICK = 1e-4
-"""Unless the first factorisation of the step before brought residuals down by this factor at least, without a change of
-modes: then that of this step is kept as well."""
-
-POLISHED, POLISH = 1e-3, 2
-"""A step that is solved is iterated on, POLISH times at most, until residuals are below this share of their bound: the
-split of a load among redundant contacts is known as well as slacks are beside their compliance."""
+POLISHED, FAST = 1e-3, 0.03
+"""A step that is solved is iterated on until residuals are below this share of their bound, as long as they shrink by
+FAST or more in an iteration: the split of a load among redundant contacts is known as well as slacks are beside their
+compliance."""
 
 HEAVY = 3.0
 """Most mass that sliding is weighed with against friction, relative to that of the bodies alone, which joints can only
 add to. A contact that slides to and fro passes sticking in between as long as this is no more than the mass that it
 moves: with c |y| > 2 mu gam friction would turn round at once, and again in the next iteration."""
+
+
+@inline
+def is_rigid(settings):
+    """Whether cones have modes in the end: with neither smoothing nor a linearised friction cone."""
+    return settings.smoothing == 0.0 and settings.directions == 0
 
 
 @routine(allocates=False)
@@ -263,11 +263,11 @@ def respond(c, grip):
     if c.mode == OPEN:
         return
     if c.kind != ip.DRY:
-        c.W[0] = 1.0 / (ip.yielding(c)[1] + PROXIMAL / c.weight)
+        c.W[0] = 1.0 / max(ip.yielding(c)[1], PROXIMAL / c.weight)
     if c.kind == ip.LIMIT:
         return
     if c.mode == STICK:
-        c.W[4] = c.W[8] = 1.0 / (c.slip_compliance + PROXIMAL / c.drag)
+        c.W[4] = c.W[8] = 1.0 / max(c.slip_compliance, PROXIMAL / c.drag)
         return
     _, d0, d1, share, part = sliding_of(c, grip)
     more = 0.0 if c.kind == ip.DRY else c.mu * c.W[0]
@@ -277,8 +277,8 @@ def respond(c, grip):
 
 
 @routine(allocates=False)
-def direction_of_modes(model, data, contact, fresh, t):
-    """Newton's step for bodies and joints into dx, and a fraction t of that of the cones taken.
+def direction_of_modes(model, data, contact, fresh):
+    """Newton's step: for bodies and joints into dx, for the cones into `step`.
 
     False where the matrix is singular.
     """
@@ -324,10 +324,22 @@ def direction_of_modes(model, data, contact, fresh, t):
                 if c.b >= 0:
                     d = dx[first[c.b] + m]
                     u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[6 + m] * d, u2 + c.mb[12 + m] * d
-        c.gam += t * (c.w0[0] - c.W[0] * u0)
-        c.beta[0] += t * (c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2)
-        c.beta[1] += t * (c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2)
+        c.step[0] = c.w0[0] - c.W[0] * u0
+        c.step[1] = c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
+        c.step[2] = c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
     return True
+
+
+@routine(allocates=False)
+def take_step(model, data, contact, t, dt):
+    """Take a fraction t of Newton's step."""
+    now = contact.now[0]
+    apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.gam += t * c.step[0]
+        c.beta[0] += t * c.step[1]
+        c.beta[1] += t * c.step[2]
 
 
 @routine(allocates=False)
@@ -373,37 +385,43 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         fresh: whether the factors are of another matrix.
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
-    _, typical, limit, closed = scales(bodies, settings, contact, dt)
-    matrices, polished, last, before, fast, t = 0, 0, math.inf, math.inf, OLD, 1.0
-    for iteration in range(ITERATIONS):
+    _, _, limit, closed = scales(bodies, settings, contact, dt)
+    best, idle, last, before, t, old = math.inf, 0, math.inf, math.inf, 1.0, fresh
+    now.solves[now.phase] += 1
+    for iteration in range(settings.max_iterations):
         joints, changed, worst = look(model, settings, data, contact, dt, fresh)
-        if iteration == 1:
-            now.quick = 1 if changed == 0 and worst <= QUICK * last else 0
-        if worst <= limit and joints <= closed:
-            if worst <= POLISHED * limit or polished == POLISH or polished * worst > FAST * last:
-                if not fresh and changed == 0:
-                    keep_matrix(contact, dt, settings.loops)
-                note_slacks(contact)
-                return iteration
-            polished += 1
-        elif not fresh and (changed > 0 or worst > fast * last):
+        slow = changed > 0 or worst * (worst / last) ** SPARED > POLISHED * limit
+        if now.phase == POSITIONS and iteration == 1:
+            now.quick = 0 if slow else 1
+        if worst <= limit and joints <= closed and (worst <= POLISHED * limit or FAST * last < worst <= last <= limit):
+            if not fresh and changed == 0:
+                keep_matrix(contact, dt, settings.loops)
+            note_slacks(contact)
+            return iteration
+        if not fresh and slow:
+            if old and worst > last:
+                take_step(model, data, contact, -t, dt)  # factors at hand are of no use
             fresh = dt != 0.0  # no literal True: it would be compiled anew
             joints, _, worst = look(model, settings, data, contact, dt, fresh)
-        if not is_finite(worst) or (fresh and matrices == MATRICES):
+        idle += 1
+        if worst <= HALF * best:
+            best, idle = worst, 0
+        if idle == WATCH or not is_finite(worst):
             return -1 - iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
                 data.fixed[model.graph.first[i] + c] = -states[i].r[c]
+        now.iterations[now.phase] += 1
         if fresh:
-            matrices, fast = matrices + 1, OLD if now.phase == VELOCITIES else FAST
+            now.matrices[now.phase] += 1
             leave_out_rows(model, data, settings.loops)
         else:
             leave_out_residuals(data, settings.loops)
-        t = HALF if worst > ROUND * before and (changed > 0 or t == 1.0) else 1.0
-        if not direction_of_modes(model, data, contact, fresh, t):
+        t = HALF if worst > HALF * before and (changed > 0 or t == 1.0) else 1.0
+        if not direction_of_modes(model, data, contact, fresh):
             return -1 - iteration
-        apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
-        # The second phase is linear while no mode changes.
-        fresh = now.phase != VELOCITIES and worst > FAR * typical and (iteration > 0 or now.quick == 0)
+        take_step(model, data, contact, t, dt)
+        old = not fresh
+        fresh = now.phase == POSITIONS and iteration == 0 and now.quick == 0
         last, before = worst, last
-    return -1 - ITERATIONS
+    return -1 - settings.max_iterations

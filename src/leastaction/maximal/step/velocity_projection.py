@@ -17,9 +17,17 @@ from leastaction.maximal.contact.limits import coordinate_wrenches
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.crossover import end_by_modes
 from leastaction.maximal.step.goals import goal_rate
+from leastaction.maximal.step.guess import LATER
 from leastaction.maximal.step.interior import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.semismooth_newton import OPEN, follow_modes, forget_modes, is_slow
+from leastaction.maximal.step.semismooth_newton import (
+    OPEN,
+    accelerate,
+    follow_modes,
+    forget_modes,
+    is_rigid,
+    is_slow,
+)
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
 
@@ -65,9 +73,11 @@ def project_velocities(model, settings, data, contact, dt):
         for c in range(3):
             data.T[i, c], data.T[i, 3 + c] = states[i].w[c], states[i].vc[c]
     for k in range(data.rows.shape[0]):
-        data.rows[k].kept, data.rows[k].lam = data.rows[k].lam, 0.0
+        data.rows[k].kept = data.rows[k].lam
     begin_second_phase(settings, data, contact, dt)
-    quick, sure, soft, wait, unended = now.quick, now.sure, now.soft, now.wait, now.unended
+    if data.past[0].known == LATER:
+        accelerate(model.bodies, states, settings.gravity, 0.5 * dt)
+    sure = now.sure
     solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
     if solved:
         for k in range(now.count):
@@ -81,7 +91,7 @@ def project_velocities(model, settings, data, contact, dt):
             states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
-    now.phase, now.quick, now.sure, now.soft, now.wait, now.unended = POSITIONS, quick, sure, soft, wait, unended
+    now.phase, now.sure = POSITIONS, sure
     return SOLVED if solved else UNSOLVED
 
 
@@ -185,12 +195,6 @@ def take_back(settings, contact):
             continue
         ip.copy_kept(contact.saved[k], c)
         c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
-
-
-@inline
-def is_rigid(settings):
-    """Whether the second phase is solved by modes: with neither smoothing nor a linearised friction cone."""
-    return settings.smoothing == 0.0 and settings.directions == 0
 
 
 @routine(allocates=False)
