@@ -64,7 +64,7 @@ def test_few_problems_are_left_to_the_interior_point_method():
         record["p"][0] = la.dynamics.mass_matrix(drop.robot, record["q"][0]) @ drop.v
         assert stepper.advance(record, 0, drop.steps, u) == drop.steps
         solves, interior = solves + stepper.contact.now[0].solves, interior + stepper.contact.now[0].interior
-    assert (interior < 0.03 * solves).all()
+    assert (interior < np.array([0.06, 0.01]) * solves).all()
 
 
 def test_each_contact_is_solved_to_the_end():

@@ -137,7 +137,8 @@ def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
     one, m = steppers[0], plan.mechanism
     record, controls = one.record(1), np.zeros((1, len(one.control_nodes), m.nu))
     multipliers = record["multipliers"] if "multipliers" in one.written else None
-    rows = ActionRows(controls, *(record[name] for name in ActionRows._fields[1:5]), multipliers)
+    q, p, iterations, divided = (record[name] for name in ActionRows._fields[1:5])
+    rows = ActionRows(controls, q, p, iterations, divided, multipliers)
     why = f"no solution, or only with spurious energy, not even in up to {FINEST} parts"
     none = np.zeros((len(plan.q), 0))
     states = (plan.q, plan.momenta(), none, none)

@@ -85,14 +85,14 @@ def deepest_over(out, count, touch, one, face, two, data):
 @routine
 def _point(out, count, touch, feature, one, face, X2, x, r):
     """A ball of radius r about x over a face."""
-    return _moving(out, count, touch, feature, one, face, X2, x, r, (FIXED, ZERO3, ZERO3))
+    return _moving(out, count, touch, feature, one, face, X2, (x, r), (FIXED, ZERO3, ZERO3))
 
 
 @routine
-def _moving(out, count, touch, feature, one, face, X2, x, r, motion):
+def _moving(out, count, touch, feature, one, face, X2, ball, motion):
     """The same where x moves over its body; see `emit.moving_point` for the motion, here in the world's directions."""
     plane = mattvec(one.body[0], face.normal), local(one.body, face.point)
-    P, z, m = motion
+    (x, r), (P, z, m) = ball, motion
     motion = P, mattvec(X2[0], z), mattvec(X2[0], m)
     return moving_point(out, count, touch, feature, plane, local(X2, x), r, motion)
 
@@ -175,7 +175,7 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
     motion = crossing(X2[0], axis, _side_normal(one, face, data, side, x)), ZERO3, ZERO3
     # Where it rises towards the side, it is as near as the face; an infinite line would be nearer elsewhere.
     if outward * dot3(n, axis) > -FLAT:
-        return _moving(out, count, touch, feature, one, face, X2, x, shape.radius, motion)
+        return _moving(out, count, touch, feature, one, face, X2, (x, shape.radius), motion)
     if face.count == 0:
         rim = rim_core(one, face.index == 1)
         thing = local(X1, rim.centre), rotate_sym(transpose(X1[0]), rim.Q), 0.0
@@ -188,7 +188,7 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
     s, t = closest_on_lines(a, e, x, axis)
     apart = abs(t + dot3(axis, sub3(x, two.pose[1]))) > shape.half[2] or s < 0.0 or s > length
     if apart or norm3(cross(e, axis)) < CROSSING:
-        return _moving(out, count, touch, feature, one, face, X2, x, shape.radius, motion)
+        return _moving(out, count, touch, feature, one, face, X2, (x, shape.radius), motion)
     edge = Line(local(X1, axpy3(dot3(e, sub3(x, a)), e, a)), mattvec(X1[0], e))
     return edges(out, count, touch, feature, edge, line, mattvec(X1[0], n), shape.radius)
 
@@ -209,7 +209,7 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
         x = face_corner(two, other, data, k, n)
         if is_over(one, face, data, x, slack):
             z, turn = _corner_motion(two, other, x, n)
-            count = _moving(out, count, touch, number + k, one, face, X2, x, 0.0, (FIXED, z, turn))
+            count = _moving(out, count, touch, number + k, one, face, X2, (x, 0.0), (FIXED, z, turn))
     for k in range(own):
         corner = face_corner(one, face, data, k, m)
         x = _on_plane(m, other.point, corner, n)
@@ -217,7 +217,7 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
             # Seen from the first body it is the second that turns, the other way.
             z, turn = _corner_motion(one, face, corner, m)
             motion = under_corner(X2[0], n, m), axpy3(-dot3(m, z) / dot3(m, n), n, z), neg3(turn)
-            count = _moving(out, count, touch, number + others + k, one, face, X2, x, 0.0, motion)
+            count = _moving(out, count, touch, number + others + k, one, face, X2, (x, 0.0), motion)
     label = number + own + others
     if face.count == 0 and other.count == 0:
         count = _discs(out, count, touch, label, one, face, two, other)
@@ -243,7 +243,7 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
                     if ours:
                         z = cross(m, _side_normal(two, other, data, side, x))
                     motion = crossing(X2[0], z, across), ZERO3, ZERO3
-                    count = _moving(out, count, touch, label + 2 * k + end, one, face, X2, x, 0.0, motion)
+                    count = _moving(out, count, touch, label + 2 * k + end, one, face, X2, (x, 0.0), motion)
     return thinned(out, start, count, one, two, face)
 
 
@@ -273,7 +273,7 @@ def _discs(out, count, touch, label, one, face, two, other):
             scale3(1.0 / dot3(theirs, z), z),
             scale3(height, cross(n, theirs)),
         )
-        count = _moving(out, count, touch, label + end, one, face, X2, x, 0.0, motion)
+        count = _moving(out, count, touch, label + end, one, face, X2, (x, 0.0), motion)
     return count
 
 

@@ -54,9 +54,10 @@ HALF = 0.5
 """Where the merit function is larger than this share of that two iterations before, modes go to and fro, or the
 directions of what slides do: only so much of a step is taken, of two steps in a row only where modes change."""
 
-POLISHED = 1e-3
-"""A step that is solved is iterated on until residuals are below this share of their bound, as long as they shrink: the
-split of a load among redundant contacts is known as well as slacks are beside their compliance."""
+POLISHED, FAST = 1e-3, 0.03
+"""A step that is solved is iterated on until residuals are below this share of their bound, as long as they shrink by
+FAST or more in an iteration: the split of a load among redundant contacts is known as well as slacks are beside their
+compliance."""
 
 HEAVY = 3.0
 """Most mass that sliding is weighed with against friction, relative to that of the bodies alone, which joints can only
@@ -392,7 +393,7 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         slow = changed > 0 or worst * (worst / last) ** SPARED > POLISHED * limit
         if now.phase == POSITIONS and iteration == 1:
             now.quick = 0 if slow else 1
-        if worst <= limit and joints <= closed and (worst <= POLISHED * limit or HALF * last < worst <= last <= limit):
+        if worst <= limit and joints <= closed and (worst <= POLISHED * limit or FAST * last < worst <= last <= limit):
             if not fresh and changed == 0:
                 keep_matrix(contact, dt, settings.loops)
             note_slacks(contact)
