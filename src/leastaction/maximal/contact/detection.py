@@ -1,6 +1,5 @@
 """Which contacts take part in a step, as cones at the start poses; those of joints are in `limits`."""
 
-
 import numpy as np
 
 from leastaction._jit import inline, routine
