@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.derivatives import gradient, parameter, parameter_jacobian, with_parameters
-from leastaction.maximal.derivatives.replay import Parts
+from leastaction.derivatives import gradient
 from leastaction.mechanism import Box, Plane
-from leastaction.parameter_stencils import stencils
 
 DT, SMOOTH = 0.01, la.Maximal(smoothing=1e-4, tolerance=1e-12)
 
@@ -45,35 +43,33 @@ def slope(value, h=2e-7):
 def test_late_contacts_are_found_in_another_round(boxes):
     """The step of these tests is one that is meant here."""
     robot, q, v = boxes
-    parts = Parts(SMOOTH.prepare(robot, DT))
-    start = parts.start(q, la.dynamics.mass_matrix(robot, q) @ v)
-    parts.plan(start)
-    solved, divided = parts.solve(DT, start, np.zeros((2, 12)), (0, 1), 1)
-    assert divided == 0
-    assert len(solved.earlier) == 1
-    assert len(solved.earlier[0].contacts) < len(solved.contacts)
+    stepper = SMOOTH.prepare(robot, DT)
+    record = stepper.record(1)
+    record["q"][0], record["p"][0] = q, la.dynamics.mass_matrix(robot, q) @ v
+    assert stepper.advance(record, 0, 1, np.zeros((1, 2, robot.nu))) == 1
+    assert stepper.contact is not None
+    now = stepper.contact.now[0]
+    assert now.rounds == 1
+    late = stepper.contact.contacts.late[stepper.contact.cones.source[: now.count]]
+    assert set(late) == {0, 1}
 
 
 def test_gradient_of_a_step_with_late_contacts(boxes):
-    """Gradients of all states by state and parameters are those of central differences."""
+    """Gradients of all states by the state are those of central differences; by parameters there are none."""
     robot, q, v = boxes
     rng, options = np.random.default_rng(1), {"dt": DT, "steps": 1, "integrator": SMOOTH}
     run = la.simulate(robot, q, v, **options)
     bars = rng.normal(size=(2, 2, 12))
-    names = ["q", "v", "mass:b1", "size:b0/0", "friction:world/0"]
+    names = ["q", "v"]
     found = gradient(run, *bars, names)
+    with pytest.raises(la.IntegratorError, match="no derivative"):
+        gradient(run, *bars, ["mass:b1"])
     for name in names:
         d = rng.normal(size=np.shape(found[name]))
 
         def value(s, name=name, d=d):
-            at, speed, other = q, v, robot
-            if name == "q":
-                at = robot.integrate(q, s * d)
-            elif name == "v":
-                speed = v + s * d
-            else:
-                other = with_parameters(robot, {name: parameter(robot, name) + s * d})
-            end = la.simulate(other, at, speed, **options)
+            at, speed = (robot.integrate(q, s * d), v) if name == "q" else (q, v + s * d)
+            end = la.simulate(robot, at, speed, **options)
             moved = [robot.difference(a, b) for a, b in zip(run.q, end.q, strict=True)]
             return float((bars[0] * moved).sum() + (bars[1] * (end.v - run.v)).sum())
 
@@ -81,13 +77,11 @@ def test_gradient_of_a_step_with_late_contacts(boxes):
 
 
 def test_linearization_of_a_step_with_late_contacts(boxes):
-    """Forward derivatives agree with those that go back, which are compared with differences above."""
+    """All rows of it are those that go back one by one, which are compared with differences above."""
     robot, q, v = boxes
     p, u = la.dynamics.mass_matrix(robot, q) @ v, np.zeros(12)
     A, _ = la.linearize(robot, SMOOTH, q, p, u, DT)
-    by_mass = np.ravel(parameter_jacobian(robot, SMOOTH, q, p, u, DT, parameters=["mass:b1"])["mass:b1"])
     stepper, bar = SMOOTH.prepare(robot, DT), np.random.default_rng(2).normal(size=24)
     back = bar.copy()
-    _, found = stepper.pull_back_all(q, p, np.zeros((2, 12)), back, stencils(robot, "mass:b1"))
+    stepper.pull_back(q, p, np.zeros((2, 12)), back)
     assert np.abs(back - bar @ A).max() < 1e-8 * np.abs(A).max()
-    assert abs(found[0] - bar @ by_mass) < 1e-8 * np.abs(by_mass).max()

@@ -1,15 +1,17 @@
-"""The compiled way back over runs of `Maximal` gives what differentiating step by step gives."""
+"""The way back over runs of `Maximal` gives what central differences of runs that are solved anew give."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import leastaction as la
 from benchmarks.backpropagation import pantograph
-from leastaction.derivatives import gradient
+from leastaction.derivatives import gradient, parameter, with_parameters
 from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
-from leastaction.maximal.derivatives import kept_steps, reversal
-from leastaction.maximal.derivatives.linearize import Parts, jacobians_back
+from leastaction.maximal.derivatives import kept_steps
 from leastaction.mechanism import Box, Plane, Sphere, joints
+from tests.derivatives.checks import assert_linearized, assert_relative
 from tests.oracles.differences import central
 from tests.oracles.random_trees import random_state, random_tree
 
@@ -243,81 +245,91 @@ MOTIONS = {
 }
 SMOOTH = la.Maximal(smoothing=1e-4)
 CASES = {
-    # Single steps take differences: 2e-9 over seeds.
-    "chain": (moving(chain()), la.Maximal(), 4e-9),
-    "chain, order 1": (moving(chain()), la.Maximal(order=1), 4e-9),
-    "servos": (moving(servos()), la.Maximal(), 1e-9),
-    "massless": (moving(composed()), la.Maximal(), 1e-9),
-    "soft balls": (moving(soft_balls()), la.Maximal(), 4e-9),
-    "stiff balls": (stiff_balls(), la.Maximal(), 4e-9),
-    "stiff balls, order 1": (stiff_balls(), la.Maximal(order=1), 4e-9),
-    "soft limits": ((pushed_back(), np.array([0.25, -0.4]), np.array([1.0, 2.0])), la.Maximal(), 1e-9),
-    "stiff ties": (stiffly_tied(), la.Maximal(), 4e-9),
-    "prescribed": (moving(driven()), la.Maximal(), 4e-9),
-    "ropes": ((roped(), np.array([0.2, -0.22, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-9),
-    "limits": ((limited(), np.array([0.2, -0.25, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-9),
-    "tied": (moving(tied()), la.Maximal(), 4e-9),
-    "tied, order 4": (moving(tied()), la.Maximal(order=4), 1e-8),
-    "resisted": (moving(resisted()), la.Maximal(), 1e-9),
-    "screws": (moving(random_tree(3, 5, ("revolute", "screw"), armature=False)), la.Maximal(), 1e-9),
-    "loop": (loop(), la.Maximal(), 1e-9),
-    "loop, order 4": (loop(), la.Maximal(order=4), 1e-9),
-    "loop, geared ball": (ball_loop(), la.Maximal(), 1e-9),
-    "box": (box(), SMOOTH, 1e-9),
-    "box, rigid": (box(), la.Maximal(), 1e-5),
-    "box, bouncing": (box(0.6), SMOOTH, 1e-8),
-    "belt": (belt(), SMOOTH, 1e-9),
-    "pushed": (pushed(), SMOOTH, 1e-8),
-    "pushed, order 1": (pushed(), la.Maximal(order=1, smoothing=1e-4), 1e-8),
-    "pantograph": (leaning_pantograph(), SMOOTH, 1e-8),
-    "pantograph, rigid": (leaning_pantograph(), la.Maximal(), 1e-5),
-    "balls": (balls(0.0), SMOOTH, 1e-8),
-    "balls, bouncing": (balls(0.5), SMOOTH, 1e-8),
+    # Robot, q, v; integrator; error and step of differences.
+    "chain": (moving(chain()), la.Maximal(), 1e-6, 1e-5),
+    "chain, order 1": (moving(chain()), la.Maximal(order=1), 1e-6, 1e-5),
+    "servos": (moving(servos()), la.Maximal(), 1e-6, 1e-5),
+    "massless": (moving(composed()), la.Maximal(), 1e-6, 1e-5),
+    "soft balls": (moving(soft_balls()), la.Maximal(), 1e-6, 1e-5),
+    "stiff balls": (stiff_balls(), la.Maximal(), 1e-6, 1e-5),
+    "stiff balls, order 1": (stiff_balls(), la.Maximal(order=1), 1e-6, 1e-5),
+    "soft limits": ((pushed_back(), np.array([0.25, -0.4]), np.array([1.0, 2.0])), la.Maximal(), 1e-6, 1e-5),
+    "stiff ties": (stiffly_tied(), la.Maximal(), 1e-6, 1e-5),
+    "prescribed": (moving(driven()), la.Maximal(), 1e-6, 1e-5),
+    "ropes": ((roped(), np.array([0.2, -0.22, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-6, 1e-5),
+    "limits": ((limited(), np.array([0.2, -0.25, 0.1]), np.array([3.0, -3.0, 1.0])), SMOOTH, 1e-6, 1e-5),
+    "tied": (moving(tied()), la.Maximal(), 1e-6, 1e-5),
+    "tied, order 4": (moving(tied()), la.Maximal(order=4), 1e-6, 1e-5),
+    "resisted": (moving(resisted()), la.Maximal(), 1e-6, 1e-5),
+    "screws": (moving(random_tree(3, 5, ("revolute", "screw"), armature=False)), la.Maximal(), 1e-6, 1e-5),
+    "loop": (loop(), la.Maximal(), 1e-6, 1e-5),
+    "loop, order 4": (loop(), la.Maximal(order=4), 1e-6, 1e-5),
+    "loop, geared ball": (ball_loop(), la.Maximal(), 1e-6, 1e-5),
+    "box": (box(), SMOOTH, 1e-6, 1e-5),
+    "box, rigid": (box(), la.Maximal(), 1e-4, 1e-5),
+    "box, bouncing": (box(0.6), SMOOTH, 1e-6, 1e-5),
+    "belt": (belt(), SMOOTH, 1e-6, 1e-5),
+    "pushed": (pushed(), SMOOTH, 1e-6, 1e-5),
+    "pushed, order 1": (pushed(), la.Maximal(order=1, smoothing=1e-4), 1e-6, 1e-5),
+    "pantograph": (leaning_pantograph(), SMOOTH, 1e-6, 1e-5),
+    "pantograph, rigid": (leaning_pantograph(), la.Maximal(), 1e-4, 1e-5),
+    "balls": (balls(0.0), SMOOTH, 1e-6, 1e-5),
+    "balls, bouncing": (balls(0.5), SMOOTH, 1e-6, 1e-5),
 }
 
 
+def assert_slopes(case, names, tolerance, h, motions=None, dt=0.01, steps=6):
+    """Gradient of a random linear function of all states of a run, along one direction of each of the names.
+
+    The error is within the tolerance of the sum of all products of the gradient's entries with that direction's.
+    """
+    (robot, q, v), integrator, rng = *case, np.random.default_rng(1)
+    u = 0.03 * rng.normal(size=(steps, robot.nu))
+    options = {"dt": dt, "steps": steps, "integrator": integrator, "motions": motions}
+    run = la.simulate(robot, q, v, controls=u, **options)
+    bars = rng.normal(size=(2, steps + 1, robot.nv))
+    found = gradient(run, *bars, names)
+    for name in names:
+        d = rng.normal(size=found[name].shape)
+
+        def value(s, name=name, d=d):
+            at, speed, controls, other = q, v, u, robot
+            if name == "q":
+                at = robot.integrate(q, s * d)
+            elif name == "v":
+                speed = v + s * d
+            elif name == "controls":
+                controls = u + s * (d.sum(axis=1) if d.ndim == 3 else d)
+            else:
+                other = with_parameters(robot, {name: parameter(robot, name) + s * d})
+            end = la.simulate(other, at, speed, controls=controls, **options)
+            moved = [robot.difference(a, b) for a, b in zip(run.q, end.q, strict=True)]
+            return float((bars[0] * moved).sum() + (bars[1] * (end.v - run.v)).sum())
+
+        expected = (8.0 * (value(h) - value(-h)) - value(2.0 * h) + value(-2.0 * h)) / (12.0 * h)
+        along = found[name].sum(axis=1) * d.sum(axis=1) if name == "controls" and d.ndim == 3 else found[name] * d
+        assert abs(along.sum() - expected) <= tolerance * np.abs(along).sum() + 1e-12, name
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_single_steps(name, monkeypatch):
-    (robot, q, v), integrator, tolerance = CASES[name]
-    rng = np.random.default_rng(1)
-    u = 0.3 * rng.normal(size=(6, robot.nu))
-    u *= 0.1 if "rigid" in name else 1.0  # momenta while forces press on rigid contacts are left to replay
-    motions = MOTIONS.get(name.split(",")[0])
-    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u, motions=motions)
-    bars = rng.normal(size=(2, 7, robot.nv))
-    with monkeypatch.context() as only:
-        if "bouncing" not in name:  # shares of restitution are left to replay
-            only.setattr(reversal.Replay, "step", None)
-        found = gradient(run, *bars, NAMES)
-    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
-    expected = gradient(run, *bars, NAMES)
-    for key in NAMES:
-        assert np.abs(found[key] - expected[key]).max() <= tolerance * np.abs(expected[key]).max(), key
+def test_gradients_of_runs(name):
+    case, motions = CASES[name], MOTIONS.get(name.split(",")[0])
+    names = ("v", "controls") if case[0][0].loops or motions else NAMES
+    assert_slopes(case[:2], names[1:] if case[0][0].loops else names, case[2], case[3], motions)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name for name in CASES if not {"bouncing", "loop", "prescribed", "pushed", "pantograph"} & set(name.split(", "))],
-)
-def test_jacobians_of_a_step_are_those_of_its_forward_map(name):
-    """With contacts from the state after six steps, where they push; p then has a share of the step after."""
-    (robot, q, v), integrator, tolerance = CASES[name]
+@pytest.mark.parametrize("name", [name for name in CASES if name.split(",")[0] not in ("loop", "pantograph", *MOTIONS)])
+def test_jacobians_of_a_step(name):
+    """From the state after six steps, where contacts push."""
+    (robot, q, v), integrator, *_ = CASES[name]
     u = 0.3 * np.random.default_rng(1).normal(size=robot.nu)
     run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator)
-    stepper = integrator.prepare(robot, 0.01)
-    nodes = np.tile(u, (len(stepper.control_nodes), 1))
-    found = jacobians_back(Parts(stepper), run.q[-1], run.p[-1], nodes)
-    assert found is not None
-    expected = stepper._start(run.q[-1], run.p[-1], nodes).jacobians()
-    for mine, other in zip(found, expected, strict=True):
-        assert np.abs(mine - other).max(initial=0.0) <= tolerance * np.abs(other).max(initial=1e-300)
-    for mine, other in zip(stepper.linearize(run.q[-1], run.p[-1], u), found, strict=True):
-        assert (mine == other).all()
+    assert_linearized(robot, integrator, run.q[-1], run.p[-1], u, 2e-6, 3e-7, assert_relative)
 
 
 @pytest.mark.parametrize("order", [1, 2])
 def test_divided_steps_are_compiled(order, monkeypatch):
-    """The same gradient as part by part, and as differences say."""
+    """As differences say, by the start and by parameters."""
     robot, integrator = la.robots.pendulum(2), la.Maximal(order=order)
     q, v, dt, steps = np.array([2.5, -1.0]), np.array([3.0, -8.0]), 0.05, 12
     run = la.simulate(robot, q, v, dt=dt, steps=steps, integrator=integrator)
@@ -325,23 +337,25 @@ def test_divided_steps_are_compiled(order, monkeypatch):
     assert divided.any()
     assert not divided.all()
     bars, names = np.random.default_rng(0).normal(size=(2, steps + 1, 2)), ("q", "controls", "mass:link1", "com:link2")
-    with monkeypatch.context() as only:
-        only.setattr(reversal.Replay, "step", None)
-        only.setattr(kept_steps, "LONGEST", 4)
-        found = gradient(run, *bars, names)
-    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
-    for key, expected in gradient(run, *bars, names).items():
-        assert np.abs(found[key] - expected).max() < 1e-9 * np.abs(expected).max(), key
+    monkeypatch.setattr(kept_steps, "LONGEST", 4)
+    found = gradient(run, *bars, names)
 
-    def value(d):
+    def value(d, robot=robot):
         other = la.simulate(robot, q + d, v, dt=dt, steps=steps, integrator=integrator)
         return float((bars[0] * other.q).sum() + (bars[1] * other.v).sum())
 
     for e, slope in zip(np.eye(2), found["q"], strict=True):
         assert abs(central(lambda s, e=e: value(s * e), 1e-6) - slope) < 1e-5 * np.abs(found["q"]).max()
+    for name in names[2:]:
+        d = np.random.default_rng(1).normal(size=found[name].shape)
+
+        def changed(s, name=name, d=d):
+            return value(np.zeros(2), with_parameters(robot, {name: parameter(robot, name) + s * d}))
+
+        assert abs(central(changed, 1e-6) - (found[name] * d).sum()) < 1e-5 * np.abs(found[name] * d).sum(), name
 
 
-def test_parts_of_steps_with_stiff_springs_are_compiled(monkeypatch):
+def test_parts_of_steps_with_stiff_springs():
     """Links that a spring throws about, so far that steps are divided."""
     b = la.MechanismBuilder.from_mechanism(la.robots.pendulum(3))
     one, _, three = la.robots.pendulum(3).body_names
@@ -350,13 +364,8 @@ def test_parts_of_steps_with_stiff_springs_are_compiled(monkeypatch):
     run = la.simulate(robot, q, dt=0.005, steps=9, integrator=la.Maximal())
     assert run.stored["substeps"].min() >= 0
     assert run.stored["substeps"].max() > 0
-    bars, names = np.random.default_rng(0).normal(size=(2, 10, 3)), ("q", "v", "mass:link1", "stiffness:spring")
-    with monkeypatch.context() as only:
-        only.setattr(reversal.Replay, "step", None)
-        found = gradient(run, *bars, names)
-    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
-    for key, expected in gradient(run, *bars, names).items():
-        assert np.abs(found[key] - expected).max() < 2e-8 * np.abs(expected).max(), key
+    names = ("q", "v", "mass:link1", "stiffness:spring")
+    assert_slopes(((robot, q, np.zeros(3)), la.Maximal()), names, 1e-4, 1e-6, dt=0.005, steps=9)
 
 
 def test_prescribed_motions_say_how_fast_they_start():
@@ -416,19 +425,10 @@ PARAMETERS = {
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_gradients_by_parameters_are_those_of_single_steps(name, monkeypatch):
+def test_gradients_by_parameters(name, monkeypatch):
     """Of masses and the like by one evaluation beside the robot's own, of others by four."""
-    (robot, q, v), integrator, _ = CASES[name]
-    rng = np.random.default_rng(1)
-    u = 0.3 * rng.normal(size=(6, robot.nu))
-    motions = MOTIONS.get(name.split(",")[0])
-    run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator, controls=u, motions=motions)
-    bars = rng.normal(size=(2, 7, robot.nv))
-    with monkeypatch.context() as only:
-        only.setattr(reversal.Replay, "step", None)
-        only.setattr(kept_steps, "LONGEST", 4)  # so that they are kept in two pieces
-        found = gradient(run, *bars, PARAMETERS[name])
-    monkeypatch.setattr(reversal, "has_way_back", lambda stepper: False)
-    expected = gradient(run, *bars, PARAMETERS[name])
-    for key in PARAMETERS[name]:
-        assert np.abs(found[key] - expected[key]).max() <= 2e-7 * np.abs(expected[key]).max() + 1e-12, key
+    monkeypatch.setattr(kept_steps, "LONGEST", 4)  # so that they are kept in two pieces
+    case, motions = CASES[name], MOTIONS.get(name.split(",")[0])
+    integrator = replace(case[1], tolerance=1e-13)
+    names = [key for key in PARAMETERS[name] if not (case[0][0].loops and key.startswith("position"))]
+    assert_slopes((case[0], integrator), names, 1e-4, 1e-6, motions)

@@ -76,6 +76,7 @@ CONTACT = np.dtype(
         ("belt", "i8"),  # 1 if a surface moves along its shape
         ("belt_a", "f8", 3),  # how fast, in the frames of a and b [m/s]; set where one does
         ("belt_b", "f8", 3),
+        ("late", "i8"),  # 0, or the number of the solution of a step that has found it, see `maximal.contact`
         ("R", "f8", 9),  # rotation of a box, corners of a triangle, what is left of matrices Q, see `gap`, or how a
         # point moves over its body, see `feature_motion`
     ],

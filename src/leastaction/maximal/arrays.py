@@ -274,8 +274,8 @@ class ContactData(NamedTuple):
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
         second: parts of a matrix of the second phase that is kept.
-        first: cones as the first phase has left them, of smoothed contact and linearised friction, while the second is
-            solved.
+        first: cones as the first phase has left them on the central path (`soft` in `CONTACT_STATE`), while the second
+            is solved.
         start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
             is divided may stop halfway and then begins again.
         log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.

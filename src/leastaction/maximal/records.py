@@ -258,6 +258,7 @@ CONTACT_STATE = np.dtype(
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
+        ("soft", "i8", 2),  # by phase, 1: no modes were found, it is a point of the central path that it ends with
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
         # Statistics of the solver since the contacts were last forgotten, by phase (`step.velocity_equations`):
         ("solves", "i8", 2),  # problems solved,

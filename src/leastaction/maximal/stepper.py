@@ -36,9 +36,8 @@ from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.by_design import leave_out, starts_apart
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
-from leastaction.maximal.derivatives.linearize import OneStep, Parts, jacobians_back
-from leastaction.maximal.derivatives.parameters import Derivative, by_parameter
-from leastaction.maximal.derivatives.reversal import MaximalReversal, Sweep
+from leastaction.maximal.derivatives.linearize import OneStep
+from leastaction.maximal.derivatives.reversal import MaximalReversal
 from leastaction.maximal.failures import failure_of
 from leastaction.maximal.layout import Layout
 from leastaction.maximal.mending import LOGGED, mend
@@ -111,8 +110,7 @@ class MaximalStepper(Stepper):
         self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
         self.contact: ContactData | None = None
-        self.parts: Parts | None = None
-        self.before = np.zeros((0, 6))  # velocities with which a run began, shape (bodies, 6)
+        self.solver: MaximalStepper | None = None  # solves steps again to differentiate them, see `way_back.solver_of`
         self._make_room()
 
     @property
@@ -254,7 +252,6 @@ class MaximalStepper(Stepper):
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
-        self.before = data.bodies.x.copy()
         data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         data.past.known, data.past.dt, data.past.kinetic, data.kicks[:] = 0, 0.0, -1.0, 0.0
         self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
@@ -381,17 +378,14 @@ class MaximalStepper(Stepper):
 
     # ------------------------------------------------------------------ derivatives
 
-    def _start(self, q: FloatArray, p: FloatArray, u: FloatArray) -> OneStep:
+    def _start(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any] = ()) -> OneStep:
         q = self.prepare_start(q)
-        self.parts = self.parts or Parts(self)
-        return OneStep(self.parts, q, self.prepare_momentum(q, p, False), u)
+        u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
+        return OneStep(self, q, self.prepare_momentum(q, p, False), u, stencils)
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
-        u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
-        self.parts = self.parts or Parts(self)
-        found = jacobians_back(self.parts, q, p, u)
-        return self._start(q, p, u).jacobians() if found is None else found
+        return self._start(q, p, u).jacobians()
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; gives back that by the controls.
@@ -407,10 +401,9 @@ class MaximalStepper(Stepper):
         self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.pull_back_all`."""
-        n, step = self.mechanism.nv, self._start(q, p, u)
-        sweep = Sweep(step.parts, [Derivative(self, stencil) for stencil in stencils])
-        bar[:n], bar[n:], by_controls = step.backward(sweep, bar[:n].copy(), bar[n:].copy())
-        return by_controls, sweep.by_parameters
+        n, step = self.mechanism.nv, self._start(q, p, u, stencils)
+        bar[:n], bar[n:], by_controls, by_parameters = step.backward(bar[:n].copy(), bar[n:].copy())
+        return by_controls, by_parameters
 
     def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Any) -> FloatArray:
         """Derivatives of (q', p') by parameters; see `leastaction.derivatives.parameter_jacobian`.
@@ -418,15 +411,12 @@ class MaximalStepper(Stepper):
         Args:
             stencils: for each parameter, weights and mechanisms whose weighted sum is the derivative by it.
         """
-        u = np.array(np.broadcast_to(u, (len(self.control_nodes), self.mechanism.nu)))
-        step = self._start(q, p, u)
-        columns = [np.concatenate(by_parameter(step, stencil)) for stencil in stencils]
-        return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
+        return self._start(q, p, u, stencils).by_parameters()
 
     def smooth_response(self, smoothing: float) -> None:
         """See `Stepper.smooth_response`."""
         self.settings = self.settings._replace(response_smoothing=float(smoothing))
-        self.parts = None
+        self.solver = None
         self._bind()
 
     def reverse(self, names: Sequence[str]) -> MaximalReversal:

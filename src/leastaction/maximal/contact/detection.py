@@ -279,7 +279,8 @@ def is_locked(near, k):
 
 @routine(allocates=False)
 def move_surfaces(near, k, contact):
-    """Tell a contact of pair k how the surfaces of its shapes move."""
+    """Tell a contact of pair k how the surfaces of its shapes move, and that it was found at the start of the step."""
+    contact.late = 0
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
     contact.belt = 0
     for i in range(3):

@@ -165,6 +165,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                     break
                 contacts[found] = contacts[j]
                 move_surfaces(near, k, contacts[found])
+                contacts[found].late = now.rounds + 1
                 cone = cones[count]
                 if bounces(settings, now, contacts[found]):
                     rate = end_rate(model, data, contact, cone, contacts[found], found)

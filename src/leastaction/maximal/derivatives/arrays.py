@@ -33,43 +33,8 @@ class SolvedStep(NamedTuple):
     u: Floats
 
 
-class Colours(NamedTuple):
-    """Bodies that no output knows two of, and the outputs that know each body.
-
-    Attributes:
-        members: bodies by colour.
-        begins: first of each colour, and their number.
-        pointer: first entry of each body among the outputs, and their number.
-        outputs: number of the output of each entry.
-    """
-
-    members: Integers
-    begins: Integers
-    pointer: Integers
-    outputs: Integers
-
-
-class StepOutputs(NamedTuple):
-    """What a step computes, see `sensitivity_kernels.outputs`, with its derivatives.
-
-    Attributes:
-        out: all outputs.
-        J: derivative of each entry by poses (6) and velocities (6) of its body, shape (entries, 12).
-        start_bodies, start_columns: the bodies that each control pushes at the start, -1 for none, and the impulses of
-            a unit of it, shapes (nu, most) and (nu, most, 6); most is two, but for controls of tendons.
-        end_bodies, end_columns: the same at the end.
-    """
-
-    out: Floats
-    J: Floats
-    start_bodies: Integers
-    start_columns: Floats
-    end_bodies: Integers
-    end_columns: Floats
-
-
 class PoseInputs(NamedTuple):
-    """Where `differentiate_pose` looks.
+    """Where `pose_outputs` looks.
 
     Attributes:
         poses, momenta: of the bodies.
@@ -77,7 +42,6 @@ class PoseInputs(NamedTuple):
         q: joint positions, read off the poses.
         twists: of the bodies, fixed, shape (bodies, 6).
         mu: impulses of the rows, fixed.
-        subtrees: momenta of subtrees about the world's origin, fixed, shape (bodies, 6).
     """
 
     poses: Floats
@@ -86,25 +50,6 @@ class PoseInputs(NamedTuple):
     q: Floats
     twists: Floats
     mu: Floats
-    subtrees: Floats
-
-
-class PoseOutputs(NamedTuple):
-    """What is read off poses, see `sensitivity_kernels.pose_outputs`, with its derivatives.
-
-    Attributes:
-        out: all outputs.
-        J: derivative of each entry by the pose of its body, shape (entries, 6).
-        p: joint momenta.
-        screws: twists of the joints, shape (nv, 6).
-        gradients: of the coordinates by both their bodies, shape (nv, 12).
-    """
-
-    out: Floats
-    J: Floats
-    p: Floats
-    screws: Floats
-    gradients: Floats
 
 
 VIRTUAL_TWIST = np.dtype([("W", "f8", 6)], align=True)
@@ -202,7 +147,10 @@ class BackData(NamedTuple):
         begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
             divided; one that was divided too finely to be told has none.
         lengths, before, nodes, shares, plastic: of the parts, see `parted_steps.PartedSteps`.
-        fresh: whether a run starts with the first row; first_row: whether what is read off that row is left to others.
+        fresh: whether a run starts with the first row: what is read off that row is left to others.
+        ends: whether the bars are still to be read off the last row, where the run ends.
+        start: gradients by q and p with which the run starts, out, shape (2 nv,).
+        none: zeros, shape (nv,).
         bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
         bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
         controls: gradients by the controls at the nodes of each step, out, shape (steps, nodes, nu).
@@ -215,9 +163,9 @@ class BackData(NamedTuple):
             between parts of steps.
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
-        reached: bars before the present step, scratch, shape (3, bodies, 6).
-        holds: what holds the momenta at the end of the present part, see `solve_again.second_phase`, and in how many
-            iterations its first phase was solved.
+        reached: bars before the present step, scratch, shape (3, bodies, 6); summed: bars of its later solutions.
+        holds: what holds the momenta at the end of the present part, see `solve_again.second_phase`, in how many
+            iterations its first phase was solved, and how many contacts it has.
         kept, kept_points: bars and `by_points` of all of these, scratch, shapes (2 nv, 3, bodies, 6) and
             (2 nv, contacts, 3).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
@@ -250,7 +198,9 @@ class BackData(NamedTuple):
     rest: Floats
     rests: Floats
     fresh: bool
-    first_row: bool
+    ends: bool
+    start: Floats
+    none: Floats
     bq: Floats
     bp: Floats
     bars: Floats
@@ -278,6 +228,7 @@ class BackData(NamedTuple):
     A: Floats
     B: Floats
     reached: Floats
+    summed: Floats
     holds: Integers
     kept: Floats
     kept_points: Floats

@@ -2,7 +2,7 @@
 
 Each step is solved again from the state that the run had, from the velocities that it found and the impulses of the
 step after, which takes an iteration or a few; the Newton matrix there is factorised, and one transposed solve and the
-gradients of `cotangents` bring the gradient by the state at the end of the step to its start, see `sensitivity`.
+gradients of `cotangents` bring the gradient by the state at the end of the step to its start.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from leastaction.maximal.derivatives.body_force_cotangents import (
     resisting_cotangents,
     swap_ends,
 )
-from leastaction.maximal.derivatives.cone_cotangents import cone_cotangents
+from leastaction.maximal.derivatives.cone_cotangents import cone_cotangents, point_cotangents
 from leastaction.maximal.derivatives.cotangents import (
     control_cotangents,
     force_cotangents,
@@ -27,6 +27,9 @@ from leastaction.maximal.derivatives.cotangents import (
 )
 from leastaction.maximal.derivatives.impact_cotangents import impact_back, time_back
 from leastaction.maximal.derivatives.joint_gradients import (
+    add_read,
+    clear_bars,
+    clear_points,
     copy_bars,
     find_lifts,
     joint_gradients,
@@ -39,10 +42,12 @@ from leastaction.maximal.derivatives.middle_length_cotangents import length_cota
 from leastaction.maximal.derivatives.path_cotangents import path_cotangents
 from leastaction.maximal.derivatives.row_cotangents import row_cotangents
 from leastaction.maximal.derivatives.solve_again import (
-    OTHERWISE,
+    aim,
     cones_of,
+    earlier_solution,
     factor_part,
     finish_back,
+    moves_late,
     parts_of,
     row_of,
     rows_of,
@@ -84,10 +89,14 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         return all_rows(model, settings, data, near, contact, places, back)
     k = last
     back.newest[0] = last
+    if back.ends:
+        stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), last + 1, settings.dt)
+        read_bars(model, data, back, back.bq[last + 1], back.bp[last + 1])
     while k >= first:
         copy_bars(back.bars, back.reached)
         why = unfold(model, settings, data, near, contact, back, k)
         for j in range(parts_of(back, k) - 1, -1, -1):
+            clear_points(back)
             if why == DONE:
                 why = time_back(model, settings, data, near, contact, back, k, j)
             if why == DONE:
@@ -96,13 +105,31 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                 finish_back(model, settings, data, contact, back, k, j)
                 why = factor_part(model, settings, data, contact, back, k, j)
             if why == DONE:
-                pull_back(model, settings, data, contact, places, back, k, j)
+                pull_back(model, settings, data, contact, places, back, k, j, k >= 0)
+                for rounds in range(rounds_of(contact) - 1, -1, -1):
+                    if why == DONE and moves_late(contact, back, rounds + 1):
+                        why = earlier_solution(model, settings, data, near, contact, back, k, j, rounds)
+                        if why == DONE:
+                            pull_back_late(model, settings, data, contact, places, back, k, j, rounds + 1)
+            if why == DONE:
                 why = impact_back(model, settings, data, near, contact, back, k, j)
+                add_read(back)
         if why != DONE:
             copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
             return k, np.int64(why)
         k -= 1
+    if k < 0 and back.fresh:
+        to_start(model, settings, data, back)
+        find_lifts(model, data, back)
+        joint_gradients(model, data, back, back.start)
     return k, np.int64(DONE)
+
+
+@routine(allocates=False)
+def to_start(model, settings, data, back):
+    """Stand at the start of the run."""
+    aim(model, data, back, 0, 0)
+    stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 0, settings.dt)
 
 
 @routine(allocates=False)
@@ -143,29 +170,83 @@ def all_rows(model, settings, data, near, contact, places, back):
         for i in range(m):
             copy_bars(back.kept[i], back.bars)
             move_points(back.kept_points[i], back.by_points)
-            pull_back(model, settings, data, contact, places, back, 0, j)
+            pull_back(model, settings, data, contact, places, back, 0, j, m > 0)
             take_controls(back, 0, i)
             copy_bars(back.bars, back.kept[i])
+            move_points(back.by_points, back.kept_points[i])
+        for rounds in range(rounds_of(contact) - 1, -1, -1):
+            if why == DONE and moves_late(contact, back, rounds + 1):
+                why = earlier_solution(model, settings, data, near, contact, back, 0, j, rounds)
+                for i in range(m if why == DONE else 0):
+                    copy_bars(back.kept[i], back.bars)
+                    move_points(back.kept_points[i], back.by_points)
+                    pull_back_late(model, settings, data, contact, places, back, 0, j, rounds + 1)
+                    take_controls(back, 0, i)
+                    copy_bars(back.bars, back.kept[i])
+                    move_points(back.by_points, back.kept_points[i])
         for i in range(m):
             if why == DONE:
                 copy_bars(back.kept[i], back.bars)
                 why = impact_back(model, settings, data, near, contact, back, 0, j)
                 copy_bars(back.bars, back.kept[i])
+        if why != DONE:
+            break
     if why != DONE:
         return np.int64(0), np.int64(why)
+    to_start(model, settings, data, back)
     find_lifts(model, data, back)
     for i in range(m):
         copy_bars(back.kept[i], back.bars)
-        for j in range(back.bars.shape[1]):
-            if reads(back.bars[2, j]):  # by velocities before the run
-                return np.int64(0), np.int64(OTHERWISE)
         joint_gradients(model, data, back, back.A[i])
     return np.int64(-1), np.int64(DONE)
 
 
 @routine(allocates=False)
-def pull_back(model, settings, data, contact, places, back, k, j):
-    """Bring the bars from the end of the solved part j of step k to its start; adds to the gradients by controls."""
+def rounds_of(contact):
+    """How many times the present part was solved again with contacts that it had missed."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].rounds if contact.now[0].count > 0 else np.int64(0)
+
+
+@routine(allocates=False)
+def pull_back_late(model, settings, data, contact, places, back, k, j, late):
+    """Add to the bars at the start of part j of step k what contacts say that an `earlier_solution` of it has found."""
+    bars, G = back.bars, back.G0
+    copy_bars(bars, back.summed)
+    clear_bars(back)
+    for i in range(G.shape[0]):
+        for c in range(6):
+            G[i, c] = 0.0
+    found_late(data, contact, late, back, G)
+    for i in range(G.shape[0]):
+        t = mattvec(load9(data.bodies[i].R1), (G[i, 0], G[i, 1], G[i, 2]))
+        for c in range(3):
+            bars[0, i, c], bars[0, i, 3 + c] = t[c], G[i, 3 + c]
+    pull_back(model, settings, data, contact, places, back, k, j, k < 0)
+    for a in range(bars.shape[0]):
+        for i in range(bars.shape[1]):
+            for c in range(6):
+                bars[a, i, c] += back.summed[a, i, c]
+
+
+@routine(allocates=False)
+def found_late(data, contact, late, back, G):
+    """`point_cotangents`, where there are contacts."""
+    if contact is None:
+        return
+    point_cotangents(data, contact, late, back, G)
+
+
+@routine(allocates=False)
+def pull_back(model, settings, data, contact, places, back, k, j, final):
+    """Bring the bars from the end of the solved part j of step k to its start, after an impact there.
+
+    Adds to the gradients by controls, and leaves those by momenta that are read off the start in `back.read`.
+
+    Args:
+        final: whether it is the last solution of this part, at whose start q and p are read off.
+    """
     bodies, states, part, halves = model.bodies, data.bodies, back.begins[k] + j, settings.halves
     dt, early = back.lengths[part], back.nodes[part]
     loose = early + (1 if halves < 1.0 else 0)
@@ -178,9 +259,10 @@ def pull_back(model, settings, data, contact, places, back, k, j):
         for c in range(3):
             E1[i, c], E1[i, 3 + c] = t[c], bars[1, i, 3 + c]
         for c in range(6):
-            G0[i, c] = G1[i, c] = E0[i, c] = back.push[i, c] = back.read[i, c] = back.by_velocity[i, c] = 0.0
+            G0[i, c] = G1[i, c] = E0[i, c] = back.push[i, c] = back.by_velocity[i, c] = 0.0
+            back.read[i, c] = 0.0 if final else back.read[i, c]
     # What is read off the bodies at the start.
-    if j == 0 and (k > 0 or not back.first_row) and (reads(back.bp[k]) or reads(back.bq[k])):
+    if final and j == 0 and (k > 0 or not back.fresh) and (reads(back.bp[k]) or reads(back.bq[k])):
         read_cotangents(model, data, back.bq[k], back.bp[k], back.twists, back.read, G0)
     keep_read(data, back.slots, slot, k, j, bars[1])
     # Momenta at the end: forces and controls there, dampers and drive inertias (E0 is zero still).
@@ -242,8 +324,6 @@ def pull_back(model, settings, data, contact, places, back, k, j):
         t = mattvec(load9(states[i].R), (G0[i, 0] + G1[i, 0], G0[i, 1] + G1[i, 1], G0[i, 2] + G1[i, 2]))
         for c in range(3):
             bars[0, i, c], bars[0, i, 3 + c] = t[c], G0[i, 3 + c] + G1[i, 3 + c]
-        for c in range(6):
-            bars[1, i, c] += back.read[i, c]
 
 
 @routine(allocates=False)

@@ -12,9 +12,8 @@ from leastaction.contact.distance import tangents, tangents_transposed
 from leastaction.contact.gap import gap, material_points
 from leastaction.contact.overlaps import overlap_slope
 from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
-from leastaction.maximal.contact.detection import OVERLAPPING, cone_of
+from leastaction.maximal.contact.detection import OVERLAPPING
 from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
-from leastaction.maximal.derivatives.sensitivity_kernels import STEP, stencil
 from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import (
@@ -33,6 +32,17 @@ from leastaction.spatial import (
     scale3,
     sub3,
 )
+
+STEP = 1e-4
+"""Displacement of central differences [rad; lengths relative to the radius of gyration]."""
+
+
+@inline
+def stencil(k):
+    """Offset and weight k (0 to 3) of a central difference of fourth order, for a unit step."""
+    offset = k - 2.0 if k < 2 else k - 1.0
+    weight = 2.0 / 3.0 if abs(offset) == 1.0 else 1.0 / 12.0
+    return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
 
 
 @inline
@@ -229,20 +239,22 @@ def feature_cotangents(model, contact, poses, by_normal, by_point, G):
 
 
 @routine(allocates=False)
-def point_cotangents(data, contact, when, back, G):
-    """Gradients by the START or END poses, at which contacts were found, of where their points lie on their bodies.
+def point_cotangents(data, contact, late, back, G):
+    """Gradients, by the poses at which contacts were found, of where their points lie on their bodies.
 
     Clears the gradients by these points; see `contact.feature_motion`.
+
+    Args:
+        late: which contacts: 0 those found at the start of the step, else at the end of a solution (`CONTACT`), the
+            present one.
     """
-    found = -1
-    for k in range(contact.now[0].count + contact.now[0].waiting):
-        found = max(found, cone_of(contact, k).source)
-    for k in range(found + 1):
+    when = START if late == 0 else END
+    for k in range(back.holds[2]):
         c, by = contact.contacts[k], back.by_points[k]
+        if c.late != late or c.kind != POINT_ON_PLANE:
+            continue
         g = (by[0], by[1], by[2])
         by[0] = by[1] = by[2] = 0.0
-        if c.kind != POINT_ON_PLANE:
-            continue
         Ra, xa, Rb, xb = poses_at(data.bodies, c.a, c.b, when)
         first, second, x1, (R, x2) = (c.b, c.a, xb, (Ra, xa)) if c.flip == 1 else (c.a, c.b, xa, (Rb, xb))
         f, x = matvec(R, mattvec(load9(c.R), g)), act((R, x2), load3(c.w))
@@ -280,7 +292,7 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G):
         if c.kind == ip.DRY:
             rate_cotangents(model, data, c, by_first / dt, G)
         wrench_cotangents(model, data, contact, c, (by_gap, -by_first, -by_second), back, G, dt)
-    point_cotangents(data, contact, START, back, G)
+    point_cotangents(data, contact, 0, back, G)
 
 
 @inline

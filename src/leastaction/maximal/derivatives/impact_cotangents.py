@@ -26,7 +26,7 @@ from leastaction.contact import cones as ip
 from leastaction.maximal.contact.detection import find_cones
 from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, point_cotangents, wrench_cotangents
 from leastaction.maximal.derivatives.impact_weights import keep_impact
-from leastaction.maximal.derivatives.solve_again import OTHERWISE, begin_part, begin_state, parts_of
+from leastaction.maximal.derivatives.solve_again import OTHERWISE, begin_part, begin_state, count_contacts, parts_of
 from leastaction.maximal.derivatives.velocity_cotangents import (
     end_cotangents,
     factor_second_phase,
@@ -34,7 +34,7 @@ from leastaction.maximal.derivatives.velocity_cotangents import (
     project_back,
     transposed_solution,
 )
-from leastaction.maximal.step.bodies import END, START, move
+from leastaction.maximal.step.bodies import END, move
 from leastaction.maximal.step.impacts import (
     NEAREST,
     begin_impact,
@@ -89,6 +89,7 @@ def hit_back(model, settings, data, contact, back, dt):
     found, taken = plastic_hit(model, settings, data, contact, dt)
     if not found:
         return False
+    count_contacts(contact, back)
     copy_velocities(states, w)
     for i in range(n):
         for c in range(6):
@@ -160,7 +161,7 @@ def plastic_cotangents(model, data, contact, back):
                 q[6 + i] = c.beta[0] * z - a1 * v
                 q[12 + i] = c.beta[1] * z - a2 * v
         wrench_cotangents(model, data, contact, c, (0.0, -a1, -a2), back, back.G0, 0.0)
-    point_cotangents(data, contact, START, back, back.G0)
+    point_cotangents(data, contact, 0, back, back.G0)
     end_cotangents(model, data, back)
 
 
@@ -350,16 +351,13 @@ def time_back(model, settings, data, near, contact, back, k, j):
 def impact_back(model, settings, data, near, contact, back, k, j):
     """Bring `back.bars` to the momenta before the impact at the start of part j of step k; `DONE`, or why not.
 
-    What is read off the start of a step is read off these already.
+    What is read off the start of a step is read off these, and is added after it.
     """
     if contact is None:
         return np.int64(DONE)
-    hits, dt, bars = contact.now[0].hits, back.lengths[back.begins[k] + j], back.bars
+    hits, dt = contact.now[0].hits, back.lengths[back.begins[k] + j]
     if hits == 0:
         return np.int64(DONE)
-    for i in range(bars.shape[1]):
-        for c in range(6):
-            bars[1, i, c] -= back.read[i, c]
     keep_impact(data, back, k, j, -1, 0.0)
     for number in range(hits - 1, -2, -1):
         begin_state(model, data, contact, back, k, j)
@@ -371,8 +369,5 @@ def impact_back(model, settings, data, near, contact, back, k, j):
             found = project_back(model, data, back)
         if not found:
             return np.int64(OTHERWISE)
-    for i in range(bars.shape[1]):
-        for c in range(6):
-            bars[1, i, c] += back.read[i, c]
     contact.now[0].hits = hits
     return np.int64(DONE)

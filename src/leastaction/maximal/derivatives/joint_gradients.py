@@ -48,6 +48,21 @@ def move_points(given, out):
 
 
 @routine(allocates=False)
+def clear_points(back):
+    """No gradient by points of contacts."""
+    for k in range(back.by_points.shape[0]):
+        back.by_points[k, 0] = back.by_points[k, 1] = back.by_points[k, 2] = 0.0
+
+
+@routine(allocates=False)
+def add_read(back):
+    """Add the gradients by momenta that are read off the start of a step: those before an impact there."""
+    for i in range(back.read.shape[0]):
+        for c in range(6):
+            back.bars[1, i, c] += back.read[i, c]
+
+
+@routine(allocates=False)
 def take_controls(back, k, i):
     """Move the gradients by the controls of step k, held over it, to row i of `back.B`."""
     for node in range(back.controls.shape[1]):
@@ -105,10 +120,13 @@ def find_lifts(model, data, back):
 
 @routine(allocates=False)
 def joint_gradients(model, data, back, out):
-    """Gradients (2 nv,) by joint positions and momenta from `back.bars`, at the start poses, after `find_lifts`."""
+    """Gradients (2 nv,) by joint positions and momenta from `back.bars`, at the start poses, after `find_lifts`.
+
+    Leaves the gradient by poses while p stays in `back.bars`.
+    """
     bodies, coordinates, states, bars = model.bodies, model.coordinates, data.bodies, back.bars
-    E, G, H, bq, bp = back.E0, back.G0, data.subtrees, back.bq[0], back.bp[0]
-    nv, n = bp.shape[0], bodies.shape[0]
+    E, G, H, n, nv = back.E0, back.G0, data.subtrees, bodies.shape[0], back.bp.shape[1]
+    bp = out[nv:]
     for i in range(n):
         w = matvec(load9(states[i].R), (bars[1, i, 0], bars[1, i, 1], bars[1, i, 2]))
         for c in range(3):
@@ -129,11 +147,14 @@ def joint_gradients(model, data, back, out):
             row = back.lifts[coordinates[k].iv + j]
             bp[coordinates[k].iv + j] = dot3((row[0], row[1], row[2]), w) + dot3((row[3], row[4], row[5]), v)
     # p stays while poses change, so momenta of the bodies change with them.
-    read_cotangents(model, data, bq, bp, back.twists, back.read, G)
+    read_cotangents(model, data, back.none, bp, back.twists, back.read, G)
     for i in range(n):
+        turn = mattvec(load9(states[i].R), (G[i, 0], G[i, 1], G[i, 2]))
+        for c in range(3):
+            bars[0, i, c], bars[0, i, 3 + c] = bars[0, i, c] - turn[c], bars[0, i, 3 + c] - G[i, 3 + c]
+        L = (bars[0, i, 3], bars[0, i, 4], bars[0, i, 5])
         turn = matvec(load9(states[i].R), (bars[0, i, 0], bars[0, i, 1], bars[0, i, 2]))
-        L = (bars[0, i, 3] - G[i, 3], bars[0, i, 4] - G[i, 4], bars[0, i, 5] - G[i, 5])
-        K = add3(sub3(turn, (G[i, 0], G[i, 1], G[i, 2])), cross(load3(states[i].p), L))
+        K = add3(turn, cross(load3(states[i].p), L))
         for c in range(3):
             H[i, c], H[i, 3 + c] = K[c], L[c]
     for i in range(n - 1, -1, -1):
@@ -148,4 +169,3 @@ def joint_gradients(model, data, back, out):
             t, f = screw_of(coordinates[k], j, states)
             d = coordinates[k].iv + j
             out[d] = dot3(t, (H[i, 0], H[i, 1], H[i, 2])) + dot3(f, (H[i, 3], H[i, 4], H[i, 5]))
-            out[nv + d] = bp[d]

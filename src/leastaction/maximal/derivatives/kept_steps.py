@@ -19,7 +19,7 @@ from leastaction.maximal.derivatives.parameters import Derivative, Variant
 from leastaction.maximal.derivatives.parted_steps import PartedSteps
 from leastaction.maximal.derivatives.point_weights import weigh_points
 from leastaction.maximal.derivatives.renewed_contacts import Touching, renewed, touching
-from leastaction.maximal.derivatives.weighing import read_slots, weigh_projections, weigh_steps
+from leastaction.maximal.derivatives.weighing import read_slots, read_state, weigh_projections, weigh_steps
 from leastaction.maximal.records import records
 
 ROOM = 64e6
@@ -157,6 +157,36 @@ class KeptSteps:
                 arrays = variant.arrays(s.arrays.graph), settings, variant.scratch(s.data)
                 out[k] += weight * weigh_impacts(*arrays, near, own, plain(s.contact), tuple(kept), scratch, left)
 
+    def add_read(self, out: FloatArray, at: tuple[FloatArray, ...], bq: FloatArray, bp: FloatArray) -> None:
+        """Add what the q and p say, with gradients bq and bp, that are read off poses, momenta and positions `at`."""
+        for k, derivative in enumerate(self.derivatives):
+            if derivative.moved and (bq.any() or bp.any()):
+                dq, dp = self._read(derivative, *at)
+                out[k] += bq @ dq + bp @ dp
+
+    def add_start(self, out: FloatArray, at: tuple[FloatArray, ...], bars: FloatArray, start: FloatArray) -> None:
+        """Add what the start of a run says.
+
+        Args:
+            at: its poses, momenta and joint positions.
+            bars: gradients by its poses while p stays, among others, shape (3, bodies, 6).
+            start: gradients by its q and p, shape (2, nv).
+        """
+        for k, derivative in enumerate(self.derivatives):
+            out[k] += np.vdot(bars[0], derivative.placed(at[2], at[0]))
+            if derivative.moved:
+                out[k] -= start[1] @ self._read(derivative, *at)[1]
+
+    def _read(self, derivative: Derivative, Z: Any, P: Any, q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of joint positions and momenta at fixed poses and momenta of bodies."""
+        s, m = self.stepper, self.stepper.mechanism
+        dq, dp, near = np.zeros(m.nv), np.zeros(m.nv), self.scratch[0]
+        for weight, variant in derivative:
+            found, p = q.copy(), np.zeros(m.nv)
+            read_state(variant.arrays(s.arrays.graph), plain(s.data), (Z, P, near), found, p, s.dt)
+            dq, dp = dq + weight * m.difference(q, found), dp + weight * p
+        return dq, dp
+
     def _points(self, slots: Slots, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients of the weighed sum, and of p with gradients bp, by the points of joints, see `Variant.points`."""
         s = self.stepper
@@ -225,9 +255,23 @@ class KeptSteps:
             own = kept.contacts[:n], kept.cones[:n], kept.count[:n]
             self.touching = touching(self.stepper.table, *own, ends, speeds, dt)
         at = self.touching
+        if variant.fresh:
+            self._refuse_fresh(variant, len(slots.lengths))
         if variant.same_places:
             return variant.rubbing(at.contacts), at.which
-        return renewed(variant.table, variant.pairs, at, self.known.setdefault(id(variant), {})), at.which
+        found = renewed(variant.table, variant.pairs, at, self.known.setdefault(id(variant), {}))
+        found.sticks = at.contacts.sticks
+        return variant.rubbing(found), at.which
+
+    def _refuse_fresh(self, variant: Variant, n: int) -> None:
+        """See `Variant.refuse_fresh`; n: how many slots are filled."""
+        kept, settings = self.kept, self.stepper.settings
+        for slot in range(n):
+            cones = kept.cones[slot][: kept.count[slot]]
+            cones, contacts = cones[cones.source >= 0], kept.contacts[slot]
+            before = np.concatenate([kept.before[slot], np.zeros((1, 6))])  # the world's comes last
+            closing = -(cones.da[:, :6] * before[cones.a] + cones.db[:, :6] * before[cones.b]).sum(axis=1)
+            variant.refuse_fresh(contacts[cones.source], closing > settings.gravity * settings.dt)
 
     def _reads(self, derivative: Derivative, slots: Slots, bq: FloatArray, bp: FloatArray) -> float:
         """What follows for q and p at the starts of the kept steps, with gradients bq and bp, newest first."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,12 +15,8 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
-from leastaction.maximal.contact.features import find_again
+from leastaction.maximal.contact.features import rotations
 from leastaction.maximal.coordinates.placement import place
-from leastaction.maximal.derivatives.pose_map import PoseMap
-from leastaction.maximal.derivatives.sensitivity import StepMap
-from leastaction.maximal.derivatives.solved_steps import BodyState, Solved
-from leastaction.maximal.derivatives.sparse_blocks import rotations
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE, ROPE
 from leastaction.mechanism import Mechanism
@@ -85,7 +80,7 @@ class Variant:
             a, b = getattr(own, name), getattr(other, name)
             same = same and (a is None) == (b is None)
             same = same and (a is None or name == "resisting" or len(a) == len(b))
-        return same and not self._fresh
+        return same and not self.fresh
 
     @cached_property
     def same_places(self) -> bool:
@@ -167,7 +162,7 @@ class Variant:
         return pairs_of(self.table)
 
     @cached_property
-    def _fresh(self) -> dict[str, Any]:
+    def fresh(self) -> dict[str, Any]:
         """By coefficient, numbers of the pairs of shapes that have none of it but for the change."""
         if not self._touches:
             return {}
@@ -183,33 +178,21 @@ class Variant:
             self._plain = graph, plain(self.model.arrays(graph))
         return self._plain[1]
 
-    def outputs(self, step: StepMap) -> FloatArray:
-        """All that a solved step computes at its unknowns."""
-        solved = step.solved
-        model = self.arrays(solved.model.graph)
-        contacts, data = self.contacts(solved), self.scratch(solved.data)
-        return solved.outputs(step.neighbours.none, np.zeros((0, 12)), model, contacts, data)[0].out
-
     def scratch(self, data: MaximalData) -> Any:
         """Plain tuple of the robot's data with this variant's own items of tendons, which forces read there."""
         items = self.model.forces.items.copy()
         data = data._replace(strings=self.model.strings.copy())
         return plain(data._replace(modes=data.modes._replace(items=items)) if len(items) else data)
 
-    def contacts(self, solved: Solved) -> Any:
-        """The contacts of a solved step."""
-        if not self._touches or not len(solved.contacts):
-            return solved.contacts
-        for name, keys in self._fresh.items():
-            touching = np.isin(solved.contacts.key >> 32, keys)
-            if name == "restitution":
-                touching &= solved.hits
-            if touching.any():
+    def refuse_fresh(self, contacts: Any, hits: Any) -> None:
+        """Refuse a coefficient that contacts of steps do not have; hits: whether each closes so fast as to bounce."""
+        for name, keys in self.fresh.items():
+            touching = np.isin(contacts.key >> 32, keys)
+            if (touching & hits if name == "restitution" else touching).any():
                 raise IntegratorError(
-                    f"Maximal: a contact of this step has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
+                    f"Maximal: a contact of this run has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
                     "slight one"
                 )
-        return self.rubbing(solved.contacts) if self.same_places else self._renewed(solved)
 
     def rubbing(self, contacts: Any) -> Any:
         """Contacts of any shape with these coefficients in place of their own."""
@@ -222,39 +205,9 @@ class Variant:
         out.friction[out.sticks == 1] = own.static[out.sticks == 1]
         return out
 
-    def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
-        """Joint positions and momenta of the bodies at a pose."""
-        found, q = pose.read(pose.P, model=self.arrays(pose.stepper.arrays.graph))
-        return q, found.p
-
-    def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
-        """-G' mu, and with it M T and G T, of a `PoseMap` at its T and mu; each in the order of the graph."""
-        size, model = pose.neighbours.size, self.arrays(pose.stepper.arrays.graph)
-        pushed, _ = pose.read(pose.P, mu=pose.mu, model=model)
-        moved, _ = pose.read(pose.P, pose.T, model=model)
-        return pushed.out[:size], (pushed.out + moved.out)[:size]
-
-    def placed(self, start: BodyState) -> FloatArray:
-        """Displacement (bodies, 6) of the poses that belong to the joint positions of a state."""
-        Z, _, _ = place(self.model, start.q, np.zeros(self.stepper.mechanism.nv))
-        return pose_difference(start.Z, Z)
-
-    def _renewed(self, solved: Solved) -> Any:
-        """The contacts of a solved step with these shapes and coefficients."""
-        pairs = self.pairs[np.isin(self.pairs.key >> 32, np.unique(solved.contacts.key >> 32))]
-        keys, out, lost = solved.contacts.key, solved.contacts.copy(), False
-        for begin, end, Z in solved.found:
-            missing = {int(keys[k]): k for k in range(begin, end)}
-            find_again(solved, self.table, pairs, Z, missing, out)
-            # Things that do not move over both bodies were missed as well, and are found at the end, too.
-            find_again(solved, self.table, pairs, solved.end.Z, missing, out)
-            lost = lost or bool(missing)
-        if lost:
-            raise IntegratorError(
-                "Maximal: a contact of this step vanishes when the parameter changes; it has no derivative"
-            )
-        out.sticks = solved.contacts.sticks
-        return self.rubbing(out)
+    def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:
+        """Displacement (bodies, 6) of the poses that belong to the joint positions q from Z."""
+        return pose_difference(Z, place(self.model, q, np.zeros(self.stepper.mechanism.nv))[0])
 
 
 def pairs_of(table: Any) -> Any:
@@ -315,44 +268,9 @@ class Derivative:
         """Whether poses mean other coordinates when the parameter changes."""
         return any(variant.moved for _, variant in self)
 
-    def outputs(self, step: StepMap) -> FloatArray:
-        """Of all that a solved step computes at its unknowns."""
-        return sum_of(weight * variant.outputs(step) for weight, variant in self)
-
-    def work(self, step: StepMap) -> float:
-        """Of the work that bounds restitution in a solved step, at fixed impulses and velocities."""
-        return sum(weight * step.work(variant.model.bodies) for weight, variant in self)
-
-    def read(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
-        """Of joint positions and momenta at fixed poses and momenta of bodies."""
-        m = self.stepper.mechanism
-        if not self.moved:
-            return np.zeros(m.nv), np.zeros(m.nv)
-        found = [(weight, *variant.read(pose)) for weight, variant in self]
-        dq = sum_of(weight * m.difference(pose.at.q, q) for weight, q, _ in found)
-        return dq, sum_of(weight * p for weight, _, p in found)
-
-    def second(self, step: StepMap, bP: FloatArray) -> float:
-        """Of the momenta after the second phase of a step with the gradient bP by them, at fixed unknowns."""
-        if not step.second.closed:
-            return 0.0
-        return sum(weight * step.second.weigh(variant, bP) for weight, variant in self)
-
-    def by_second(self, step: StepMap) -> FloatArray:
-        """Of the momenta (bodies, 6) after the second phase of a step, at fixed unknowns."""
-        n = len(step.second.P)
-        units = np.eye(6 * n if step.second.closed else 0).reshape(-1, n, 6)
-        return np.array([self.second(step, bP) for bP in units] or np.zeros(6 * n)).reshape(n, 6)
-
-    def projected(self, pose: PoseMap) -> tuple[FloatArray, FloatArray]:
-        """Of M T - G' mu and G T, and of G' mu (bodies, 6), at fixed T and mu; see `PoseMap.project`."""
-        found = [(weight, *variant.projected(pose)) for weight, variant in self]
-        pushed = sum_of(weight * pushed for weight, pushed, _ in found)
-        return sum_of(weight * out for weight, _, out in found), -pushed[: 6 * pose.n].reshape(-1, 6)
-
-    def placed(self, start: BodyState) -> FloatArray:
-        """Of poses (bodies, 6) at fixed joint positions."""
-        return sum_of(weight * variant.placed(start) for weight, variant in self)
+    def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:
+        """Of poses (bodies, 6) at fixed joint positions q, where they are Z."""
+        return sum_of(weight * variant.placed(q, Z) for weight, variant in self)
 
 
 def sum_of(parts: Iterator[FloatArray]) -> FloatArray:
@@ -361,47 +279,6 @@ def sum_of(parts: Iterator[FloatArray]) -> FloatArray:
     for part in parts:
         total = total + part
     return total
-
-
-@dataclass
-class Direct:
-    """Changes of all that a step computes by a parameter, each at fixed inputs; see `linearize.OneStep.forward`.
-
-    Attributes:
-        dz: poses at the start, at fixed q; shape (bodies, 6, 1).
-        first: p at the start, at fixed poses and momenta.
-        velocities: equations of the velocities there; see `PoseMap.velocities`.
-        of: gives those of the outputs, of the work (see `StepMap.work`) and of the second phase of a `StepMap`.
-        projection: see `PoseMap.project`.
-        dq, dp: at the end, at fixed poses and momenta.
-    """
-
-    dz: Any
-    first: Any
-    velocities: Any
-    of: Any
-    projection: Any
-    dq: Any
-    dp: Any
-
-
-def by_parameter(step: Any, stencil: list[tuple[float, Any]]) -> tuple[FloatArray, FloatArray]:
-    """(dq', dp') of a `OneStep` by one parameter; stencil: weights and mechanisms."""
-    s, d = step.parts.stepper, Derivative(step.parts.stepper, stencil)
-    dq, dp = d.read(step.last)
-    direct = Direct(
-        dz=d.placed(step.maps[0].solved.start)[:, :, None],
-        first=d.read(step.first)[1][:, None],
-        velocities=d.projected(step.first)[0][:, None] if step.maps[0].bounces else None,
-        of=lambda part: (d.outputs(part)[:, None], d.work(part), d.by_second(part)[..., None]),
-        projection=[x[..., None] for x in d.projected(step.last)] if step.last.projection else None,
-        dq=dq[:, None],
-        dp=dp[:, None],
-    )
-    n, m = step.n, s.mechanism
-    du = np.zeros((len(s.control_nodes), m.nu, 1))
-    dq, dp = step.forward(np.zeros((n, 1)), np.zeros((n, 1)), du, direct)
-    return dq[:, 0], dp[:, 0]
 
 
 def alike(model: Model, other: Model) -> Model:

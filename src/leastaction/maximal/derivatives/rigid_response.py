@@ -1,8 +1,9 @@
 """How the impulses of rigid contacts respond to the motion of a solved step, for derivatives.
 
 Modes are read from the natural map at the solution, and `W` of every cone is that of its mode
-(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact has the response of the
-central path instead (`contact.cones.reduce`).
+(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and what the interior
+point method has solved where no modes were found, has the response of the central path instead
+(`contact.cones.reduce`).
 """
 
 import math
@@ -15,7 +16,6 @@ from leastaction.maximal.step.semismooth_newton import (
     HEAVY,
     OPEN,
     SLIP,
-    is_rigid,
     look_at_modes,
     mode_of,
     respond,
@@ -23,6 +23,15 @@ from leastaction.maximal.step.semismooth_newton import (
     sliding_of,
     slip_of,
 )
+
+CENTRAL = 3
+"""Mode of a cone whose response is that of the central path."""
+
+
+@inline
+def has_modes(contact):
+    """Whether the present phase of a solved step was solved by modes."""
+    return contact.now[0].soft[contact.now[0].phase] == 0
 
 
 @inline
@@ -34,10 +43,12 @@ def grip_of(contact):
 @routine(allocates=False)
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
-    if not is_rigid(settings):
+    if not has_modes(contact):
         look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
         for k in range(contact.now[0].count):
-            ip.reduce(contact.cones[k], 0.0, PREDICTOR)
+            c = contact.cones[k]
+            c.mode = CENTRAL
+            ip.reduce(c, 0.0, PREDICTOR)
         return
     look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
     grip = grip_of(contact)
@@ -47,7 +58,7 @@ def find_response(model, settings, data, contact, dt):
         c.mode = mode_of(c, grip)
         if c.mode == OPEN:
             c.gam = c.beta[0] = c.beta[1] = 0.0
-        respond(c, grip)
+        respond(c, grip, 0.0)
         if c.kind >= ip.DRY:
             c.W[0] = 0.0  # its contact pushes, not a TURN
         if settings.response_smoothing > 0.0:
@@ -77,9 +88,9 @@ def add_response(model, data, contact):
 
 
 @inline
-def friction_direction(settings, contact, c):
+def friction_direction(contact, c):
     """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
-    if not is_rigid(settings):
+    if c.mode == CENTRAL:
         return ip.friction_slope(c)
     if c.kind == ip.LIMIT or c.mode != SLIP:
         return 0.0, 0.0

@@ -8,7 +8,10 @@ their parts.
 import numpy as np
 
 from leastaction._jit import inline, routine
+from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.linalg.graph.kernels import factorize
+from leastaction.maximal.arrays import MaximalSettings
+from leastaction.maximal.contact.detection import cone_of
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
@@ -181,7 +184,59 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     if spent < 0 or not is_same(states, path.poses, row + 1):
         return np.int64(OTHERWISE)
     back.holds[1] = spent
+    count_contacts(contact, back)
     return second_phase(model, settings, data, contact, back, k, j)
+
+
+@routine(allocates=False)
+def count_contacts(contact, back):
+    """Note how many contacts the present part has, with those that wait."""
+    back.holds[2] = 0
+    if contact is None:
+        return
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        back.holds[2] = max(back.holds[2], cone_of(contact, k).source + 1)
+
+
+@routine(allocates=False)
+def moves_late(contact, back, late):
+    """Whether points of contacts that a solution of the present part has found move over both bodies."""
+    found = False
+    for k in range(back.holds[2]):
+        c = contact.contacts[k]
+        if c.late == late and c.kind == POINT_ON_PLANE:
+            for i in range(9):
+                found = found or c.R[i] != 0.0
+            for i in range(3):
+                found = found or c.z[i] != 0.0
+    return found
+
+
+@inline
+def in_rounds(settings, rounds):
+    """The settings of a step that is solved again so many times at most, with contacts that it has missed."""
+    return MaximalSettings(*(settings[:-1] + (rounds,)))
+
+
+@routine(allocates=False)
+def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
+    """Solve part j of step k without the contacts that were found after some rounds; `DONE`, or why not.
+
+    Where its bodies end says where these contacts are (`contact.missed_contacts`). Leaves its factors.
+    """
+    if back.slots.y.shape[0] > 0:
+        return np.int64(OTHERWISE)  # its own equations know parameters, too
+    dt = back.lengths[back.begins[k] + j]
+    why = begin_part(model, settings, data, near, contact, back, k, j)
+    if why != DONE:
+        return np.int64(why)
+    spent, _, why = solve_part(model, in_rounds(settings, rounds), data, near, contact, dt, k < 0)
+    if why != DONE:
+        return np.int64(why)
+    if spent < 0:
+        return np.int64(OTHERWISE)
+    back.holds[0], back.holds[1] = NONE, spent
+    return factor_part(model, settings, data, contact, back, k, j)
 
 
 @routine(allocates=False)
@@ -249,7 +304,7 @@ def contact_cotangents(model, settings, data, contact, back, dt):
 def factor_part(model, settings, data, contact, back, k, j):
     """Back at the start of part j of step k, factorise the Newton matrix of its first phase; `DONE`, or why not."""
     dt, count = back.lengths[back.begins[k] + j], cones_of(contact)
-    if back.holds[0] == NONE and back.holds[1] == 1 and count == 0:
+    if back.holds[0] == NONE and back.holds[1] == 1 and count == 0 and hits_of(contact) == 0:
         return np.int64(DONE)  # the factors of its one iteration
     aim(model, data, back, k, j)
     stand(model, data, back, rows_of(back, k), row_of(back, k, j), dt)
@@ -281,6 +336,14 @@ def cones_of(contact):
     if contact is None:
         return np.int64(0)
     return contact.now[0].count
+
+
+@routine(allocates=False)
+def hits_of(contact):
+    """Number of hits of the impact at the start of the present part."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].hits
 
 
 @routine(allocates=False)

@@ -215,7 +215,7 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
     for k in range(count):
         c = contact.cones[k]
         a = asked(kept.end_cones[slot, k], z)
-        f0, f1 = friction_direction(settings, contact, c)
+        f0, f1 = friction_direction(contact, c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
         if settings.smoothing > 0.0 and c.offset > 0.0 and c.kind != DRY:
             total -= a[0] * gap_of(model, data, contact, c) / dt
@@ -259,9 +259,7 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
             for c in range(q.shape[0]):
                 q[c] = kept.end_q[slot, c]
             load_state(data.bodies, kept.end_poses[slot], kept.momenta[slot])
-            at = PoseInputs(
-                kept.end_poses[slot], kept.momenta[slot], near, q, twists[turn], impulses[1 - turn], data.subtrees
-            )
+            at = PoseInputs(kept.end_poses[slot], kept.momenta[slot], near, q, twists[turn], impulses[1 - turn])
             pose_outputs(model, data, at, dt, out)
             if turn == 0:  # M T and G T
                 for i in range(data.fixed.shape[0]):
@@ -272,6 +270,22 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
                         total -= kept.by_held[slot, i, c] * out[start[i] + c]
         total += weigh_contacts(model, settings, data, contact, kept, there, twists[0], dt, slot)
     return total
+
+
+@entry
+def read_state(model, data, at, q, p, dt):
+    """q and p that are read off bodies with a model.
+
+    Args:
+        at: poses, momenta, and scratch for coordinates (coordinates,).
+        q: joint positions nearby, in and out; p: out.
+    """
+    model, data = named_model(model), named_data(data)
+    poses, momenta, near = at
+    near_of(model.coordinates, q, near)
+    load_state(data.bodies, poses, momenta)
+    read_start(model, data, near, q, dt)
+    read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
 
 
 @entry(nogil=True)

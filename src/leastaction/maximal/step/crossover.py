@@ -28,7 +28,7 @@ def end_by_modes(model, settings, data, contact, dt):
     fresh = dt != 0.0  # no literal True: it would be compiled anew
     spent = follow_modes(model, settings, data, contact, dt, fresh)
     if spent >= 0:
-        now.sure = SOLVED_BY_MODES
+        now.sure, now.soft[now.phase] = SOLVED_BY_MODES, 0
         return spent
     bring_back(data, contact)
     equations(model, settings, data, contact, dt, not fresh)

@@ -91,12 +91,12 @@ def contact_step(model, settings, data, contact, dt):
     for k in range(now.count):
         give_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
-    tried, now.failed = 0, 0
+    tried, now.failed, now.soft[now.phase] = 0, 0, 1
     if now.sure > 0:
         now.sure = 0
         tried = active_step(model, settings, data, contact, dt)
         if tried >= 0:
-            now.sure = SOLVED_BY_MODES
+            now.sure, now.soft[now.phase] = SOLVED_BY_MODES, 0
             return tried
         tried = -tried
         for i in range(states.shape[0]):

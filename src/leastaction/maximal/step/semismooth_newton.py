@@ -179,7 +179,7 @@ def choose_modes(contact, fresh):
             changed += 1
         c.mode = mode
         if fresh:
-            respond(c, grip)
+            respond(c, grip, PROXIMAL)
         worst = max(worst, change_of(c, grip))
     return changed, worst
 
@@ -255,19 +255,25 @@ def sliding_of(c, grip):
     return bound, t0 / size, t1 / size, max(1.0 - part * (1.0 - heavy * c.slip_compliance), PROXIMAL), part
 
 
+@inline
+def stiffness(compliance, proximal, mass):
+    """Impulse of a closed cone per velocity [kg]; see PROXIMAL, which acts in any case without compliance."""
+    return 1.0 / max(compliance, (proximal if compliance > 0.0 else PROXIMAL) / mass)
+
+
 @routine(allocates=False)
-def respond(c, grip):
-    """Fill `W`: what the impulses change by, per motion."""
+def respond(c, grip, proximal):
+    """Fill `W`: what the impulses change by, per motion; proximal: see PROXIMAL, 0 for a derivative."""
     for i in range(9):
         c.W[i] = 0.0
     if c.mode == OPEN:
         return
     if c.kind != ip.DRY:
-        c.W[0] = 1.0 / max(ip.yielding(c)[1], PROXIMAL / c.weight)
+        c.W[0] = stiffness(ip.yielding(c)[1], proximal, c.weight)
     if c.kind == ip.LIMIT:
         return
     if c.mode == STICK:
-        c.W[4] = c.W[8] = 1.0 / max(c.slip_compliance, PROXIMAL / c.drag)
+        c.W[4] = c.W[8] = stiffness(c.slip_compliance, proximal, c.drag)
         return
     _, d0, d1, share, part = sliding_of(c, grip)
     more = 0.0 if c.kind == ip.DRY else c.mu * c.W[0]

@@ -102,7 +102,7 @@ def begin_second_phase(settings, data, contact, dt):
     now.phase = VELOCITIES
     for k in range(now.count):
         c = contact.cones[k]
-        if not is_rigid(settings):
+        if now.soft[POSITIONS] == 1:
             contact.first[k] = c
         ip.copy_kept(c, contact.saved[k])
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
@@ -165,6 +165,7 @@ def solve_velocities(model, settings, data, contact, dt):
         data: with the factors that the second phase uses.
     """
     now, rigid = contact.now[0], is_rigid(settings)
+    now.soft[VELOCITIES] = 1
     if rigid:
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
@@ -172,6 +173,7 @@ def solve_velocities(model, settings, data, contact, dt):
         if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_kept(contact.cones[k], contact.second[k])
+            now.soft[VELOCITIES] = 0
             return True
         start_velocities(data, contact)
     for k in range(now.count):
@@ -190,7 +192,7 @@ def take_back(settings, contact):
     """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if not is_rigid(settings):
+        if contact.now[0].soft[POSITIONS] == 1:
             contact.cones[k] = contact.first[k]
             continue
         ip.copy_kept(contact.saved[k], c)
