@@ -48,7 +48,7 @@ def test_no_step_that_is_accepted_whole_gains_more_than_its_bound(family, seed):
     tendons, with contacts, limits, restitution and prescribed motions."""
     s = scene(family, seed)
     run = simulated(s)
-    whole, T, robot = run.stored["substeps"][1:, 0] == 0, run.kinetic_energy, s.robot
+    whole, T, robot = ~run.stored["substeps"][1:].any(axis=(1, 2)), run.kinetic_energy, s.robot
     kick = 0.5 * robot.total_mass * (np.linalg.norm(robot.gravity) * s.dt) ** 2
     most = TOLERANCE * (np.maximum(T[:-1], T[1:]) + kick) + 1e-9 * T.max()
     assert whole.any()

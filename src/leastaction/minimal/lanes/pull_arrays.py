@@ -141,8 +141,8 @@ def _ends(mechanism: Mechanism, nodes: list[int]) -> tuple[int, int]:
             roots.setdefault(root, node)
     if len(roots) > 2:
         raise IntegratorError(
-            f"Minimal knows no dampers and servos along paths over more than two robots, as {mechanism.name!r} has; "
-            "use Maximal"
+            "Minimal knows no springs, dampers and servos along paths over more than two robots, as "
+            f"{mechanism.name!r} has; use Maximal"
         )
     one, two = [*roots.values(), -1, -1][:2]
     return one, two
