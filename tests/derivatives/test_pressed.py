@@ -95,7 +95,7 @@ def test_momenta_before_an_impact(spin):
     b.body("capsule", mass=1.0, inertia=(0.005, 0.006, 0.007), shapes=Capsule(0.08, 0.2, friction=0.3, restitution=0.5))
     b.free("capsule")
     b.add_shape("world", Plane(friction=0.4))
-    robot, row, h = b.build(), 4, 1e-4
+    robot, row, h = b.build(), 3, 1e-4
     q = np.array([0.2, 0.0, 0.0, 0.106324, 0.794397, 0.491632, 0.355918, -0.023544])
     options = {"dt": DT, "steps": row + 1, "integrator": la.Maximal(tolerance=1e-12)}
     run = la.simulate(robot, q, [0.0, spin, 3.4, 0.1, 0.4, -0.55, 0.445], **options)

@@ -78,8 +78,8 @@ def soft_balls(k=1.0):
 
 
 def stiff_balls():
-    """The same, those of a free joint stiff for the step, though not so much that it is divided."""
-    robot = soft_balls(5.0)
+    """The same, so stiff that steps are divided, though not so finely that the run does not tell how."""
+    robot = soft_balls(1.5)
     assert (la.Maximal().prepare(robot, 0.01).model.coordinates.stiffness > 0.0).any()
     return moving(robot)
 
@@ -226,7 +226,7 @@ def leaning_pantograph():
 def balls(restitution):
     b = la.MechanismBuilder("balls")
     for i in range(2):
-        b.body(f"b{i}", mass=1.0 + i, shapes=Sphere(0.1, friction=0.4, restitution=restitution))
+        b.body(f"b{i}", mass=1.0 + i, shapes=Sphere(0.1, friction=0.4 + 0.1 * i, restitution=restitution))
         b.free(f"b{i}")
     b.add_shape("world", Plane(restitution=restitution))
     robot = b.build()
@@ -291,6 +291,8 @@ def assert_slopes(case, names, tolerance, h, motions=None, dt=0.01, steps=6):
     found = gradient(run, *bars, names)
     for name in names:
         d = rng.normal(size=found[name].shape)
+        if name.startswith("damping"):
+            d *= parameter(robot, name) > 0.0  # none is negative
 
         def value(s, name=name, d=d):
             at, speed, controls, other = q, v, u, robot
@@ -324,7 +326,7 @@ def test_jacobians_of_a_step(name):
     (robot, q, v), integrator, *_ = CASES[name]
     u = 0.3 * np.random.default_rng(1).normal(size=robot.nu)
     run = la.simulate(robot, q, v, dt=0.01, steps=6, integrator=integrator)
-    assert_linearized(robot, integrator, run.q[-1], run.p[-1], u, 2e-6, 3e-7, assert_relative)
+    assert_linearized(robot, integrator, run.q[-1], run.p[-1], u, 2e-6, 1e-6, assert_relative)
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -431,4 +433,4 @@ def test_gradients_by_parameters(name, monkeypatch):
     case, motions = CASES[name], MOTIONS.get(name.split(",")[0])
     integrator = replace(case[1], tolerance=1e-13)
     names = [key for key in PARAMETERS[name] if not (case[0][0].loops and key.startswith("position"))]
-    assert_slopes((case[0], integrator), names, 1e-4, 1e-6, motions)
+    assert_slopes((case[0], integrator), names, 1e-4, 1e-4, motions)

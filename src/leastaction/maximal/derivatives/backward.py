@@ -97,7 +97,6 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         copy_bars(back.bars, back.reached)
         why = unfold(model, settings, data, near, contact, back, k)
         for j in range(parts_of(back, k) - 1, -1, -1):
-            clear_points(back)
             if why == DONE:
                 why = time_back(model, settings, data, near, contact, back, k, j)
             if why == DONE:
@@ -113,6 +112,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                         if why == DONE:
                             pull_back_late(model, settings, data, contact, places, back, k, j, rounds + 1)
             if why == DONE:
+                clear_points(back)  # those of an impact are found anew
                 why = impact_back(model, settings, data, near, contact, back, k, j)
                 add_read(back)
         if why != DONE:
