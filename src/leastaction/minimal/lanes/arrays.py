@@ -347,7 +347,8 @@ def lane_shapes(model: LaneModel, nq: int, room: int = 0) -> Any:
         )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
         own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,), "balance": (1,)}
-        shapes["touch"] = Touch(**own | {"q_start": (nq,), "p_start": (nv,), "v": (nv,)})
+        own |= {"q_start": (nq,), "p_start": (nv,), "v": (nv,)}
+        shapes["touch"] = Touch(**own)
     return Lane(**shapes)
 
 

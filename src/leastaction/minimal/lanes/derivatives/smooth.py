@@ -146,17 +146,8 @@ def without_pulls(model: BodywiseModel) -> BodywiseModel:
     dofs.limit_stiffness = dofs.limit_damping = 0.0
     none: dict[str, Any] = {"dofs": dofs}
     if forces.paths is not None:
-        laws = {"paths": ("stiffness", "damping"), "drags": ("linear", "quadratic")}
-        laws["tendons"] = (
-            "stiffness",
-            "damping",
-            "limit_stiffness",
-            "limit_damping",
-            "driven",
-            "held",
-            "brake",
-            "muscle",
-        )
+        pulling = ("stiffness", "damping", "limit_stiffness", "limit_damping", "driven", "held", "brake", "muscle")
+        laws = {"paths": ("stiffness", "damping"), "drags": ("linear", "quadratic"), "tendons": pulling}
         for name, fields in laws.items():
             none[name] = getattr(forces, name).copy()
             for field in fields:
