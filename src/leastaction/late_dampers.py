@@ -25,7 +25,9 @@ from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.servos import driven_joints, feedback
-from leastaction.step_control.bisection import lengths_of
+from leastaction.step_control.substeps import last_share
+
+ALL = slice(None)
 
 
 class LateDampers:
@@ -78,31 +80,32 @@ class LateDampers:
 
         Args:
             rows: how many there are; a run starts with the first, unless "cuts" says that it was cut off there.
-            stored: what a run stores, "divided" of it.
+            stored: what a run stores of its substeps.
         """
         if self.usual is None:
             return None
         out = np.tile(self.usual, (rows, 1))
         if 0 not in np.asarray(stored.get("cuts", ())):
             out[0] = 0.0
-        divided = stored.get("divided")
-        if divided is not None:
-            parts = np.asarray(divided).reshape(rows, -1)[:, -1]
-            for k in np.flatnonzero(parts):
-                out[k] = self.after_parts(int(parts[k]), np.ndim(divided) > 1)
+        shares = last_shares(stored)
+        if shares is not None:
+            for k in np.flatnonzero(shares != 1.0):
+                out[k] = self.after_substep(shares[k])
         return out
 
-    def after_parts(self, divided: int, bits: bool) -> FloatArray:
-        """After a divided step, shape (nv,).
+    def after_substep(self, share: float) -> FloatArray:
+        """After a step whose last substep has this share of its length, shape (nv,); not a number: nobody knows it."""
+        return np.zeros(self.mechanism.nv) if np.isnan(share) else self.after(self.last * self.dt * share)
 
-        Args:
-            divided: how, as runs store it; -1 stands for so many parts that nobody knows.
-            bits: whether it tells all parts, see `bisection.LONGEST`; else it is their number.
-        """
-        if divided == -1:
-            return np.zeros(self.mechanism.nv)
-        part = lengths_of(divided)[-1] if bits else 1.0 / divided
-        return self.after(self.last * self.dt * part)
+
+def last_shares(stored: Mapping[str, Any], rows: slice = ALL) -> FloatArray | None:
+    """Shares of the steps that their last substeps have, of rows of a record; None where it has no substeps."""
+    if "substeps" in stored:
+        return np.array([last_share(ends) for ends in np.asarray(stored["substeps"])[rows, -1]])
+    if stored.get("divided") is None:
+        return None
+    parts = np.asarray(stored["divided"])[rows].astype(float)
+    return np.where(parts < 0.0, np.nan, 1.0 / np.maximum(parts, 1.0))
 
 
 def late_dampers(integrator: Any, mechanism: Mechanism, dt: float) -> LateDampers | None:
@@ -136,12 +139,9 @@ class RunVelocities:
             return second
         if not reached or self._late is None:
             return self._plain.at(q, second)
-        divided = np.atleast_1d(self._record["divided"][row])
-        if not divided[-1] and self._plain.mechanism.is_tree:
+        shares = last_shares(self._record, slice(row, row + 1))
+        share = 1.0 if shares is None else shares[0]
+        if share == 1.0 and self._plain.mechanism.is_tree:
             return self._usual.at(q, second)
-        late = (
-            self._late.usual
-            if not divided[-1]
-            else self._late.after_parts(int(divided[-1]), self._record["divided"].ndim > 1)
-        )
+        late = self._late.after_substep(share)
         return velocities_of_rows(self._plain.mechanism, q[None], second[None], late[None])[0]

@@ -38,8 +38,7 @@ class VelocityReversal:
         """See `Reversal.piece`; bv: gradients by velocities."""
         if self.stepper.momentum:
             stored: dict[str, Any] = {"cuts": [0] if first > row else []}
-            if "divided" in record:
-                stored["divided"] = record["divided"]
+            stored |= {name: record[name] for name in ("divided", "substeps") if name in record}
             more, bv = self.legendre.from_velocities(record["q"], record["p"], bv, stored)
             bq = bq + more
         self.inner.piece(record, row, first, u, bq, bv)

@@ -6,6 +6,7 @@ depend on times of impact: these are the only ends that the state decides.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 
@@ -42,3 +43,11 @@ def note_substep(ends, count, end, plastic, known):
     elif ends[0] != UNKNOWN and (count > 0 or end < 1.0 or plastic == 1):
         ends[count] = -end if plastic == 1 else end
     return count + 1
+
+
+def last_share(ends: NDArray[np.float64]) -> float:
+    """Share of a step that its last substep has, of a row of the record (`note_substep`); not a number: unknown."""
+    if ends[0] == UNKNOWN:
+        return np.nan
+    ends = np.abs(ends[ends != 0.0])
+    return 1.0 if len(ends) < 2 else float(ends[-1] - ends[-2])
