@@ -43,7 +43,8 @@ def pile(seed):
 def test_pile(seed):
     robot, q, v, dt, integrator = pile(seed)
     run = la.simulate(robot, q, v, dt=dt, duration=2.0, integrator=integrator)
-    assert run.stored["contacts"][:, 9].min() > -1e-4
+    # At order 1, without a second phase, what jams in a step of many substeps gives way in each of them.
+    assert run.stored["contacts"][:, 9].min() > (-3e-4 if integrator.order == 1 else -1e-6)
     lost = run.energy[0] - run.energy[-1]
     assert np.max(run.energy - np.minimum.accumulate(run.energy)) < 5e-3 * lost
 

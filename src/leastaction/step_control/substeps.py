@@ -5,6 +5,8 @@ A step that is not accepted is bisected, and one in which a contact with restitu
 depend on times of impact: these are the only ends that the state decides.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,7 @@ def middle(start, end):
     width = 1.0
     while width > 0.5 * (end - start):
         width *= 0.5
-    return width * np.floor(0.5 * (start + end) / width + 0.5)
+    return width * math.floor(0.5 * (start + end) / width + 0.5)
 
 
 @routine(allocates=False)

@@ -17,6 +17,7 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact import cones as ip
 from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.step.assembly import late_damping
 from leastaction.maximal.step.bodies import momenta
 from leastaction.maximal.step.division import touches
 from leastaction.maximal.step.goals import goal_rate
@@ -202,10 +203,12 @@ def keeps_balance(model, settings, data, contact, work, dt):
     Smoothed contact gives back what it took, and substeps of compositions gain and lose in turns: neither is judged.
     Nor is order 1, whose forces all act at the start: energies at its nodes err by the product of their kick with that
     of the joints, to and fro. A robot in flight is judged beside what it does in its own frame (Galilei). What motors
-    press on contacts hardly moves: their kick counts as that of gravity does, springs apart, which may be stiff.
+    press on contacts hardly moves: their kick counts as that of gravity does, springs apart, which may be stiff. Where
+    dampers are so strong that momenta hold forces which they bear (`late_dampers`), the energy of momenta is not that
+    of the motion, and nothing is judged either.
     """
     before, after, mass = data.start.past[0].kinetic, data.past[0].kinetic, 0.0
-    if not settings.balanced or before < 0.0 or after < 0.0:
+    if not settings.balanced or before < 0.0 or after < 0.0 or damping_is_late(model, settings, dt):
         return True
     for i in range(model.bodies.shape[0]):
         mass += model.bodies[i].mass
@@ -225,6 +228,17 @@ def keeps_balance(model, settings, data, contact, work, dt):
         if settings.smoothing > 0.0 and touches(contact):
             return True
     return is_balanced(gain, most, lossless)
+
+
+@routine(allocates=False)
+def damping_is_late(model, settings, dt):
+    """Whether a damper acts at the start of a substep of dt with more than half of its impulse, see `late_damping`."""
+    late = 0.0
+    for k in range(model.coordinates.shape[0]):
+        c = model.coordinates[k]
+        if c.kind != BALL and c.kind != FREE:
+            late = max(late, late_damping(c, c.damping[0], settings.halves, dt))
+    return late > 0.0
 
 
 @routine(allocates=False)
