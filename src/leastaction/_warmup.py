@@ -94,6 +94,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts.append(("Maximal, gradients by parameters", _parameters))
     parts.append(("Maximal, boxes", _boxes))
     parts.append(("Maximal, forces that press", _pressed))
+    parts.append(("Maximal, impacts", _bounce))
+    parts.append(("Minimal, springs", lambda: _springs(robot)))
     parts.append(("Maximal, servos with force ranges", lambda: _ranges(_ranged(robot))))
     parts.append(("muscles", lambda: _muscles(robot)))
     parts.append(("pictures", lambda: la.view.screenshot(robot, width=32, height=32)))
@@ -230,7 +232,7 @@ def _contact() -> None:
     import numpy as np
 
     import leastaction as la
-    from leastaction.contact.entries import detect_all, measure_all
+    from leastaction.contact.entries import detect_all, material_points_of, measure_all
     from leastaction.contact.records import CONTACT, records
     from leastaction.contact.shapes import collect
     from leastaction.mechanism import Pose
@@ -239,6 +241,7 @@ def _contact() -> None:
     poses = np.concatenate([np.eye(3).ravel(), np.zeros(3)]).reshape(1, 12)
     found = contacts[: detect_all(table.shapes, table.ground, poses, table.data, contacts, 0.0)]
     measure_all(found, poses, np.zeros(len(found)), np.zeros((len(found), 3)), np.zeros((len(found), 3)))
+    material_points_of(found, poses, np.zeros((len(found), 2, 3)))
 
 
 def _graph() -> None:
@@ -320,6 +323,29 @@ def _pressed() -> None:
     q[2] = 0.002 + 0.25 * np.abs(la.dynamics.body_poses(cube, q)[0, 2, :3]).sum()
     p = la.dynamics.mass_matrix(cube, q) @ [0.3, -0.4, 0.5, 0.5, 0.3, -2.0]
     la.linearize(cube, la.Maximal(), q, p, np.arange(6.0), 0.01)
+
+
+def _bounce() -> None:
+    """A ball that bounces, with the gradient by its restitution."""
+    import leastaction as la
+    from leastaction.mechanism import MechanismBuilder, Plane, Sphere
+
+    b = MechanismBuilder("tiny ball")
+    b.body("ball", mass=1.0, shapes=Sphere(0.1, restitution=0.5, name="skin"))
+    b.free("ball")
+    b.add_shape("world", Plane(restitution=0.5))
+    run = la.simulate(b.build(), [0, 0, 0.105, 1, 0, 0, 0], [0, 0, 0, 0, 0, -1.0], steps=2, integrator=la.Maximal())
+    la.derivatives.gradient(run, run.v, run.v, ["restitution:ball/skin"])
+
+
+def _springs(robot: Any) -> None:
+    """A spring between bodies in `Minimal`, with its gradient."""
+    import leastaction as la
+
+    b = robot.edit()
+    b.spring("spring", ("world", (1.0, 0.0, 0.0)), ("rod", (0.5, 0.0, 0.0)), stiffness=1.0)
+    run = la.simulate(b.build(), steps=1, integrator=la.Minimal())
+    la.derivatives.gradient(run, run.v, run.v, ["v"])
 
 
 def _hybrid(robot: Any) -> None:
