@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastaction.contact.hulls import HOLLOW, filling
+from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
 from leastaction.integrators import Stepper
 from leastaction.mechanism import Mechanism, Mesh
 from leastaction.mechanism.graph import WORLD

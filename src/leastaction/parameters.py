@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.contact.holding import gone_along
+from leastaction.contact.point_shapes import gone_along
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose, Servo
 from leastaction.mechanism._check import real_array, shown, suggestion

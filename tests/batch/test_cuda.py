@@ -10,8 +10,8 @@ import pytest
 import leastaction as la
 from leastaction._jit import cuda_ptx
 from leastaction.batch.general.compiling import in_parts
-from leastaction.minimal.lanes.arrays import lane_model
-from leastaction.minimal.lanes.cones import cones
+from leastaction.minimal.contact.arrays import lane_model
+from leastaction.minimal.contact.constraints import cones
 from tests.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from leastaction.contact.distance import tangents
+from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.records import (
     EDGES,
     POINT_ON_BOX,

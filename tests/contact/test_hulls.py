@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from leastaction.contact.convex.faces import EDGE_NUMBERS
-from leastaction.contact.hulls import MANY, NEAR, box, polytope, thinned
+from leastaction.contact.narrow_phase.convex.flat_faces import EDGE_NUMBERS
+from leastaction.contact.narrow_phase.convex_hulls import MANY, NEAR, box, polytope, thinned
 from leastaction.mechanism import Mesh
 from tests.contact.scenes import Scene, measure, pose
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.contact.neighbours import neighbours
+from leastaction.contact.broad_phase import neighbours
 from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
 from leastaction.contact.shapes import collect
 from leastaction.errors import MechanismError

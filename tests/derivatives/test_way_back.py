@@ -9,7 +9,7 @@ import leastaction as la
 from benchmarks.backpropagation import pantograph
 from leastaction.derivatives import gradient, parameter, with_parameters
 from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
-from leastaction.maximal.derivatives import kept_steps
+from leastaction.maximal.derivatives import step_tape as kept_steps
 from leastaction.mechanism import Box, Plane, Sphere, joints
 from tests.derivatives.checks import assert_linearized, assert_relative
 from tests.oracles.differences import central

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.contact.overlap_words import warn_of_overlap
+from leastaction.contact.penetration_messages import warn_of_overlap
 from leastaction.errors import ConvergenceError, LeastActionWarning, MechanismError
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Box, Mesh, Plane, Pose, Sphere

@@ -8,7 +8,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.maximal.derivatives.parted_steps import ends_of
+from leastaction.maximal.derivatives.substep_schedule import ends_of
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
 from leastaction.step_control.substeps import UNKNOWN, middle, note_substep
@@ -53,7 +53,7 @@ def test_a_step_that_cannot_be_solved_again(monkeypatch):
     robot, q, p, _ = fast_chain()
     run = la.simulate(robot, q, p=p, dt=DT, steps=2, integrator=divided(2))
     run.stored["substeps"][:] = 0
-    monkeypatch.setattr("leastaction.maximal.derivatives.way_back.PATIENT", 1)
+    monkeypatch.setattr("leastaction.maximal.derivatives.adjoint_sweep.PATIENT", 1)
     with pytest.raises(la.IntegratorError, match="take a smaller dt or a larger max_iterations"):
         backpropagate(run, np.ones((3, robot.nv)), np.ones((3, robot.nv)))
 

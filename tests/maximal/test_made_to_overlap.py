@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.contact.overlap_words import warn_of_overlap
-from leastaction.maximal.contact.by_design import starts_apart
+from leastaction.contact.penetration_messages import warn_of_overlap
+from leastaction.maximal.contact.filtered_pairs import starts_apart
 from leastaction.mechanism import Box, Capsule, Cylinder, MechanismBuilder, Plane, Pose, Sphere
 
 

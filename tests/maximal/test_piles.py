@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal.mending import width_after
+from leastaction.maximal.retry import width_after
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Capsule, HeightField, MechanismBuilder, Plane, Sphere
 

@@ -8,9 +8,9 @@ import pytest
 import leastaction as la
 from leastaction.mechanism import Inertia
 from leastaction.mechanism.shapes import Box, Plane
-from leastaction.minimal.lanes import friction
-from leastaction.minimal.lanes.arrays import Touch
-from leastaction.minimal.lanes.lane_records import DRY, LANE_CONE, LIMIT
+from leastaction.minimal.contact import ncp_solver as friction
+from leastaction.minimal.contact.arrays import Touch
+from leastaction.minimal.contact.robot_records import DRY, LANE_CONE, LIMIT
 
 G = 9.81
 
@@ -311,7 +311,7 @@ def test_lengths_that_its_tolerances_are_not_made_for_are_named():
 
 def test_controls_that_are_read_only_need_no_kernel_of_their_own():
     """A constant control is repeated over the steps without a copy; Numba has another type for such arrays."""
-    from leastaction.minimal.lanes.rollout import rollout
+    from leastaction.minimal.contact.rollout import rollout
 
     robot = la.robots.pendulum(2)
     runs = [

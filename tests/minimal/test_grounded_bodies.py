@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism.shapes import Box, Cylinder, Plane, Sphere
-from leastaction.minimal.lanes.compliance import DEEPEST
+from leastaction.minimal.contact.compliance import DEEPEST
 from tests.minimal.test_grounded import assert_taken_up
 
 G = 9.81

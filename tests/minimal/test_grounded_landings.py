@@ -9,7 +9,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
-from leastaction.minimal.lanes.compliance import DEEPEST
+from leastaction.minimal.contact.compliance import DEEPEST
 
 DT, STEPS = 0.01, 80
 

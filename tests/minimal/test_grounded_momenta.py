@@ -8,7 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import backpropagate, gradient, parameter, with_parameters
 from leastaction.mechanism import Box, MechanismBuilder, Sphere
-from leastaction.minimal.lanes.compliance import DEEPEST
+from leastaction.minimal.contact.compliance import DEEPEST
 from tests.derivatives.checks import assert_gradient
 from tests.maximal.test_hard_contact import pressing_arm
 from tests.oracles.differences import by_vector

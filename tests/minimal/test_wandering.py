@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import MechanismBuilder
-from leastaction.minimal.wandering import wandering_trees
+from leastaction.minimal.floating_origin import wandering_trees
 from tests.dynamics.test_wandering import STEPS, states, thrown_arm
 
 INTEGRATORS = [la.Galerkin(order=2), la.Galerkin(order=4, interpolation="joints"), la.Midpoint()]

@@ -19,7 +19,7 @@ class Batch(NamedTuple):
         v: velocities at the start, shape (nv, robots).
         u: controls, shape (steps or 1, nu, robots or 1).
         policy: numbers that belong to the policies of the robots, shape (k, robots or 1).
-        memory: what runs go on from, shape (`lanes.arrays.memory_size`, robots).
+        memory: what runs go on from, shape (`contact.arrays.memory_size`, robots).
         failed: step that had no solution, or -1, shape (robots,).
         iterations: of all steps, shape (robots,).
         parts: of all steps: their number, and more where some were divided, shape (robots,).

@@ -21,10 +21,10 @@ from leastaction.errors import IntegratorError
 from leastaction.left_out import warn_of_passing
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
-from leastaction.minimal.lanes.arrays import BatchSettings, lane_model, lane_shapes, memory_size
-from leastaction.minimal.lanes.cones import cones
-from leastaction.minimal.lanes.known import refuse_unknown
-from leastaction.minimal.lanes.steps import FINEST
+from leastaction.minimal.contact.arrays import BatchSettings, lane_model, lane_shapes, memory_size
+from leastaction.minimal.contact.constraints import cones
+from leastaction.minimal.contact.steps import FINEST
+from leastaction.minimal.contact.unsupported import refuse_unknown
 
 THREADS = 128
 """Of a block."""

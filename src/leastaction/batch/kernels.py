@@ -2,7 +2,7 @@
 
 One thread runs one robot; its arrays are local ones of the thread, which the GPU interleaves so that neighbouring
 threads read neighbouring words, and the mechanism lies in constant memory, or in a row for each robot where parameters
-differ. The functions are those of `minimal.lanes`, compiled anew for the GPU.
+differ. The functions are those of `minimal.contact`, compiled anew for the GPU.
 """
 
 from __future__ import annotations
@@ -21,11 +21,19 @@ from leastaction._jit import kept, routine
 from leastaction.batch.arrays import Batch
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.lanes import batches
-from leastaction.minimal.lanes.arrays import BatchSettings, Lane, LaneModel, Touch, lane_model, lane_shapes, pruned
-from leastaction.minimal.lanes.cones import cones
-from leastaction.minimal.lanes.lane_records import BALANCE, narrowed
-from leastaction.minimal.lanes.scratch_arrays import MomentumPhase
+from leastaction.minimal.contact import batches
+from leastaction.minimal.contact.arrays import (
+    BatchSettings,
+    RobotData,
+    RobotModel,
+    Touch,
+    lane_model,
+    lane_shapes,
+    pruned,
+)
+from leastaction.minimal.contact.constraints import cones
+from leastaction.minimal.contact.robot_records import BALANCE, narrowed
+from leastaction.minimal.contact.scratch_arrays import MomentumPhase
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -116,7 +124,7 @@ RUN = batches.run_with(batches.given)
 """What a kernel does with a lane, (model, lane, settings, batch, robot): here, the steps of a batch."""
 
 
-def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = False) -> Any:
+def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool = False) -> Any:
     """The Python function of the kernel for one mechanism: (settings, batch, own), plain tuples of `arrays`.
 
     Args:
@@ -200,7 +208,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
         else:
             own_cones = None
             touch = None
-        mechanism = LaneModel(
+        mechanism = RobotModel(
             own_nodes,
             own_dofs,
             cuda.const.array_like(places),
@@ -218,7 +226,7 @@ def kernel_of(job: Any, model: LaneModel, nq: int, dtype: Any, separate: bool = 
             None,
             None,
         )
-        lane = Lane(
+        lane = RobotData(
             cuda.local.array(nq, number),
             cuda.local.array(nq, number),
             cuda.local.array(nv, number),

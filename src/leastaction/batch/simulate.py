@@ -49,7 +49,7 @@ def simulate(
 
     Each is a run of its own: what one does, or fails to do, changes nothing for the others. On the CPU they are those
     of `leastaction.simulate`, bit for bit, spread over the cores. On a GPU the whole batch runs in one kernel, one
-    thread per robot: made for the mechanism (`leastaction.minimal.lanes`) for `Minimal` and `Galerkin(order=2)`, else
+    thread per robot: made for the mechanism (`leastaction.minimal.contact`) for `Minimal` and `Galerkin(order=2)`, else
     from the kernels of the integrator (`leastaction.batch.general`).
 
     Args:

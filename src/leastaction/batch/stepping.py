@@ -14,7 +14,7 @@ from leastaction.batch.kernels import RUN, checks, copies, launch, load
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.configuration import quaternions
-from leastaction.minimal.lanes import batches
+from leastaction.minimal.contact import batches
 
 FREE = np.iinfo(np.int64).max
 """More than the number of any robot."""

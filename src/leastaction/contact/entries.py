@@ -3,8 +3,8 @@
 import numpy as np
 
 from leastaction._jit import entry, inline
-from leastaction.contact.detect import detect
-from leastaction.contact.gap import gap, material_points
+from leastaction.contact.narrow_phase.detect import detect
+from leastaction.contact.narrow_phase.gap import gap, material_points
 from leastaction.spatial import IDENTITY, store3
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.holding import held_by, holds
-from leastaction.contact.hulls import Polytope, box, hull
-from leastaction.contact.pairing import surfaces
+from leastaction.contact.contact_table import ContactTable
+from leastaction.contact.narrow_phase.convex_hulls import Polytope, box, hull
+from leastaction.contact.pair_properties import surfaces
+from leastaction.contact.point_shapes import held_by, holds
 from leastaction.contact.records import (
     BOX,
     CAPSULE,
@@ -24,7 +25,6 @@ from leastaction.contact.records import (
     SPHERE,
     records,
 )
-from leastaction.contact.table import ContactTable
 from leastaction.errors import MechanismError
 from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.pose import Pose

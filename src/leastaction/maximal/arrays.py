@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.contact.cones import CONE, CONES, KEPT
+from leastaction.contact.complementarity import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
@@ -55,7 +55,7 @@ class MaximalModel(NamedTuple):
         tied: edges of the graph between the points of each path, one for each pair of its points.
         tied_first: first of these of each path.
         springs: `DOF` records of the joints, with their springs, which those of `forces` lack: see `joint_springs`.
-        sprung: `SPRUNG` records of tendons and soft limits, see `middle_lengths`; None where there are none.
+        sprung: `SPRUNG` records of tendons and soft limits, see `tendon_springs`; None where there are none.
         sprung_bodies: the bodies that move, of each such length.
         sprung_edges: edges of the graph between these, one for each pair of a length.
         strings: `ITEM` records of these lengths.
@@ -172,7 +172,7 @@ class MaximalData(NamedTuple):
         stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
             (1,): see `energy_terms.end_work`.
         lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
-            `middle_lengths`; there is room for all that variants of the robot may have.
+            `tendon_springs`; there is room for all that variants of the robot may have.
         strings: their items, with the turns that angles have made.
         past: one `STEP_HISTORY` record.
         start_past, start_guess: `past`, and velocities and slopes (bodies, 12), when the present step began: a step
@@ -238,7 +238,7 @@ class ContactModel(NamedTuple):
         pairs: `PAIR` records of shapes that are near each other.
         edges: edge of the graph between the bodies of each pair, -1 with the world, LOOSE where there is none.
         reach: radius about the COM of each body that holds its shapes [m].
-        skin: how far bodies may move until the list of the pairs to look at is made anew [m], see `contact.listing`.
+        skin: how far bodies may move until the list of the pairs to look at is made anew [m], see `contact.mid_phase`.
         anchors: position, velocity, spin and reach of each body when the pairs were looked for, shape (bodies, 8); no
             rows where all pairs that there are stand in `pairs`.
         most: how far a body may move until they have to be looked for again [m].
@@ -270,7 +270,7 @@ class ContactData(NamedTuple):
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
         listed: indices of the near pairs that a step looks at; places: poses of the bodies when they were chosen.
-        touched: marks of near pairs that had a contact since the graph was made, see `contact.detection`.
+        touched: marks of near pairs that had a contact since the graph was made, see `contact.contact_setup`.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
         second: parts of a matrix of the second phase that is kept.

@@ -17,11 +17,11 @@ from leastaction.forces import tendon_records
 from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, resisting, together
 from leastaction.forces.points import zeroed
 from leastaction.forces.wrenches import WRENCH
+from leastaction.maximal.armature import lay_ball_drives
 from leastaction.maximal.arrays import SIZES
-from leastaction.maximal.drives import lay_ball_drives
+from leastaction.maximal.immobile_bodies import free_locked
 from leastaction.maximal.joint_pieces import Piece, piece_coordinates, split
-from leastaction.maximal.lengths import lay_lengths, sprung_lengths
-from leastaction.maximal.locked import free_locked
+from leastaction.maximal.massless_bodies import NO_MASS, rotors
 from leastaction.maximal.model import Model
 from leastaction.maximal.prescribed import COLUMNS
 from leastaction.maximal.records import (
@@ -40,9 +40,9 @@ from leastaction.maximal.records import (
     filled,
     records,
 )
-from leastaction.maximal.ropes import ropes
-from leastaction.maximal.rotors import NO_MASS, rotors
-from leastaction.maximal.ties import groups, tying
+from leastaction.maximal.spring_blocks import groups, tying
+from leastaction.maximal.tendon_blocks import lay_lengths, sprung_lengths
+from leastaction.maximal.tendon_limits import ropes
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING, SCREW, joint_equations
 from leastaction.mechanism.graph import WORLD

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from leastaction.contact.overlap_words import REMEDY
+from leastaction.contact.penetration_messages import REMEDY
 from leastaction.errors import ConvergenceError
 from leastaction.maximal.contact.diagnosis import deepest_overlap, spinning_without_inertia
-from leastaction.maximal.layout import as_transforms
+from leastaction.maximal.contact_graph import as_transforms
 from leastaction.record import Record
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from leastaction.contact.cones import DIRECTIONS
+from leastaction.contact.complementarity import DIRECTIONS
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
 from leastaction.late_dampers import LateDampers

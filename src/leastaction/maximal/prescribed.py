@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.by_design import without
+from leastaction.contact.collision_filter import without
+from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.records import GIVEN, LOCKED
-from leastaction.contact.table import ContactTable
 from leastaction.errors import IntegratorError
-from leastaction.maximal.locked import locked_bodies
+from leastaction.maximal.immobile_bodies import locked_bodies
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import FRAME, VALUE
 from leastaction.mechanism import Mechanism
@@ -119,7 +119,7 @@ def spread_goals(model: Model, row: FloatArray | None) -> FloatArray:
 
 
 def mixed_goals(model: Model, first: FloatArray, last: FloatArray, share: float) -> FloatArray:
-    """A row of goals at a share of the way from one to another, as `step.goals.set_goals` takes it."""
+    """A row of goals at a share of the way from one to another, as `step.prescribed_motion.set_goals` takes it."""
     last = last.copy()
     for goal in model.goals[model.goals.kind == FRAME]:
         turn = slice(goal.first + 3, goal.first + 7)

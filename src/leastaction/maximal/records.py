@@ -183,7 +183,7 @@ COORDINATE_STATE = np.dtype(
 
 STEP_HISTORY = np.dtype(
     [
-        ("known", "i8"),  # how many steps are, see `step.guess`
+        ("known", "i8"),  # how many steps are, see `step.initial_guess`
         ("dt", "f8"),  # length of the last one [s]
         ("kinetic", "f8"),  # kinetic energy of the momenta at the present node [J]; below 0 where it is not known
     ],
@@ -254,7 +254,7 @@ CONTACT_STATE = np.dtype(
         ("matched", "i8"),  # 1: the cones know which ones they were in the step before
         ("saved", "i8"),  # 1: their part of it stands in `ContactData.saved`
         ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.semismooth_newton`
-        ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.listing`
+        ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.mid_phase`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known

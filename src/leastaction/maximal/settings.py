@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from leastaction.contact.compliance import default_compliance
 from leastaction.maximal.arrays import MaximalSettings
-from leastaction.maximal.contact.missed_contacts import LAST_ROUND
-from leastaction.maximal.layout import carried_mass
+from leastaction.maximal.contact.contact_update import LAST_ROUND
+from leastaction.maximal.contact_graph import carried_mass
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE
 

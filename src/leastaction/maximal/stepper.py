@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction.contact.overlap_words import warn_of_overlap
-from leastaction.contact.parting import clear_start
+from leastaction.contact.penetration_messages import warn_of_overlap
+from leastaction.contact.penetration_resolution import clear_start
+from leastaction.contact.penetration_search import Search
 from leastaction.contact.shapes import collect
-from leastaction.contact.start_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
@@ -34,18 +34,18 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.by_design import leave_out, starts_apart
+from leastaction.maximal.contact.filtered_pairs import leave_out, starts_apart
+from leastaction.maximal.contact_graph import Layout
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.linearize import OneStep
 from leastaction.maximal.derivatives.reversal import MaximalReversal
 from leastaction.maximal.failures import failure_of
-from leastaction.maximal.layout import Layout
-from leastaction.maximal.mending import LOGGED, mend
 from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given, refuse_compositions
 from leastaction.maximal.records import BALL, records
+from leastaction.maximal.retry import LOGGED, mend
 from leastaction.maximal.settings import settings_of
+from leastaction.maximal.single_steps import stride_of
 from leastaction.maximal.step import rollout as entries
-from leastaction.maximal.stride import stride_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.record import Record
@@ -72,7 +72,7 @@ class MaximalStepper(Stepper):
         row: row of the table of motions that row 0 of the record is.
         told: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
-        age, usual: how many steps it has held for, and how wide the next one is to be, see `mending.width_after`.
+        age, usual: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
         exhausted: whether the last step took too much work.
         unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         problem: model, settings and data as plain tuples, as compiled entries take them.
@@ -110,7 +110,9 @@ class MaximalStepper(Stepper):
         self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
         self.contact: ContactData | None = None
-        self.solver: MaximalStepper | None = None  # solves steps again to differentiate them, see `way_back.solver_of`
+        self.solver: MaximalStepper | None = (
+            None  # solves steps again for derivatives, see `adjoint_sweep.solver_of`
+        )
         self._make_room()
 
     @property

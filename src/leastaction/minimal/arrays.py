@@ -12,8 +12,8 @@ from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_mod
 from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
+from leastaction.minimal.floating_origin import wandering_trees
 from leastaction.minimal.rules import FloatArray
-from leastaction.minimal.wandering import wandering_trees
 
 
 class NativeModel(NamedTuple):

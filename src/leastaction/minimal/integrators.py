@@ -11,8 +11,8 @@ from leastaction.integrators import PENALTIES, Integrator
 from leastaction.late_dampers import LateDampers
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.bodywise.constrained_stepper import bodywise_stepper
+from leastaction.minimal.contact.stepper import GroundStepper
 from leastaction.minimal.jointwise.stepper import variational_stepper
-from leastaction.minimal.lanes.stepper import GroundStepper
 from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")

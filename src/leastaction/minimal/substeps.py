@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.predict import kinetic_energy
-from leastaction.minimal.wandering import move_back, move_origin
+from leastaction.minimal.floating_origin import move_back, move_origin
+from leastaction.minimal.initial_guesses import kinetic_energy
 from leastaction.step_control.bisection import controls_of_substep, next_substep, recorded, substep_length
 
 FloatArray = NDArray[np.float64]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._extras import require
-from leastaction.contact.hulls import HOLLOW, filling
+from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism, Mesh, Shape, _check
 from leastaction.mechanism.graph import WORLD

@@ -1,1 +1,1 @@
-"""Any integrator's own kernels on a GPU, one thread per robot: slower than `minimal.lanes`, for nearly all."""
+"""Any integrator's own kernels on a GPU, one thread per robot: slower than `minimal.contact`, for nearly all."""

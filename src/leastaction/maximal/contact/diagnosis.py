@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
-from leastaction.contact.table import ContactTable
 from leastaction.maximal.model import Model
 
 FloatArray = NDArray[np.float64]

@@ -8,13 +8,13 @@ is; s W x o is the velocity that angular momentum at the ends of the step stands
 The velocity at the start alone, v + W x r, would let a corner that sticks to the ground creep by dt^2 w^2 r / 2 in each
 step of a turning body, an error of first order.
 
-Impulses act along the directions at the start of the step, see `detection`.
+Impulses act along the directions at the start of the step, see `contact_setup`.
 """
 
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
+from leastaction.contact import complementarity as ip
 from leastaction.maximal.step.block_parts import end_row, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate

@@ -137,7 +137,7 @@ class KeptImpacts(NamedTuple):
 
 
 class BackData(NamedTuple):
-    """A run, the gradients by its states, and scratch for the way back over it (`backward.go_back`).
+    """A run, the gradients by its states, and scratch for the way back over it (`adjoint_kernels.go_back`).
 
     Attributes:
         poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
@@ -146,7 +146,7 @@ class BackData(NamedTuple):
         u: controls at the nodes of each step, shape (steps, nodes, nu).
         begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
             divided; one that was divided too finely to be told has none.
-        lengths, before, nodes, shares, plastic: of the parts, see `parted_steps.PartedSteps`.
+        lengths, before, nodes, shares, plastic: of the parts, see `substep_schedule.PartedSteps`.
         fresh: whether a run starts with the first row: what is read off that row is left to others.
         ends: whether the bars are still to be read off the last row, where the run ends.
         start: gradients by q and p with which the run starts, out, shape (2 nv,).
@@ -164,7 +164,7 @@ class BackData(NamedTuple):
         A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
             (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
         reached: bars before the present step, scratch, shape (3, bodies, 6); summed: bars of its later solutions.
-        holds: what holds the momenta at the end of the present part, see `solve_again.second_phase`, in how many
+        holds: what holds the momenta at the end of the present part, see `resolve_substep.second_phase`, in how many
             iterations its first phase was solved, and how many contacts it has.
         kept, kept_points: bars and `by_points` of all of these, scratch, shapes (2 nv, 3, bodies, 6) and
             (2 nv, contacts, 3).

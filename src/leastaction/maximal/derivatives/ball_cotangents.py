@@ -8,7 +8,7 @@ child with a mean torque, and pull along the axes of its frame as slides do (`st
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_springs import LEAST, ball_torque_slope, has_ball_spring, mean_torque
 from leastaction.maximal.coordinates.recover import freedoms
-from leastaction.maximal.derivatives.bending import (
+from leastaction.maximal.derivatives.constraint_hessians import (
     add_gradient,
     ball_gradient,
     ball_rate,

@@ -2,13 +2,13 @@
 
 Their gradients by poses and twists of bodies are those of `forces.total`, by displacements that are world twists about
 the origin; here they become gradients by turns and shifts of the bodies (`bending`). Forces that depend on velocities
-act with the mean twists of a step (`step.resistance`). Where a robot has none of these, the argument that says so is
+act with the mean twists of a step (`step.body_damping`). Where a robot has none of these, the argument that says so is
 None, and nothing is compiled.
 """
 
 from leastaction._jit import inline, routine
 from leastaction.forces import drives, total
-from leastaction.maximal.derivatives.bending import add_to, motion_of
+from leastaction.maximal.derivatives.constraint_hessians import add_to, motion_of
 from leastaction.maximal.step.bodies import exchange_ends
 from leastaction.spatial import (
     ZERO6,

@@ -7,13 +7,13 @@ only how normals and points of round things and edges follow the poses is found 
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
-from leastaction.contact.distance import tangents, tangents_transposed
-from leastaction.contact.gap import gap, material_points
-from leastaction.contact.overlaps import overlap_slope
+from leastaction.contact import complementarity as ip
+from leastaction.contact.narrow_phase.closest_points import tangents, tangents_transposed
+from leastaction.contact.narrow_phase.gap import gap, material_points
+from leastaction.contact.penetration_recovery import overlap_slope
 from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
-from leastaction.maximal.contact.detection import OVERLAPPING
-from leastaction.maximal.derivatives.bending import add_gradient, add_to, bend_coordinate, poses_at
+from leastaction.maximal.contact.contact_setup import OVERLAPPING
+from leastaction.maximal.derivatives.constraint_hessians import add_gradient, add_to, bend_coordinate, poses_at
 from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import (

@@ -7,7 +7,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
 from leastaction.forces.total import axis_slopes
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
-from leastaction.maximal.derivatives.bending import (
+from leastaction.maximal.derivatives.constraint_hessians import (
     add_gradient,
     add_to,
     ball_direction,

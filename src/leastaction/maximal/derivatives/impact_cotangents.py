@@ -22,11 +22,11 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
-from leastaction.maximal.contact.detection import find_cones
+from leastaction.contact import complementarity as ip
+from leastaction.maximal.contact.contact_setup import find_cones
 from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, point_cotangents, wrench_cotangents
-from leastaction.maximal.derivatives.impact_weights import keep_impact
-from leastaction.maximal.derivatives.solve_again import OTHERWISE, begin_part, begin_state, count_contacts, parts_of
+from leastaction.maximal.derivatives.impact_vjp import keep_impact
+from leastaction.maximal.derivatives.resolve_substep import OTHERWISE, begin_part, begin_state, count_contacts, parts_of
 from leastaction.maximal.derivatives.velocity_cotangents import (
     end_cotangents,
     factor_second_phase,

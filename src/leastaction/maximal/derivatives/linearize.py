@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.integrators import FloatArray
+from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
 from leastaction.maximal.derivatives.parameters import Derivative
-from leastaction.maximal.derivatives.way_back import WayBack, solver_of
 
 
 class OneStep:

@@ -15,7 +15,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
-from leastaction.maximal.contact.features import rotations
+from leastaction.maximal.contact.feature_tracking import rotations
 from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE, ROPE
@@ -97,7 +97,7 @@ class Variant:
 
     @cached_property
     def of_points(self) -> bool:
-        """Whether `point_weights.weigh_points` knows what changes beside inertias: points of hinges and ball joints."""
+        """Whether `joint_point_vjp.weigh_points` knows what changes beside inertias: points of hinges and balls."""
         own, other = self.stepper.model, self.model
         if self.rubs or self.stepper.loops or own.augment.any() or not self.linear:
             return False

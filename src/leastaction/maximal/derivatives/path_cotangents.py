@@ -13,7 +13,7 @@ where T follows the lengths of the path at both ends, and c the vectors there:
 """
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.derivatives.bending import add_to, motion_of
+from leastaction.maximal.derivatives.constraint_hessians import add_to, motion_of
 from leastaction.maximal.step.ball_drives import unit
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.path_springs import (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastaction.contact.records import SEGMENTS
 from leastaction.errors import IntegratorError
 from leastaction.integrators import FloatArray
-from leastaction.maximal.contact.features import found_at, margin_of
+from leastaction.maximal.contact.feature_tracking import found_at, margin_of
 
 Integers = NDArray[np.int64]
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.integrators import FloatArray, Reversal
+from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
 from leastaction.maximal.derivatives.parameters import Derivative
-from leastaction.maximal.derivatives.way_back import WayBack, solver_of
 from leastaction.parameter_stencils import by_name, stencils
 
 CONTROLS = "controls"

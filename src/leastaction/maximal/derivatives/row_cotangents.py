@@ -4,7 +4,7 @@ Rows of screws and couplings are functions of coordinates, so gradients of their
 """
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.derivatives.bending import (
+from leastaction.maximal.derivatives.constraint_hessians import (
     add_gradient,
     add_to,
     bend_coordinate,

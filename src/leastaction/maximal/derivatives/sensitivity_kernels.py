@@ -1,15 +1,15 @@
 """All that a step computes, at its unknowns and with any model on the same graph: for gradients by parameters."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
-from leastaction.contact.overlaps import overlap_left
+from leastaction.contact import complementarity as ip
+from leastaction.contact.penetration_recovery import overlap_left
 from leastaction.forces import total
-from leastaction.maximal.contact.detection import (
+from leastaction.maximal.contact.contact_setup import (
     OVERLAPPING,
     contact_wrenches,
     turn_wrenches,
 )
-from leastaction.maximal.contact.limits import coordinate_wrenches
+from leastaction.maximal.contact.limit_setup import coordinate_wrenches
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.pose_parts import give, give_drive, rate_of
 from leastaction.maximal.derivatives.rigid_response import (
@@ -18,15 +18,15 @@ from leastaction.maximal.derivatives.rigid_response import (
 )
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.body_damping import end_resistance
 from leastaction.maximal.step.body_states import finish_step
-from leastaction.maximal.step.cone_masses import give_compliance
-from leastaction.maximal.step.directions import push_cones
-from leastaction.maximal.step.goals import goal_rate
+from leastaction.maximal.step.contact_masses import give_compliance
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.joint_springs import end_joint_springs
-from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
-from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.predictor_corrector import push_cones
+from leastaction.maximal.step.prescribed_motion import goal_rate
+from leastaction.maximal.step.tendon_springs import end_lengths, start_lengths
 
 
 @routine(allocates=False)

@@ -10,9 +10,10 @@ fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
+from leastaction.contact import complementarity as ip
 from leastaction.linalg.graph.kernels import factorize, refine, solve, solve_transposed
-from leastaction.maximal.derivatives.bending import (
+from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, wrench_cotangents
+from leastaction.maximal.derivatives.constraint_hessians import (
     ball_rate,
     bend_ball,
     bend_coordinate,
@@ -21,14 +22,13 @@ from leastaction.maximal.derivatives.bending import (
     poses_at,
     rate_along,
 )
-from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, wrench_cotangents
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
 from leastaction.maximal.derivatives.row_cotangents import bend_equation, ends_of
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.bodies import START
 from leastaction.maximal.step.joint_rows import coordinate, is_coupling
 from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.redundant import leave_out_rows
+from leastaction.maximal.step.redundant_rows import leave_out_rows
 from leastaction.maximal.step.velocity_equations import POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.maximal.step.velocity_projection import fill_projection
 from leastaction.spatial import ZERO3, load9, mattvec, matvec

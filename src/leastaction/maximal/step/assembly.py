@@ -26,10 +26,10 @@ from leastaction.maximal.step.block_parts import (
     work,
 )
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
+from leastaction.maximal.step.body_damping import implicit_resistance
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
-from leastaction.maximal.step.middle_lengths import implicit_lengths
 from leastaction.maximal.step.path_springs import implicit_paths
-from leastaction.maximal.step.resistance import implicit_resistance
+from leastaction.maximal.step.tendon_springs import implicit_lengths
 from leastaction.spatial import load3, load9, scale3
 
 

@@ -6,7 +6,7 @@ single contacts are from their law then depends on its iterations, and so do for
 """
 
 from leastaction._jit import routine
-from leastaction.maximal.step.cone_masses import weigh_cone
+from leastaction.maximal.step.contact_masses import weigh_cone
 from leastaction.maximal.step.semismooth_newton import follow_modes, forget_modes, look_at_modes
 from leastaction.maximal.step.velocity_equations import equations
 

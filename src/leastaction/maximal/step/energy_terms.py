@@ -15,15 +15,15 @@ and T is that of the velocities which go with the momenta, so that joints have n
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
+from leastaction.contact import complementarity as ip
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.assembly import late_damping
 from leastaction.maximal.step.bodies import momenta
-from leastaction.maximal.step.division import touches
-from leastaction.maximal.step.goals import goal_rate
+from leastaction.maximal.step.failed_substeps import touches
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.maximal.step.kinetic_bound import extrapolated_energy
-from leastaction.maximal.step.middle_lengths import length_defect
+from leastaction.maximal.step.prescribed_motion import goal_rate
+from leastaction.maximal.step.tendon_springs import length_defect
 from leastaction.maximal.step.velocity_projection import SOLVED, push_row, solve_projection
 from leastaction.spatial import load3, load9
 from leastaction.step_control.energy_balance import TOLERANCE, is_balanced, largest_gain

@@ -10,17 +10,17 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
-from leastaction.contact.distance import tangents
-from leastaction.contact.gap import gap
+from leastaction.contact import complementarity as ip
+from leastaction.contact.narrow_phase.closest_points import tangents
+from leastaction.contact.narrow_phase.gap import gap
 from leastaction.contact.restitution import HITS, SHORTEST, closes_now, is_closed, returned_share, time_of_impact
-from leastaction.maximal.contact.detection import cone_of, node_rate
+from leastaction.maximal.contact.contact_setup import cone_of, node_rate
 from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import move, start_pose
-from leastaction.maximal.step.cone_masses import weigh_cone
-from leastaction.maximal.step.directions import measure
-from leastaction.maximal.step.goals import goal_rate
-from leastaction.maximal.step.guess import FIRST
+from leastaction.maximal.step.contact_masses import weigh_cone
+from leastaction.maximal.step.initial_guess import FIRST
+from leastaction.maximal.step.predictor_corrector import measure
+from leastaction.maximal.step.prescribed_motion import goal_rate
 from leastaction.maximal.step.semismooth_newton import OPEN
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES
 from leastaction.maximal.step.velocity_projection import (
@@ -307,7 +307,7 @@ def push_normal(data, c, f):
 
 @routine(allocates=False)
 def log_hit(settings, contact, first, at, share):
-    """Add the impulses of a hit to the log, over the length of the step; see `detection.note_contacts`."""
+    """Add the impulses of a hit to the log, over the length of the step; see `contact_setup.note_contacts`."""
     log, dt = contact.log, settings.whole
     for k in range(contact.now[0].count):
         c = contact.cones[k]

@@ -16,7 +16,7 @@ from leastaction._jit import routine
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.bodies import spin_of
-from leastaction.maximal.step.guess import LATER
+from leastaction.maximal.step.initial_guess import LATER
 from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import dot3, load9, matvec
 

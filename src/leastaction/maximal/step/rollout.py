@@ -3,7 +3,7 @@
 import numpy as np
 
 from leastaction._jit import entry, routine
-from leastaction.contact.cones import TURN
+from leastaction.contact.complementarity import TURN
 from leastaction.contact.restitution import MOST_IMPACTS
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
@@ -14,25 +14,17 @@ from leastaction.maximal.arrays import (
     named_data,
     named_model,
 )
-from leastaction.maximal.contact.detection import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
-from leastaction.maximal.contact.margins import has_moved
-from leastaction.maximal.contact.missed_contacts import ROUNDS, add_missed
-from leastaction.maximal.contact.passing import passes_through
+from leastaction.maximal.contact.contact_margins import has_moved
+from leastaction.maximal.contact.contact_setup import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
+from leastaction.maximal.contact.contact_update import ROUNDS, add_missed
+from leastaction.maximal.contact.tunnelling import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.body_damping import end_resistance
 from leastaction.maximal.step.body_states import finish_step, is_at, keep_start, load_state, store_state
 from leastaction.maximal.step.checkpoint import keep_part, roll_back
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES
-from leastaction.maximal.step.division import (
-    FINEST,
-    JAMMED,
-    LAST,
-    contact_failed,
-    forget_failure,
-    let_slip,
-    touches,
-)
 from leastaction.maximal.step.energy_terms import (
     end_work,
     keeps_balance,
@@ -42,16 +34,24 @@ from leastaction.maximal.step.energy_terms import (
     start_work,
     surface_work,
 )
-from leastaction.maximal.step.goals import pass_goals, set_goals
-from leastaction.maximal.step.guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.failed_substeps import (
+    FINEST,
+    JAMMED,
+    LAST,
+    contact_failed,
+    forget_failure,
+    let_slip,
+    touches,
+)
 from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, NEAREST, find_impact, next_end, reflect
 from leastaction.maximal.step.impulses import add_impulses, add_rates
-from leastaction.maximal.step.interior import solve_step
+from leastaction.maximal.step.initial_guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.interior_point import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
-from leastaction.maximal.step.middle_lengths import end_lengths, start_lengths
 from leastaction.maximal.step.path_springs import end_paths, start_paths
-from leastaction.maximal.step.resistance import end_resistance
+from leastaction.maximal.step.prescribed_motion import pass_goals, set_goals
 from leastaction.maximal.step.rotation_limit import rotates_too_far, would_rotate_too_far
+from leastaction.maximal.step.tendon_springs import end_lengths, start_lengths
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,

@@ -18,15 +18,15 @@ import math
 
 from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
+from leastaction.contact import complementarity as ip
 from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.contact.slip import slips
-from leastaction.maximal.step.cone_masses import weigh_cone
-from leastaction.maximal.step.directions import add_block, push_cones, slack_at
-from leastaction.maximal.step.guess import LATER
+from leastaction.maximal.step.contact_masses import weigh_cone
+from leastaction.maximal.step.initial_guess import LATER
 from leastaction.maximal.step.newton import apply
-from leastaction.maximal.step.redundant import leave_out_residuals, leave_out_rows
-from leastaction.maximal.step.scales import largest_residual, scales
+from leastaction.maximal.step.predictor_corrector import add_block, push_cones, slack_at
+from leastaction.maximal.step.redundant_rows import leave_out_residuals, leave_out_rows
+from leastaction.maximal.step.tolerances import largest_residual, scales
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, equations
 
 OPEN, STICK, SLIP = 0, 1, 2

@@ -8,18 +8,18 @@ rest they vanish, and the next step starts from them alone.
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact import cones as ip
-from leastaction.contact.distance import tangents
+from leastaction.contact import complementarity as ip
+from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.linalg.graph.kernels import factorize, solve
 from leastaction.maximal.arrays import MaximalData
-from leastaction.maximal.contact.detection import contact_wrenches, turn_wrenches
-from leastaction.maximal.contact.limits import coordinate_wrenches
+from leastaction.maximal.contact.contact_setup import contact_wrenches, turn_wrenches
+from leastaction.maximal.contact.limit_setup import coordinate_wrenches
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.crossover import end_by_modes
-from leastaction.maximal.step.goals import goal_rate
-from leastaction.maximal.step.guess import LATER
-from leastaction.maximal.step.interior import interior_step
+from leastaction.maximal.step.initial_guess import LATER
+from leastaction.maximal.step.interior_point import interior_step
 from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.prescribed_motion import goal_rate
 from leastaction.maximal.step.semismooth_newton import (
     OPEN,
     accelerate,
@@ -201,7 +201,7 @@ def take_back(settings, contact):
 
 @routine(allocates=False)
 def log_second_phase(contact, at, dt):
-    """Add the forces of the second phase to the rows of the log from `at` on, see `detection.note_contacts`."""
+    """Add the forces of the second phase to the rows of the log from `at` on, see `contact_setup.note_contacts`."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.source < 0 or c.kind == ip.TURN:

@@ -25,9 +25,9 @@ from leastaction.minimal.bodywise.packs import packs_of
 from leastaction.minimal.bodywise.ways import BodywiseWays
 from leastaction.minimal.convergence import round_off
 from leastaction.minimal.elimination import LoopSystem
+from leastaction.minimal.floating_origin import wandering_trees
 from leastaction.minimal.rules import lobatto
 from leastaction.minimal.substeps import SubstepData
-from leastaction.minimal.wandering import wandering_trees
 from leastaction.spatial.exponential import UNTURNED
 
 FloatArray = NDArray[np.float64]

@@ -11,7 +11,7 @@ from leastaction.minimal.bodywise.turning import (
     torque,
     turning_hessian,
 )
-from leastaction.minimal.sixes import put
+from leastaction.minimal.vec6 import put
 from leastaction.spatial import (
     ZERO3,
     add3,

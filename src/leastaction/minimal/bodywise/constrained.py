@@ -18,8 +18,8 @@ from leastaction.minimal.bodywise.rollout import shortened, update
 from leastaction.minimal.bodywise.work import is_off_balance
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far, loop_forces
+from leastaction.minimal.initial_guesses import kinetic_energy
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import kinetic_energy
 from leastaction.minimal.substeps import rollout_of
 
 

@@ -29,7 +29,7 @@ from leastaction.minimal.bodywise.joints import joint_slopes
 from leastaction.minimal.bodywise.packs import torque_packs
 from leastaction.minimal.bodywise.pushes import push_block, push_slopes
 from leastaction.minimal.bodywise.substitution import solve
-from leastaction.minimal.sixes import ZEROS, plus, put, six, times
+from leastaction.minimal.vec6 import ZEROS, plus, put, six, times
 from leastaction.spatial import add3, cross, cross_force, load3, load6, store6
 
 

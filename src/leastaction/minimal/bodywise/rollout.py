@@ -8,8 +8,8 @@ from leastaction.minimal.bodywise.residual import end_momentum, hold_controls, p
 from leastaction.minimal.bodywise.rest import hand_on
 from leastaction.minimal.bodywise.work import is_off_balance
 from leastaction.minimal.convergence import SHARPEST, chords_suffice, is_solved, largest, rate_of
+from leastaction.minimal.initial_guesses import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.minimal.substeps import rollout_of
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
 

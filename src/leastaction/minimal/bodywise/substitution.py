@@ -6,7 +6,7 @@ the twists of parents take off their share. Orders 2 and 4 are written out.
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.bodywise.balls import ball_down, ball_up
-from leastaction.minimal.sixes import plus, put, six, times
+from leastaction.minimal.vec6 import plus, put, six, times
 from leastaction.spatial import add3, axpy3, cross, load3, store3
 
 

@@ -17,6 +17,7 @@ from leastaction._jit import entry, routine
 from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, polynomial, twist_of, wrench_slope
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far, loop_forces
+from leastaction.minimal.initial_guesses import constant_velocity, kinetic_energy
 from leastaction.minimal.jointwise import directions, hessian
 from leastaction.minimal.jointwise.arrays import LoopData
 from leastaction.minimal.jointwise.newton import begin, conclude, turns_too_far
@@ -25,7 +26,6 @@ from leastaction.minimal.jointwise.points import is_nodal, positions, velocities
 from leastaction.minimal.jointwise.residual import ball_matrices, residual, start_point
 from leastaction.minimal.jointwise.rollout import shortened
 from leastaction.minimal.jointwise.work import is_off_balance
-from leastaction.minimal.predict import constant_velocity, kinetic_energy
 from leastaction.minimal.substeps import rollout_of
 from leastaction.spatial import ad, add, dot, load6_at, sub
 

@@ -2,11 +2,11 @@
 
 from leastaction._jit import routine
 from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, unseen
+from leastaction.minimal.initial_guesses import quaternion_at
 from leastaction.minimal.jointwise.directions import AGAIN
 from leastaction.minimal.jointwise.one_sided import open_or_close
 from leastaction.minimal.jointwise.residual import next_momentum, residual, start_point
 from leastaction.minimal.one_sided import forget
-from leastaction.minimal.predict import quaternion_at
 from leastaction.spatial import (
     mattvec,
     matvec,

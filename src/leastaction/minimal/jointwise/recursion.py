@@ -15,7 +15,7 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.jointwise.points import is_nodal
 from leastaction.minimal.jointwise.sparse import gravity_slope, poses_vary
 from leastaction.minimal.jointwise.variations import pose_block
-from leastaction.minimal.sixes import put, six
+from leastaction.minimal.vec6 import put, six
 from leastaction.spatial import ZERO3, coad, load3, load6, load6_at, load_inertia
 
 

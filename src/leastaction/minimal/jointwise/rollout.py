@@ -1,11 +1,16 @@
 """Substeps: a first guess from the state alone, then Newton's method, then the energy balance."""
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.initial_guesses import (
+    constant_acceleration,
+    kinetic_energy,
+    quadratic_acceleration,
+    start_velocity,
+)
 from leastaction.minimal.jointwise.arrays import GalerkinSettings
 from leastaction.minimal.jointwise.newton import begin, conclude, newton_with, turns_too_far
 from leastaction.minimal.jointwise.simplified import PER_ORDER, relax
 from leastaction.minimal.jointwise.work import is_off_balance
-from leastaction.minimal.predict import constant_acceleration, kinetic_energy, quadratic_acceleration, start_velocity
 from leastaction.minimal.substeps import rollout_of
 
 FIRST_LIMIT = 12

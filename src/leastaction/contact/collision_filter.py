@@ -1,0 +1,329 @@
+"""Shapes that are made to overlap, or that cannot part: they never touch.
+
+Told from the robot's home alone, so that it is a matter of the robot and not of where a run starts:
+
+- Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
+  violent motion could. (MoveIt's setup leaves out such pairs, too.)
+- Links that a few joints tie and that are drawn flush may lock a joint, which could then turn neither way. Or they
+  overlap by the digits of a file, on limits of joints that let them get into each other alone: nothing undoes that.
+- A body that slides over a table cannot move along the normal of their contact: its joints bear it. Whatever such a
+  contact were to push with would change nothing, and where the two overlap by a hair it has no solution. An arm that
+  home stretches into a wall is no such body, although nothing moves its tip along the wall's normal just there.
+
+Pairs of which the mechanism says that they always touch do so, wherever they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.contact_table import ContactTable
+from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.penetration_messages import ROUNDED
+from leastaction.contact.records import CONTACT, records
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
+from leastaction.warn import warn
+
+FloatArray = NDArray[np.float64]
+
+NEAR, FAR = 3, 0.2
+"""Links tied by so many joints or fewer are made to overlap where they do; others of one robot where they do so by this
+share of the smaller one's size."""
+
+DEEP = 1e-3
+"""Overlap that counts, in terms of the size of the smaller one."""
+
+TOUCHING = 1e-3
+"""Gap of things that may be meant to touch, in terms of the size of the smaller one."""
+
+NO_MOTION, DRAWN = 1e-9, 1e-3
+"""Normal velocity of a contact, relative to how fast its bodies move, that is none: with the world, and between links
+of one robot, whose axes are rounded in files (1.5707 for a right angle)."""
+
+AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
+"""So many configurations near home [rad or m] tell what can move nowhere from what cannot at home, as a stretched arm;
+and what is no motion there, where normals are not as they are drawn."""
+
+LOCKING = 0.1
+"""How fast two links get into each other where that locks a joint, per radian, in terms of the smaller one's size."""
+
+
+class AtHome(NamedTuple):
+    """A mechanism and its home configuration, by the indices of a `ContactTable`.
+
+    Attributes:
+        mechanism: the mechanism.
+        home: its home, shape (nq,).
+        links: for each joint, or part of one, the indices that it ties (-1 for the world) and the first and number of
+            its degrees of freedom; those nearer the world come first.
+        held: degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place.
+        poses: of joint positions (nq,) gives poses (n, 12): rotation row by row, then position [m].
+        twists: of joint positions and velocities (nv,) gives angular velocities and velocities of the origins, in the
+            world, (n, 6).
+    """
+
+    mechanism: Mechanism
+    home: FloatArray
+    links: Sequence[tuple[int, int, int, int]]
+    held: frozenset[int]
+    poses: Callable[[FloatArray], FloatArray]
+    twists: Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
+    """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
+    ground, tied = pairs_of(table.ground), len(table.movers) > 1
+    if not (tied or bounded(model, table, ground)):
+        return table
+    X = model.poses(model.home)
+    near, root, flying = _near(model.mechanism), roots(model.mechanism), flying_robots(model.mechanism)
+    movers = pairs_of(table.body_pairs(X, 0.0)) if tied else []
+    robots = [  # links of one robot, and of two that are tied to the world
+        (a, b)
+        for a, b in movers
+        if root[table.names[a][0]] == root[table.names[b][0]] != WORLD
+        or not flying & {root[table.names[a][0]], root[table.names[b][0]]}
+    ]
+    always = set(table.surfaces.always.tolist())
+    candidates = meeting(table, [*robots, *bounded(model, table, ground)], X)
+    candidates = [pair for pair in candidates if int(table.surfaces.key(*pair)) not in always]
+    if not candidates:
+        return table
+    contacts, gaps, normals, points = contacts_of(table, candidates, X)
+    overlap, fixed, touching, locked = [], [], [], []
+    for k, contact in enumerate(contacts):
+        a, b = pair = candidates[int(contact.pair)]
+        names = table.names[a][0], table.names[b][0]
+        size = min(table.shapes.bound[a], table.shapes.bound[b])
+        share = DEEP if names in near else (FAR if root[names[0]] == root[names[1]] != WORLD else math.inf)
+        if size > 0.0 and gaps[k] < -share * size:  # points have no size to overlap by
+            overlap.append(pair)
+        elif gaps[k] < TOUCHING * size and not _can_part(model, table, pair, contact, normals[k], points[k]):
+            fixed.append(pair)
+            touching += [pair] if gaps[k] < -ROUNDED else []
+        elif gaps[k] < 0.0 and names in near and not _may_part(model, contact, normals[k], points[k]):
+            fixed.append(pair)
+            touching.append(pair)
+        elif gaps[k] < TOUCHING * size and names in near and pair not in locked and _locks(model, table, pair, size):
+            locked.append(pair)
+    _say(table, overlap, "overlap as the robot is made")
+    _say(table, touching, "overlap, but their joints leave no way along the normal of their contact")
+    _say(table, locked, "touch as the robot is made, so that a joint could turn neither way")
+    return without(table, {*overlap, *fixed, *locked})
+
+
+def pairs_of(pairs: Any) -> list[tuple[int, int]]:
+    """The numbers of both shapes of `PAIR` records."""
+    return list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
+
+
+def bounded(model: AtHome, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of the pairs with the world whose bodies do not fly."""
+    flying, bodies = _flying(model), table.shapes.body.tolist()
+    return [(a, b) for a, b in ground if bodies[b] not in flying]
+
+
+def _flying(model: AtHome) -> set[int]:
+    """Bodies to which the joints that carry them leave six freedoms or more that may be pushed."""
+    freedoms = {-1: 0}
+    for a, b, first, count in model.links:
+        freedoms[b] = len(set(range(first, first + count)) - model.held) + freedoms[a]
+    return {body for body, number in freedoms.items() if number >= 6}
+
+
+def roots(m: Mechanism) -> dict[str, str]:
+    """For each body, and the world, the one of its tree that hangs on the world."""
+    root = {WORLD: WORLD}
+    for name, joint in zip(m.body_names, m.joints, strict=True):
+        root[name] = name if joint.parent == WORLD else root[joint.parent]
+    return root
+
+
+def flying_robots(m: Mechanism) -> set[str]:
+    """Those of the `roots` whose trees fly: joints leave six freedoms or more to their first body with mass."""
+    freedoms: dict[str, int] = {WORLD: 0}
+    flying, heavy, root = set(), {WORLD: False}, roots(m)
+    for body, joint in zip(m.bodies, m.joints, strict=True):
+        freedoms[body.name] = freedoms[joint.parent] + joint.nv
+        heavy[body.name] = heavy[joint.parent] or body.inertia.mass > 0.0
+        if heavy[body.name] and not heavy[joint.parent] and freedoms[body.name] >= 6:
+            flying.add(root[body.name])
+    return flying
+
+
+def _near(m: Mechanism) -> set[tuple[str, str]]:
+    """Names of bodies that are tied by at most `NEAR` joints, both ways.
+
+    Joints that are fixed, that follow others, or that carry massless bodies do not count.
+    """
+    around: dict[str, list[tuple[str, int]]] = {name: [] for name in m.body_names}
+    followers = {coupling.follower for coupling in m.couplings}
+    for body, joint in zip(m.bodies, m.joints, strict=True):
+        if joint.parent != WORLD:
+            free = joint.primitives and not followers.issuperset(joint.coordinate_names())
+            far = int(bool(free) and body.inertia.mass > 0.0)
+            around[joint.parent].append((body.name, far))
+            around[body.name].append((joint.parent, far))
+    out = set()
+    for start in m.body_names:
+        reached, edge = {start: 0}, [start]
+        while edge:
+            name = edge.pop()
+            for other, far in around[name]:
+                if reached[name] + far < reached.get(other, NEAR + 1):
+                    reached[other] = reached[name] + far
+                    edge.append(other)
+        out |= {(start, x) for x in reached if x != start}
+    return out
+
+
+def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray) -> list[tuple[int, int]]:
+    """Those whose bounding spheres meet at the poses X."""
+    centres, bound = table.centres(X), table.shapes.bound
+    a, b = np.array(pairs, np.int64).reshape(-1, 2).T
+    reach = (1.0 + TOUCHING) * (bound[a] + bound[b])
+    apart = np.linalg.norm(centres[a] - centres[b], axis=1) > reach
+    return [pair for pair, far in zip(pairs, apart, strict=True) if not far]
+
+
+def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+    """Contacts of pairs of shapes at the poses X, their gaps, normals and points."""
+    return contacts_at(table, table.pairs_of(pairs), X)
+
+
+def contacts_at(table: ContactTable, chosen: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
+    """The same of `PAIR` records."""
+    finite = table.shapes.bound[np.isfinite(table.shapes.bound)]
+    margin = TOUCHING * float(finite.max(initial=0.0))
+    found: Any = records(64, CONTACT)
+    while (count := detect_all(table.shapes, chosen, X, table.data, found, margin)) > len(found):
+        found = records(count, CONTACT)
+    found = found[:count]
+    gaps, normals, points = np.zeros(count), np.zeros((count, 3)), np.zeros((count, 3))
+    measure_all(found, X, gaps, normals, points)
+    return found, gaps, normals, points
+
+
+def _can_part(
+    model: AtHome, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
+) -> bool:
+    """Whether some joint velocity changes the gap of a contact at home, or with the world near it.
+
+    Links of one robot that touch at home and have no way along the normal there are drawn so: at home no push parts
+    them, and a step from there would have no solution.
+    """
+    free = _between(model, int(contact.a), int(contact.b))
+    world = min(contact.a, contact.b) < 0
+    if _parts(model, free, model.home, contact, n, x, NO_MOTION if world else DRAWN):
+        return True
+    root = roots(model.mechanism)
+    strangers = world or root[table.names[pair[0]][0]] != root[table.names[pair[1]][0]]
+    random = np.random.default_rng(0)
+    for _ in range(AROUND if free and strangers else 0):
+        aside = np.zeros(model.mechanism.nv)
+        aside[free] = random.uniform(-ASIDE, ASIDE, len(free))
+        q = model.mechanism.integrate(model.home, aside)
+        contacts, _, normals, points = contacts_of(table, [pair], model.poses(q))
+        for k, other in enumerate(contacts):
+            if _parts(model, free, q, other, normals[k], points[k], NO_MOTION_ASIDE):
+                return True
+    return False
+
+
+def _parts(
+    model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray, none: float
+) -> bool:
+    """Whether one of these degrees of freedom changes the gap of a contact at q."""
+    return any(abs(rate) > none * max(size, 1e-6) for rate, size in _rates(model, free, q, contact, n, x))
+
+
+def _may_part(model: AtHome, contact: Any, n: FloatArray, x: FloatArray) -> bool:
+    """Whether a degree of freedom opens the gap of a contact at home the way that its limits there let it go."""
+    free, m = _between(model, int(contact.a), int(contact.b)), model.mechanism
+    stopped, iq, iv = {}, 0, 0
+    for joint in m.joints:
+        if joint.nv == joint.nq == 1:
+            at = model.home[iq]
+            stopped[iv] = at <= joint.lower[0] + ROUNDED, at >= joint.upper[0] - ROUNDED
+        iq, iv = iq + joint.nq, iv + joint.nv
+    for j, (rate, size) in zip(free, _rates(model, free, model.home, contact, n, x), strict=True):
+        back, on = stopped.get(j, (False, False))
+        if (rate > DRAWN * max(size, 1e-6) and not on) or (rate < -DRAWN * max(size, 1e-6) and not back):
+            return True
+    return False
+
+
+def _rates(
+    model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray
+) -> Iterator[tuple[float, float]]:
+    """For each of these degrees of freedom, how fast it changes the gap of a contact at q, and moves its bodies."""
+    X = model.poses(q)
+    for j in free:
+        v = np.zeros(model.mechanism.nv)
+        v[j] = 1.0
+        twists = model.twists(q, v)
+        rate, size = 0.0, 0.0
+        for body, sign in ((int(contact.a), -1.0), (int(contact.b), 1.0)):
+            if body >= 0:
+                at = twists[body, 3:] + np.cross(twists[body, :3], x - X[body, 9:])
+                rate, size = rate + sign * float(n @ at), max(size, float(np.linalg.norm(at)))
+        yield rate, size
+
+
+def _locks(model: AtHome, table: ContactTable, pair: tuple[int, int], size: float) -> bool:
+    """Whether a pair gets deeper into each other both ways of some degree of freedom, at once."""
+
+    def gap(j: int, by: float) -> float:
+        aside = np.zeros(model.mechanism.nv)
+        aside[j] = by
+        q = model.mechanism.integrate(model.home, aside)
+        return float(contacts_of(table, [pair], model.poses(q))[1].min(initial=math.inf))
+
+    free = _between(model, *(int(table.shapes.body[k]) for k in pair))
+    here = gap(0, 0.0)
+    return any(max(gap(j, ASIDE), gap(j, -ASIDE)) < here - LOCKING * ASIDE * size for j in free)
+
+
+def _between(model: AtHome, a: int, b: int) -> list[int]:
+    """Degrees of freedom that move one of two bodies and not the other, and that may be pushed."""
+    path = _path(model, a) ^ _path(model, b)
+    freedoms = [j for _, link, first, count in model.links if link in path for j in range(first, first + count)]
+    return [j for j in freedoms if j not in model.held]
+
+
+def _path(model: AtHome, i: int) -> set[int]:
+    """A body and those that carry it."""
+    parents, out = {b: a for a, b, _, _ in model.links}, set()
+    while i >= 0:
+        out.add(i)
+        i = parents[i]
+    return out
+
+
+def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> None:
+    names = list(dict.fromkeys(" and ".join(repr(table.names[k][0]) for k in pair) for pair in pairs))
+    if names:
+        more = f"; and so do {len(names) - 4} other pairs" if len(names) > 4 else ""
+        warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
+
+
+def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
+    """The table with the owners of these shapes apart, but for other shapes of theirs that always touch."""
+    if not pairs:
+        return table
+    apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}
+    surfaces = table.surfaces.without(pairs)
+    always = set(surfaces.always.tolist())
+    keep = [
+        (table.owner(a), table.owner(b)) not in apart or int(surfaces.key(a, b)) in always
+        for a, b in pairs_of(table.ground)
+    ]
+    ground = table.ground[np.array(keep, bool)].view(np.recarray)
+    return replace(table, apart=table.apart | apart, ground=ground, surfaces=surfaces)

@@ -1,0 +1,128 @@
+"""What of a mechanism may touch what, once its shapes are records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.broad_phase import neighbours
+from leastaction.contact.pair_properties import Surfaces
+from leastaction.contact.records import BOX, CAPSULE, ELLIPSOID, FIELD, PLANE, SPHERE
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTable:
+    """All that may touch in one mechanism.
+
+    Attributes:
+        shapes: `SHAPE` records.
+        names: for each of them the names of its body and of the shape or contact point.
+        data: heights and vertices of height fields and meshes, flat [m].
+        ground: `PAIR` records of the world's shapes with those of moving bodies.
+        movers: indices of the shapes of moving bodies that may touch other moving bodies.
+        apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
+        surfaces: what shapes and the mechanism say of friction and restitution.
+        groups, touches: bits of each shape, see `Shape`.
+    """
+
+    shapes: Any
+    names: tuple[tuple[str, str], ...]
+    data: NDArray[np.float64]
+    ground: Any
+    movers: NDArray[np.int64]
+    apart: frozenset[tuple[Any, Any]]
+    surfaces: Surfaces
+    groups: NDArray[np.int64]
+    touches: NDArray[np.int64]
+
+    def body_pairs(self, poses: Any = None, margin: float = 0.0) -> Any:
+        """`PAIR` records of shapes of moving bodies with each other.
+
+        Args:
+            poses: poses of the indices, shape (n, 12) (rotation row by row, then position [m]); then only pairs whose
+                bounding spheres are closer than `margin`. None gives all pairs.
+            margin: [m].
+        """
+        m = self.movers
+        if poses is None:
+            return self._all_pairs
+        near = neighbours(self.centres(poses)[m], self.shapes.bound[m], margin)
+        return self._pairs_of(near[:, 0], near[:, 1])
+
+    def pairs_of(self, pairs: Any) -> Any:
+        """`PAIR` records of given pairs of shapes."""
+        return self.surfaces.pairs(pairs)
+
+    @cached_property
+    def turns(self) -> bool:
+        """Whether friction against spinning or rolling may act."""
+        return self.surfaces.turns
+
+    def that_may_touch(self, k: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Those pairs of the shapes k of moving bodies that may touch each other."""
+        i, j = np.triu_indices(len(k), 1)
+        may = self._may_touch(k[i], k[j])
+        return list(zip(k[i][may].tolist(), k[j][may].tolist(), strict=True))
+
+    def owner(self, k: int) -> int | str:
+        """What shape k belongs to, as `apart` tells it: the index of a moving body, or the name of a fixed one."""
+        return int(self.shapes.body[k]) if self.shapes.body[k] >= 0 else self.names[k][0]
+
+    @cached_property
+    def _all_pairs(self) -> Any:
+        return self._pairs_of(*np.triu_indices(len(self.movers), 1))
+
+    def _pairs_of(self, i: Any, j: Any) -> Any:
+        """`PAIR` records of those of the movers i with the movers j that may touch."""
+        m = self.movers
+        may = self._may_touch(m[i], m[j])
+        return self.pairs_of(np.column_stack([m[i][may], m[j][may]]))
+
+    @cached_property
+    def is_smooth(self) -> bool:
+        """Whether all that may touch are planes with round things and boxes, and spheres and capsules."""
+        kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
+        on_plane = (kinds[0] == PLANE) & np.isin(kinds[1], (BOX, SPHERE, CAPSULE, ELLIPSOID))
+        round_kinds = np.isin(kinds, (SPHERE, CAPSULE)).all(axis=0)
+        movers = np.isin(self.shapes.kind[self.movers], (SPHERE, CAPSULE)).all()
+        return bool((on_plane | round_kinds).all() and (movers or len(np.unique(self.shapes.body[self.movers])) < 2))
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether cylinders and meshes touch planes and height fields alone, and ellipsoids planes."""
+        kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
+        if ((kinds[0] > FIELD) & (kinds[1] > CAPSULE) | (kinds[0] == FIELD) & (kinds[1] == ELLIPSOID)).any():
+            return False
+        movers = self.shapes[self.movers]
+        return not (movers.kind > CAPSULE).any() or len(np.unique(movers.body)) < 2
+
+    def centres(self, poses: Any) -> NDArray[np.float64]:
+        """Centres of the shapes' bounding spheres in the world [m], shape (shapes, 3), at poses (n, 12)."""
+        poses = np.asarray(poses, float).reshape(-1, 12)
+        moving = self.shapes.body >= 0
+        X = poses[self.shapes.body[moving]]
+        centres = self.shapes.centre.copy()
+        centres[moving] = np.einsum("kij,kj->ki", X[:, :9].reshape(-1, 3, 3), centres[moving]) + X[:, 9:]
+        return centres
+
+    @cached_property
+    def _joined(self) -> NDArray[np.int64]:
+        """Pairs of moving bodies (i, j) in `apart`, as i n + j."""
+        n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
+        numbers = [i * n + j for i, j in self.apart if isinstance(i, int) and isinstance(j, int) and min(i, j) >= 0]
+        return np.array(sorted(numbers), np.int64)
+
+    def _may_touch(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each pair of shapes a, b of moving bodies whether they may touch."""
+        i, j = self.shapes.body[a], self.shapes.body[b]
+        n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
+        met = self.groups[a] & self.touches[b] | self.groups[b] & self.touches[a]
+        known = np.maximum(self.shapes.kind[a], self.shapes.kind[b]) > FIELD
+        may = ~np.isin(i * n + j, self._joined) & (met != 0)
+        if len(self.surfaces.always):
+            may |= np.isin(self.surfaces.key(a, b), self.surfaces.always)
+        return (i != j) & known & may

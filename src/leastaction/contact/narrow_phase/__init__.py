@@ -1,0 +1,1 @@
+"""Narrow phase: gaps, normals and contact points of two shapes."""

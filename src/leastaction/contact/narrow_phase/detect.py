@@ -1,0 +1,107 @@
+"""Which features of two shapes may touch within the margin."""
+
+from leastaction._jit import inline, routine
+from leastaction.contact.arrays import Touch
+from leastaction.contact.narrow_phase.box_box import box_on_box
+from leastaction.contact.narrow_phase.convex.convex_pairs import convex_on_convex
+from leastaction.contact.narrow_phase.height_field_ellipsoids import ellipsoid_on_field
+from leastaction.contact.narrow_phase.height_fields import on_field
+from leastaction.contact.narrow_phase.planes import on_plane
+from leastaction.contact.narrow_phase.spheres_capsules import capsule_on_box, capsule_on_capsule
+from leastaction.contact.records import BOX, CAPSULE, ELLIPSOID, FIELD, PLANE
+from leastaction.spatial import act, dot3, load3, sub3
+
+
+@routine
+def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
+    """Append the contacts of pair k whose gap is below the margin at the given poses; gives back the count.
+
+    The features are fixed to the bodies; `gap` measures them at any poses nearby. The count goes on beyond the
+    length of `contacts`, where nothing is written: then there was not room enough.
+
+    Args:
+        shapes: `SHAPE` records.
+        pairs: `PAIR` records.
+        k: index of the pair.
+        X: poses Xa, Xb (9 + 3 each) of the indices that the pair's shapes are fixed to; the identity for the world.
+        data: heights and vertices, flat [m].
+        contacts: `CONTACT` records, written from `count` on.
+        count: of contacts written before.
+        margin: [m].
+        convex: whether cylinders and meshes may touch more than planes and height fields, ellipsoids more than planes
+            (`ContactTable.is_plain`); None where not, so that nothing about it is compiled.
+    """
+    Xa, Xb = X
+    a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+    if _far(a, b, Xa, Xb, margin):
+        return count
+    # One call for both orders: it is long to compile.
+    one, two = (b, a) if a.kind > b.kind else (a, b)
+    X = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
+    return _detect(contacts, count, _touch(a, b, pairs, k), one, two, X, data, margin, convex)
+
+
+@routine
+def detect_smooth(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
+    """`detect` for `ContactTable.is_smooth`: it does not know boxes and grounds that are long to compile."""
+    a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+    if _far(a, b, Xa, Xb, margin):
+        return count
+    one, two = (b, a) if a.kind > b.kind else (a, b)
+    X1, X2 = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
+    touch = _touch(a, b, pairs, k)
+    if one.kind == PLANE:
+        return on_plane(contacts, count, touch, one, X1, two, X2, data, margin)
+    return capsule_on_capsule(contacts, count, touch, one, X1, two, X2, margin)
+
+
+@inline
+def _far(a, b, Xa, Xb, margin):
+    """Whether the bounding spheres of two shapes are further apart than the margin."""
+    reach = a.bound + b.bound + margin
+    d = sub3(act(Xb, load3(b.centre)), act(Xa, load3(a.centre)))
+    return dot3(d, d) > reach * reach
+
+
+@inline
+def _touch(a, b, pairs, k):
+    """What all contacts of pair k share."""
+    pair = pairs[k]
+    return Touch(a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
+
+
+@routine
+def _detect(contacts, count, touch, one, two, X, data, margin, convex):
+    """The same for shapes in the order of their kinds."""
+    X1, X2 = X
+    if two.kind <= FIELD:
+        return count
+    if one.kind == PLANE:
+        return on_plane(contacts, count, touch, one, X1, two, X2, data, margin)
+    if one.kind == FIELD and two.kind == ELLIPSOID:
+        return _ellipsoid(contacts, count, touch, one, two, X, data, margin, convex)
+    if one.kind == FIELD:
+        return on_field(contacts, count, touch, one, X1, two, X2, data, margin)
+    if two.kind > CAPSULE:
+        return _convex(contacts, count, touch, one, two, X, data, margin, convex)
+    if one.kind != BOX:
+        return capsule_on_capsule(contacts, count, touch, one, X1, two, X2, margin)
+    if two.kind == BOX:
+        return box_on_box(contacts, count, touch, one, X1, two, X2, margin)
+    return capsule_on_box(contacts, count, touch, one, X1, two, X2, margin)
+
+
+@routine
+def _convex(contacts, count, touch, one, two, X, data, margin, convex):
+    """Contacts of any two convex shapes, unless `convex` is None."""
+    if convex is None:
+        return count
+    return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin)
+
+
+@routine
+def _ellipsoid(contacts, count, touch, field, shape, X, data, margin, convex):
+    """Contacts of a height field and an ellipsoid, unless `convex` is None."""
+    if convex is None:
+        return count
+    return ellipsoid_on_field(contacts, count, touch, field, X[0], shape, X[1], data, margin)

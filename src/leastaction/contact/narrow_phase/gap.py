@@ -1,0 +1,150 @@
+"""The gap of a contact: its signed distance, normal and point at any poses near those it was found at.
+
+For every kind d(phi) = n . (velocity of b's material point at x - velocity of a's material point at x), exactly:
+distances of things fixed to the bodies are stationary in where on them the closest points lie (envelope theorem).
+So n and x are all that the Jacobian of the gap takes (Brüdigam 2023, Section 4.1).
+"""
+
+import math
+
+from leastaction._jit import routine
+from leastaction.contact.narrow_phase.closest_points import (
+    TINY,
+    box_distance,
+    closest_on_lines,
+    closest_on_segments,
+    closest_on_triangle,
+    lerp,
+    local,
+)
+from leastaction.contact.narrow_phase.ellipsoids import curved_gap
+from leastaction.contact.records import (
+    EDGES,
+    POINT_ON_PLANE,
+    POINT_ON_TRIANGLE,
+    RIM_ON_PLANE,
+    ROUND_AND_LINE,
+    ROUND_ON_PLANE,
+    ROUNDS,
+    SEGMENTS,
+)
+from leastaction.spatial import (
+    act,
+    add3,
+    axpy3,
+    compose,
+    cross,
+    dot3,
+    load3,
+    load9,
+    matvec,
+    neg3,
+    norm3,
+    scale3,
+    sub3,
+)
+
+
+@routine
+def gap(contact, Xa, Xb):
+    """Signed distance phi [m] (positive apart), unit normal n (3) from a to b and contact point x (3), in the world.
+
+    =================  ====================================  ==========================================
+    kind               first feature (body a, or b if flip)  second feature
+    =================  ====================================  ==========================================
+    POINT_ON_PLANE     plane through v with normal u         ball of radius r2 about w
+    RIM_ON_PLANE       plane through v with normal u         circle of radius r2 about w with axis z
+    SEGMENTS           segment u to v, thick by r1           segment w to z, thick by r2
+    EDGES              line through u along v                line through w along z, thick by r2
+    POINT_ON_BOX       box at v, R with half edges u         ball of radius r2 about w
+    POINT_ON_TRIANGLE  triangle, corners R, normal n         ball of radius r2 about w
+    ROUND_ON_PLANE     plane through v with normal u         round thing about w, matrix z and R[0:3]
+    ROUNDS             round thing about u, matrix v and     round thing about w, matrix z and R[3:6],
+                       R[0:3], thick by r1                   thick by r2
+    ROUND_AND_LINE     the same                              line through w along z, thick by r2
+    ROUND_ON_TRIANGLE  triangle, corners R, normal n         round thing about w, matrix z and v
+    =================  ====================================  ==========================================
+
+    Round things are ellipsoids and rims, see `curved`.
+
+    Args:
+        contact: a `CONTACT` record.
+        Xa, Xb: poses of the bodies a and b (9 + 3); the identity for the world.
+    """
+    if contact.flip == 1:
+        phi, n, x = _gap(contact, Xb, Xa)
+        return phi, neg3(n), x
+    return _gap(contact, Xa, Xb)
+
+
+@routine
+def _gap(contact, X1, X2):
+    kind = contact.kind
+    if kind >= ROUND_ON_PLANE:
+        return curved_gap(contact, X1, X2)
+    if kind in (POINT_ON_PLANE, RIM_ON_PLANE):
+        n = matvec(X1[0], load3(contact.u))
+        x = act(X2, load3(contact.w))
+        if kind == RIM_ON_PLANE:
+            axis = matvec(X2[0], load3(contact.z))
+            down = axpy3(-dot3(n, axis), axis, n)
+            slope = norm3(down)
+            if slope > TINY:
+                x = axpy3(-contact.r2 / slope, down, x)
+        else:
+            x = axpy3(-contact.r2, n, x)
+        return dot3(n, sub3(x, act(X1, load3(contact.v)))), n, x
+    if kind in (SEGMENTS, EDGES):
+        u, w = act(X1, load3(contact.u)), act(X2, load3(contact.w))
+        n = matvec(X1[0], load3(contact.n))
+        if kind == SEGMENTS:
+            v, z = act(X1, load3(contact.v)), act(X2, load3(contact.z))
+            s, t = closest_on_segments(u, v, w, z)
+            x1, x2 = lerp(u, v, s), lerp(w, z, t)
+            d = sub3(x2, x1)
+            distance = norm3(d)
+            if distance > TINY:
+                n = scale3(1.0 / distance, d)
+        else:
+            d1, d2 = matvec(X1[0], load3(contact.v)), matvec(X2[0], load3(contact.z))
+            s, t = closest_on_lines(u, d1, w, d2)
+            x1, x2 = axpy3(s, d1, u), axpy3(t, d2, w)
+            c = cross(d1, d2)
+            # The normal found keeps its side, so that the distance of the lines has a sign.
+            n = scale3(math.copysign(1.0 / norm3(c), dot3(n, c)), c)
+            distance = dot3(n, sub3(x2, x1))
+        middle = scale3(0.5, add3(axpy3(contact.r1, n, x1), axpy3(-contact.r2, n, x2)))
+        return distance - contact.r1 - contact.r2, n, middle
+    x = act(X2, load3(contact.w))
+    if kind == POINT_ON_TRIANGLE:
+        R, y, n = load9(contact.R), local(X1, x), load3(contact.n)
+        p, region = closest_on_triangle(R[0:3], R[3:6], R[6:9], y)
+        d = sub3(y, p)
+        distance = dot3(n, d) if region == 0 else norm3(d)  # with a sign over the face
+        if region != 0 and distance > TINY:
+            n = scale3(1.0 / distance, d)
+        n = matvec(X1[0], n)
+        return distance - contact.r2, n, axpy3(-contact.r2, n, x)
+    B = compose(X1, (load9(contact.R), load3(contact.v)))
+    distance, gradient = box_distance(load3(contact.u), local(B, x))
+    n = matvec(B[0], gradient)
+    return distance - contact.r2, n, axpy3(-contact.r2, n, x)
+
+
+@routine
+def material_points(contact, Xa, Xb, n, x):
+    """Points (3) of the bodies a and b, in the world, that go with them where they touch at x with the normal n.
+
+    Corners and points of flat faces are such points themselves; of balls, rims and other round things it is their
+    centre, and of thick lines the point on the line: from there to the surface nothing turns with the body.
+    """
+    first, second, towards = (Xb, Xa, neg3(n)) if contact.flip == 1 else (Xa, Xb, n)
+    p, q = x, axpy3(contact.r2, towards, x)
+    kind = contact.kind
+    if kind in (ROUNDS, ROUND_AND_LINE):
+        p = act(first, load3(contact.u))
+    elif kind == SEGMENTS:
+        p = axpy3(-contact.r1, towards, x)
+    if kind not in (SEGMENTS, EDGES, ROUND_AND_LINE):
+        q = act(second, load3(contact.w))
+    return (q, p) if contact.flip == 1 else (p, q)

@@ -1,0 +1,154 @@
+"""What touches a plane: corners, balls, rims and vertices."""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.contact.arrays import SeenPlane, pose_of
+from leastaction.contact.narrow_phase.closest_points import TINY, corner
+from leastaction.contact.narrow_phase.emit import is_known, moving_point, point_on_plane, rim_on_plane, round_on_plane
+from leastaction.contact.narrow_phase.feature_motion import FIXED
+from leastaction.contact.records import BOX, CYLINDER, ELLIPSOID, MESH
+from leastaction.spatial import (
+    act,
+    add3,
+    axpy3,
+    column,
+    cross,
+    dot3,
+    load3,
+    load9,
+    mattvec,
+    matvec,
+    norm3,
+    rotate_sym,
+    scale3,
+    sub3,
+    symvec,
+)
+
+UPRIGHT = 0.02
+"""A cylinder stands on its face while the sine of its tilt is less."""
+
+RIM_POINTS = 8
+"""Points of the rim on which a cylinder stands."""
+
+
+@routine
+def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
+    """Contacts of a plane with any other shape but a plane or height field; gives back the count."""
+    R, p = pose_of(shape)
+    local_normal, local_point = column(load9(plane.R), 2), load3(plane.p)
+    normal = matvec(X1[0], local_normal)
+    # In the frame of the second body: the gap of its point w is slope . w - level.
+    slope = mattvec(X2[0], normal)
+    level = dot3(normal, sub3(act(X1, local_point), X2[1]))
+    if shape.kind == BOX:
+        for k in range(8):
+            w = corner(R, p, load3(shape.half), k)
+            if dot3(slope, w) - level < margin:
+                count = point_on_plane(out, count, touch, k, local_normal, local_point, w, 0.0)
+        return count
+    if shape.kind == MESH:
+        seen = SeenPlane(local_normal, local_point, slope, level)
+        return _mesh_on_plane(out, count, touch, seen, shape, data, margin)
+    if shape.kind == ELLIPSOID:
+        h = load3(shape.half)
+        Q = rotate_sym(R, (h[0] * h[0], 0.0, 0.0, h[1] * h[1], 0.0, h[2] * h[2]))
+        if dot3(slope, p) - level - math.sqrt(dot3(slope, symvec(Q, slope))) < margin:
+            count = round_on_plane(out, count, touch, 0, local_normal, local_point, (p, Q))
+        return count
+    axis = column(R, 2)
+    standing = False
+    if shape.kind == CYLINDER:
+        lowest, tilt = lowest_direction(slope, R)
+        standing = tilt < UPRIGHT
+    for end in range(1 if shape.half[2] == 0.0 else 2):
+        w = axpy3((2 * end - 1) * shape.half[2], axis, p)
+        height = dot3(slope, w) - level
+        if shape.kind != CYLINDER:
+            if height - shape.radius < margin:
+                count = point_on_plane(out, count, touch, end, local_normal, local_point, w, shape.radius)
+        elif standing:
+            for k in range(RIM_POINTS):
+                rim = rim_point(w, axis, lowest, shape.radius, k)
+                if dot3(slope, rim) - level < margin:
+                    plane, feature = (local_normal, local_point), RIM_POINTS * end + k
+                    z, m = rim_motion(axis, lowest, tilt, slope, sub3(rim, w))
+                    count = moving_point(out, count, touch, feature, plane, rim, 0.0, (FIXED, z, m))
+        elif height - shape.radius * tilt < margin:
+            feature = 2 * RIM_POINTS + end
+            count = rim_on_plane(out, count, touch, feature, local_normal, local_point, w, axis, shape.radius)
+    return count
+
+
+@routine
+def lowest_direction(up, R):
+    """Unit vector (3) from the middle of a cylinder's face to its lowest point, and the sine of the tilt.
+
+    For a cylinder that stands upright, where every point is as low, the x axis of its frame R.
+    """
+    axis = column(R, 2)
+    across = axpy3(-dot3(up, axis), axis, up)
+    tilt = norm3(across)
+    return (scale3(-1.0 / tilt, across) if tilt > 1e3 * TINY else column(R, 0)), tilt
+
+
+@routine
+def rim_point(centre, axis, lowest, radius, k):
+    """Point k (3) of a rim, counted from its lowest one."""
+    angle = 2.0 * math.pi * k / RIM_POINTS
+    side = cross(axis, lowest)
+    across = add3(scale3(math.cos(angle), lowest), scale3(math.sin(angle), side))
+    return axpy3(radius, across, centre)
+
+
+@inline
+def rim_motion(axis, lowest, tilt, up, arm):
+    """How a `rim_point` at an arm (3) turns about the axis with the lowest one: see `emit.moving_point` for z and m.
+
+    A turn of `up` by d turns the lowest direction about the axis by -(d x up) . (axis x lowest) / tilt.
+    """
+    k = -1.0 / tilt if tilt > 1e3 * TINY else 0.0
+    return cross(axis, arm), scale3(k, cross(up, cross(axis, lowest)))
+
+
+@inline
+def vertex(data, shape, k):
+    """Vertex k (3) of a mesh, in its body's frame."""
+    o = shape.first + 3 * k
+    return (data[o], data[o + 1], data[o + 2])
+
+
+@routine
+def _mesh_on_plane(out, count, touch, plane, shape, data, margin):
+    """The lowest vertex, and of those below the margin the outermost in eight directions."""
+    local_normal, local_point, slope, level = plane
+    if dot3(slope, load3(shape.centre)) - level - shape.bound > margin:
+        return count
+    start, low, lowest, first, last = count, margin, -1, shape.rows, 0
+    for k in range(shape.rows):
+        height = dot3(slope, vertex(data, shape, k)) - level
+        if height < margin:
+            first, last = min(first, k), k + 1
+        if height < low:
+            low, lowest = height, k
+    if lowest < 0:
+        return count
+    count = point_on_plane(out, count, touch, lowest, local_normal, local_point, vertex(data, shape, lowest), 0.0)
+    R = load9(shape.R)
+    # Directions fixed to the mesh, so that the choice is the same at the next step.
+    for direction in range(8):
+        angle = 0.25 * math.pi * direction + 0.1
+        big = 0 if abs(dot3(slope, column(R, 0))) > abs(dot3(slope, column(R, 1))) else 1
+        big = big if abs(dot3(slope, column(R, big))) > abs(dot3(slope, column(R, 2))) else 2
+        e1, e2 = column(R, (big + 1) % 3), column(R, (big + 2) % 3)
+        along = add3(scale3(math.cos(angle), e1), scale3(math.sin(angle), e2))
+        best, far = -1, 0.0
+        for k in range(first, last):
+            w = vertex(data, shape, k)
+            if dot3(slope, w) - level < margin and (best < 0 or dot3(along, w) > far):
+                best, far = k, dot3(along, w)
+        if not is_known(out, start, count, touch, best):
+            w = vertex(data, shape, best)
+            count = point_on_plane(out, count, touch, best, local_normal, local_point, w, 0.0)
+    return count

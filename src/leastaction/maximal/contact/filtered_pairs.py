@@ -1,0 +1,53 @@
+"""Shapes that are made to overlap, that cannot part or that are parted, of a mechanism in body coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact import collision_filter as by_design
+from leastaction.contact import penetration_search as start_search
+from leastaction.contact.contact_table import ContactTable
+from leastaction.dynamics.loops import prescribed_freedoms
+from leastaction.maximal.contact_graph import as_transforms
+from leastaction.maximal.coordinates.placement import place
+from leastaction.maximal.model import Model
+from leastaction.maximal.records import BALL
+from leastaction.mechanism.closure import COUPLING
+
+FloatArray = NDArray[np.float64]
+
+
+def leave_out(model: Model, table: ContactTable) -> ContactTable:
+    """See `contact.filtered_pairs.leave_out`."""
+    return by_design.leave_out(at_home(model), table)
+
+
+def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
+    """See `contact.penetration_resolution.clear_start`."""
+    own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
+    limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
+    return start_search.Search(at_home(model), limits, table)
+
+
+def at_home(model: Model) -> by_design.AtHome:
+    """The mechanism of a model and its home configuration."""
+
+    def poses(q: FloatArray) -> FloatArray:
+        return as_transforms(place(model, q, np.zeros(model.mechanism.nv))[0])
+
+    def twists(q: FloatArray, v: FloatArray) -> FloatArray:
+        Z, V, _ = place(model, q, v)
+        R = as_transforms(Z)[:, :9].reshape(-1, 3, 3)
+        return np.hstack([np.einsum("bij,bj->bi", R, V[:, :3]), V[:, 3:]])
+
+    links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
+    m = model.mechanism
+    return by_design.AtHome(m, m.home(), links, frozenset(held_freedoms(model)), poses, twists)
+
+
+def held_freedoms(model: Model) -> set[int]:
+    """Degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place."""
+    rows, coordinates = model.rows, model.coordinates
+    own = rows[(rows.kind == COUPLING) & (rows.coordinate == rows.leader)]
+    return {int(iv) for iv in coordinates.iv[own.coordinate]} | set(prescribed_freedoms(model.mechanism))

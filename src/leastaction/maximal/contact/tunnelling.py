@@ -1,0 +1,95 @@
+"""Things that pass through each other within a step.
+
+Whether things overlap is looked at where a step ends. What moves further in one step than it and its obstacle are thick
+may be on the other side by then. So the motion of such pairs is looked at in between, in strides shorter than they are
+thick; a step in which they are in each other halfway is divided until no stride is longer.
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.contact.narrow_phase.gap import gap
+from leastaction.maximal.contact.contact_margins import reach_of
+from leastaction.maximal.contact.contact_setup import cone_of, detect_pair
+from leastaction.maximal.contact.mid_phase import is_listed
+from leastaction.maximal.step.bodies import END, start_pose
+from leastaction.spatial import (
+    act,
+    axpy3,
+    dot3,
+    load3,
+    load4,
+    norm3,
+    quat_mul,
+    quat_normalize,
+    quat_to_rotation,
+    scale3,
+    sub3,
+)
+
+STRIDE, DEEP = 0.5, 0.25
+"""Length of a stride, and overlap that tells that things pass through each other, in terms of how thick they are."""
+
+STRIDES = 4096
+"""Most strides of a step."""
+
+
+@inline
+def pose_within(states, body, time):
+    """Pose of a body some time after the start of a step."""
+    if body < 0:
+        return start_pose(states, body)
+    s = states[body]
+    u = scale3(0.5 * time, load3(s.w))
+    c = math.sqrt(max(1.0 - dot3(u, u), 0.0))
+    quat = quat_normalize(quat_mul(load4(s.quat), (c, u[0], u[1], u[2])))
+    return quat_to_rotation(quat), axpy3(time, load3(s.vc), load3(s.p))
+
+
+@inline
+def velocity_of(states, body):
+    """Velocity (3) of a body's centre of mass in a step [m/s], and how fast it turns [rad/s]."""
+    if body < 0:
+        return (0.0, 0.0, 0.0), 0.0
+    return load3(states[body].vc), norm3(load3(states[body].w))
+
+
+@routine(allocates=False)
+def passes_through(data, near, contact, dt, features, convex):
+    """Whether two shapes are deep in each other within a solved step, and were not at its start.
+
+    Args:
+        features, convex: see `ContactModel`.
+    """
+    contacts, shapes, pairs, states = contact.contacts, near.shapes, near.pairs, data.bodies
+    found, nothing = np.int64(0), 0.0
+    for j in range(contact.now[0].count + contact.now[0].waiting):
+        found = max(found, cone_of(contact, j).source + 1)
+    listed = is_listed(states, near, contact, nothing, END)
+    for m in range(contact.now[0].listed if listed else pairs.shape[0]):
+        k = contact.listed[m] if listed else m
+        a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+        thick = a.thickness + b.thickness
+        va, wa = velocity_of(states, a.body)
+        vb, wb = velocity_of(states, b.body)
+        path = abs(dt) * (norm3(sub3(vb, va)) + wa * reach_of(a) + wb * reach_of(b))
+        if path < thick:
+            continue
+        d = sub3(act(start_pose(states, b.body), load3(b.centre)), act(start_pose(states, a.body), load3(a.centre)))
+        if norm3(d) > a.bound + b.bound + path:
+            continue
+        strides = min(math.ceil(path / (STRIDE * thick)), STRIDES)
+        for j in range(strides):
+            time = dt * j / strides
+            Xa, Xb = pose_within(states, a.body, time), pose_within(states, b.body, time)
+            last = min(detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex), contacts.shape[0])
+            deep = False
+            for i in range(found, last):
+                deep = deep or gap(contacts[i], Xa, Xb)[0] < -DEEP * thick
+            if deep and j == 0:
+                break  # they get out of each other
+            if deep:
+                return True
+    return False

@@ -1,0 +1,276 @@
+"""Runs `adjoint_kernels.go_back` over the steps of a record, and lays out contacts anew where it asks for that."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.errors import IntegratorError
+from leastaction.forces.arrays import force_gradients
+from leastaction.integrators import FloatArray
+from leastaction.maximal.arrays import plain
+from leastaction.maximal.coordinates.placement import momenta_of, place
+from leastaction.maximal.derivatives.adjoint_kernels import go_back, go_back_with_contact
+from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
+from leastaction.maximal.derivatives.parameters import Derivative
+from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
+from leastaction.maximal.derivatives.step_tape import KeptSteps
+from leastaction.maximal.derivatives.substep_schedule import PartedSteps, ends_of
+from leastaction.maximal.records import BALL, FREE, records
+from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
+from leastaction.step_control.substeps import UNKNOWN
+
+TRIES = 20
+"""How often contacts are laid out anew for one step."""
+
+PATIENT = 5
+"""How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
+
+NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
+"""Where only the bars are brought back."""
+
+SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "moved", "read", "twists", "by_velocity")
+
+NO_DERIVATIVE = (
+    "Maximal: step {step} of the run could not be solved again as it was the first time, so it has no derivative; take "
+    "a smaller dt or a larger max_iterations"
+)
+
+TOO_FINE = "Maximal: step {step} was divided so finely that the run does not tell its substeps; it has no derivative"
+
+
+def solver_of(stepper: Any) -> Any:
+    """A stepper that solves the parts of steps of another one again, in as many iterations as they may need."""
+    if stepper.solver is not None:
+        return stepper.solver
+    own = stepper.integrator
+    single = replace(own, order=min(own.order, 2), max_iterations=PATIENT * own.max_iterations)
+    # Not by `prepare`: parts of a composed step may go backwards.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they came when `stepper` was made
+        s = type(stepper)(single, stepper.mechanism, float(stepper.substeps[0]) * stepper.dt)
+    names = ("kappa", "whole", "balanced", "compliance", "angular_compliance", "response_smoothing")
+    own = {name: getattr(stepper.settings, name) for name in names}
+    s.acts, s.settings = stepper.acts, s.settings._replace(**own)
+    s._plan(None)
+    stepper.solver = s
+    return s
+
+
+def places_of(model: Any, nv: int) -> Any:
+    """Coordinate of each degree of freedom of a model, and its number there, shape (nv, 2)."""
+    places = np.zeros((nv, 2), np.int64)
+    for k, c in enumerate(model.coordinates):
+        if c.iv >= 0:
+            for j in range(6 if c.kind == FREE else 3 if c.kind == BALL else 1):
+                places[c.iv + j] = k, j
+    return places
+
+
+def pushes_bodies(stepper: Any) -> bool:
+    """Whether any force or control acts on bodies."""
+    forces = stepper.arrays.forces
+    elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
+    own = (
+        forces.user is not None
+        or stepper.arrays.resisting is not None
+        or any(x is not None and len(x) for x in elements)
+    )
+    return own or bool((forces.drives.dof < 0).any())
+
+
+def has_soft_balls(stepper: Any) -> bool:
+    """Whether any ball or free joint has a spring, a damper or, between two bodies, drive inertia."""
+    coordinates = stepper.arrays.coordinates
+    balls = coordinates[coordinates.kind >= BALL]
+    return bool(balls.damping.any() or balls.armature.any() or balls.stiffness.any())
+
+
+class WayBack:
+    """The way back over a piece of a run.
+
+    Args:
+        stepper: the `MaximalStepper` of the run.
+        solver: see `solver_of`.
+        record: states of the run by name.
+        row: number of the row from which the piece starts.
+        u: controls at the nodes of each step, shape (steps, nodes, nu).
+        derivatives: by entries of parameters, see `KeptSteps`.
+
+    Attributes:
+        start: gradients by q and p with which the run starts, shape (2, nv); where the piece begins it.
+        by_parameters: gradients by the parameters so far.
+    """
+
+    def __init__(
+        self, stepper: Any, solver: Any, record: Any, row: int, u: FloatArray, derivatives: Sequence[Derivative] = ()
+    ) -> None:
+        self.stepper, self.solver, self.row = stepper, solver, row
+        rows, lengths = slice(row, row + len(u) + 1), (stepper.substeps * stepper.dt).tolist()
+        names = ("rigid_poses", "momenta", "velocities", "q")
+        self.poses, self.momenta, self.velocities, self.q = (np.array(record[name][rows]) for name in names)
+        before = lengths[-1]
+        if row == 0:
+            self._place(record["q"][0], record["p"][0])
+            before = 0.0
+        elif record["substeps"][row, -1, 0] != UNKNOWN:
+            before *= np.diff(np.append(0.0, ends_of(record["substeps"][row, -1])[0]))[-1]
+        self.goals = np.array(record["goals"][rows]) if len(solver.model.goals) else np.zeros((len(u) + 1, 0))
+        self.u = np.array(u, order="C")
+        self.parted = PartedSteps(lengths, np.asarray(record["substeps"][rows][1:]), before)
+        n, ends, nq, nv = self.poses.shape[1], self.parted.most + 1, self.q.shape[1], stepper.mechanism.nv
+        self.start, self.places = np.zeros((2, nv)), places_of(solver.model, nv)
+        self.scratch: dict[str, Any] = {name: np.zeros((n, 6)) for name in SCRATCH} | {
+            "part_poses": np.zeros((ends, n, 7)),
+            "part_momenta": np.zeros((ends, n, 6)),
+            "part_velocities": np.zeros((ends, n, 6)),
+            "part_q": np.zeros((ends, nq)),
+            "reached": np.zeros((3, n, 6)),
+            "summed": np.zeros((3, n, 6)),
+            "holds": np.zeros(3, np.int64),
+            "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(solver) else None,
+            "balls": True if has_soft_balls(solver) else None,
+        }
+        if solver.contact is not None:
+            solver.contact.now.known = 0
+        self.kept = KeptSteps(solver, self.parted, derivatives)
+        self.by_parameters = np.zeros(len(derivatives))
+        self.planned = False
+
+    def _place(self, q: FloatArray, p: FloatArray) -> None:
+        """Bodies of joint positions and momenta in the first row, as `MaximalStepper.begin` has them."""
+        s = self.stepper
+        v = velocity_of_momentum(s.mechanism, q[None], p[None])[0] if p.any() else np.zeros(len(p))
+        self.poses[0], twists, rates = place(s.model, q, v)
+        self.momenta[0], self.velocities[0] = momenta_of(s.model, self.poses[0], twists, rates), twists
+        fast = 0.5 * s.dt * np.linalg.norm(twists[:, :3], axis=1) > 0.9
+        self.velocities[0, fast, :3] = 0.0
+
+    def jacobians(self) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of `leastaction.linearize` for the first step, which is the piece."""
+        n, (steps, nodes, nu) = self.stepper.mechanism.nv, self.u.shape
+        rows, (bq, bp) = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
+        self.over(np.zeros((3, self.poses.shape[1], 6)), bq, bp, np.zeros((steps, nodes, nu)), rows)
+        return rows
+
+    def over(
+        self, bars: FloatArray | None, bq: FloatArray, bp: FloatArray, controls: FloatArray, rows: Any = NO_ROWS
+    ) -> FloatArray:
+        """Gradients by the state at the start of the piece, shape (3, bodies, 6): poses, momenta, velocities before.
+
+        Args:
+            bars: the same at its end; None where the run ends there.
+            bq, bp: gradients by positions and momenta of the piece's rows.
+            controls: gradients by the controls, out; zeros.
+            rows: where gradients of all that the first step ends with go instead, see `BackData`.
+        """
+        s, last, found = self.solver, len(self.u) - 1, np.zeros((3, self.poses.shape[1], 6))
+        ends, tries, wider = bars is None, 0, 1.0
+        if bars is not None:
+            found[:] = bars
+        if not self.planned and s.contact is not None and len(s.table.movers) > 1:
+            self._plan(last, wider)
+        self.planned = True
+        read = np.array([bq, bp])
+        read[:, : 1 if self.row == 0 else 0] = 0.0  # what is read off the start of a run is left to others
+        while True:
+            if s.contact is not None:
+                s.contact.written[0] = 0
+            back = plain(self._data(found, bq, bp, controls, rows, ends))
+            first = self.parted.since(last, self.kept.slots) if self.kept.derivatives else 0
+            if s.contact is None:
+                left, why = go_back(*s.problem, self.places, back, first, last)
+            else:
+                touching = plain((s.near, s.contact))
+                left, why = go_back_with_contact(*s.problem, *touching, self.places, back, first, last)
+            left = int(left)
+            if self.kept.derivatives and not len(rows[0]):
+                self.kept.add(self.by_parameters, self.u, last, left, *read)
+                self.kept.add_impacts(self.by_parameters, left)
+                if ends and left < last:
+                    self.kept.add_read(self.by_parameters, self._state(-1), *read[:, -1])
+                if left < 0 and self.row == 0:
+                    self.kept.add_start(self.by_parameters, self._state(0), found, self.start)
+            if why == DONE and left < 0:
+                return found
+            ends = ends and left == last
+            if why == DONE:
+                last, tries = left, 0
+                continue
+            tries = tries + 1 if left == last else 0
+            if why == OTHERWISE or tries > TRIES:
+                told = self.parted.begins[left] < self.parted.begins[left + 1]
+                raise IntegratorError((NO_DERIVATIVE if told else TOO_FINE).format(step=self.row + left))
+            last = last if len(rows[0]) else left
+            for part in rows:
+                part[:] = 0.0
+            if why == FULL:
+                s.room *= 2
+                s._make_room()
+            elif why == UNTIED:
+                s._tie(True)
+            else:
+                wider = 2.0 * wider if tries else 1.0
+                self._plan(left, wider)
+
+    def _state(self, row: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Poses, momenta and joint positions of a row."""
+        return self.poses[row], self.momenta[row], self.q[row]
+
+    def _plan(self, k: int, wider: float) -> None:
+        s, V = self.solver, self.velocities[k]
+        s.data.bodies.w, s.data.bodies.vc = V[:, :3], V[:, 3:]
+        s._plan(self.poses[k], wider)
+
+    def _data(self, bars: Any, bq: FloatArray, bp: FloatArray, controls: FloatArray, rows: Any, ends: bool) -> BackData:
+        s = self.solver
+        values, nv, contacts = s.data.factors.values, bq.shape[1], 0 if s.contact is None else len(s.contact.contacts)
+        return BackData(
+            poses=self.poses,
+            momenta=self.momenta,
+            velocities=self.velocities,
+            q=self.q,
+            goals=self.goals,
+            u=self.u,
+            begins=self.parted.begins,
+            lengths=self.parted.lengths,
+            before=self.parted.before,
+            nodes=self.parted.nodes,
+            shares=self.parted.shares,
+            plastic=self.parted.plastic,
+            hit=np.zeros((4, bars.shape[1], 7)),
+            rest=np.zeros(1),
+            rests=np.zeros(len(rows[0])),
+            fresh=self.row == 0,
+            ends=ends,
+            start=self.start.reshape(-1),
+            none=np.zeros(nv),
+            bq=bq,
+            bp=bp,
+            bars=bars,
+            controls=controls,
+            **self.scratch,
+            at=np.zeros(self.q.shape[1]),
+            original=np.zeros(len(values)),
+            residual=np.zeros(len(s.data.fixed)),
+            y=np.zeros(len(s.data.fixed)),
+            qa=np.zeros(18),
+            qb=np.zeros(18),
+            by_points=np.zeros((contacts, 3)),
+            A=rows[0],
+            B=rows[1],
+            kept=np.zeros((len(rows[0]), *bars.shape)),
+            kept_points=np.zeros((len(rows[0]), contacts, 3)),
+            lifts=np.zeros((nv, 6)),
+            gram=np.zeros((6, 6)),
+            right=np.zeros((6, 6)),
+            newest=np.zeros(1, np.int64),
+            grads=force_gradients(s.arrays.forces),
+            slots=self.kept.room(),
+            impacts=self.kept.impacts,
+        )

@@ -1,0 +1,361 @@
+"""Solving the steps of a run of `Maximal` again, each from the state that the run had, for the way back over them.
+
+A step is solved from the velocities that the run found and the impulses of the step after, which takes an iteration or
+a few. Steps of a composition, and those that were divided, are unfolded first: the run does not tell the states between
+their parts.
+"""
+
+import numpy as np
+
+from leastaction._jit import inline, routine
+from leastaction.contact.records import POINT_ON_PLANE
+from leastaction.linalg.graph.kernels import factorize
+from leastaction.maximal.arrays import MaximalSettings
+from leastaction.maximal.contact.contact_setup import cone_of
+from leastaction.maximal.coordinates.recover import read_coordinates
+from leastaction.maximal.derivatives.arrays import Rows
+from leastaction.maximal.derivatives.parameter_vjp import keep_projection_of, keep_second_phase
+from leastaction.maximal.derivatives.rigid_response import add_response, find_response
+from leastaction.maximal.derivatives.velocity_cotangents import (
+    INDEPENDENT,
+    factor_second_phase,
+    project_back,
+    second_phase_cotangents,
+)
+from leastaction.maximal.records import BALL
+from leastaction.maximal.step.assembly import assemble, start_rows
+from leastaction.maximal.step.body_states import load_state, store_state
+from leastaction.maximal.step.initial_guess import AGAIN, FIRST
+from leastaction.maximal.step.newton import DEPENDENT
+from leastaction.maximal.step.path_springs import start_paths
+from leastaction.maximal.step.prescribed_motion import set_goals
+from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
+from leastaction.maximal.step.tendon_springs import start_lengths
+from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
+
+OTHERWISE = UNTIED - 1
+"""Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
+
+NONE, JOINTS, CONTACTS = 0, 1, 2
+"""What holds the momenta at the end of a part, see `second_phase`."""
+
+SAME = 1e-4
+"""Largest difference of poses to those of the run [m and quaternions, relative to one and to the coordinate]."""
+
+
+@inline
+def parts_of(back, k):
+    """Number of the parts that step k was solved in."""
+    return back.begins[k + 1] - back.begins[k]
+
+
+@routine(allocates=False)
+def rows_of(back, k):
+    """States at both ends of the parts of step k: of the run, or where it has several, those that were unfolded."""
+    if parts_of(back, k) > 1:
+        return Rows(back.part_poses, back.part_momenta, back.part_velocities, back.part_q)
+    return Rows(back.poses, back.momenta, back.velocities, back.q)
+
+
+@inline
+def row_of(back, k, j):
+    """Row of `rows_of` at the start of part j of step k."""
+    return j if parts_of(back, k) > 1 else k
+
+
+@routine(allocates=False)
+def slot_of(back, k, j):
+    """Where gradients of part j of step k are kept."""
+    return back.begins[back.newest[0] + 1] - back.begins[k + 1] + j
+
+
+@routine(allocates=False)
+def stand(model, data, back, rows, row, dt):
+    """Put the bodies where they are in a row."""
+    load_state(data.bodies, rows.poses[row], rows.momenta[row])
+    for j in range(model.coordinates.shape[0]):
+        c = model.coordinates[j]
+        data.coordinates[j].value = rows.q[row, c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
+    for j in range(back.at.shape[0]):
+        back.at[j] = rows.q[row, j]
+    read_coordinates(model.coordinates, data.bodies, data.coordinates, back.at, dt)
+    start_rows(model, data)
+    start_paths(model, data, model.paths)
+    start_lengths(model, data, back.at, model.sprung)
+
+
+@routine(allocates=False)
+def aim(model, data, back, k, j):
+    """Tell where prescribed motions are at both ends of part j of step k."""
+    shares = back.shares[back.begins[k] + j]
+    set_goals(model, data.goals[0], back.goals[k], back.goals[k + 1], shares[0])
+    set_goals(model, data.goals[1], back.goals[k], back.goals[k + 1], shares[1])
+
+
+@routine(allocates=False)
+def begin_part(model, settings, data, near, contact, back, k, j):
+    """The start of part j of step k; `DONE`, or why it cannot be solved."""
+    part = back.begins[k] + j
+    begin_state(model, data, contact, back, k, j)
+    return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], back.lengths[part])
+
+
+@routine(allocates=False)
+def begin_state(model, data, contact, back, k, j):
+    """The state at the start of part j of step k, before an impact there."""
+    part, row = back.begins[k] + j, row_of(back, k, j)
+    states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
+    first = back.fresh and k == 0 and j == 0
+    data.past[0].known = FIRST if first else AGAIN
+    data.past[0].dt = 0.0 if first else back.before[part]
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].x[c], states[i].slope[c] = path.velocities[row, i, c], 0.0
+        for c in range(3):
+            states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+        for c in range(6):
+            data.kicks[0, i, c] = data.kicks[1, i, c] = 0.0
+    for i in range(rows.shape[0]):
+        rows[i].lam = rows[i].mu = 0.0
+    if contact is not None:
+        contact.now[0].known = 0  # no warm start: the step tells all of it
+        contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
+    aim(model, data, back, k, j)
+    stand(model, data, back, path, row, dt)
+
+
+@routine(allocates=False)
+def unfold(model, settings, data, near, contact, back, k):
+    """States between the parts of step k, into the rows of `back`; `DONE`, or why not."""
+    parts, states, loose = parts_of(back, k), data.bodies, 1 if settings.halves < 1.0 else 0
+    if parts == 0:
+        return np.int64(OTHERWISE)
+    if parts == 1:
+        return np.int64(DONE)
+    copy_row(back, k, 0)
+    for j in range(parts - 1):
+        why = begin_part(model, settings, data, near, contact, back, k, j)
+        if why != DONE:
+            return np.int64(why)
+        part = back.begins[k] + j
+        spent, _, why = solve_part(model, settings, data, near, contact, back.lengths[part], k < 0)
+        if why != DONE:
+            return np.int64(why)
+        if spent < 0:
+            return np.int64(OTHERWISE)
+        for c in range(back.q.shape[1]):
+            back.part_q[j + 1, c] = back.part_q[j, c]
+        u = back.u[k, back.nodes[part] + loose]
+        end_part(model, settings, data, contact, back.part_q[j + 1], u, back.lengths[part])
+        end_second_phase(model, settings, data, contact, back.lengths[part])
+        store_state(states, back.part_poses[j + 1], back.part_momenta[j + 1], back.part_velocities[j + 1])
+    copy_row(back, k + 1, parts)
+    return np.int64(DONE)
+
+
+@routine(allocates=False)
+def copy_row(back, row, part):
+    """A row of the run to one of the parts of a step."""
+    for i in range(back.poses.shape[1]):
+        for c in range(7):
+            back.part_poses[part, i, c] = back.poses[row, i, c]
+        for c in range(6):
+            back.part_momenta[part, i, c] = back.momenta[row, i, c]
+            back.part_velocities[part, i, c] = back.velocities[row, i, c]
+    for c in range(back.q.shape[1]):
+        back.part_q[part, c] = back.q[row, c]
+
+
+@routine(allocates=False)
+def solve_again(model, settings, data, near, contact, back, k, j):
+    """Solve part j of step k again, with the second phase at its end; `DONE`, or why not."""
+    states, dt, path, row = data.bodies, back.lengths[back.begins[k] + j], rows_of(back, k), row_of(back, k, j)
+    why = begin_part(model, settings, data, near, contact, back, k, j)
+    if why != DONE:
+        return np.int64(why)
+    if cones_of(contact) == 0:
+        for i in range(states.shape[0]):
+            for c in range(3):
+                states[i].w[c] = path.velocities[row + 1, i, c]
+                states[i].vc[c] = path.velocities[row + 1, i, 3 + c]
+    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
+    if why != DONE:
+        return np.int64(why)
+    if spent < 0 or not is_same(states, path.poses, row + 1):
+        return np.int64(OTHERWISE)
+    back.holds[1] = spent
+    count_contacts(contact, back)
+    return second_phase(model, settings, data, contact, back, k, j)
+
+
+@routine(allocates=False)
+def count_contacts(contact, back):
+    """Note how many contacts the present part has, with those that wait."""
+    back.holds[2] = 0
+    if contact is None:
+        return
+    for k in range(contact.now[0].count + contact.now[0].waiting):
+        back.holds[2] = max(back.holds[2], cone_of(contact, k).source + 1)
+
+
+@routine(allocates=False)
+def moves_late(contact, back, late):
+    """Whether points of contacts that a solution of the present part has found move over both bodies."""
+    found = False
+    if contact is None:
+        return found
+    for k in range(back.holds[2]):
+        c = contact.contacts[k]
+        if c.late == late and c.kind == POINT_ON_PLANE:
+            for i in range(9):
+                found = found or c.R[i] != 0.0
+            for i in range(3):
+                found = found or c.z[i] != 0.0
+    return found
+
+
+@inline
+def in_rounds(settings, rounds):
+    """The settings of a step that is solved again so many times at most, with contacts that it has missed."""
+    return MaximalSettings(*(settings[:-1] + (rounds,)))
+
+
+@routine(allocates=False)
+def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
+    """Solve part j of step k without the contacts that were found after some rounds; `DONE`, or why not.
+
+    Where its bodies end says where these contacts are (`contact.contact_update`). Leaves its factors.
+    """
+    if back.slots.y.shape[0] > 0:
+        return np.int64(OTHERWISE)  # its own equations know parameters, too
+    dt = back.lengths[back.begins[k] + j]
+    why = begin_part(model, settings, data, near, contact, back, k, j)
+    if why != DONE:
+        return np.int64(why)
+    spent, _, why = solve_part(model, in_rounds(settings, rounds), data, near, contact, dt, k < 0)
+    if why != DONE:
+        return np.int64(why)
+    if spent < 0:
+        return np.int64(OTHERWISE)
+    back.holds[0], back.holds[1] = NONE, spent
+    return factor_part(model, settings, data, contact, back, k, j)
+
+
+@routine(allocates=False)
+def end_second_phase(model, settings, data, contact, dt):
+    """The second phase at the end of a part, of which the first phase stays in the cones."""
+    if contact is None:
+        return
+    if project_velocities(model, settings, data, contact, dt) == SOLVED:
+        take_back(settings, contact)
+
+
+@routine(allocates=False)
+def second_phase(model, settings, data, contact, back, k, j):
+    """Go to the end of part j of step k, and factorise its second phase where there is one; `DONE`, or why not.
+
+    `back.holds` tells which there is: contacts, closed loops alone, or none.
+    """
+    back.holds[0] = NONE
+    part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
+    dt = back.lengths[part]
+    if cones_of(contact) == 0 and (settings.loops is None or j + 1 < parts_of(back, k)):
+        return np.int64(DONE)
+    end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + last], dt)
+    closed = closes(model, settings, data, contact, back, dt)
+    if closed < 0:
+        return np.int64(OTHERWISE)
+    if closed > 0:
+        back.holds[0] = CONTACTS
+    elif settings.loops is not None and j + 1 == parts_of(back, k):
+        back.holds[0] = JOINTS
+    return np.int64(DONE)
+
+
+@routine(allocates=False)
+def closes(model, settings, data, contact, back, dt):
+    """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 without derivative."""
+    if contact is None:
+        return 0
+    if project_velocities(model, settings, data, contact, dt) != SOLVED:
+        return 0
+    return 1 if factor_second_phase(model, settings, data, contact, back, dt) else -1
+
+
+@routine(allocates=False)
+def finish_back(model, settings, data, contact, back, k, j):
+    """Bring `back.bars` to the momenta before the second phase of part j of step k, after `second_phase`."""
+    slot, dt = slot_of(back, k, j), back.lengths[back.begins[k] + j]
+    if back.holds[0] == CONTACTS:
+        contact_cotangents(model, settings, data, contact, back, dt)
+    elif back.holds[0] == JOINTS:
+        project_back(model, data, back)
+    keep_projection_of(model, data, back.slots, back, slot)
+    keep_second_phase(contact, back.slots, back.holds[0] == CONTACTS, slot)
+
+
+@routine(allocates=False)
+def contact_cotangents(model, settings, data, contact, back, dt):
+    """`second_phase_cotangents`, where there are contacts."""
+    if contact is None:
+        return
+    second_phase_cotangents(model, settings, data, contact, back, dt)
+
+
+@routine(allocates=False)
+def factor_part(model, settings, data, contact, back, k, j):
+    """Back at the start of part j of step k, factorise the Newton matrix of its first phase; `DONE`, or why not."""
+    dt, count = back.lengths[back.begins[k] + j], cones_of(contact)
+    if back.holds[0] == NONE and back.holds[1] == 1 and count == 0 and hits_of(contact) == 0:
+        return np.int64(DONE)  # the factors of its one iteration
+    aim(model, data, back, k, j)
+    stand(model, data, back, rows_of(back, k), row_of(back, k, j), dt)
+    first_phase(settings, data, contact, back, dt)
+    assemble(model, settings, data, dt, k >= 0)
+    if contact is not None:
+        find_response(model, settings, data, contact, dt)
+        add_response(model, data, contact)
+        for i in range(back.original.shape[0]):
+            back.original[i] = data.factors.values[i]
+    tolerance = DEPENDENT if count == 0 else (INDEPENDENT if settings.loops is not None else 0.0)
+    singular, _ = factorize(model.graph, data.factors, tolerance)
+    return np.int64(OTHERWISE if singular >= 0 else DONE)
+
+
+@routine(allocates=False)
+def first_phase(settings, data, contact, back, dt):
+    """Cones as the first phase has left them, at the start of the part."""
+    if contact is None:
+        return
+    if back.holds[0] == CONTACTS:
+        take_back(settings, contact)
+    renew_wrenches(data, contact)
+
+
+@routine(allocates=False)
+def cones_of(contact):
+    """Number of cones of the present step."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].count
+
+
+@routine(allocates=False)
+def hits_of(contact):
+    """Number of hits of the impact at the start of the present part."""
+    if contact is None:
+        return np.int64(0)
+    return contact.now[0].hits
+
+
+@routine(allocates=False)
+def is_same(states, poses, row):
+    """Whether the end of the step is that of the run."""
+    near = True
+    for i in range(states.shape[0]):
+        s, pose = states[i], poses[row, i]
+        for c in range(3):
+            near = near and abs(s.p1[c] - pose[c]) <= SAME * (1.0 + abs(pose[c]))
+        for c in range(4):
+            near = near and abs(s.quat1[c] - pose[3 + c]) <= SAME
+    return near

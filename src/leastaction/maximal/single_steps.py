@@ -1,0 +1,43 @@
+"""Single steps of `Maximal`, one after another: all that stays from one to the next is prepared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from leastaction._jit.walk import Walk
+from leastaction.integrators import FloatArray
+from leastaction.maximal.retry import mend
+from leastaction.maximal.step.rollout import DONE
+from leastaction.record import Record
+
+
+def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], int]:
+    """See `Stepper.stride`; what is no plain step of the compiled loop is left to `MaximalStepper.advance`."""
+
+    def arguments(row: int) -> tuple[Any, ...]:
+        return tuple(stepper.rows(record, row, row + 1)), u, stepper.substeps, True
+
+    walk, given, last = Walk(stepper.rollout, arguments), len(stepper.model.goals) > 0, u[0, -1]
+
+    def step(first: int) -> int:
+        nonlocal walk
+        if first == 0 or given:
+            return stepper.advance(record, first, first + 1, u)
+        if walk.bound is not stepper.rollout:  # graph or near pairs are others
+            walk = Walk(stepper.rollout, arguments)
+        if stepper.unread >= 0:
+            stepper.read_log()
+        contact = stepper.contact
+        if contact is not None:
+            contact.written[0] = 0
+        _, why = walk(first)
+        if why != DONE:
+            stepper.exhausted = False
+            return stepper.advance(record, first, first + 1, u) if mend(stepper, record, first, why, True) else first
+        stepper.planned, stepper.reached = False, (first + 1, last)
+        stepper.age += 1
+        stepper.unread = first if contact is not None else -1
+        return first + 1
+
+    return step

@@ -1,0 +1,171 @@
+"""Energy balance and rotation bound of a substep: what decides whether it is accepted (see `step_control`).
+
+Kinetic energies are those of the momenta after the momentum phase, the work of forces that of the step's own
+quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
+contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with. Where
+dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for, and in the
+finest substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves. What is
+lost there where nothing touches may come back within the same step.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.contact.legendre import factor, late_of, solve
+from leastaction.minimal.contact.newton_restitution import given, mass_of
+from leastaction.minimal.contact.robot_records import TIE
+from leastaction.minimal.contact.sweeps import work_of_thrust
+from leastaction.spatial import dot3, load3, sub3
+from leastaction.step_control.bisection import FINEST
+from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_gain
+
+QUARTER = 1.0
+"""Trace of a turn by a right angle: up to there the momentum of a body grows with its turn, so that there is one."""
+
+
+@routine
+def rotates_too_far(model, data):
+    """Whether a body turns by more than a right angle in the solved step."""
+    now, far = data.now[0], False
+    for i in range(model.nodes.shape[0]):
+        R0, R1, trace = data.R[now][i], data.R[1 - now][i], 0.0
+        for k in range(9):
+            trace += R0[k] * R1[k]
+        far = far or not trace >= QUARTER
+    return far
+
+
+@routine
+def kinetic_energy(model, data, before, factored):
+    """Kinetic energy [J] of the momenta at the start of the robot, and their velocities into `dx`.
+
+    Args:
+        before: length of the step before [s], see `legendre.late_of`.
+        factored: whether `phase.W` has the factors of the mass matrix there.
+    """
+    W, v, energy = data.touch.phase.W, data.dx, 0.0
+    if not factored:
+        factor(model, data, W, before)
+    solve(model, data, W, data.p, v)
+    for i in range(model.nodes.shape[0]):
+        node = model.nodes[i]
+        for k in range(node.iv, node.iv + node.nv):
+            late = late_of(model.dofs[k], before) if node.nv == 1 else 0.0
+            energy += 0.5 * (data.p[k] - late * v[k]) * v[k]
+    return energy
+
+
+@inline
+def work_of_controls(driven, data, k):
+    """Work of what controls push degree of freedom k with [J]."""
+    if driven is None:  # then nobody has written `tau`
+        return 0.0
+    return data.tau[k] * data.moved[k]
+
+
+@inline
+def work_of_pulls(pulls, data):
+    """Work of the forces of `pulls` [J], and the size of their impulses."""
+    if pulls is None:
+        return 0.0, 0.0
+    size = 0.0
+    for k in range(data.p.shape[0]):
+        size += abs(pulls.start[k]) + abs(pulls.end[k])
+    return pulls.work[0], size
+
+
+@routine
+def work_of_forces(model, data, dt):
+    """Work of all forces in a solved step [J], the size of impulses, and whether dampers take no more than it says."""
+    nodes, now, g = model.nodes, data.now[0], load3(model.gravity)
+    work, size = work_of_pulls(data.touch.pulls, data)
+    known, weight = True, dt * dot3(g, g) ** 0.5
+    for i in range(nodes.shape[0]):
+        node = nodes[i]
+        shift = sub3(load3(data.x[1 - now][i]), load3(data.x[now][i]))
+        work += node.mass * dot3(g, shift) + 2.0 * work_of_thrust(model.pushed, model, data, i, shift, dt)
+        size += weight * node.mass
+        for k in range(node.iv, node.iv + node.nv):
+            work += work_of_controls(model.driven, data, k)
+            size += abs(data.p[k]) + abs(data.end[k])
+        if node.nv == 1:
+            dof, moved = model.dofs[node.iv], data.moved[node.iv]
+            force = dof.stiffness * (0.5 * (data.q0[node.iq] + data.q1[node.iq]) - dof.rest)
+            work -= force * moved
+            size += dt * abs(force)
+            if late_of(dof, dt) > 0.0:
+                known = False
+            else:
+                work -= dof.damping * moved * moved / dt
+    return work, size, known
+
+
+@routine
+def touches(cones, touch, low, high):
+    """Whether one of these contacts, limits and joints with dry friction pushes."""
+    found = False
+    for c in range(low, high):
+        found = found or (touch.active[c] != 0 and cones[c].kind < TIE and touch.lam[cones[c].row] != 0.0)
+    return found
+
+
+@routine
+def anything_touches(model, touch, found):
+    """`touches` of all."""
+    own = model.cones.shape[0]
+    if found is None:
+        return touches(model.cones, touch, 0, own)
+    return touches(found.cones, touch, 0, own + found.now[0].count)
+
+
+@routine
+def know_start(model, data, touch):
+    """Kinetic energy and velocities of the state that a step starts from, where they are not known."""
+    if touch is None:
+        return
+    touch.balance[0]["owed"] = 0.0
+    if not touch.balance[0]["kinetic"] >= 0.0:
+        touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], False)
+        for k in range(data.p.shape[0]):
+            touch.v[k] = data.dx[k]
+
+
+@routine
+def keep_start(model, data, touch, settings, dt):
+    """Keep the start of a solved step, with what its energy balance needs of it."""
+    if touch is None:
+        return
+    balance = touch.balance[0]
+    work, size, known = work_of_forces(model, data, dt)
+    balance["lossless"] = known and not anything_touches(model, touch, touch.found)
+    balance["finest"] = dt * FINEST < 1.5 * settings.whole
+    balance["noise"] = NOISE * settings.tolerance / dt * size + given(model, touch, touch.found, dt)
+    balance["work"] = work
+    for k in range(data.p.shape[0]):
+        touch.p_start[k] = data.p[k]
+    for k in range(data.q0.shape[0]):
+        touch.q_start[k] = data.q0[k]
+
+
+@routine
+def accept_or_go_back(model, data, touch, dt, factored):
+    """Whether the step that has led here is accepted; where it is not, the robot is where it was before it."""
+    if touch is None:
+        return True
+    balance, g = touch.balance[0], load3(model.gravity)
+    before, after = balance["kinetic"], kinetic_energy(model, data, dt, factored)
+    gain, lossless = after - before - balance["work"], balance["lossless"] != 0
+    most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance["noise"]
+    if lossless and balance["finest"] != 0:
+        most, lossless = most + balance["owed"], False
+    if is_balanced(gain, most, lossless):
+        balance["kinetic"] = after
+        if balance["finest"] != 0 and balance["lossless"] != 0:
+            balance["owed"] = max(balance["owed"] - gain, 0.0)
+        for k in range(data.p.shape[0]):
+            touch.v[k] = data.dx[k]
+        return True
+    data.now[0] = 1 - data.now[0]
+    for k in range(data.p.shape[0]):
+        data.p[k] = touch.p_start[k]
+    for k in range(data.q0.shape[0]):
+        data.q0[k] = touch.q_start[k]
+    return False

@@ -1,0 +1,415 @@
+"""What the kernels of `Minimal` and of batches read and write, by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.records import CONTACT as CONTACT_RECORD
+from leastaction.contact.records import records
+from leastaction.dynamics.mobility import HOLDS, mobility_at_home
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.tree import NODE
+from leastaction.minimal.contact.controls import GEAR, gears
+from leastaction.minimal.contact.island_arrays import Islands, island_arrays
+from leastaction.minimal.contact.robot_records import (
+    BALANCE,
+    FOUND,
+    LANE_CONE,
+    LANE_DOF,
+    NEVER,
+    PLAIN,
+    TURNING,
+    narrowed,
+)
+from leastaction.minimal.contact.scratch_arrays import between_arrays, momentum_arrays
+from leastaction.minimal.contact.spring_arrays import equations, pull_arrays, pulling
+
+FloatArray = NDArray[np.floating]
+
+LOGGED = 64
+"""Rows of the log of contacts for each one that there is room for."""
+
+
+class RobotModel(NamedTuple):
+    """What one robot's kernels read of the mechanism; nothing writes it.
+
+    Attributes:
+        nodes: `tree.NODE` records, called bodies here, depth first.
+        dofs: `LANE_DOF` records.
+        slots: for each body that several carry on from, or one that is not the next, where its children's blocks wait;
+            -1 for others, shape (bodies,).
+        drives: `GEAR` records of the controls, then of constant wrenches.
+        gravity: [m/s^2], shape (3,).
+        branches: number of slots.
+        cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
+        soft: whether joints may have springs, dampers, armatures or servos; None where not, so that nothing about them
+            is compiled.
+        limited: whether controls may have limits; likewise.
+        driven: whether there are controls that are not zero; likewise.
+        branched: whether some body is not carried by the one before it; likewise.
+        turning: whether joints may have several axes, as balls have; likewise.
+        pushed: the first drive that pushes on a body, or their number; None where there is none, likewise.
+        shapes: `RobotShapes`, or None where bodies touch planes alone.
+        forces: `ForceModel` of springs, cables and tendons; None where there are neither these nor equations.
+        closure: `ClosureModel` of the equations of loops and couplings; None where `forces` is.
+    """
+
+    nodes: Any
+    dofs: Any
+    slots: NDArray[np.int64]
+    drives: Any
+    gravity: FloatArray
+    branches: int
+    cones: Any = None
+    soft: bool | None = True
+    limited: bool | None = True
+    driven: bool | None = True
+    branched: bool | None = True
+    turning: bool | None = True
+    pushed: int | None = None
+    shapes: Any = None
+    forces: Any = None
+    closure: Any = None
+
+
+class RobotShapes(NamedTuple):
+    """What may touch what beside balls over planes; nothing writes it.
+
+    Attributes:
+        shapes: `SHAPE` records, in frames at the bodies' centres of mass.
+        pairs: `PAIR` records of those that may touch.
+        table: heights and vertices of shapes [m].
+        masses: that the compliance of each pair is of [kg], shape (pairs,).
+        reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
+        skin: how far bodies may move until the list of the pairs to look at is made anew [m].
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None where they
+            cannot, so that nothing about it is compiled.
+    """
+
+    shapes: Any
+    pairs: Any
+    table: FloatArray
+    masses: FloatArray
+    reach: FloatArray
+    skin: float
+    convex: bool | None
+
+
+class Found(NamedTuple):
+    """Contacts of one robot that are looked for in each step, with room for some.
+
+    Attributes:
+        now: one `FOUND` record.
+        cones: `LANE_CONE` records: those of the model, then those of the contacts.
+        contacts: `CONTACT` records.
+        listed: indices of the pairs that a step looks at, shape (pairs,); places: poses of the bodies when they were
+            chosen, shape (bodies, 12).
+        way: how far points of each body get in the first guess of a step [m], shape (bodies,).
+        keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3 or 6).
+        log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
+        between: bodies somewhere within the step.
+        islands: which cones move each other.
+    """
+
+    now: Any
+    cones: Any
+    contacts: Any
+    listed: NDArray[np.int64]
+    places: FloatArray
+    way: FloatArray
+    keys: NDArray[np.int64]
+    impulses: FloatArray
+    log: FloatArray
+    between: Any
+    islands: Islands
+
+
+class Touch(NamedTuple):
+    """Scratch of the cones of one robot, with m impulses in all.
+
+    Attributes:
+        active: whether a cone takes part in the step, shape (cones,).
+        side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
+        compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
+        deepest: depth that no impulse reaches [m], shape (1,).
+        soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
+        begun, least: gap that a cone has at the start of the step, and that it must have at its end [m or rad], shape
+            (cones,).
+        lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
+        w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
+        W: their derivatives, shape (m, m): a row for each impulse.
+        columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (m, nv).
+        col: columns of the factor, shape (nv, 6).
+        kick: what the impulses do along the joints, shape (nv,).
+        total: impulses of the whole step, shape (m,).
+        before: length of the step before [s], 0 at the start of a run, shape (1,).
+        M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of those that take part, (m,),
+            of which `unknown`, (m,), lists those that are solved for.
+        best: impulses that Newton on them goes back to, shape (m,).
+        which: impulses of the cones that take part, one after another, shape (m,).
+        share: part of the restitution that acts, shape (1,).
+        balance: one `BALANCE` record.
+        q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
+        rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
+        phase: `MomentumPhase`.
+        found: `Found`, or None where bodies touch planes alone.
+        pulls: `Pulls`, or None where there are no springs, cables and tendons.
+    """
+
+    active: NDArray[np.int64]
+    side: FloatArray
+    compliance: FloatArray
+    deepest: FloatArray
+    soft: FloatArray
+    begun: FloatArray
+    least: FloatArray
+    lam: FloatArray
+    w: FloatArray
+    W: FloatArray
+    columns: FloatArray
+    rows: FloatArray
+    col: FloatArray
+    kick: FloatArray
+    total: FloatArray
+    before: FloatArray
+    M: FloatArray
+    b: FloatArray
+    best: FloatArray
+    which: NDArray[np.int64]
+    d: FloatArray
+    unknown: NDArray[np.int64]
+    share: FloatArray
+    balance: Any
+    q_start: FloatArray
+    p_start: FloatArray
+    v: FloatArray
+    rolls: bool | None = None
+    phase: Any = None
+    found: Any = None
+    pulls: Any = None
+
+
+class RobotData(NamedTuple):
+    """State and scratch of one robot.
+
+    Attributes:
+        q0, q1: joint positions at the start and the end of a step, shape (nq,).
+        p, end: momenta at the start and the end of a step, shape (nv,).
+        tau: generalised forces of the controls, shape (nv,).
+        u: the controls, and a 1 for each constant wrench, shape (drives,).
+        near, far: mean velocities of the last step and the one before, shape (nv,).
+        dx: update, shape (nv,).
+        moved: tangent vector from q0 to q1, shape (nv,).
+        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); which is which, `now`
+            tells, so that nothing is copied from step to step.
+        x: their centres of mass [m], shape (2, bodies, 3), from the origin.
+        S: world twists of unit joint velocities, shape (2, nv, 6).
+        W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
+        wait: what waits at branches, shape (slots, 48).
+        now: which of R, x, S is of the start of the step, shape (1,).
+        origin: where x and S are counted from [m], shape (3,): near the robot, so that its moments have few digits to
+            lose; the world's own where contacts act, and of robots that stand on joints of one axis.
+        touch: `Touch`, or None where contacts do not act.
+    """
+
+    q0: FloatArray
+    q1: FloatArray
+    p: FloatArray
+    end: FloatArray
+    tau: FloatArray
+    u: FloatArray
+    near: FloatArray
+    far: FloatArray
+    dx: FloatArray
+    moved: FloatArray
+    R: FloatArray
+    x: FloatArray
+    S: FloatArray
+    W: FloatArray
+    wait: FloatArray
+    now: NDArray[np.int64]
+    origin: FloatArray
+    touch: Any = None
+
+
+class BatchSettings(NamedTuple):
+    """What the user chose.
+
+    Attributes:
+        dt: time step [s].
+        tolerance: of the Newton updates [rad or m].
+        floor: updates below this that no longer shrink the residual are round-off [rad or m].
+        max_iterations: before a step is divided.
+        steps: how many.
+        every: how many of them from one recorded state to the next.
+        keeps: whether runs go on from where the last ones ended, and are kept for the next.
+        whole: length of the steps that the user asked for [s]; `dt` may be that of a part of one.
+    """
+
+    dt: float
+    tolerance: float
+    floor: float
+    max_iterations: int
+    steps: int
+    every: int
+    keeps: bool
+    whole: float
+
+
+class GroundRecord(NamedTuple):
+    """Rows that a run of one robot writes, and what goes on from step to step.
+
+    Attributes:
+        q: joint positions, shape (steps + 1, nq).
+        p: momenta, shape (steps + 1, nv).
+        impulses: of the cones in the step before, shape (steps + 1, m).
+        places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
+        iterations: of the step before, shape (steps + 1,).
+        divided: its parts, 0 where it was not divided, shape (steps + 1,).
+        memory: parts of the last step, shape (1,).
+    """
+
+    q: FloatArray
+    p: FloatArray
+    impulses: FloatArray
+    places: FloatArray
+    iterations: NDArray[np.int64]
+    divided: NDArray[np.int64]
+    memory: NDArray[np.int64]
+
+
+def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: RobotShapes | None = None) -> RobotModel:
+    """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records and shapes where these act."""
+    tree, single = mechanism.tree, np.dtype(dtype) == np.float32
+    parents = tree.nodes.parent
+    branching = sorted({int(p) for i, p in enumerate(parents) if p >= 0 and p != i - 1})
+    slots = np.full(len(parents), -1)
+    slots[branching] = np.arange(len(branching))
+    drives, pushed = gears(mechanism)
+
+    def as_records(values: Any, kind: np.dtype[Any]) -> Any:
+        kind = narrowed(kind) if single else kind
+        out = np.zeros(len(values), kind)
+        for name in values.dtype.names or ():
+            out[name] = values[name]
+        return out.view(np.recarray)
+
+    dofs, forces = as_records(tree.dofs, LANE_DOF), None if cones is None else pulling(mechanism)
+    capped = cones is not None and tree.dofs.damping.any()
+    dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
+    if cones is not None:
+        dofs.servo = dofs.stiffness  # with contacts, all springs pull from the middle of the step
+
+    return RobotModel(
+        nodes=as_records(tree.nodes, NODE),
+        dofs=dofs,
+        slots=slots,
+        drives=as_records(drives, GEAR),
+        gravity=np.asarray(tree.gravity, dtype),
+        branches=len(branching),
+        cones=None if cones is None else as_records(cones, LANE_CONE),
+        pushed=pushed,
+        shapes=shapes,
+        forces=forces,
+        closure=None if forces is None else equations(mechanism),
+    )
+
+
+def pruned(model: RobotModel, driven: bool) -> RobotModel:
+    """The same mechanism, whose kernels are compiled without what it does not have, or without controls."""
+    drives, dofs = model.drives, model.dofs
+    soft = any(dofs[name].any() for name in ("stiffness", "damping", "armature", "servo"))
+    limited = np.isfinite(drives.lower).any() or np.isfinite(drives.upper).any()
+    parents = model.nodes.parent
+    there = {
+        "soft": soft,
+        "limited": limited,
+        "driven": driven,
+        "branched": (parents != np.arange(len(parents)) - 1).any(),
+        "turning": (model.nodes.nv != 1).any(),
+    }
+    return model._replace(**{name: True if has else None for name, has in there.items()})
+
+
+def width_of(shapes: RobotShapes | None) -> int:
+    """Impulses that there is room for of each contact that is looked for."""
+    turns = shapes is not None and ((shapes.pairs.spin > 0.0) | (shapes.pairs.roll > 0.0)).any()
+    return TURNING if turns else PLAIN
+
+
+def lane_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
+    """Shapes of the arrays of one robot, as a `RobotData`, with room for so many contacts that are looked for."""
+    n, nv = len(model.nodes), len(model.dofs)
+    shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
+    shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
+    shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    shapes |= {"now": (1,), "origin": (3,)}
+    if model.cones is not None:
+        count = len(model.cones) + room
+        m = int(model.cones.width.sum()) + width_of(model.shapes) * room
+        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "begun", "least"), (count,))
+        own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
+            ("W", "M"), (m, m)
+        )
+        own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
+        own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,), "balance": (1,)}
+        own |= {"q_start": (nq,), "p_start": (nv,), "v": (nv,)}
+        shapes["touch"] = Touch(**own)
+    return RobotData(**shapes)
+
+
+def memory_size(shapes: Any) -> int:
+    """Numbers that `memory.keep` keeps of one robot with arrays of these shapes.
+
+    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the length of the
+    last part, the impulses along the joints, and the impulses.
+    """
+    size = 2 + shapes.q0[0] + 3 * shapes.p[0]
+    return size if shapes.touch is None else size + 1 + shapes.p[0] + shapes.touch.lam[0]
+
+
+def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
+    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for."""
+    *shapes, touch = lane_shapes(model, nq, room if model.shapes is not None else 0)
+    own: dict[str, Any] = dict(zip(RobotData._fields, map(np.zeros, shapes), strict=False))
+    own["now"] = np.zeros(1, np.int64)
+    own["u"][: len(model.drives)][model.drives.held > 0] = 1.0
+    if touch is not None:
+        kinds: dict[str, Any] = dict.fromkeys(("active", "which", "unknown"), np.int64)
+        arrays: dict[str, Any] = {
+            name: np.zeros(shape, kinds.get(name, np.float64))
+            for name, shape in touch._asdict().items()
+            if name not in ("balance", "rolls", "phase", "found", "pulls")
+        }
+        arrays["balance"] = records(1, BALANCE)
+        rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
+        found = None if model.shapes is None else _found(model, nq, room)
+        phase = momentum_arrays(len(arrays["active"]), len(model.dofs), len(arrays["lam"]))
+        own["touch"] = Touch(**arrays, rolls=rolls or None, phase=phase, found=found, pulls=pull_arrays(model.forces))
+    return RobotData(**own)
+
+
+def _found(model: RobotModel, nq: int, room: int) -> Found:
+    """Arrays for the contacts that are looked for, none of them known."""
+    pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
+    width = width_of(model.shapes)
+    m = int(model.cones.width.sum()) + width * room
+    now, cones = records(1, FOUND), records(own + room, LANE_CONE)
+    cones[:own] = model.cones
+    now.listed = -1
+    return Found(
+        now=now,
+        cones=cones,
+        contacts=records(room, CONTACT_RECORD),
+        listed=np.zeros(pairs, np.int64),
+        places=np.zeros((bodies, 12)),
+        way=np.zeros(bodies),
+        keys=np.zeros(room, np.int64),
+        impulses=np.zeros((room, width)),
+        log=np.zeros((LOGGED * room, 10)),
+        between=between_arrays(bodies, nq, len(model.dofs)),
+        islands=island_arrays(model.nodes, own + room, m),
+    )

@@ -1,0 +1,136 @@
+"""Runs of the robots of a batch: many steps of one robot, with given controls or with those that a policy asks for."""
+
+import math
+
+from leastaction._jit import routine
+from leastaction.minimal.contact.legendre import momenta, velocities
+from leastaction.minimal.contact.saved_state import keep, kept_length, recall
+from leastaction.minimal.contact.steps import apply_controls, drive, forget_contacts, prepare, step
+
+WORK = 256
+"""Most Newton iterations of a step, in the mean of a run: beyond, a robot would hold up all others without an end."""
+
+AHEAD = 64
+"""Steps whose iterations may be spent before they are done."""
+
+
+@routine
+def given(model, data, settings, batch, done, total, robot):
+    """Generalised forces of the controls in the batch."""
+    apply_controls(model, data, batch.u, done, robot, model.driven)
+
+
+def asked(policy):
+    """Generalised forces of the controls that a policy(t, q, v, own, u) writes into u."""
+
+    @routine
+    def ask(model, data, settings, batch, done, total, robot):
+        velocities(model, data, data.p, length_before(data.touch), data.dx)
+        own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
+        policy((total + done) * settings.dt, data.q0, data.dx, own, data.u)
+        drive(model, data, model.limited)
+
+    return ask
+
+
+@routine
+def length_before(touch):
+    """Length of the step before, or of its last part [s]."""
+    return 0.0 if touch is None else touch.before[0]
+
+
+@routine
+def start(model, data, batch, robot):
+    """The start of a run: row 0 of the batch."""
+    for k in range(data.q0.shape[0]):
+        data.q0[k] = batch.q[0, k, robot]
+    prepare(model, data)
+    for k in range(data.p.shape[0]):
+        data.near[k] = batch.v[k, robot]
+        data.far[k] = data.near[k]
+        data.p[k] = batch.p[0, k, robot]
+    forget_contacts(data.touch)
+
+
+@routine
+def place(model, data, settings, batch, robot):
+    """Put robots that are marked by -1 steps at row 0, with the velocities of the batch: momenta, no steps done."""
+    if batch.memory[0, robot] >= 0.0:
+        return
+    start(model, data, batch, robot)
+    momenta(model, data, data.near, data.p)
+    for row in range(batch.p.shape[0]):
+        for k in range(data.q0.shape[0]):
+            batch.q[row, k, robot] = data.q0[k]
+        for k in range(data.p.shape[0]):
+            batch.p[row, k, robot] = data.p[k]
+    batch.failed[robot] = -1
+    batch.memory[0, robot] = 0.0
+
+
+@routine
+def tell_velocity(model, data, settings, batch, robot):
+    """Velocities of the momenta in the last row, into `batch.v`."""
+    row, before = batch.q.shape[0] - 1, kept_length(data, data.touch, batch.memory, robot)
+    for k in range(data.q0.shape[0]):
+        data.q0[k] = batch.q[row, k, robot]
+    for k in range(data.p.shape[0]):
+        data.p[k] = batch.p[row, k, robot]
+    prepare(model, data)
+    velocities(model, data, data.p, before, data.dx)
+    for k in range(data.p.shape[0]):
+        batch.v[k, robot] = data.dx[k]
+
+
+def run_with(controls):
+    """Runs with the controls of `given` or `asked`."""
+
+    @routine
+    def run(model, data, settings, batch, robot):
+        """All steps of one robot, from row 0 of the batch's arrays or from its memory; see `arrays.Batch`."""
+        q0, total, last = data.q0, 0, 0
+        if settings.keeps and batch.failed[robot] >= 0:
+            return
+        if settings.keeps and batch.memory[0, robot] > 0.0:
+            total, last = int(batch.memory[0, robot]), int(batch.memory[1, robot])
+            recall(model, data, data.touch, batch.memory, robot)
+        else:
+            start(model, data, batch, robot)
+        batch.failed[robot] = -1
+        iterations, parts, steps, every = 0, 0, settings.steps, settings.every
+        # One call of `step`: a GPU's compiler puts all of it here.
+        for done in range(steps):
+            controls(model, data, settings, batch, done, total, robot)
+            spent, count = step(model, data, settings, last == 1)
+            if spent < 0 or iterations + spent > WORK * (done + AHEAD):
+                batch.failed[robot] = done
+                break
+            iterations += spent
+            parts += count
+            last = count
+            if (done + 1) % every == 0:
+                row = (done + 1) // every
+                for k in range(q0.shape[0]):
+                    batch.q[row, k, robot] = q0[k]
+                for k in range(data.p.shape[0]):
+                    batch.p[row, k, robot] = data.p[k]
+        if batch.failed[robot] >= 0:
+            blank(batch, batch.failed[robot] // every + 1, robot)
+        elif settings.keeps:
+            keep(data, data.touch, batch.memory, robot, total + steps, last)
+            for k in range(data.p.shape[0]):
+                batch.p[batch.q.shape[0] - 1, k, robot] = data.p[k]
+        batch.iterations[robot] = iterations
+        batch.parts[robot] = parts
+
+    return run
+
+
+@routine
+def blank(batch, first, robot):
+    """NaN in rows from a first one on: no states of a robot that has failed."""
+    for row in range(first, batch.q.shape[0]):
+        for k in range(batch.q.shape[1]):
+            batch.q[row, k, robot] = math.nan
+        for k in range(batch.p.shape[1]):
+            batch.p[row, k, robot] = math.nan

@@ -1,0 +1,135 @@
+"""Derivatives of whole steps of `Minimal`, and going back over its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.integrators import Reversal
+from leastaction.minimal.contact.derivatives.parameter_map import Derivative
+from leastaction.minimal.contact.derivatives.step_replay import Replay
+from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
+from leastaction.parameter_stencils import by_name, stencils
+
+FloatArray = NDArray[np.float64]
+
+CONTROLS = "controls"
+
+
+class Sweep:
+    """The way back over steps, and the sums of gradients by parameters on it."""
+
+    def __init__(self, derivatives: Sequence[Derivative]) -> None:
+        self.derivatives = derivatives
+        self.by_parameters = np.zeros(len(derivatives))
+
+    def over(self, maps: Sequence[PartMap], bar: State) -> tuple[State, FloatArray]:
+        """Gradients by the state at the start of a step and by its controls, from those at its end.
+
+        Args:
+            maps: of its parts.
+            bar: gradients by the state at its end.
+        """
+        by_controls: Any = 0.0
+        for j in range(len(maps) - 1, -1, -1):
+            bar, by_u, W = maps[j].backward(bar)
+            by_controls = by_controls + by_u
+            for k, derivative in enumerate(self.derivatives):
+                self.by_parameters[k] += W @ derivative.of(maps[j])
+        return bar, by_controls
+
+
+class OneStep:
+    """Derivative of a whole step (q, p, u) -> (q', p'), as at the start of a run.
+
+    Args:
+        replay: of the stepper.
+        q, p: start of the step; u: controls, shape (nu,).
+    """
+
+    def __init__(self, replay: Replay, q: FloatArray, p: FloatArray, u: FloatArray) -> None:
+        self.replay, self.start = replay, replay.start(q, p)
+        self.maps, self.end = replay.step(self.start, u, replay.stepper.dt)
+
+    def forward(self, dq: FloatArray, dp: FloatArray, du: FloatArray, direct: Any = None) -> FloatArray:
+        """Changes of (q', p'), shape (2 nv, columns).
+
+        Args:
+            dq, dp, du: of what the step starts from, shapes (nv, columns) and (nu, columns).
+            direct: by a parameter, for each part as of `PartMap.forward`.
+        """
+        parts = [None] * len(self.maps) if direct is None else direct
+        state = State(dq, dp)
+        for part, own in zip(self.maps, parts, strict=True):
+            state = part.forward(state, du, own)
+        return np.concatenate([state.q, state.p])
+
+    def jacobians(self) -> tuple[FloatArray, FloatArray]:
+        """(A, B) of `leastaction.linearize`."""
+        n, nu = len(self.start.p), len(self.maps[0].solved.u)
+        eye = np.eye(2 * n + nu)
+        W = self.forward(eye[:n], eye[n : 2 * n], eye[2 * n :])
+        return W[:, : 2 * n], W[:, 2 * n :]
+
+    def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gradients by q, p and the controls from those by q' and p'; `sweep` sums those by parameters."""
+        bar, by_controls = sweep.over(self.maps, State(bq, bp))
+        return bar.q, bar.p, by_controls
+
+    def by_parameter(self, derivative: Derivative) -> FloatArray:
+        """Derivative of (q', p') by one entry of a parameter, shape (2 nv,)."""
+        n, nu = len(self.start.p), len(self.maps[0].solved.u)
+        direct = [derivative.split(part) for part in self.maps]
+        return self.forward(np.zeros((n, 1)), np.zeros((n, 1)), np.zeros((nu, 1)), direct)[:, 0]
+
+
+class GroundReversal(Reversal):
+    """See `Reversal`.
+
+    Args:
+        stepper: a `GroundStepper`.
+        names: as for `Stepper.reverse`.
+    """
+
+    def __init__(self, stepper: Any, names: Sequence[str]) -> None:
+        self.stepper, self.replay = stepper, Replay(stepper)
+        m = stepper.mechanism
+        self.names = [name for name in names if name != CONTROLS]
+        found = [stencil for name in self.names for stencil in stencils(m, name)]
+        self.sweep = Sweep([Derivative(stepper, stencil) for stencil in found])
+        self.keeps_controls = CONTROLS in names
+        self.controls: list[FloatArray] = []
+        self.bar: State | None = None
+        self.before = np.zeros((2, 0, m.nv))  # gradients by q and p of states that belong to the piece before
+        self.first = np.zeros((2, m.nv))
+
+    def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
+        """See `Reversal.piece`."""
+        bars = np.stack([bq, bs])
+        last = bars.shape[1] - 1
+        bars[:, last - self.before.shape[1] : last] += self.before
+        maps, _ = self.replay.piece(record, row, first, u)
+        controls = np.zeros(u.shape)
+        if self.bar is None:
+            self.bar = State(bars[0, last], bars[1, last])
+        for k in range(len(u) - 1, -1, -1):
+            q, p = bars[:, row + k]
+            bar, by_controls = self.sweep.over(maps[k], self.bar)
+            self.bar = State(bar.q + q, bar.p + p)
+            controls[k, 0] += by_controls
+        if row == 0:
+            self.first = np.stack(self.bar)
+        self.before = bars[:, :row].copy()
+        if self.keeps_controls:
+            self.controls.append(controls)
+
+    def finish(self, q: FloatArray) -> dict[str, FloatArray]:
+        """See `Reversal.finish`."""
+        m = self.stepper.mechanism
+        out = {"q": self.first[0], "p": self.first[1]}
+        if self.keeps_controls:
+            out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros((0, 1, m.nu))])
+        return out | by_name(m, self.names, self.sweep.by_parameters)

@@ -1,0 +1,112 @@
+"""Derivatives of parts of steps by parameters of the mechanism: what changes in their equations at fixed unknowns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.narrow_phase.feature_kinds import are_moving
+from leastaction.errors import IntegratorError
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.contact.arrays import RobotShapes, lane_model
+from leastaction.minimal.contact.constraints import cones_and_shapes
+from leastaction.minimal.contact.derivatives.contact_geometry import found_again
+from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
+from leastaction.minimal.contact.derivatives.solved_substep import Solved
+from leastaction.minimal.contact.derivatives.substep_map import PartMap
+from leastaction.parameter_stencils import Stencil
+
+FloatArray = NDArray[np.float64]
+
+
+class Variant:
+    """A mechanism with another value of a parameter."""
+
+    def __init__(self, stepper: Any, mechanism: Mechanism) -> None:
+        self.stepper, self.mechanism = stepper, mechanism
+        self.cones, self.shapes, _ = cones_and_shapes(mechanism, stepper.integrator.self_collision)
+        self.smooth = Smooth(mechanism, lane_model(mechanism, np.float64, self.cones, self.shapes))
+        alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
+        if not alike or not same_pairs(self.shapes, stepper.model.shapes):
+            raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")
+        self.changed = not same_shapes(self.shapes, stepper.model.shapes)
+
+    def equations(self, part: PartMap) -> FloatArray:
+        """See `PartMap.equations`."""
+        s = part.solved
+        placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
+        contacts = self._renewed(s, placed)
+        cones = s.cones.copy()
+        own = cones.found < 0
+        cones[own] = self.cones[self._index(s.cones[own])]
+        cones["restitution"][~own] = contacts.restitution
+        if self.shapes is not None:
+            pairs = self.shapes.pairs[contacts.pair]
+            cones["friction"][~own] = np.where(s.contacts.sticks == 1, pairs.static, pairs.friction)
+            cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
+            cones["mass"][~own] = self.shapes.masses[contacts.pair]
+        stops = self.cones[self._index(s.stops)]
+        return part.equations(self.smooth, cones, stops, contacts, placed)
+
+    def _index(self, cones: Any) -> NDArray[np.int64]:
+        """Which of the cones that are always there these are, by their first impulse."""
+        return np.searchsorted(self.stepper.cones.row, cones.row)
+
+    def _renewed(self, solved: Solved, placed: Placed) -> Any:
+        """The contacts of a part that were looked for, with these shapes and coefficients."""
+        contacts, shapes = solved.contacts, self.shapes
+        if not len(contacts) or shapes is None:
+            return contacts
+        kinds = shapes.shapes.kind[np.stack([shapes.pairs.a[contacts.pair], shapes.pairs.b[contacts.pair]])]
+        if not self.changed and not are_moving(kinds).any():
+            return contacts
+        out, there = found_again(contacts, shapes, placed.poses(0))
+        if not there.all():  # those that a step had missed were found at its end
+            late, found = found_again(contacts, shapes, placed.poses(1))
+            if not (there | found).all():
+                raise IntegratorError(
+                    "Minimal: a contact of this step vanishes when the parameter changes; it has no derivative"
+                )
+            out[~there] = late[~there]
+        return out
+
+
+def same_pairs(one: RobotShapes | None, two: RobotShapes | None) -> bool:
+    """Whether the same shapes may touch."""
+    return one is two or (one is not None and two is not None and np.array_equal(one.pairs.key, two.pairs.key))
+
+
+def same_shapes(one: RobotShapes | None, two: RobotShapes | None) -> bool:
+    """Whether shapes and coefficients are the same, too."""
+    if one is None or two is None:
+        return one is two
+    same = one.shapes.tobytes() == two.shapes.tobytes() and one.pairs.tobytes() == two.pairs.tobytes()
+    return same and np.array_equal(one.table, two.table)
+
+
+class Derivative:
+    """By one entry of a parameter.
+
+    Args:
+        stepper: a `GroundStepper`.
+        stencil: weights and mechanisms, see `leastaction.parameter_stencils`.
+    """
+
+    def __init__(self, stepper: Any, stencil: Stencil) -> None:
+        self.variants = [(weight, Variant(stepper, mechanism)) for weight, mechanism in stencil]
+
+    def of(self, part: PartMap) -> FloatArray:
+        """Of the equations and outputs of a part, at fixed unknowns; see `PartMap.equations`."""
+        return sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+
+    def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
+        """The same as `PartMap.forward` takes it."""
+        found = self.of(part)[:, None]
+        return found[: len(found) - 2 * part.n], found[len(found) - 2 * part.n :]
+
+
+def sum_of(parts: list[FloatArray]) -> FloatArray:
+    """Sum of arrays."""
+    return np.sum(parts, axis=0)

@@ -1,0 +1,176 @@
+"""The equations of a step without what touches: those of the body-wise rule of order 2, with the forces of `pulls`."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._jit.bound import Bound
+from leastaction._tuples import plain
+from leastaction.mechanism import Mechanism
+from leastaction.minimal.arrays import guess_data
+from leastaction.minimal.bodywise import horizon
+from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
+from leastaction.minimal.contact.arrays import RobotModel, lane_arrays
+from leastaction.minimal.contact.derivatives.spring_map import pulled_rows
+
+FloatArray = NDArray[np.float64]
+
+
+class Placed(NamedTuple):
+    """Bodies at the start (0) and the end (1) of a step, and the rows of its equations.
+
+    Attributes:
+        rows: of the discrete Lagrangian with its forces, shape (2, nv): row 0 vanishes with the momentum at the start
+            and what touches, row 1 is the momentum at the end.
+        H: derivatives of the rows by displacements at both ends, shape (2, nv, 2, nv); empty where not asked for.
+        C: by the controls, shape (2, nv, nu); likewise.
+        S: world twists of unit joint velocities, shape (2, nv, 6).
+        R, x: rotations and centres of mass of the bodies, shapes (2, bodies, 3, 3) and (2, bodies, 3).
+        y: their turns within the step, in the world's axes, shape (bodies, 3).
+        e: coefficient of y x (y x .) in the inverse Jacobians of y, shape (bodies,).
+    """
+
+    rows: FloatArray
+    H: FloatArray
+    C: FloatArray
+    S: FloatArray
+    R: FloatArray
+    x: FloatArray
+    y: FloatArray
+    e: FloatArray
+
+    def poses(self, end: int) -> FloatArray:
+        """Poses of the bodies at one end as contact kernels take them, shape (bodies, 12)."""
+        return np.concatenate([self.R[end].reshape(-1, 9), self.x[end]], axis=1)
+
+
+class Smooth:
+    """These equations for one mechanism.
+
+    Args:
+        mechanism: the robot.
+        robots: its `RobotModel`.
+
+    Attributes:
+        carried: whether a degree of freedom moves a body, shape (bodies, nv).
+        along: whether a degree of freedom (first index) moves the axis of another one, shape (nv, nv).
+    """
+
+    def __init__(self, mechanism: Mechanism, lanes: RobotModel) -> None:
+        self.mechanism, self.dofs = mechanism, lanes.dofs
+        single = [node for node in mechanism.tree.nodes if node.nv == 1]
+        self.single = np.array([node.iv for node in single], np.int64)
+        self.single_q = np.array([node.iq for node in single], np.int64)
+        self.model = without_pulls(bodywise_model(mechanism, 1))
+        self.data = bodywise_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
+        self._blocks = Bound(horizon.blocks, self.model, self.data)
+        self._rows = Bound(horizon.rows, self.model, self.data._replace(dense=None))
+        self._pulled = None
+        if lanes.forces is not None:
+            *data, touch = lane_arrays(lanes, mechanism.nq)
+            self._pulled = Bound(pulled_rows, *plain((lanes, tuple(data), touch)), np.zeros((2, mechanism.nv)))
+        nodes, owner = self.model.nodes, np.asarray(self.model.dofs.node)
+        self.carried = np.zeros((len(nodes), len(owner)), bool)
+        for i, node in enumerate(nodes):
+            if node.parent >= 0:
+                self.carried[i] = self.carried[node.parent]
+            self.carried[i, node.iv : node.iv + node.nv] = True
+        self.along = self.carried[owner].T
+
+    def at(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
+        """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
+        placed = self._rule(q0, q1, u, h, slopes)
+        if self._pulled is not None:
+            self._pulled(np.stack([q0, q1]), np.asarray(u, float), h, slopes, (placed.rows, placed.H, placed.C))
+        return placed
+
+    def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
+        """The same without `pulls`."""
+        n, nu = self.mechanism.nv, self.mechanism.nu
+        settings, Q, U = BodywiseSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
+        rows = np.zeros((1, 2, n))
+        H, C = np.zeros((1, 2, n, 2, n)), np.zeros((1, 2, n, 2, nu))
+        if slopes:
+            self._blocks(settings, Q, U, True, rows, H, C)
+        else:
+            self._rows(settings, Q, U, True, rows)
+        self._hold_dampers(q0, q1, h, rows[0], H[0])
+        bodies, turns = self.data.bodies, self.data.turns
+        count = len(self.model.nodes)
+        return Placed(
+            rows[0],
+            H[0],
+            C[0].sum(axis=2),
+            self.data.S.copy(),
+            np.array(bodies.R).reshape(2, count, 3, 3),
+            np.array(bodies.x),
+            np.array(turns.y[1]),
+            np.array(turns.k[1, :, 6]),
+        )
+
+    def bends(self, q: FloatArray) -> FloatArray:
+        """How the gradients of the equations of loops change with the joints at q, shape (equations, nv, nv)."""
+        count, n, lam = self.data.lam.shape[1], self.mechanism.nv, self.data.lam
+        out, u = np.zeros((count, n, n)), np.zeros(self.mechanism.nu)
+        if count:
+            bare = self._rule(q, q, u, 1.0, True).H[0, :, 0]
+            for k in range(count):
+                lam[0, k] = 1.0
+                out[k] = self._rule(q, q, u, 1.0, True).H[0, :, 0] - bare
+                lam[0, k] = 0.0
+        return out
+
+    def _hold_dampers(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
+        """What of dampers acts at the start of the step rather than at its end, see `sweeps.late_damping`."""
+        k, d = self.single, self.dofs[self.single]
+        late = np.maximum(0.5 * d.damping - 0.25 * h * d.servo - d.holds / h, 0.0)
+        if not late.any():
+            return
+        push = late * (q1 - q0)[self.single_q]
+        for end, sign in ((0, -1.0), (1, 1.0)):
+            rows[end, k] += sign * push
+            H[end, k, 0, k] -= sign * late
+            H[end, k, 1, k] += sign * late
+
+
+def without_pulls(model: BodywiseModel) -> BodywiseModel:
+    """The body-wise rule without the forces of `pulls`, and with springs of single axes that act in the middle."""
+    single = np.repeat(model.nodes.nv == 1, model.nodes.nv)
+    dofs, forces = model.dofs.copy(), model.forces
+    dofs.servo = np.where(single, dofs.stiffness, 0.0)
+    for name in ("stiffness", "damping", "armature"):
+        dofs[name][~single] = 0.0
+    dofs.limit_stiffness = dofs.limit_damping = 0.0
+    none: dict[str, Any] = {"dofs": dofs}
+    if forces.paths is not None:
+        pulling = ("stiffness", "damping", "limit_stiffness", "limit_damping", "driven", "held", "brake", "muscle")
+        laws = {"paths": ("stiffness", "damping"), "drags": ("linear", "quadratic"), "tendons": pulling}
+        for name, fields in laws.items():
+            none[name] = getattr(forces, name).copy()
+            for field in fields:
+                none[name][field] = 0
+    return model._replace(dofs=dofs, forces=forces._replace(**none))
+
+
+def bodies_by_joints(smooth: Smooth, placed: Placed, end: int) -> FloatArray:
+    """How bodies move with the joints at one end: turns and shifts of their centres of mass, shape (bodies, 6, nv)."""
+    S = placed.S[end]
+    shifts = S[:, 3:] + np.cross(S[:, :3], placed.x[end][:, None])
+    twists = np.concatenate([np.broadcast_to(S[:, :3], shifts.shape), shifts], axis=2)
+    return np.where(smooth.carried[:, :, None], twists, 0.0).transpose(0, 2, 1)
+
+
+def turned_axes(smooth: Smooth, placed: Placed) -> FloatArray:
+    """How the axes at the start move with the joints there: of c with b, shape (nv b, nv c, 6)."""
+    S = placed.S[0]
+    w, v = S[:, None, :3], S[:, None, 3:]
+    out = np.concatenate([np.cross(w, S[:, :3]), np.cross(w, S[:, 3:]) + np.cross(v, S[:, :3])], axis=2)
+    return np.where(smooth.along[:, :, None], out, 0.0)
+
+
+def wrenches(f: Any, x: Any) -> FloatArray:
+    """Wrenches about the origin of forces f at points x, along the last axis."""
+    return np.concatenate([np.cross(x, f), f], axis=-1)

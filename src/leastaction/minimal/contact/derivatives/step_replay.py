@@ -1,0 +1,127 @@
+"""Solving the steps of a run of `Minimal` again, in the parts that they were solved in, to differentiate them.
+
+What a step goes on from is its state and what the step before has left: mean velocities, impulses to begin with. A step
+that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. The
+derivative is that of the division as it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.errors import IntegratorError
+from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
+from leastaction.minimal.contact.derivatives.solved_substep import Solved, left_by
+from leastaction.minimal.contact.derivatives.substep_map import PartMap
+
+FloatArray = NDArray[np.float64]
+
+SAME = 1e-4
+"""Largest difference of joint positions to those of the run [rad or m]."""
+
+
+@dataclass(frozen=True)
+class At:
+    """Where a step goes on from.
+
+    Attributes:
+        q, p: configuration and momentum.
+        v: velocities of the momentum.
+        before: length of the part before [s].
+        memory: of a stepper; None at the start of a run.
+    """
+
+    q: FloatArray
+    p: FloatArray
+    v: FloatArray
+    before: float
+    memory: Any
+
+
+class Replay:
+    """Steps of a `GroundStepper`, solved again."""
+
+    def __init__(self, stepper: Any) -> None:
+        self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model)
+        self.steppers: dict[float, Any] = {}
+        drives = stepper.model.drives[: stepper.mechanism.nu]
+        self.lower, self.upper = np.array(drives.lower), np.array(drives.upper)
+
+    def start(self, q: FloatArray, p: FloatArray) -> At:
+        """The start of a run."""
+        return At(q, p, self._velocity(q, p), 0.0, None)
+
+    def _velocity(self, q: FloatArray, p: FloatArray) -> FloatArray:
+        """Velocities of momenta."""
+        return velocity_of_momentum(self.stepper.mechanism, q[None], p[None])[0] if p.any() else np.zeros_like(p)
+
+    def stepper_of(self, h: float) -> Any:
+        """A stepper for steps of length h."""
+        if h not in self.steppers:
+            self.steppers[h] = self.stepper.with_length(h)
+        return self.steppers[h]
+
+    def solve(self, at: At, u: FloatArray, h: float) -> tuple[Solved, At] | None:
+        """One step of length h with the controls u (nu,); None where it is divided."""
+        s = self.stepper_of(h)
+        record = s.record(2)
+        first = 0 if at.memory is None else 1
+        record["q"][first], record["p"][first] = at.q, at.p
+        if at.memory is not None:
+            s.remember(at.memory)
+        if s.advance(record, first, first + 1, u[None, None]) == first:
+            raise s.failure(0, record)
+        if record["divided"][first + 1]:
+            return None
+        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
+        start["u"] = np.clip(u, self.lower, self.upper)
+        solved = left_by(s.data, s.cones, start)
+        return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), h, s.memory())
+
+    def map(self, solved: Solved, u: FloatArray) -> PartMap:
+        """Differentiate a part."""
+        free = (u >= self.lower) & (u <= self.upper)
+        return PartMap(solved, self.smooth, self.stepper.model.shapes, free)
+
+    def step(self, at: At, u: FloatArray, h: float) -> tuple[list[PartMap], At]:
+        """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from)."""
+        found = self.solve(at, u, h)
+        if found is not None:
+            return [self.map(found[0], u)], found[1]
+        first, middle = self.step(at, u, 0.5 * h)
+        second, end = self.step(middle, u, 0.5 * h)
+        return first + second, end
+
+    def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
+        """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.
+
+        Args:
+            record, row, first: see `Reversal.piece`.
+            u: controls, shape (steps, 1, nu).
+        """
+        m, maps = self.stepper.mechanism, []
+        at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._between(record, row)
+        for k in range(len(u)):
+            parts, at = self.step(at, u[k, 0], self.stepper.dt)
+            maps.append(parts)
+            q = record["q"][row + k + 1]
+            if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
+                raise IntegratorError(
+                    f"Minimal: step {first + k} of the run was solved again with another result: it has several "
+                    "solutions, so no derivative; take a smaller dt"
+                )
+            at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.before, at.memory)
+        return maps, at
+
+    def _between(self, record: Any, row: int) -> At:
+        """What the step after a row goes on from, where the run has begun before."""
+        s, h = self.stepper, self.stepper.dt
+        q = record["q"][row]
+        near = s.mechanism.difference(record["q"][row - 1], q) / h
+        memory = s.memory_after(near, record["impulses"][row])
+        return At(q.copy(), record["p"][row].copy(), self._velocity(q, record["p"][row]), h, memory)

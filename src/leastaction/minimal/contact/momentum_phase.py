@@ -1,0 +1,233 @@
+"""Momentum phase of a step: the momentum at its end, with what touches there.
+
+The position phase (`steps.attempt`) goes from the momentum p0 at the start to the place q1 at the end, with impulses l0
+at the start, and leaves P = D2 L_d + f, the momentum at the end without impulses there. Contacts that are closed there,
+limits, dry friction and equations of loops then bring it to
+
+    p1 = P + N' (L - l0),    v1 = M^-1 p1,
+
+with the rows N of unit impulses at q1, such that the impulses L of the whole step obey the laws of contact with the
+velocities v1: 0 <= L_n, N_n v1 >= 0, one of them zero, and friction in Coulomb's disc of L_n that opposes the slip. The
+state of a run is (q, p): nothing else goes from step to step but first guesses. (RATTLE with inequalities: Andersen
+1983; Moreau 1988 for the impulses of a whole step.)
+
+At rest L is twice l0. Contacts give way by k (L - 2 l0) / dt, with the slope k of their depth in the position phase
+(see `compliance`): their loads are unique, and what rests has no velocity. What bounces is open at the end, and takes
+no part: its law is one of the position phase.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.contact.body_pairs import kick_both
+from leastaction.minimal.contact.compliance import depth_of
+from leastaction.minimal.contact.detected_contacts import gap_at
+from leastaction.minimal.contact.islands import impulses, range_of
+from leastaction.minimal.contact.legendre import factor, reduce
+from leastaction.minimal.contact.ncp_solver import list_impulses, settle_all
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
+from leastaction.minimal.contact.row_vec6 import wrench
+from leastaction.minimal.contact.spring_forces import kick_loop, place_start, slacken_loops
+from leastaction.minimal.contact.torsional_rolling import torque
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, scale3
+
+
+@routine
+def solve_momenta(model, data, touch, dt, tolerance):
+    """The momentum phase of a part of a step, of length dt, whose end is the start of the robot by now.
+
+    Gives back whether `phase.W` has the factors of the mass matrix there.
+    """
+    if touch is None:
+        return False
+    phase, some = touch.phase, False
+    for k in range(touch.lam.shape[0]):
+        phase.total[k], phase.w[k], phase.give[k] = touch.lam[k], touch.w[k], touch.W[k, k]
+    if close_some(model, touch, touch.found):
+        some = True
+        relate_momenta(model, data, touch, dt)
+        settle_all(model, touch, touch.found, dt, tolerance)
+        change_momenta(data, touch)
+    for c in range(touch.active.shape[0]):
+        touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
+    return some
+
+
+@inline
+def is_closed(cone, c, touch):
+    """Whether a cone takes part in the momentum phase."""
+    if not touch.active[c] or cone.kind == TIE:
+        return False
+    if cone.kind == CONTACT or cone.kind == LIMIT:
+        return touch.lam[cone.row] > 0.0 and touch.least[c] <= 0.0
+    return True
+
+
+@routine
+def close_some(model, touch, found):
+    """Which cones take part, into `active`; gives back whether any does. Their compliance is in W from now on."""
+    phase, some = touch.phase, False
+    for c in range(touch.active.shape[0]):
+        phase.active[c], phase.compliance[c], phase.soft[c] = touch.active[c], touch.compliance[c], touch.soft[c]
+        closed = c < model.cones.shape[0] and is_closed(model.cones[c], c, touch)
+        touch.active[c], touch.compliance[c] = closed, 0.0
+        some = some or closed
+    return close_found(model, touch, found) or some
+
+
+@routine
+def close_found(model, touch, found):
+    """`close_some` of contacts that were looked for."""
+    some = False
+    if found is None:
+        return some
+    for c in range(model.cones.shape[0], model.cones.shape[0] + found.now[0].count):
+        touch.active[c] = touch.phase.active[c]
+        touch.active[c] = is_closed(found.cones[c], c, touch)
+        some = some or touch.active[c] != 0
+    return some
+
+
+@routine
+def relate_momenta(model, data, touch, dt):
+    """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L."""
+    phase, found, lam = touch.phase, touch.found, touch.lam
+    n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]
+    place_start(model, data, touch.pulls)
+    for c in range(model.cones.shape[0]):
+        if touch.active[c]:
+            find_directions(model, data, phase, model.cones[c], c)
+    find_others(model, data, phase, found)
+    factor(model, data, phase.W, dt)
+    for k in range(nv):
+        phase.off[k] = data.p[k]
+        for i in range(n):
+            phase.off[k] -= lam[which[i]] * N[which[i], k]
+    reduce(model, data, phase.W, phase.off, phase.y)
+    for k in range(nv):
+        phase.y[k] *= dt * phase.W[k, 6]
+    for i in range(n):
+        reduce(model, data, phase.W, N[which[i]], Y[which[i]])
+        touch.w[which[i]] = 0.0
+        for k in range(nv):
+            touch.w[which[i]] += Y[which[i], k] * phase.y[k]
+    for i in range(n):
+        row, out = phase.off, touch.W[which[i]]
+        for k in range(nv):
+            row[k] = dt * phase.W[k, 6] * Y[which[i], k]
+        low, high = range_of(found, which[i], n)
+        for j in range(low, high):
+            total = 0.0
+            for k in range(nv):
+                total += row[k] * Y[which[j], k]
+            out[which[j]] = total
+    for c in range(model.cones.shape[0]):
+        if touch.active[c]:
+            give_way(touch, model.cones[c], c)
+    others_give_way(model, touch, found)
+    slacken_loops(model.cones, touch, touch.pulls)
+    phase.count[0] = n
+    for i in range(n):
+        lam[which[i]] *= 2.0
+
+
+@routine
+def give_way(touch, cone, c):
+    """Let a contact give way: see the top of the file."""
+    if cone.kind != CONTACT:
+        return
+    o, phase = cone.row, touch.phase
+    _, slope, slip = depth_of(touch.lam[o], phase.compliance[c], touch.deepest[0])
+    for k in range(PLAIN):
+        more = 0.5 * (slope if k == 0 else slip)
+        touch.W[o + k, o + k] += more
+        touch.w[o + k] -= 2.0 * more * touch.lam[o + k]
+    for k in range(2):
+        touch.w[o + 1 + k] += cone.drift[k]
+
+
+@routine
+def others_give_way(model, touch, found):
+    """`give_way` of contacts that were looked for."""
+    if found is None:
+        return
+    for c in range(model.cones.shape[0], model.cones.shape[0] + found.now[0].count):
+        if touch.active[c]:
+            give_way(touch, found.cones[c], c)
+
+
+@routine
+def change_momenta(data, touch):
+    """p1, and the impulses of the whole step into `total`; `lam` is what it was."""
+    phase, lam, which = touch.phase, touch.lam, touch.which
+    for i in range(phase.count[0]):
+        j = which[i]
+        total, half = lam[j], phase.total[j]
+        for k in range(data.p.shape[0]):
+            data.p[k] += (total - half) * phase.N[j, k]
+        phase.total[j], lam[j] = total, half
+
+
+@routine
+def find_others(model, data, phase, found):
+    """`find_directions` of contacts that were looked for."""
+    if found is None:
+        return
+    for c in range(model.cones.shape[0], model.cones.shape[0] + found.now[0].count):
+        if data.touch.active[c]:
+            find_directions(model, data, phase, found.cones[c], c)
+
+
+@inline
+def frame_of(cone, data, found):
+    """Normal, tangents and point of a contact where bodies are placed; tangents follow the normal the shortest way."""
+    if found is None:
+        return frame_of_ball(cone, data)
+    if cone.found < 0:
+        return frame_of_ball(cone, data)
+    _, n, x = gap_at(data, found.contacts[cone.found], cone.found * 0)
+    t = load3(cone.first)
+    t = axpy3(-dot3(t, n), n, t)
+    t = scale3(1.0 / dot3(t, t) ** 0.5, t)
+    s = cross(n, t)
+    if dot3(s, load3(cone.second)) < 0.0:
+        s = scale3(-1.0, s)
+    return n, t, s, x
+
+
+@inline
+def frame_of_ball(cone, data):
+    """`frame_of` of a ball over a plane."""
+    i, n = cone.node, load3(cone.normal)
+    x = add3(load3(data.x[data.now[0]][i]), matvec(load9(data.R[data.now[0]][i]), load3(cone.arm)))
+    return n, load3(cone.first), load3(cone.second), axpy3(-cone.radius, n, x)
+
+
+@routine
+def find_directions(model, data, phase, cone, c):
+    """What unit impulses of a cone do along the joints, into N."""
+    touch, N, at = data.touch, phase.N, cone.row
+    for k in range(at, at + impulses(cone)):
+        for j in range(N.shape[1]):
+            N[k, j] = 0.0
+    if cone.kind == LOOP:
+        kick_loop(model, data, touch.pulls, cone, 1.0, N[at])
+    elif cone.kind == CONTACT:
+        n, t, s, x = frame_of(cone, data, touch.found)
+        kick_both(model, data, cone.node, wrench(n, x), cone.other, N[at])
+        kick_both(model, data, cone.node, wrench(t, x), cone.other, N[at + 1])
+        kick_both(model, data, cone.node, wrench(s, x), cone.other, N[at + 2])
+        find_turns(model, data, phase, touch.rolls, cone, (n, t, s))
+    else:
+        N[at, cone.dof] = 1.0 if cone.kind == DRY else touch.side[c]
+
+
+@routine
+def find_turns(model, data, phase, rolls, cone, frame):
+    """`find_directions` of friction against spinning and rolling, about normal and tangents."""
+    if rolls is None:
+        return
+    if cone.width == PLAIN:
+        return
+    n, t, s = frame
+    kick_both(model, data, cone.node, torque(n), cone.other, phase.N[cone.row + 3])
+    kick_both(model, data, cone.node, torque(t), cone.other, phase.N[cone.row + 4])
+    kick_both(model, data, cone.node, torque(s), cone.other, phase.N[cone.row + 5])

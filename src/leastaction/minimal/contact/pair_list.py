@@ -1,0 +1,115 @@
+"""Which pairs of shapes a step of a robot looks at: those whose bounding spheres may come close.
+
+The list is made anew once bodies have moved so far that others may; until then those others cost nothing.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.spatial import EYE, ZERO3, act, dot3, load3, load9, norm3, sub3
+
+CHORD = math.sqrt(0.5)
+"""The way of a point in a turn, in terms of its distance from the centre and the Frobenius norm of R' - R."""
+
+AHEAD = 4.0
+"""The list serves for so many steps at the present speeds, or more."""
+
+NEAR = 1e-3
+"""Gap below which shapes are looked at whatever their speeds, in terms of how far the smaller one reaches."""
+
+
+@inline
+def pose(data, end, i):
+    """Pose of a body at the start (0) or the end (1) of the step, with its centre of mass for origin."""
+    if i < 0:
+        return EYE, ZERO3
+    k = data.now[0] if end == 0 else 1 - data.now[0]
+    return load9(data.R[k][i]), load3(data.x[k][i])
+
+
+@inline
+def chord(R, other):
+    """Frobenius norm of the difference of two rotations (9), times `CHORD`."""
+    total = 0.0
+    for j in range(9):
+        total += (R[j] - other[j]) ** 2
+    return CHORD * math.sqrt(total)
+
+
+@routine
+def way_since(shapes, data, found, end):
+    """How far points of bodies are from where they were when the list was made, at either end of the step [m].
+
+    Twice: without what all bodies have in common, and with it.
+    """
+    places, n = found.places, found.places.shape[0]
+    x = y = z = 0.0
+    for i in range(n):
+        p = pose(data, end, i)[1]
+        x, y, z = x + p[0] - places[i, 9], y + p[1] - places[i, 10], z + p[2] - places[i, 11]
+    drift = (x / n, y / n, z / n)
+    furthest = 0.0
+    for i in range(n):
+        R, p = pose(data, end, i)
+        a = places[i]
+        way = norm3(sub3(sub3(p, (a[9], a[10], a[11])), drift))
+        furthest = max(furthest, way + chord(R, a) * shapes.reach[i])
+    return furthest, furthest + norm3(drift)
+
+
+@routine
+def is_listed(shapes, data, found, margin, end):
+    """Whether the list has all pairs that may be closer than a margin [m] at either end of the step."""
+    now = found.now[0]
+    way, whole = way_since(shapes, data, found, end)
+    return margin + 2.0 * way <= now.within and (now.fixed == 0 or margin + whole <= now.within)
+
+
+@inline
+def margin_of(shapes, found, k, fall):
+    """How far apart the shapes of pair k may be and yet be found at the start of a step [m]."""
+    a, b = shapes.shapes[shapes.pairs[k].a].body, shapes.shapes[shapes.pairs[k].b].body
+    way, reach = found.way[b], shapes.reach[b]
+    if a >= 0:
+        way, reach = way + found.way[a], min(reach, shapes.reach[a])
+    return way + fall + NEAR * reach
+
+
+@routine
+def list_pairs(shapes, data, found, fall):
+    """How far bodies get in the first guess, and the list of pairs where it is out of date."""
+    now, way, places = found.now[0], found.way, found.places
+    furthest = most = 0.0
+    for i in range(way.shape[0]):
+        R0, x0 = pose(data, 0, i)
+        R1, x1 = pose(data, 1, i)
+        way[i] = norm3(sub3(x1, x0)) + chord(R0, R1) * shapes.reach[i]
+        furthest, most = max(furthest, way[i]), max(most, shapes.reach[i])
+    margin = 2.0 * furthest + fall + NEAR * most
+    start = now.listed * 0  # no literal: kernels would be compiled twice
+    if now.listed >= 0 and is_listed(shapes, data, found, margin, start):
+        return
+    for i in range(places.shape[0]):
+        R, p = pose(data, start, i)
+        for j in range(9):
+            places[i, j] = R[j]
+        places[i, 9], places[i, 10], places[i, 11] = p
+    now.within = margin + max(shapes.skin, AHEAD * furthest)
+    now.listed = now.fixed = 0
+    for k in range(shapes.pairs.shape[0]):
+        if apart(shapes, data, k, now) < now.within:
+            found.listed[now.listed] = k
+            now.listed += 1
+
+
+@inline
+def apart(shapes, data, k, now):
+    """Distance of the bounding spheres of pair k at the start of the step [m]."""
+    a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
+    bounds = a.bound + b.bound
+    if a.body < 0:
+        now.fixed = 1
+    if bounds > 1e30:
+        return -math.inf
+    d = sub3(act(pose(data, 0, b.body), load3(b.centre)), act(pose(data, 0, a.body), load3(a.centre)))
+    return math.sqrt(dot3(d, d)) - bounds

@@ -1,0 +1,74 @@
+"""From bodies towards the root: columns and rows of what acts on them, through the factors of Newton's matrix.
+
+The ways of two bodies meet at the joints that carry both, and go on as one.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.contact.row_vec6 import six
+from leastaction.minimal.vec6 import plus, times
+
+
+@inline
+def push_through(model, data, i, h, column):
+    """What a wrench h on body i comes to beyond its joint; its entries of L^-1 S0^T h go into the column."""
+    nodes, S0_, W_, col_ = model.nodes, data.S[data.now[0]], data.W, data.touch.col
+    for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+        r = times(six(S0_[c]), h)
+        column[c] = r
+        h = plus(-W_[c, 6] * r, six(col_[c]), h)
+    return h
+
+
+@inline
+def pull_through(model, data, i, k, row):
+    """The same of a row k on the motion of body i: its entries of k U^-1, with the pivots divided out."""
+    nodes, S1_, W_ = model.nodes, data.S[1 - data.now[0]], data.W
+    for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
+        s = W_[c, 6] * times(k, six(S1_[c]))
+        row[c] = s
+        k = plus(-s, six(W_[c]), k)
+    return k
+
+
+@routine
+def push_up(model, data, node, h, column):
+    """L^-1 S0^T h of a wrench h on a body, along the joints that carry it."""
+    while node >= 0:
+        h = push_through(model, data, node, h, column)
+        node = model.nodes[node].parent
+
+
+@routine
+def pull_up(model, data, node, k, row):
+    """k U^-1 of a row k on the motion of a body, along the joints that carry it, with the pivots divided out."""
+    while node >= 0:
+        k = pull_through(model, data, node, k, row)
+        node = model.nodes[node].parent
+
+
+@routine
+def push_both(model, data, i, h, j, g, column):
+    """L^-1 S0^T of wrenches h on body i and g on body j, along the joints that carry them."""
+    while i != j:
+        if i < j:
+            i, h, j, g = j, g, i, h
+        h = push_through(model, data, i, h, column)
+        i = model.nodes[i].parent
+    push_up(model, data, i, plus(1.0, g, h), column)
+
+
+@routine
+def pull_both(model, data, i, h, j, g, row):
+    """h U^-1 + g U^-1 of rows on the motions of bodies i and j, with the pivots divided out."""
+    while i != j:
+        if i < j:
+            i, h, j, g = j, g, i, h
+        h = pull_through(model, data, i, h, row)
+        i = model.nodes[i].parent
+    pull_up(model, data, i, plus(1.0, g, h), row)
+
+
+@inline
+def against(h):
+    """The opposite of six numbers."""
+    return (-h[0], -h[1], -h[2], -h[3], -h[4], -h[5])

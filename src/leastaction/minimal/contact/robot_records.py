@@ -1,0 +1,96 @@
+"""The records that these kernels read and write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.mechanism.tree import DOF
+
+LANE_DOF = np.dtype([*((name, DOF[name]) for name in DOF.names or ()), ("holds", "f8")], align=True)
+"""`tree.DOF` with the most impulse of a damper per rate at the end of a step; see `dynamics.mobility.HOLDS`."""
+
+NEVER = 1e30
+"""Such impulses of joints that stand any."""
+
+LANE_CONE = np.dtype(
+    [
+        ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY`, `TIE` or `LOOP`
+        ("row", "i8"),  # of its first impulse
+        ("width", "i8"),  # how many it has: a contact `PLAIN` or `TURNING`, others one
+        ("node", "i8"),
+        ("other", "i8"),  # node of the body that the normal points away from, -1 for the world
+        ("found", "i8"),  # which of the contacts that were looked for; -1 for a ball over a plane
+        ("dof", "i8"),  # of a limit or dry friction
+        ("iq", "i8"),
+        ("lower", "f8"),  # limits [rad or m]
+        ("upper", "f8"),
+        ("arm", "f8", 3),  # of the ball's centre from the node's centre of mass, in the node's frame [m]; of a contact
+        # that was looked for its point in the world at the start of the step
+        ("fixed", "f8", 3),  # of such a contact: points that go with node and other, in the world at the start of the
+        ("fixed_other", "f8", 3),  # step, see `contact.gap.material_points`
+        ("radius", "f8"),
+        ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
+        ("restitution", "f8"),
+        ("mass", "f8"),  # that its compliance is of [kg], see `compliance`; 0 for none
+        ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
+        ("roll", "f8"),
+        ("offset", "f8"),  # of the plane along its normal, with the radius [m]
+        ("normal", "f8", 3),
+        ("first", "f8", 3),  # tangents
+        ("second", "f8", 3),
+        ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
+        ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
+        ("tie", "i8"),  # which of `spring_arrays.ties`, or of the equations of loops
+        ("axis", "i8"),  # of a tie: along which of its axes
+    ],
+    align=True,
+)
+"""What gives one-sided impulses: a ball on a body over a plane, the limits of a joint, its dry friction; and contacts
+that are looked for in each step. And what ties joints in Newton's equations, see `pulls`: equations of loops among it,
+whose impulses may have either sign."""
+
+CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
+
+PLAIN, TURNING = 3, 6
+"""Impulses of a contact: along normal and tangents; and about them where it resists spinning or rolling."""
+
+FOUND = np.dtype(
+    [
+        ("count", "i8"),  # of contacts in this step
+        ("kept", "i8"),  # of those in the step before
+        ("listed", "i8"),  # of pairs to look at; -1 before there is a list
+        ("within", "f8"),  # pairs closer than this are in the list [m]
+        ("fixed", "i8"),  # whether shapes of the world are among them
+        ("full", "i8"),  # whether there was no room for a contact or a row of the log
+        ("step", "i8"),  # in this call
+        ("written", "i8"),  # rows of the log
+        ("dt", "f8"),  # of whole steps [s]
+    ],
+    align=True,
+)
+"""Where the search for contacts stands."""
+
+
+BALANCE = np.dtype(
+    [
+        ("kinetic", "f8"),  # energy of the state that a step starts from [J]; negative where it is not known
+        ("work", "f8"),  # of all forces in the step [J]
+        ("noise", "f8"),  # what round-off, moving surfaces and overlaps at the start may add [J]
+        ("owed", "f8"),  # what finest substeps of this step have lost where nothing touches [J]
+        ("lossless", "i8"),  # whether nothing may take energy that the work does not tell
+        ("finest", "i8"),  # whether the substep is not to be divided any more
+    ],
+    align=True,
+)
+"""Energy balance of a step, see `energy_balance`."""
+
+
+def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A record type with numbers of 32 bits in place of those of 64."""
+    fields = []
+    for name in dtype.names or ():
+        kind = dtype[name]
+        fields.append((name, "f4" if kind.base == np.dtype("f8") else kind.base, kind.shape))
+    return np.dtype(fields, align=True)

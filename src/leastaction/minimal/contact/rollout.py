@@ -1,0 +1,128 @@
+"""Runs of one robot on planes: the compiled loop of `Minimal`."""
+
+from leastaction._jit import entry, inline, routine
+from leastaction.dynamics.arrays import ClosureModel
+from leastaction.forces.arrays import named_forces, named_modes
+from leastaction.minimal.contact.arrays import (
+    BatchSettings,
+    Found,
+    GroundRecord,
+    RobotData,
+    RobotModel,
+    RobotShapes,
+    Touch,
+)
+from leastaction.minimal.contact.contacts import centre, gap
+from leastaction.minimal.contact.island_arrays import Islands
+from leastaction.minimal.contact.scratch_arrays import Between, MomentumPhase
+from leastaction.minimal.contact.spring_arrays import Pulls
+from leastaction.minimal.contact.steps import apply_controls, forget_energy, prepare, step
+
+
+@inline
+def named_shapes(shapes):
+    """The plain tuple of `RobotShapes` by name again, where there is one."""
+    if shapes is None:
+        return None
+    return RobotShapes(*shapes)
+
+
+@inline
+def named_found(found):
+    """The plain tuple of `Found` by name again, where there is one."""
+    if found is None:
+        return None
+    return Found(*(found[:-2] + (Between(*found[-2]), Islands(*found[-1]))))
+
+
+@inline
+def named_pulling(forces):
+    """The plain tuple of `ForceModel` by name again, where there is one."""
+    if forces is None:
+        return None
+    return named_forces(forces)
+
+
+@inline
+def named_pulls(pulls):
+    """The plain tuple of `Pulls` by name again, where there is one."""
+    if pulls is None:
+        return None
+    return Pulls(*((pulls[0], named_modes(pulls[1])) + pulls[2:]))
+
+
+@inline
+def named_closure(closure):
+    """The plain tuple of `ClosureModel` by name again, where there is one."""
+    if closure is None:
+        return None
+    return ClosureModel(closure[0], closure[1], closure[2])
+
+
+@routine
+def has_room(found, done, dt):
+    """Whether there is room in the log for a step; tells the log which step it is."""
+    if found is None:
+        return True
+    now = found.now[0]
+    now.step, now.dt = done, dt
+    return now.written + 8 * found.contacts.shape[0] <= found.log.shape[0]
+
+
+@routine
+def is_at(data, q):
+    """Whether the bodies of a robot are placed at q, to the last bit, as the step before has left them."""
+    R, same = data.R[data.now[0]], False
+    for i in range(min(R.shape[0], 1)):  # zero in arrays that are new
+        for k in range(9):
+            same = same or R[i, k] != 0.0
+    for k in range(q.shape[0]):
+        same = same and data.q0[k] == q[k]
+    return same
+
+
+@entry(nogil=True)
+def rollout(model, settings, data, touch, u, record, going_on):
+    """Steps from row 0 of a record; gives back how many were done and whether it failed.
+
+    Args:
+        model, settings, data, touch: as plain tuples.
+        u: controls, shape (steps, nu, 1).
+        record: `GroundRecord` as a plain tuple; row 0 of q and p is filled.
+        going_on: whether the first state was reached by a step.
+    """
+    model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
+    touch = Touch(*(touch[:-3] + (MomentumPhase(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
+    settings, record = BatchSettings(*settings), GroundRecord(*record)
+    data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
+    q0, p, memory = data.q0, data.p, record.memory
+    stands = going_on and is_at(data, record.q[0])
+    for k in range(q0.shape[0]):
+        q0[k] = record.q[0, k]
+    for k in range(p.shape[0]):
+        if p[k] != record.p[0, k]:
+            forget_energy(touch)
+        p[k] = record.p[0, k]
+    if not stands:
+        prepare(model, data)
+    for done in range(u.shape[0]):
+        if not has_room(touch.found, done, settings.dt):
+            return done, 0
+        apply_controls(model, data, u, done, 0, model.driven)
+        spent, count = step(model, data, settings, memory[0] == 1)
+        if spent < 0:
+            return done, 1
+        memory[0] = count
+        for k in range(p.shape[0]):
+            record.p[done + 1, k] = p[k]
+        for k in range(q0.shape[0]):
+            record.q[done + 1, k] = q0[k]
+        for k in range(record.impulses.shape[1]):
+            record.impulses[done + 1, k] = touch.total[k]
+        for c in range(record.places.shape[1]):
+            x, place = centre(model.cones[c], data.R[data.now[0]], data.x[data.now[0]]), record.places[done + 1, c]
+            place[0], place[1], place[2] = x
+            place[3] = gap(model.cones[c], data.R[data.now[0]], data.x[data.now[0]])
+        record.iterations[done + 1] = spent
+        record.divided[done + 1] = count if count > 1 else 0
+    return u.shape[0], 0

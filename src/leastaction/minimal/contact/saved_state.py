@@ -1,0 +1,55 @@
+"""What a robot goes on from, kept between one call of a kernel and the next."""
+
+from leastaction._jit import routine
+from leastaction.minimal.contact.steps import forget_contacts, prepare
+
+
+@routine
+def keep(data, touch, memory, robot, total, parts):
+    """All that a run goes on from, in a column of `memory`; see `arrays.memory_size`."""
+    memory[0, robot], memory[1, robot] = total, parts
+    at, nq, nv = 2, data.q0.shape[0], data.p.shape[0]
+    for k in range(nq):
+        memory[at + k, robot] = data.q0[k]
+    at += nq
+    for k in range(nv):
+        memory[at + k, robot] = data.p[k]
+        memory[at + nv + k, robot] = data.near[k]
+        memory[at + 2 * nv + k, robot] = data.far[k]
+    at += 3 * nv
+    if touch is not None:
+        memory[at, robot] = touch.before[0]
+        for k in range(nv):
+            memory[at + 1 + k, robot] = touch.kick[k]
+        for k in range(touch.lam.shape[0]):
+            memory[at + 1 + nv + k, robot] = touch.lam[k]
+
+
+@routine
+def kept_length(data, touch, memory, robot):
+    """Length of the last step that was kept, or of its last part [s]; 0 where there is none."""
+    if touch is None:
+        return 0.0
+    return memory[2 + data.q0.shape[0] + 3 * data.p.shape[0], robot] if memory[0, robot] > 0.0 else 0.0
+
+
+@routine
+def recall(model, data, touch, memory, robot):
+    """Go on from what `keep` kept."""
+    at, nq, nv = 2, data.q0.shape[0], data.p.shape[0]
+    for k in range(nq):
+        data.q0[k] = memory[at + k, robot]
+    at += nq
+    for k in range(nv):
+        data.p[k] = memory[at + k, robot]
+        data.near[k] = memory[at + nv + k, robot]
+        data.far[k] = memory[at + 2 * nv + k, robot]
+    at += 3 * nv
+    prepare(model, data)
+    forget_contacts(touch)
+    if touch is not None:
+        touch.before[0] = memory[at, robot]
+        for k in range(nv):
+            touch.kick[k] = memory[at + 1 + k, robot]
+        for k in range(touch.lam.shape[0]):
+            touch.lam[k] = memory[at + 1 + nv + k, robot]

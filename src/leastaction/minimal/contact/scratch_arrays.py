@@ -1,0 +1,68 @@
+"""Arrays of what `Minimal` looks at beside the steps themselves: bodies within a step, its momentum phase."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.floating]
+
+
+class Between(NamedTuple):
+    """Bodies somewhere within a step, and how they move.
+
+    Attributes:
+        q: joint positions, shape (nq,); x: motion of the joints up to there, shape (nv,).
+        R, centres, S: rotations, centres of mass [m] and joint screws there, shapes (bodies, 9), (bodies, 3), (nv, 6).
+        ways: shifts of centres of mass and turns over the step, at the speeds of its start and of its end, shape
+            (2, bodies, 6).
+    """
+
+    q: FloatArray
+    x: FloatArray
+    R: FloatArray
+    centres: FloatArray
+    S: FloatArray
+    ways: FloatArray
+
+
+class MomentumPhase(NamedTuple):
+    """Scratch of `momentum_phase`.
+
+    Attributes:
+        total: impulses of the whole part of a step, shape (m,).
+        active, compliance, soft: of the cones in the position phase, see `Touch`, shape (cones,).
+        w, give: motions of the impulses in the position phase, and how these go with themselves, shape (m,).
+        N, Y: what unit impulses do along the joints, and the same reduced (`legendre.reduce`), shape (m, nv).
+        off, y: momenta, and the same reduced, shape (nv,).
+        W: factors of M with what dampers hold of momenta, as `RobotData.W`, shape (nv, 8).
+        count: of impulses that take part, shape (1,).
+    """
+
+    total: FloatArray
+    active: NDArray[np.int64]
+    compliance: FloatArray
+    soft: FloatArray
+    w: FloatArray
+    give: FloatArray
+    N: FloatArray
+    Y: FloatArray
+    off: FloatArray
+    y: FloatArray
+    W: FloatArray
+    count: NDArray[np.int64]
+
+
+def between_arrays(bodies: int, nq: int, nv: int) -> Between:
+    """Arrays for so many bodies, joint positions and velocities."""
+    return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
+
+
+def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:
+    """Arrays for so many cones, velocities and impulses."""
+    (N, Y), (off, y), (total, w, give) = np.zeros((2, m, nv)), np.zeros((2, nv)), np.zeros((3, m))
+    (compliance, soft), W = np.zeros((2, cones)), np.zeros((nv, 8))
+    active, count = np.zeros(cones, np.int64), np.zeros(1, np.int64)
+    return MomentumPhase(total, active, compliance, soft, w, give, N, Y, off, y, W, count)

@@ -1,0 +1,380 @@
+"""The stepper of `Minimal`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._jit.bound import Bound
+from leastaction._jit.walk import Walk
+from leastaction._tuples import plain
+from leastaction.contact.broad_phase import reach_of_bodies
+from leastaction.contact.penetration_messages import DEEP, ROUNDED, warn_of_overlap
+from leastaction.contact.penetration_resolution import clear_start
+from leastaction.contact.penetration_search import Search
+from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
+from leastaction.errors import ConvergenceError
+from leastaction.integrators import FloatArray, Stepper
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.graph import WORLD
+from leastaction.minimal.contact.arrays import (
+    BatchSettings,
+    Found,
+    GroundRecord,
+    RobotData,
+    Touch,
+    lane_arrays,
+    lane_model,
+)
+from leastaction.minimal.contact.constraints import cones_and_shapes, starts_apart
+from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal, OneStep, Sweep
+from leastaction.minimal.contact.derivatives.parameter_map import Derivative
+from leastaction.minimal.contact.derivatives.step_replay import Replay
+from leastaction.minimal.contact.robot_records import CONTACT
+from leastaction.minimal.contact.rollout import rollout
+from leastaction.minimal.contact.steps import FINEST
+from leastaction.minimal.contact.unsupported import refuse_unknown
+from leastaction.record import Record
+
+CARRIED = ("near", "far")
+"""Arrays of a robot that go from step to step beside the record."""
+
+SAME = 1e-9
+"""Compliances below this, relative to the largest, are of equations of loops that say the same."""
+
+LONG = 1e3
+"""Lengths [m] from which on contacts may not settle to the tolerances."""
+
+ROOM = 32
+"""Contacts that are looked for for which there is room at first."""
+
+
+WRITTEN = tuple(name for name in GroundRecord._fields if name != "memory")
+"""Arrays of a record that the rollout fills."""
+
+
+Noted = tuple[int, int, FloatArray, FloatArray]
+"""First of some steps, how many were done, and impulses and places of the record that they are in."""
+
+
+class GroundStepper(Stepper):
+    """State (q, p).
+
+    Attributes:
+        model, settings, data: what kernels read and write, see `arrays`.
+        cones: `LANE_CONE` records; table: the shapes that they come from.
+    """
+
+    momentum = True
+    can = frozenset({"linearize", "parameters", "reverse"})
+    acts = frozenset({"contacts", "limits", "dry friction"})
+
+    def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
+        super().__init__(integrator, mechanism, dt)
+        refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
+        self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
+        self.model = lane_model(mechanism, np.float64, self.cones, shapes)
+        most = int(integrator.max_iterations)
+        self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
+        contacts = self.cones[self.cones.kind == CONTACT]  # which come first
+        self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
+        self.own = int(self.cones.width.sum())  # impulses of cones that are always there
+        self.steady = np.zeros(1, np.int64)
+        self.reached = (0, np.zeros(mechanism.nu))
+        self.log: list[Noted] = []
+        self.found_log: list[Any] = []
+        self.data: RobotData
+        self._make_room(ROOM)
+
+    def _make_room(self, room: int) -> None:
+        """Arrays with room for so many contacts that are looked for."""
+        self.room, self.data = room, lane_arrays(self.model, self.mechanism.nq, room)
+        touch: Touch = self.data.touch
+        self._rollout = Bound(rollout, *plain((self.model, self.settings, self.data[:-1], touch)))
+
+    def prepare_start(self, q: FloatArray) -> FloatArray:
+        """Refuse open loops."""
+        if self.mechanism.tree.closure.count:
+            check_closed(self.mechanism, q)
+        return q
+
+    def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
+        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        if not self.mechanism.tree.closure.count or not p.any():
+            return p
+        _, A = loop_jacobian(self.mechanism, q)
+        soft = velocity_of_momentum(self.mechanism, np.tile(q, (len(A), 1)), A)
+        rates = soft @ p  # A M^-1 p
+        impulses = np.linalg.pinv(soft @ A.T, rcond=SAME, hermitian=True) @ rates
+        return fitting_momentum(p, p - impulses @ A, project)
+
+    def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
+        """Links of a robot that overlap start apart."""
+        return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
+
+    @cached_property
+    def _starts(self) -> Search:
+        return starts_apart(self.mechanism, self.cones, self.table)
+
+    def record(self, steps: int) -> Record:
+        """As `Stepper.record`, with the impulses of each step, iterations and parts."""
+        self.log, self.found_log = [], []
+        return super().record(steps) | {
+            "impulses": np.zeros((steps + 1, self.own)),
+            "places": np.zeros((steps + 1, len(self.bodies), 4)),
+            "iterations": np.zeros(steps + 1, np.int64),
+            "divided": np.zeros(steps + 1, np.int64),
+        }
+
+    def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """See `Stepper.advance`."""
+        data = self.data
+        if first == 0:
+            q, p = record["q"][:1], record["p"][:1]
+            data.near[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
+            data.far[:] = data.near
+            data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
+            self.steady[0] = 0
+            if data.touch.found is not None:
+                data.touch.found.now.kept, data.touch.found.now.listed = 0, -1
+        if self.data.touch.found is not None:
+            return self._advance_and_find(record, first, last, u)
+        done, _ = self._run(record, first, last, u)
+        return first + done
+
+    def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
+        """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
+        rows = tuple(record[name][first : last + 1] for name in WRITTEN)
+        controls = np.array(
+            u[:, 0, :, None], order="C"
+        )  # of its own: one that is read only would have a kernel of its own
+        done, failed = self._rollout(controls, (*rows, self.steady), first > 0)
+        self.reached = (first + done, controls[-1, :, 0])
+        if len(self.bodies):
+            self.log.append((first, done, record["impulses"], record["places"]))
+        return done, failed
+
+    def _advance_and_find(self, record: Record, first: int, last: int, u: FloatArray) -> int:
+        """`advance` with contacts that are looked for: begins again with more room where there was not enough."""
+        memory, logged, at = self.memory(), (len(self.log), len(self.found_log)), first
+        while at < last:
+            found: Found = self.data.touch.found
+            found.now.written = 0
+            done, failed = self._run(record, at, last, u[at - first :])
+            if failed and found.now[0].full:
+                del self.log[logged[0] :], self.found_log[logged[1] :]
+                self._make_room(2 * self.room)
+                self.remember(memory)
+                at = first
+                continue
+            log = found.log[: found.now[0].written].copy()
+            log = log[log[:, 0] < done]
+            log[:, 0] += at
+            self.found_log.append(log)
+            at += done
+            if failed:
+                break
+        return at
+
+    def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """See `Stepper.stride`."""
+        if self.data.touch.found is not None:
+            return super().stride(record, u)
+        arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
+        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), self.steady), True))
+        impulses, places, last, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
+
+        def step(first: int) -> int:
+            if first == 0:
+                return self.advance(record, 0, 1, u)
+            done = first + walk(first)[0]
+            self.reached = (done, last)
+            if touches:
+                self.log.append((first, done - first, impulses, places))
+            return done
+
+        return step
+
+    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.fleet`; a start with loops has more to it."""
+        if self.data.touch.found is not None or self.mechanism.tree.closure.count:
+            return None
+        names = [name for name in states if name not in ("q", "p")]
+        runs = [
+            Record(q, p, extras={name: states[name][k] for name in names})
+            for k, (q, p) in enumerate(zip(states["q"], states["p"], strict=True))
+        ]
+        steps, pressing = u.shape[1], self.cones.row[: len(self.bodies)]
+        least = -np.maximum(DEEP * self._reach[self.bodies], ROUNDED)
+
+        def run(robot: int) -> int:
+            record = runs[robot]
+            start = record.q[0]
+            if self.clear_start(start) is not start:
+                return 0
+            self.forget_contacts()
+            done = self.advance(record, 0, steps, u[robot])
+            if ((record["impulses"][1, pressing] > 0.0) & (record["places"][1, :, 3] < least)).any():
+                return 0  # a warning names what overlaps
+            return done
+
+        return run
+
+    def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
+        """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
+        impulses, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
+        touching = self.cones[: places.shape[1]]
+        step, c = np.nonzero(impulses[:, touching.row] > 0.0)
+        at, cone = places[step, c], touching[c]
+        parts = impulses[step[:, None], cone.row[:, None] + np.arange(3)] / self.dt
+        force = parts[:, :1] * cone.normal + parts[:, 1:2] * cone.first + parts[:, 2:] * cone.second
+        point = at[:, :3] - cone.radius[:, None] * cone.normal
+        pair = np.column_stack([np.full(len(c), -1), self.bodies[c]])
+        return np.column_stack([first + step, pair, point, force, at[:, 3]]).astype(float)
+
+    def noted_contacts(self) -> FloatArray:
+        """See `Stepper.noted_contacts`."""
+        return self._contacts(self.found_log, self.log)
+
+    def _first_contacts(self) -> FloatArray:
+        """Those of the first step."""
+        found, own = ([log[log[:, 0] == 0] for log in self.found_log], [x for x in self.log if x[0] == 0])
+        return self._contacts(found, [(0, min(done, 1), impulses, places) for _, done, impulses, places in own])
+
+    def _contacts(self, found: Sequence[FloatArray], own: Sequence[Noted]) -> FloatArray:
+        """Rows as in `Record.contacts`, of contacts that were looked for and of those that are always there."""
+        on_planes = (self._contacts_of(*piece) for piece in own)
+        log = np.concatenate([*found, np.zeros((0, 10))])
+        log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
+        log = np.concatenate([log, *on_planes])
+        return log[np.argsort(log[:, 0], kind="stable")]
+
+    @cached_property
+    def _first_bodies(self) -> Any:
+        """For each node the index of the first body of the mechanism that is part of it; last the world's, -1."""
+        first = np.full(len(self.model.nodes) + 1, -1)
+        for i in range(len(self.mechanism.bodies) - 1, -1, -1):
+            node = self.mechanism.tree.frames[self.mechanism.body_names[i]][0]
+            if node >= 0:
+                first[node] = i
+        return first
+
+    def _say_overlaps(self, log: FloatArray) -> None:
+        """Warn of bodies that overlap at the start, from the contacts of the first step."""
+        warn_of_overlap(log, [*self.mechanism.body_names, WORLD], self._reach)
+
+    @cached_property
+    def _reach(self) -> FloatArray:
+        """Of each body, see `reach_of_bodies`."""
+        tree = self.mechanism.tree
+        reach = np.append(reach_of_bodies(self.table.shapes, len(tree.nodes)), 0.0)  # what is fixed is the world's, -1
+        return np.array([reach[tree.frames[name][0]] for name in self.mechanism.body_names])
+
+    def forget_contacts(self) -> None:
+        """See `Stepper.forget_contacts`."""
+        self.log, self.found_log = [], []
+
+    def finish(self, record: Record) -> None:
+        """Add the contacts."""
+        if self.noting:
+            record["contacts"] = self.noted_contacts()
+        self._say_overlaps(self._first_contacts())
+
+    def memory(self) -> Any:
+        """See `Stepper.memory`."""
+        touch: Touch = self.data.touch
+        kept = [getattr(self.data, name).copy() for name in CARRIED]
+        kept += [touch.lam[: self.own].copy(), touch.kick.copy(), touch.before.copy()]
+        last, u = self.reached
+        return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
+
+    def _kept_impulses(self) -> Any:
+        """Keys and impulses of contacts that were looked for in the step before."""
+        found: Found | None = self.data.touch.found
+        count = 0 if found is None else int(found.now[0].kept)
+        return None if found is None else (found.keys[:count].copy(), found.impulses[:count].copy())
+
+    def remember(self, memory: Any) -> None:
+        """See `Stepper.remember`."""
+        (near, far, lam, kick, before), self.steady[:], self.reached, impulses = memory
+        data, touch = self.data, self.data.touch
+        data.near[:], data.far[:], touch.kick[:], touch.before[:] = near, far, kick, before
+        touch.lam[: self.own] = lam
+        if impulses is not None:
+            count = len(impulses[0])
+            if count > self.room:
+                self._make_room(2 * count)
+                self.remember(memory)
+                return
+            touch.found.keys[:count], touch.found.impulses[:count] = impulses
+            touch.found.now.kept, touch.found.now.listed = count, -1
+
+    # ------------------------------------------------------------------ derivatives
+
+    def with_length(self, dt: float) -> GroundStepper:
+        """A stepper with steps of dt, and with arrays of its own."""
+        other = copy.copy(self)
+        other.dt, other.settings = dt, self.settings._replace(dt=dt)
+        other.steady, other.log, other.found_log = np.zeros(1, np.int64), [], []
+        other._make_room(self.room)
+        return other
+
+    def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
+        """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
+        kept = [near, near, 0.5 * impulses, np.zeros_like(near), np.full(1, self.dt)]
+        own: Found | None = self.data.touch.found
+        found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
+        return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
+
+    @cached_property
+    def _replay(self) -> Replay:
+        return Replay(self)
+
+    def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.linearize`."""
+        return OneStep(self._replay, q, p, u).jacobians()
+
+    def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
+        """See `Stepper.pull_back`."""
+        return self.pull_back_all(q, p, u, bar, ())[0]
+
+    def pull_back_all(
+        self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
+    ) -> tuple[FloatArray, FloatArray]:
+        """See `Stepper.pull_back_all`."""
+        n, sweep = self.mechanism.nv, Sweep([Derivative(self, stencil) for stencil in stencils])
+        bar[:n], bar[n:], by_controls = OneStep(self._replay, q, p, u[0]).backward(sweep, bar[:n], bar[n:])
+        return by_controls[None], sweep.by_parameters
+
+    def parameter_jacobian(self, q: FloatArray, p: FloatArray, u: FloatArray, stencils: Sequence[Any]) -> FloatArray:
+        """See `Stepper.parameter_jacobian`."""
+        step = OneStep(self._replay, q, p, u)
+        columns = [step.by_parameter(Derivative(self, stencil)) for stencil in stencils]
+        return np.column_stack([np.zeros((2 * self.mechanism.nv, 0)), *columns])
+
+    def reverse(self, names: Sequence[str]) -> GroundReversal:
+        """See `Stepper.reverse`."""
+        return GroundReversal(self, names)
+
+    def failure(self, step: int, record: Record) -> ConvergenceError:
+        """See `Stepper.failure`."""
+        why = f"Minimal: no step of dt / {FINEST} converged"
+        if (size := longest(self.mechanism)) > LONG:
+            why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
+        return ConvergenceError(why, step=step, residuals=[])
+
+
+def longest(mechanism: Mechanism) -> float:
+    """Largest distance between joints, or from a joint to a centre of mass, or radius of gyration [m]."""
+    sizes = [float(np.linalg.norm(joint.pose.position)) for joint in mechanism.joints]
+    for body in mechanism.bodies:
+        sizes.append(float(np.linalg.norm(body.inertia.com)))
+        if body.inertia.mass > 0.0:
+            sizes.append(float(np.sqrt(np.trace(body.inertia.matrix) / body.inertia.mass)))
+    return max(sizes, default=0.0)

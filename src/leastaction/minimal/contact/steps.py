@@ -1,0 +1,376 @@
+"""Steps of a robot: Newton, its first guess, division of what it does not solve."""
+
+from leastaction._jit import routine
+from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
+from leastaction.minimal.contact.compliance import slight_overlap
+from leastaction.minimal.contact.contact_work import work_of_contacts
+from leastaction.minimal.contact.contacts import choose, fall_of, miss, push, relate
+from leastaction.minimal.contact.detected_contacts import keep_found, overlooked
+from leastaction.minimal.contact.momentum_phase import solve_momenta
+from leastaction.minimal.contact.ncp_solver import settle_all
+from leastaction.minimal.contact.newton_restitution import LEFT, RIGID, SLIGHT, bounces, work_of_impulses
+from leastaction.minimal.contact.spring_forces import pull, pull_by_controls, pulls_of, slacken_loops
+from leastaction.minimal.contact.sweeps import (
+    eliminate,
+    look_at_end,
+    move,
+    move_on,
+    put_end,
+    put_start,
+    recentre,
+    update,
+)
+from leastaction.minimal.contact.tunnelling_check import passes_through
+from leastaction.step_control.bisection import FINEST, next_substep, substep_length
+
+PATIENCE = 6
+"""Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
+
+DIVIDED_IN_VAIN = 16
+"""Most parts of a step where round-off keeps Newton from its end: smaller ones have as much of it."""
+
+TRIES = 40
+"""Most shares of the restitution that are tried."""
+
+SHARP = 1e-15
+"""Errors below this [rad or m] need no further iteration where contacts push. They divide their load by how far they
+give way, some 1e-7 m for each unit of an impulse: what is wrong by 1e-10 m is a different load."""
+
+CLOSE = 1e-3
+"""Updates above this [rad or m] need no look at how good they are."""
+
+
+@routine
+def newton(model, data, touch, settings, dt, placed):
+    """One Newton update of q1: its size [rad or m] and the largest residual of the equations before it.
+
+    `placed` tells that bodies are where q1 has them.
+    """
+    if not placed:
+        put_end(model, data, touch)
+        pull(model, data, pulls_of(touch), dt)
+    norm = eliminate(model, data, touch, dt, model.soft, model.driven, model.branched)
+    if touch is not None:
+        relate(model, data, touch.found, dt)
+        slacken_loops(model.cones, touch, touch.pulls)
+        settle_all(model, touch, touch.found, 0.5 * dt, 0.1 * settings.floor)
+        push(model, data)
+    return update(model, data, model.branched), norm
+
+
+@routine
+def missed(model, data, touch, dt):
+    """By how much the laws of contact are missed [m or rad]; see `contacts.miss`."""
+    return 0.0 if touch is None else miss(model, data, dt)
+
+
+@routine
+def begin_contacts(model, data, touch, settings, dt):
+    """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
+    if touch is None:
+        return False
+    put_end(model, data, touch)
+    pull(model, data, touch.pulls, dt)
+    choose(model, data, dt, settings.whole)
+    return True
+
+
+@routine
+def is_whole(model, data, touch, settings, dt):
+    """Whether no contacts were overlooked; those that were take part from now on."""
+    if touch is None:
+        return True
+    falls = fall_of(model, dt), slight_overlap(fall_of(model, settings.whole), settings.whole)
+    return overlooked(model, data, model.shapes, touch.found, (dt, settings.whole), falls) == 0
+
+
+@routine
+def is_full(touch):
+    """Whether there was no room for a contact or its force."""
+    if touch is None:
+        return False
+    return found_is_full(touch.found)
+
+
+@routine
+def found_is_full(found):
+    """See `is_full`."""
+    if found is None:
+        return False
+    return found.now[0].full != 0
+
+
+@routine
+def is_sharp(touch, missed, left):
+    """Whether a solved step needs no further iteration for the loads of its contacts.
+
+    Args:
+        missed: by how much the laws of contact are missed [m or rad].
+        left: size of the next update, as expected.
+    """
+    if touch is None:
+        return True
+    pushes = False
+    for k in range(touch.kick.shape[0]):
+        pushes = pushes or touch.kick[k] != 0.0
+    return not pushes or (missed <= SHARP and left <= SHARP)
+
+
+@routine
+def attempt(model, data, settings, dt, steady):
+    """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
+
+    The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
+    one before, `far`.
+    """
+    q0, q1, near, far, dx, moved = data.q0, data.q1, data.near, data.far, data.dx, data.moved
+    for k in range(dx.shape[0]):
+        dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
+        moved[k] = dx[k]
+    move(model, q0, dx, q1, model.turning)
+    placed = begin_contacts(model, data, data.touch, settings, dt)
+    if is_full(data.touch):
+        return -1
+    last = False
+    for it in range(1, settings.max_iterations + 2):
+        if it > settings.max_iterations and not last:
+            break
+        size, norm = newton(model, data, data.touch, settings, dt, placed)
+        placed = False
+        if not size < 1e12:
+            return -it
+        move_on(model, moved, dx, model.turning)
+        if size <= CLOSE:
+            # The next update would be smaller by as much as this one has shrunk the residual.
+            new = look_at_end(model, data, data.touch, dt, model.soft, model.driven, model.branched)
+            placed = True
+            # Contacts that do not settle to the last digit need not hold up the step.
+            allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
+            short = missed(model, data, data.touch, dt)
+            if short > allowed:
+                last = False
+                continue
+            floor = size <= settings.floor and new > 0.25 * norm
+            floor = floor or (it >= PATIENCE and size <= allowed)
+            solved = size <= settings.tolerance or size * new <= settings.tolerance * norm or floor
+            if solved and not last and not is_sharp(data.touch, short, size * new / norm if norm > 0.0 else 0.0):
+                last = True
+            elif solved:
+                if is_whole(model, data, data.touch, settings, dt):
+                    return it
+                last = False
+    return -settings.max_iterations
+
+
+@routine
+def step(model, data, settings, steady):
+    """One step from (q0, p) with the generalised forces tau held, to q0 and p.
+
+    Where Newton does not find the end of a step, or its energy balance does not hold, the step is divided: two of half
+    its length, each divided again where that does not help. Gives back the iterations, or -1 where not even the finest
+    part has a solution; and the number of parts.
+    """
+    near, far, moved = data.near, data.far, data.moved
+    total, count = 0, 0
+    parts, part, halvings = 1, 0, 1
+    recentre(model, data, data.touch, model.turning)
+    know_start(model, data, data.touch)
+    while part < parts:
+        dt = substep_length(settings.dt, parts)
+        spent, tried = solve(model, data, data.touch, settings, dt, steady)
+        total += tried
+        accepted = spent > 0 and end_part(model, data, data.touch, settings, dt)
+        if not accepted:
+            if parts >= most_parts(data, data.touch, spent) or is_full(data.touch):
+                return -1, count
+            parts, part, halvings = next_substep(parts, part, halvings, False)
+            steady = False
+            continue
+        for k in range(near.shape[0]):
+            far[k] = near[k]
+            near[k] = moved[k] / dt
+        note(model, data, data.touch, count, dt)
+        if is_full(data.touch):
+            return -1, count
+        count += 1
+        steady = parts == 1
+        parts, part, halvings = next_substep(parts, part, halvings, True)
+    return total, count
+
+
+@routine
+def end_part(model, data, touch, settings, dt):
+    """The momenta at the end of a solved part, which becomes the start of the next; gives back whether it is accepted.
+
+    Where it is not, nothing has changed but first guesses.
+    """
+    keep_start(model, data, touch, settings, dt)
+    advance(model, data)
+    return accept_or_go_back(model, data, touch, dt, solve_momenta(model, data, touch, dt, 0.1 * settings.floor))
+
+
+@routine
+def most_parts(data, touch, spent):
+    """How many parts a step may have after an attempt that failed: few where round-off is all that is left.
+
+    Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
+    bits do not tell positions apart any more.
+    """
+    if touch is not None or spent > -PATIENCE:
+        return FINEST
+    for k in range(data.dx.shape[0]):
+        if not abs(data.dx[k]) <= CLOSE:
+            return FINEST
+    return DIVIDED_IN_VAIN
+
+
+@routine
+def solve(model, data, touch, settings, dt, steady):
+    """`attempt`, and where bounces add energy others with less restitution; (the last result, all iterations).
+
+    A step in which things pass through each other or bodies turn by more than a right angle is none.
+    """
+    if touch is None:
+        spent = attempt(model, data, settings, dt, steady)
+        return spent, abs(spent)
+    spent, tried = attempt_bounces(model, data, settings, dt, steady)
+    if spent > 0 and (rotates_too_far(model, data) or tunnels(model, data, model.shapes, touch.found)):
+        return -spent, tried
+    return spent, tried
+
+
+@routine
+def attempt_bounces(model, data, settings, dt, steady):
+    """Lower the restitution until the impulses do no work; (result as of `attempt`, all iterations).
+
+    Regula falsi (Illinois) for the share that is kept, from what the work is above its bound with all of it. Where the
+    work jumps, the share is the one below. There is one call of `attempt`: a GPU's compiler puts all of it here.
+    """
+    share, low, high, above, below, side, tried, spent = data.touch.share, 0.0, 1.0, 0.0, 0.0, 0, 0, 0
+    energy = data.touch.balance[0]["kinetic"]
+    share[0] = 1.0
+    for k in range(TRIES + 1):
+        if k > 0:
+            share[0] = low if k == 1 or k == TRIES else (low * above - high * below) / (above - below)
+        spent = attempt(model, data, settings, dt, steady)
+        tried += abs(spent)
+        if spent < 0 or (k == 0 and not bounces(data.touch)):
+            break
+        exact, after = work_of_contacts(model, data, dt)
+        work = max(work_of_impulses(model, data, dt) - LEFT * energy, exact - SLIGHT * (after + after - exact))
+        if k == 0:
+            above = work
+            if work <= 0.0:
+                break
+        elif k == 1:
+            below = work
+            if work >= 0.0:  # it is not restitution that adds energy
+                break
+        elif abs(work) <= RIGID * energy or k == TRIES:
+            break
+        elif work > 0.0:
+            high, above = share[0], work
+            below *= 0.5 if side > 0 else 1.0
+            side = 1
+        else:
+            low, below = share[0], work
+            above *= 0.5 if side < 0 else 1.0
+            side = -1
+    return spent, tried
+
+
+@routine
+def tunnels(model, data, shapes, found):
+    """Whether things have passed through each other."""
+    if found is None:
+        return False
+    return passes_through(model, data, found, shapes.convex)
+
+
+@routine
+def note(model, data, touch, count, dt):
+    """Impulses of a part of a step, of length dt, whose end the robot is at."""
+    if touch is not None:
+        touch.before[0], total = dt, touch.phase.total
+        for k in range(total.shape[0]):
+            touch.total[k] = total[k] if count == 0 else touch.total[k] + total[k]
+        keep_found(model, data, touch.found)
+
+
+@routine
+def prepare(model, data):
+    """Bodies at the start of a run."""
+    data.now[0] = 0
+    for k in range(3):
+        data.origin[k] = 0.0
+    put_start(model, data, data.touch)
+    recentre(model, data, data.touch, model.turning)
+    forget_energy(data.touch)
+
+
+@routine
+def forget_energy(touch):
+    """The kinetic energy of a state is not known."""
+    if touch is not None:
+        touch.balance[0]["kinetic"] = -1.0
+
+
+@routine
+def forget_contacts(touch):
+    """No impulses from a step before."""
+    if touch is not None:
+        touch.before[0] = 0.0
+        for k in range(touch.lam.shape[0]):
+            touch.lam[k] = 0.0
+        for k in range(touch.kick.shape[0]):
+            touch.kick[k] = 0.0
+        for j in range(touch.columns.shape[0]):
+            for k in range(touch.columns.shape[1]):
+                touch.columns[j, k] = 0.0
+                touch.rows[j, k] = 0.0
+
+
+@routine
+def advance(model, data):
+    """The end of a step becomes the start of the next."""
+    for k in range(data.p.shape[0]):
+        data.p[k] = data.end[k]
+    for k in range(data.q0.shape[0]):
+        data.q0[k] = data.q1[k]
+    data.now[0] = 1 - data.now[0]
+
+
+@routine
+def apply_controls(model, data, u, step, robot, driven):
+    """Generalised forces of the controls of a step: u[step, :, robot], where axes of length 1 serve all."""
+    if driven is None:
+        return
+    k, r = min(step, u.shape[0] - 1), min(robot, u.shape[2] - 1)
+    for c in range(u.shape[1]):
+        data.u[c] = u[k, c, r]
+    drive(model, data, model.limited)
+
+
+@routine
+def drive(model, data, limited):
+    """Generalised forces of the controls in `data.u`, within their limits; there are none where `limited` is None."""
+    drives, tau, u = model.drives, data.tau, data.u
+    push_along(drives, tau, u, limited, model.pushed)
+    pull_by_controls(model, data, pulls_of(data.touch))
+
+
+@routine
+def push_along(drives, tau, u, limited, pushed):
+    """See `drive`; where `pushed` is None, all controls push along joints."""
+    for c in range(tau.shape[0]):
+        tau[c] = 0.0
+    for c in range(drives.shape[0]):
+        asked = u[c]
+        if limited is not None:
+            if asked < drives[c].lower:
+                asked = drives[c].lower
+            if asked > drives[c].upper:
+                asked = drives[c].upper
+            u[c] = asked
+        if pushed is None or drives[c].dof >= 0:
+            tau[drives[c].dof] += drives[c].gear * asked
