@@ -139,7 +139,7 @@ def test_a_servo_beyond_its_range_pushes_with_its_limit():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_agrees_with_maximal_to_second_order(kind):
-    """Both are of order 2 with the same laws of contact, but impacts, which end with the step, wherever they fall in it:
+    """Both are of order 2 with the same laws of contact, but impacts, which end with the step, wherever they fall:
     half the difference, or what a part of a step makes."""
     off = []
     for dt in (0.005, 0.0025):
