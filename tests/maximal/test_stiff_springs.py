@@ -128,16 +128,16 @@ def test_runs_with_stiff_lengths_go_on_as_they_were(kind):
 @pytest.mark.parametrize("kind", REACHES)
 def test_derivatives_of_stiff_lengths(kind, order):
     """Of a step in which the tendon acts or the limit is met, against differences of the step itself."""
-    if (kind, order) == ("ends", 1):
-        pytest.xfail("order 1 turns by a quarter in this step; its substeps may differ between the differences")
     robot, integrator, u = reach(kind, 2e3), la.Maximal(order=order, tolerance=1e-12), np.array([0.1, 0.2, -0.3])
     assert compile_model(robot).sprung is not None
+    # At order 1 bodies turn by about a quarter: larger differences would divide the step otherwise.
+    small = 1e-7 if (kind, order) == ("ends", 1) else 1e-5
     for v in (0.5, 8.0):  # deep within the spring or limit, and so that it is met halfway
         q = np.array([0.115 if v > 1.0 else 0.2, 0.3, 0.1])
         p = la.dynamics.mass_matrix(robot, q) @ [v, 0.4, -0.3]
-        assert_linearized(robot, integrator, q, p, u, 1e-5, 1e-5, assert_relative)
+        assert_linearized(robot, integrator, q, p, u, small, 1e-5, assert_relative)
         names = {"limits": ["limit_stiffness:ja", "upper:ja"], "ends": []}.get(kind, ["stiffness:t"])
-        assert_parameters(robot, integrator, q, p, u, ["mass:c", "com:b", *names], 1e-5)
+        assert_parameters(robot, integrator, q, p, u, ["mass:c", "com:b", *names], 1e-5, 10.0 * small)
 
 
 @pytest.mark.parametrize("kind", REACHES)
