@@ -110,9 +110,7 @@ class MaximalStepper(Stepper):
         self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
         self.contact: ContactData | None = None
-        self.solver: MaximalStepper | None = (
-            None  # solves steps again for derivatives, see `adjoint_sweep.solver_of`
-        )
+        self.solver: MaximalStepper | None = None  # solves steps again for derivatives, see `adjoint_sweep.solver_of`
         self._make_room()
 
     @property
