@@ -190,7 +190,7 @@ def test_a_tower_knows_nothing_of_what_its_arrays_held():
         stepper = la.Grounded().prepare(robot, 0.005)
         record = stepper.record(6)
         record["q"][0] = q.ravel()
-        touch = stepper.lane.touch
+        touch = stepper.data.touch
         touch.W[:] = touch.M[:] = held
         assert stepper.advance(record, 0, 6, np.zeros((6, 1, 0))) == 6
         runs.append(record["q"][-1])
