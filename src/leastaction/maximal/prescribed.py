@@ -16,7 +16,7 @@ from leastaction.maximal.immobile_bodies import locked_bodies
 from leastaction.maximal.model import Model
 from leastaction.maximal.records import FRAME, VALUE
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.pose import Pose, rotation_matrix
+from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.pose_arrays import carried
 from leastaction.motions import MotionTable, continuous, places, rates_of, spins_of
 from leastaction.record import Record
@@ -102,36 +102,6 @@ def _product(a: FloatArray, b: FloatArray) -> FloatArray:
     """Poses a b, row by row."""
     rows = [carried(x[None], Pose(tuple(y[:3]), tuple(y[3:])))[0] for x, y in zip(a, b, strict=True)]
     return np.array(rows).reshape(-1, 7)
-
-
-def spread_goals(model: Model, row: FloatArray | None) -> FloatArray:
-    """A row of `MaximalRecord.goals` as one of `MaximalData.goals`."""
-    parts: list[Any] = [np.zeros(0)]
-    if row is None:
-        return np.zeros(0)
-    for goal in model.goals:
-        own = row[goal.first : goal.first + COLUMNS[int(goal.kind)]]
-        if goal.kind == FRAME:
-            turn = own[3:7] / np.linalg.norm(own[3:7])
-            own = np.concatenate([rotation_matrix(turn).ravel(), own[:3], own[7:]])
-        parts.append(own)
-    return np.concatenate(parts)
-
-
-def mixed_goals(model: Model, first: FloatArray, last: FloatArray, share: float) -> FloatArray:
-    """A row of goals at a share of the way from one to another, as `step.prescribed_motion.set_goals` takes it."""
-    last = last.copy()
-    for goal in model.goals[model.goals.kind == FRAME]:
-        turn = slice(goal.first + 3, goal.first + 7)
-        if first[turn] @ last[turn] < 0.0:
-            last[turn] *= -1.0
-    return (1.0 - share) * first + share * last
-
-
-def next_goals(rows: FloatArray) -> FloatArray:
-    """The row of goals after some, as `motions.motion_table` lets motions go on."""
-    more = {1: [1.0], 2: [-1.0, 2.0]}.get(len(rows), [1.0, -3.0, 3.0])
-    return np.array(more) @ rows[-3:]
 
 
 def given_bodies(model: Model) -> set[int]:
