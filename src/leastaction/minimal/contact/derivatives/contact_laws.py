@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.loops import loop_jacobian
 from leastaction.minimal.contact.compliance import (
-    BOUNCING,
     COMPLIANCE,
     DEEPEST,
     TANGENTIAL,
@@ -46,8 +45,8 @@ from leastaction.minimal.contact.robot_records import DRY
 
 FloatArray = NDArray[np.float64]
 
-REST, OVERLAP, BOUNCE = range(3)
-"""What says how large a gap must be: nothing that changes, the overlap at the start, restitution."""
+REST, OVERLAP = range(2)
+"""What says how large a gap must be: nothing that changes, or the overlap at the start."""
 
 
 class Laws(NamedTuple):
@@ -57,7 +56,6 @@ class Laws(NamedTuple):
         columns: what unit impulses along normals and tangents do along the joints, shape (m, 3, nv).
         kick: what all impulses do, shape (nv,).
         motion: how far contact points move along the tangents [m], shape (m, 2).
-        rate: velocities along the normals before, shape (m,).
         values: of the equations, three for each contact and for each that resists turning, one for each stop and those
             of loops, shape (3 m + 3 t + stops + equations,).
         loops: gradients of the equations of loops at the start, shape (equations, nv).
@@ -67,7 +65,6 @@ class Laws(NamedTuple):
     columns: FloatArray
     kick: FloatArray
     motion: FloatArray
-    rate: FloatArray
     values: FloatArray
     loops: FloatArray
     turning: Turning
@@ -91,8 +88,8 @@ def sides_of(smooth: Smooth, touch: Touching) -> FloatArray:
 
 def compliances(solved: Solved, cones: Any) -> FloatArray:
     """Of the contacts, with these records: see `compliance.compliance_of`."""
-    heavy, share = cones.mass > 0.0, np.where(solved.least > 0.0, BOUNCING, 1.0)
-    return np.where(heavy, share * COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
+    heavy = cones.mass > 0.0
+    return np.where(heavy, COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
 
 
 def depths(solved: Solved, soft: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -108,9 +105,7 @@ def kinds_of_gaps(solved: Solved, touch: Touching, falls: tuple[float, float]) -
     kinds = np.full(len(solved.least), REST)
     for k, (phi, least) in enumerate(zip(touch.phi, solved.least, strict=True)):
         left = overlap_kept(float(phi), *falls) if phi < 0.0 else 0.0
-        if least > 0.0 and solved.cones.restitution[k] > 0.0:
-            kinds[k] = BOUNCE
-        elif left < 0.0 and abs(least - left) <= 1e-6 * abs(left):
+        if left < 0.0 and abs(least - left) <= 1e-6 * abs(left):
             kinds[k] = OVERLAP
     return kinds
 
@@ -132,15 +127,12 @@ def carried(placed: Placed, i: Any, arms: FloatArray) -> FloatArray:
     return (turns @ arms[:, :, None])[:, :, 0]
 
 
-def least_gaps(
-    solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, falls: tuple[float, float], cones: Any
-) -> FloatArray:
-    """Gap that each contact must have at the end; `cones`: as of `laws`."""
+def least_gaps(solved: Solved, touch: Touching, kinds: Any, falls: tuple[float, float]) -> FloatArray:
+    """Gap that each contact must have at the end."""
     out = solved.least.copy()
     for k in np.flatnonzero(kinds == OVERLAP):
         out[k] = overlap_kept(float(touch.phi[k]), *falls)
-    bounced = touch.phi - solved.share * cones.restitution * solved.h * rate
-    return np.where(kinds == BOUNCE, bounced, out)
+    return out
 
 
 def across(solved: Solved) -> tuple[FloatArray, FloatArray]:
@@ -159,7 +151,7 @@ def idle_stops(solved: Solved) -> NDArray[np.bool_]:
     """
     idle = np.zeros(len(solved.stops), bool)
     for j, stop in enumerate(solved.stops):
-        if stop.kind != DRY or abs(solved.push[j]) >= solved.bounds[j]:
+        if stop.kind != DRY or solved.stops_slip[j]:
             continue
         beside = np.flatnonzero((solved.stops.dof == stop.dof) & (solved.stops.kind != DRY))
         for k in beside:
@@ -176,7 +168,6 @@ def laws(
     kinds: Any,
     cones: Any,
     stops: Any,
-    v0: FloatArray,
 ) -> Laws:
     """The equations.
 
@@ -185,19 +176,17 @@ def laws(
         smooth, placed: its mechanism, or one with another value of a parameter, and bodies there.
         touch: its contacts there, with gaps as `kinds` says.
         cones, stops: records with its coefficients, in the order of those of `solved`.
-        v0: velocities at the start, shape (nv,).
     """
-    nv, S = len(v0), placed.S[0]
+    nv, S = len(solved.p), placed.S[0]
     sides = sides_of(smooth, touch)
     frames = np.stack([touch.n, touch.t, touch.s], axis=1)
     columns = wrenches(frames, touch.x[:, None]) @ S.T * sides[:, None]
     kick = np.einsum("mi,min->n", solved.lam, columns) if len(columns) else np.zeros(nv)
     moved = moved_points(placed, touch, solved.h)
     motion = np.einsum("mic,mc->mi", frames[:, 1:], moved)
-    rate = columns[:, 0] @ v0
     falls, (depth, _, slip, _) = falls_of(smooth.model.gravity, solved), depths(solved, compliances(solved, cones))
     values = np.zeros((len(touch.phi), 3))
-    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, falls, cones) + depth
+    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, falls) + depth
     lam, (along, beside) = solved.lam, across(solved)
     values[:, 1:] = motion + (slip + solved.soft)[:, None] * lam[:, 1:]
     slide = solved.slides
@@ -215,7 +204,7 @@ def laws(
         if stop.kind == DRY:
             bound = 0.5 * solved.h * stop.friction
             stopped[k] = solved.q1[stop.iq] - solved.q0[stop.iq]
-            if abs(solved.push[k]) >= solved.bounds[k]:
+            if solved.stops_slip[k]:
                 stopped[k] = solved.push[k] - np.copysign(bound, solved.push[k])
             continue
         first, last = (
@@ -225,7 +214,7 @@ def laws(
     (_, loops), (ends, _) = (loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
     kick += solved.loops @ loops
     found = np.concatenate([values.ravel(), turns.values.ravel(), stopped, ends])
-    return Laws(columns, kick, motion, rate, found, loops, turns)
+    return Laws(columns, kick, motion, found, loops, turns)
 
 
 class LawSlopes(NamedTuple):
@@ -234,18 +223,14 @@ class LawSlopes(NamedTuple):
     Attributes:
         by_end: by the joints at the end, shape (e, n).
         by_start: by those at the start, shape (e, n).
-        by_velocity: by the velocities at the start, shape (e, n).
         by_impulses: shape (e, e): unknown impulses are those of contacts, then of stops, then of loops.
-        by_share: by the share of restitution that acts, shape (e,).
         columns: what unit impulses do along the joints, shape (e, n).
         kick: of what impulses do by the joints at the start, shape (n, n).
     """
 
     by_end: FloatArray
     by_start: FloatArray
-    by_velocity: FloatArray
     by_impulses: FloatArray
-    by_share: FloatArray
     columns: FloatArray
     kick: FloatArray
 
@@ -262,7 +247,7 @@ def slopes(
     """Derivatives of `laws` at a solved step; `change`: of its contacts, see `contact_geometry.changes`."""
     m, nv = len(touch.phi), len(solved.p)
     e = len(found.values)
-    shapes = (e, nv), (e, nv), (e, nv), (e, e), e, (e, nv), (nv, nv)
+    shapes = (e, nv), (e, nv), (e, e), (e, nv), (nv, nv)
     out = LawSlopes._make(np.zeros(shape) for shape in shapes)
     out.columns[: 3 * m] = found.columns.reshape(3 * m, nv)
     turns = found.turning
@@ -287,7 +272,7 @@ def slopes(
             out.by_impulses[k, k] = 1.0
             continue
         if stop.kind == DRY:
-            if abs(solved.push[j]) >= solved.bounds[j]:
+            if solved.stops_slip[j]:
                 out.by_impulses[k, k] = 1.0
             else:
                 out.by_end[k, dof], out.by_start[k, dof] = 1.0, -1.0
@@ -311,11 +296,11 @@ def _contact_slopes(
     change: Changes,
 ) -> None:
     """Fill in the rows of contacts, and the derivatives of what impulses do by the joints at the start."""
-    m, nv, lam = len(touch.phi), len(solved.p), solved.lam
+    m, lam = len(touch.phi), solved.lam
     sides, turned = sides_of(smooth, touch), frame_changes(touch, change)
     out.kick[:] += impulse_slopes(smooth, placed, touch, change, lam)
     # Gaps at the end, less what they must be.
-    normal_start, normal_rate = change.end.copy(), np.zeros((m, nv))
+    normal_start = change.end.copy()
     by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides
     falls = falls_of(smooth.model.gravity, solved)
     _, deeper, slip, less = depths(solved, compliances(solved, solved.cones))
@@ -324,13 +309,6 @@ def _contact_slopes(
         phi, d = float(touch.phi[k]), 1e-4 * abs(float(touch.phi[k]))
         slope = (overlap_kept(phi + d, *falls) - overlap_kept(phi - d, *falls)) / (2.0 * d)
         normal_start[k] -= slope * change.phi[k]
-    bouncing = np.flatnonzero(kinds == BOUNCE)
-    rates = rate_slopes(smooth, placed, touch, change, solved.v0)[:, 0] if len(bouncing) else normal_rate
-    for k in bouncing:
-        scale = solved.share * solved.cones.restitution[k] * solved.h
-        normal_start[k] += scale * rates[k] - change.phi[k]
-        normal_rate[k] = scale * found.columns[k, 0]
-        out.by_share[3 * k] = solved.cones.restitution[k] * solved.h * found.rate[k]
     # Motions along the tangents.
     moved = moved_points(placed, touch, solved.h)
     first, last = _motions(smooth, placed, touch, change, solved.h)
@@ -340,7 +318,7 @@ def _contact_slopes(
     along, beside = across(solved)
     for k in range(m):
         at = slice(3 * k + 1, 3 * k + 3)
-        out.by_end[3 * k], out.by_start[3 * k], out.by_velocity[3 * k] = by_end[k], normal_start[k], normal_rate[k]
+        out.by_end[3 * k], out.by_start[3 * k] = by_end[k], normal_start[k]
         out.by_impulses[3 * k, 3 * k] = deeper[k]
         mu = solved.cones.friction[k]
         if mu == 0.0:

@@ -46,9 +46,8 @@ class Rows(NamedTuple):
 
 
 def closed_ones(solved: Solved) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Contacts that are closed, and those among them that resist turning."""
-    closed = np.flatnonzero(solved.closed)
-    return closed, closed[solved.turning[closed]]
+    """Contacts, and those among them that resist turning."""
+    return np.arange(len(solved.lam)), np.flatnonzero(solved.turning)
 
 
 def placed_at_end(solved: Solved, smooth: Smooth) -> Placed:
@@ -199,17 +198,9 @@ class PhaseSlopes(NamedTuple):
     kick: FloatArray
 
 
-def slopes(phase: Phase, shapes: RobotShapes | None, impulses: int, found: Changes) -> PhaseSlopes:
-    """Derivatives of the equations at a solved part.
-
-    Args:
-        phase: the equations.
-        shapes: what may touch beside balls over planes.
-        impulses: how many its position phase has.
-        found: how contacts change with the joints at the start.
-    """
-    s, smooth, placed, touch, rows = phase.solved, phase.smooth, phase.placed, phase.touch, phase.rows
-    n, e, m, (closed, turning) = len(s.p), len(rows.L), len(s.lam), closed_ones(s)
+def frames_at_end(phase: Phase, shapes: RobotShapes | None, found: Changes) -> tuple[Changes, Changes]:
+    """How contacts at the end of the part change with the joints there, and with those at its start; see `slopes`."""
+    s, smooth, placed, touch = phase.solved, phase.smooth, phase.placed, phase.touch
     moved = bodies_by_joints(smooth, placed, 0)
     change = changes(s.cones, s.contacts, placed, moved, shapes, False)
     start = found._replace(n=found.n1, x=found.x1)
@@ -221,6 +212,21 @@ def slopes(phase: Phase, shapes: RobotShapes | None, impulses: int, found: Chang
     turned_before = -np.einsum("mc,mcn->mn", before, found.n) * (touch.s * normal).sum(axis=1)[:, None]
     twist = turned_before - tilt[:, None] * np.einsum("mc,mcn->mn", touch.s, start.n)
     start = start._replace(twist=twist / size[:, None])
+    return change, start
+
+
+def slopes(phase: Phase, shapes: RobotShapes | None, impulses: int, found: Changes) -> PhaseSlopes:
+    """Derivatives of the equations at a solved part.
+
+    Args:
+        phase: the equations.
+        shapes: what may touch beside balls over planes.
+        impulses: how many its position phase has.
+        found: how contacts change with the joints at the start.
+    """
+    s, smooth, placed, touch, rows = phase.solved, phase.smooth, phase.placed, phase.touch, phase.rows
+    n, e, m, (closed, turning) = len(s.p), len(rows.L), len(s.lam), closed_ones(s)
+    change, start = frames_at_end(phase, shapes, found)
     turned, sides = law.frame_changes(touch, change), law.sides_of(smooth, touch)
     (kick, kick_start), (rates, rates_start) = np.zeros((2, n, n)), np.zeros((2, e, n))
     first, last = 3 * len(closed), 3 * len(closed) + 3 * len(turning)
