@@ -203,7 +203,9 @@ class PartMap:
         out = self._values(self.solved, smooth, cones, stops, contacts, placed)
         if not self.timed:
             return out
-        gap, last = touching(*closing, placed).end if len(self.solved.closing) else np.zeros(1), len(out) - 2 * self.n
+        last, gap = len(out) - 2 * self.n, np.zeros(1)
+        if len(self.solved.closing):
+            gap = touching(closing[0], closing[1], placed).end
         return np.concatenate([out[:last], gap, out[last:], np.zeros(1)])
 
     def _values(self, s: Solved, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
