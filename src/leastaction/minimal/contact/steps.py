@@ -191,7 +191,7 @@ def step(model, data, settings, steady):
     cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
     recentre(model, data, data.touch, model.turning)
     know_start(model, data, data.touch)
-    begin_step(data.touch, settings.floor)
+    begin_step(data.touch, min(settings.tolerance, settings.floor))
     while part < parts:
         dt = length_of(impacts, settings.dt, parts, part, start, cut)
         spent = solve(model, data, data.touch, settings, dt, steady)

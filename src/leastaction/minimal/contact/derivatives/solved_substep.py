@@ -146,7 +146,7 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         push=lam[stopping],
         side=touch.side[stopping],
         stop_least=touch.least[stopping],
-        stops_slip=(stops.kind == DRY) & (np.abs(lam[row[stopping]]) >= 0.5 * bound),
+        stops_slip=(stops.kind == DRY) & (np.abs(lam[stopping]) >= 0.5 * bound),
         loops=lam[kind == LOOP],
         pushes_end=total[at[:, 0]] > 0.0,
         lam_end=total[at],
