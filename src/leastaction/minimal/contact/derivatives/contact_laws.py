@@ -41,9 +41,7 @@ class Modes(NamedTuple):
         compliance: of the contacts [m / (N s)], shape (m,); deepest: depth that no impulse reaches [m].
         least: gaps at the end [m], shape (m,); overlaps: whether they are what is left of the overlaps at the start.
         falls: see `compliance.overlap_kept`, two numbers [m].
-        turn: place of the torques of each contact among the triples of the position phase, or -1, shape (m,).
-        closed, closed_turn: places of impulses and torques of each contact among the triples of the momentum phase, or
-            -1, shape (m,).
+        turn: place of the torques of each contact among the triples of impulses, or -1, shape (m,).
     """
 
     friction: Any
@@ -60,8 +58,6 @@ class Modes(NamedTuple):
     overlaps: Any
     falls: Any
     turn: Any
-    closed: Any
-    closed_turn: Any
 
 
 class Places(NamedTuple):
@@ -103,7 +99,7 @@ def along(f1, f2):
 
 @routine
 def disc(out, at, lam, i, w, most, moves):
-    """The two equations, from out[at] on, of friction lam[i] and lam[i + 1] against motions w on a disc of radius `most`.
+    """The two equations, from out[at] on, of friction lam[i], lam[i + 1] against motions w on a disc of radius `most`.
 
     Args:
         moves: whether it is on the disc's edge; where there is no friction, `most` is negative.
@@ -176,10 +172,7 @@ def law_values(part, modes, values, impulses, out):
             at, w = 3 * modes.turn[k], (v[TURN + 1], v[TURN + 2])
             first[at] = about_normal(torques[k, 0], modes.spin[k], push, v[TURN], modes.spins[0, k])
             disc(first, at + 1, torques[k], 1, w, edge(modes.roll[k], push), modes.rolls[0, k])
-        at, push = 3 * modes.closed[k], L[k, 0]
-        if at < 0:
-            continue
-        turned = 3 * modes.closed_turn[k]
+        at, push, turned = 3 * k, L[k, 0], 3 * modes.turn[k]
         if not modes.pushes[k]:
             for i in range(3):
                 second[at + i] = L[k, i]
@@ -213,18 +206,23 @@ def momentum_motion(part, modes, k, v, L):
 
 
 @entry
-def law_slopes(part, modes, places, rows, impulses, F):
-    """Fill in the derivatives of the laws of all contacts, rows of the matrix F of a part.
+def position_law_slopes(part, modes, places, rows, F):
+    """Fill in the derivatives of the laws of all contacts in the position phase, rows of the matrix F of a part.
 
     Args:
         part, modes, places, rows: `Part`, `Modes`, `Places` and `Rows` as plain tuples.
-        impulses: as of `law_values`.
     """
     part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
     for k in range(part.cones.shape[0]):
         position_slopes(part, modes, places, rows, k, F)
-        if modes.closed[k] >= 0:
-            momentum_slopes(part, modes, places, rows, k, impulses, F)
+
+
+@entry
+def momentum_law_slopes(part, modes, places, rows, impulses, F):
+    """The same for the momentum phase; impulses: as of `law_values`."""
+    part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
+    for k in range(part.cones.shape[0]):
+        momentum_slopes(part, modes, places, rows, k, impulses, F)
 
 
 @inline
@@ -277,12 +275,12 @@ def spin_slopes(F, row, column, torque, spin, push, moves):
 def momentum_slopes(part, modes, places, rows, k, impulses, F):
     """Rows of contact k in the momentum phase."""
     L, T = impulses[0][k], impulses[1][k]
-    at, half, n = places.impulses + 3 * modes.closed[k], places.n + 3 * k, places.n
-    turned = places.impulses + 3 * modes.closed_turn[k]
+    at, half, n = places.impulses + 3 * k, places.n + 3 * k, places.n
+    turned = places.impulses + 3 * modes.turn[k]
     if not modes.pushes[k]:
         for i in range(3):
             only(F, at + i, at + i)
-            if modes.closed_turn[k] >= 0:
+            if modes.turn[k] >= 0:
                 only(F, turned + i, turned + i)
         return
     _, slope, creep, less = give_of(modes, k, part.lam[k, 0])
@@ -298,7 +296,7 @@ def momentum_slopes(part, modes, places, rows, k, impulses, F):
         F[at + i, half] += 0.5 * (steeper if i == 0 else less) * (L[i] - 2.0 * part.lam[k, i])
     _, w1, w2 = momentum_motion(part, modes, k, rows.values[k], impulses[0])
     disc_slopes(F, at + 1, at + 1, L, 1, (w1, w2), modes.friction[k], (at, L[0]), modes.slides[1, k])
-    if modes.closed_turn[k] < 0:
+    if modes.turn[k] < 0:
         return
     for i in range(3):
         put(F, turned + i, places, rows, k, TURN_RATE + i, part.h)

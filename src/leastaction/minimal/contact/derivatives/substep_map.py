@@ -16,6 +16,7 @@ back by a tiny share of what gives way under them, which picks one of many ways 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +26,11 @@ from leastaction._jit.bound import Bound
 from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.dynamics.loops import loop_jacobian
+from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.compliance import COMPLIANCE, DEEPEST, overlap_kept, slight_overlap
 from leastaction.minimal.contact.derivatives.contact_kernels import (
+    GAP,
     START_GAP,
     VALUES,
     Joints,
@@ -37,41 +40,38 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     contact_slopes,
     contact_values,
 )
-from leastaction.minimal.contact.derivatives.contact_laws import Modes, Places, law_slopes, law_values
+from leastaction.minimal.contact.derivatives.contact_laws import (
+    Modes,
+    Places,
+    law_values,
+    momentum_law_slopes,
+    position_law_slopes,
+)
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.robot_records import DRY
+from leastaction.parameter_stencils import CENTRAL
 
 FloatArray = NDArray[np.float64]
+
+LENGTHEN = 1e-3
+"""Central differences by the length of a part are this share of it wide. They are of order 4, of explicit equations at
+fixed unknowns, polynomials in h and 1 / h."""
 
 HOLD = 1e-10
 """Share of what gives way under them that holds impulses back which have no compliance."""
 
 _columns, _values, _slopes = Bound(contact_columns), Bound(contact_values), Bound(contact_slopes)
-_law_values, _law_slopes = Bound(law_values), Bound(law_slopes)
+_law_values, _position_slopes, _momentum_slopes = map(Bound, (law_values, position_law_slopes, momentum_law_slopes))
 
 
 class State(NamedTuple):
-    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns)."""
+    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns); `t`: when it is reached in its
+    step [s], where that step has impacts."""
 
     q: Any
     p: Any
-
-
-class Sizes(NamedTuple):
-    """Numbers of joints n, of impulses of the position phase, and of those of the momentum phase with its rows.
-
-    Attributes:
-        e, e_end: impulses of contacts, torques, stops and equations of loops, in this order, of each phase.
-        own: of these the first that is not of a contact, in each phase.
-        where: of the impulses of the momentum phase which of the position phase each is, shape (e_end,).
-    """
-
-    n: int
-    e: int
-    e_end: int
-    own: tuple[int, int]
-    where: NDArray[np.int64]
+    t: Any = 0.0
 
 
 class PartMap:
@@ -82,17 +82,22 @@ class PartMap:
         smooth: equations of its mechanism.
         shapes: what may touch beside balls over planes.
         free: which controls are within their limits, shape (nu,).
+        timed: whether when it starts depends on the state, as of a part after an impact.
     """
 
-    def __init__(self, solved: Solved, smooth: Smooth, shapes: RobotShapes | None, free: NDArray[np.bool_]) -> None:
-        self.solved, self.smooth, self.reach = solved, smooth, reach_of(smooth, shapes)
-        self.n = len(solved.p)
+    def __init__(
+        self, solved: Solved, smooth: Smooth, shapes: RobotShapes | None, free: NDArray[np.bool_], timed: bool = False
+    ) -> None:
+        self.solved, self.smooth, self.timed = solved, smooth, timed
+        self.n, self.reach = len(solved.p), reach_of(smooth, shapes)
         placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
-        self.modes, self.sizes = modes_of(solved, smooth)
-        if self.sizes.e == 0:
-            self._without_contacts(placed, np.where(free, placed.C, 0.0))
-        else:
+        self.modes = modes_of(solved, smooth)
+        if impulses_of(solved):
             self._with_contacts(placed, np.where(free, placed.C, 0.0))
+        else:
+            self._without_contacts(placed, np.where(free, placed.C, 0.0))
+        if timed:
+            self._add_length(placed)
 
     def _without_contacts(self, placed: Placed, C: FloatArray) -> None:
         n, H = self.n, placed.H
@@ -100,61 +105,91 @@ class PartMap:
         self.F_x = np.concatenate([H[0, :, 0], np.eye(n), C[0]], axis=1)
         self.inverse = np.asarray(np.linalg.inv(H[0, :, 1]), np.float64)
         self.O_z = np.concatenate([np.eye(n), H[1, :, 1]])
-        self.O_x = np.concatenate([np.zeros((n, 2 * n + C.shape[2])), np.zeros((n, 2 * n + C.shape[2]))])
+        self.O_x = np.zeros((2 * n, self.F_x.shape[1]))
         self.O_x[n:, :n], self.O_x[n:, 2 * n :] = H[1, :, 0], C[1]
 
     def _with_contacts(self, placed: Placed, C: FloatArray) -> None:
-        s, smooth, H, sizes = self.solved, self.smooth, placed.H, self.sizes
-        n, e, e_end = sizes.n, sizes.e, sizes.e_end
-        M = heavy_matrix(s, smooth)
-        (_, loops), (_, loops_end) = (loop_jacobian(smooth.mechanism, q) for q in (s.q0, s.q1))
-        part = part_of(s, s.cones, s.contacts, placed, np.zeros((len(smooth.carried), 6)), self.reach)
-        rows = rows_for(len(s.cones), n)
-        _columns(tuple(part), tuple(joints_of(smooth, placed)), rows.columns)
-        N = rows_at_end(s, rows.columns[1], loops_end)
-        L, half = impulses_of(s)
-        self.v = v = np.linalg.solve(M, placed.rows[1] + N.T @ (L - half))
+        s, smooth, H, n, e = self.solved, self.smooth, placed.H, self.n, impulses_of(self.solved)
+        first, size = n + e, 2 * (n + e)
+        M, ((_, loops), (_, loops_end)) = heavy_matrix(s, smooth), loop_equations(s, smooth)
+        part = part_of(s, s.cones, s.contacts, placed, self.reach)
+        columns = contact_rows(smooth, part, placed)
+        D, N = rows_at(s, columns[0], loops), rows_at(s, columns[1], loops_end)
+        self.v = v = np.asarray(np.linalg.solve(M, placed.rows[1] + N.T @ added(s)), np.float64)
         part = part._replace(twists=body_twists(smooth, placed, v))
-        _slopes(tuple(part), tuple(joints_of(smooth, placed)), tuple(rows))
+        rows = slopes_of(smooth, part, placed, columns)
         self.modes = self.modes._replace(overlaps=overlaps(s, rows.values[:, START_GAP], self.modes.falls))
-        first, size = n + e, n + e + n + e_end
-        F = np.zeros((size, size + 2 * n + C.shape[2]))
-        places = Places(n, first, first + n, size)
-        _law_slopes(tuple(part), tuple(self.modes), tuple(places), tuple(rows), total_of(s), F)
-        along, about = rows.columns[0, :, :3].reshape(-1, n), rows.columns[0, s.turning, 3:].reshape(-1, n)
-        columns = np.concatenate([along, about, stop_rows(s, n), loops])
+        F, places = np.zeros((size, size + 2 * n + C.shape[2])), Places(n, first, first + n, size)
+        _position_slopes(tuple(part), tuple(self.modes), tuple(places), tuple(rows), F)
+        write_momentum_slopes(s, part, self.modes, places, rows, F)
+        stop_slopes(s, smooth, F, places)
         kick, kick_end = rows.kick, rows.kick_end
-        stop_slopes(s, smooth, F, places, sizes)
-        bends = None
         if len(s.loops):
-            bends = smooth.bends(s.q0), smooth.bends(s.q1)
-            kick[0] += np.einsum("k,kab->ab", s.loops, bends[0])
-            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, bends[1])
-            own = n + e - len(s.loops), size - len(s.loops)
-            F[own[0] : n + e, :n] = loops_end
-            F[own[1] : size, :n], F[own[1] : size, first : first + n] = s.h * (v @ bends[1]), s.h * loops_end
+            bends, bends_end = smooth.bends(s.q0), smooth.bends(s.q1)
+            kick[0] += np.einsum("k,kab->ab", s.loops, bends)
+            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, bends_end)
+            F[first - len(loops) : first, :n] = loops_end
+            F[size - len(loops) :, :n], F[size - len(loops) :, first : first + n] = (
+                s.h * (v @ bends_end),
+                s.h * loops_end,
+            )
         x, last = slice(size, size + n), slice(first, first + n)
-        F[:n, :n], F[:n, n:first], F[:n, x] = H[0, :, 1] + kick[1], columns.T, H[0, :, 0] + kick[0]
+        F[:n, :n], F[:n, n:first], F[:n, x] = H[0, :, 1] + kick[1], D.T, H[0, :, 0] + kick[0]
         F[:n, size + n : size + 2 * n], F[:n, size + 2 * n :] = np.eye(n), C[0]
         # The momentum at the end, and the equation that it is M v1.
         P = np.zeros((n, F.shape[1]))
         P[:, :n], P[:, x], P[:, size + 2 * n :] = H[1, :, 1] + kick_end[1], H[1, :, 0] + kick_end[0], C[1]
-        P[:, n + sizes.where] -= N.T
-        P[:, first + n : size] = N.T
+        P[:, n:first], P[:, first + n : size] = -N.T, N.T
         F[last] = -P
-        heavier = momentum_slopes(smooth.mechanism, np.tile(s.q1, (n, 1)), np.tile(v, (n, 1)), np.eye(n))
-        F[last, :n] += heavier
+        F[last, :n] += heavier(smooth, s.q1, v)
         F[last, last] = M
         self.F_x, self.O_x = F[:, size:], np.concatenate([np.zeros((n, F.shape[1] - size)), P[:, size:]])
         self.O_z = np.concatenate([np.eye(n, size), P[:, :size]])
+        rigid, loose = n + rigid_rows(s.cones, e), len(s.loops)
+        one, two = (inverse(F[at, at], n, e, rigid, loose) for at in (slice(0, first), slice(first, size)))
         self.inverse = np.zeros((size, size))
-        light = np.flatnonzero(s.cones.mass <= 0.0)
-        closed = np.flatnonzero(np.asarray(s.cones.mass)[s.closed] <= 0.0)
-        loose = len(s.loops)
-        one = inverse(F[:first, :first], n, e, rigid_rows(light, n, 3 * len(s.cones), e), loose)
-        two = inverse(F[first:, first:size], n, e_end, rigid_rows(closed, n, 3 * int(s.closed.sum()), e_end), loose)
         self.inverse[:first, :first], self.inverse[first:, first:] = one, two
-        self.inverse[first:, :first] = -two @ F[first:, :first] @ one
+        self.inverse[first:, :first] = -two @ F[first:size, :first] @ one
+
+    def _add_length(self, placed: Placed) -> None:
+        """Let the length h of the part be an unknown, the last one, and when it starts part of the state.
+
+        It ends where its step does, t + h = const, or at an impact, where a gap closes.
+        """
+        n, s, by_h = self.n, self.solved, self._by_length()
+        size, many = self.F_x.shape
+        row, F_x, O_x = np.zeros(size), np.zeros((size + 1, many + 1)), np.zeros((2 * n + 1, many + 1))
+        states = np.delete(np.arange(many + 1), 2 * n)
+        F_x[:size, states], O_x[: 2 * n, states] = self.F_x, self.O_x
+        O_z, corner = np.zeros((2 * n + 1, size + 1)), 1.0
+        O_z[: 2 * n, :size], O_z[: 2 * n, size] = self.O_z, by_h[size:]
+        if len(s.closing):
+            part = part_of(s, s.closing, s.closing_contacts, placed, self.reach)
+            rows = slopes_of(self.smooth, part, placed, contact_rows(self.smooth, part, placed))
+            row[:n], F_x[size, :n] = rows.slopes[1, 0, GAP], rows.slopes[0, 0, GAP]
+            O_x[2 * n, 2 * n] = O_z[2 * n, size] = 1.0
+            corner = 0.0
+        else:
+            F_x[size, 2 * n] = 1.0
+        column, across = self.inverse @ by_h[:size], row @ self.inverse
+        pivot = corner - row @ column
+        if not abs(pivot) > 0.0:
+            raise IntegratorError("Minimal: a contact only grazes at the end of a part of a step: no derivative")
+        whole = np.empty((size + 1, size + 1))
+        whole[:size, :size] = self.inverse + np.outer(column, across) / pivot
+        whole[:size, size], whole[size, :size], whole[size, size] = -column / pivot, -across / pivot, 1.0 / pivot
+        self.F_x, self.O_x, self.O_z, self.inverse = F_x, O_x, O_z, whole
+
+    def _by_length(self) -> FloatArray:
+        """Derivatives of the equations and of q and p at the end by the length of the part, at fixed unknowns."""
+        s, out = self.solved, 0.0
+        for offset, weight in CENTRAL:
+            h = s.h * (1.0 + LENGTHEN * offset)
+            cones, placed = s.cones.copy(), self.smooth.at(s.q0, s.q1, s.u, h, False)
+            cones.drift *= h / s.h
+            other = replace(s, h=h)
+            out = out + weight / (LENGTHEN * s.h) * self._values(other, self.smooth, cones, s.stops, s.contacts, placed)
+        return np.asarray(out, np.float64)
 
     def forward(self, state: State, du: Any, direct: Any = None) -> State:
         """Change of the state at the end, each of its parts (nv, columns).
@@ -164,13 +199,13 @@ class PartMap:
             du: of the controls, shape (nu, columns).
             direct: of the equations and of the outputs by something else, see `equations`.
         """
-        x = np.concatenate([*state, du])
+        x = np.concatenate([state.q, state.p, np.atleast_2d(state.t), du] if self.timed else [state.q, state.p, du])
         F, out = self.F_x @ x, self.O_x @ x
         if direct is not None:
             F, out = F + direct[0], out + direct[1]
         out -= self.O_z @ (self.inverse @ F)
         n = self.n
-        return State(out[:n], out[n:])
+        return State(out[:n], out[n : 2 * n], out[2 * n :] if self.timed else 0.0 * out[:1])
 
     def backward(self, bar: State) -> tuple[State, FloatArray, FloatArray]:
         """Gradients by (state at the start, controls), and by the equations and outputs at fixed unknowns.
@@ -179,39 +214,110 @@ class PartMap:
             bar: gradients by the state at the end.
         """
         n = self.n
-        out = np.concatenate([*bar])
+        out = np.concatenate([bar.q, bar.p, [bar.t]] if self.timed else [bar.q, bar.p])
         F = -self.inverse.T @ (self.O_z.T @ out)
         x = self.F_x.T @ F + self.O_x.T @ out
+        if self.timed:
+            return State(x[:n], x[n : 2 * n], x[2 * n]), x[2 * n + 1 :], np.concatenate([F, out])
         return State(x[:n], x[n : 2 * n]), x[2 * n :], np.concatenate([F, out])
 
-    def equations(self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
+    @property
+    def outputs(self) -> int:
+        """How many numbers the state at the end has."""
+        return len(self.O_x)
+
+    def equations(
+        self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed, closing: Any
+    ) -> FloatArray:
         """Equations and outputs at the unknowns of the part with another value of a parameter; those at fixed ends.
 
         Args:
             smooth, placed: of the mechanism with that value.
-            cones, stops, contacts: its records of those of the part.
+            cones, stops, contacts: its records of those of the part; closing: (cones, contacts) of that which ends it.
         """
-        s, sizes = self.solved, self.sizes
-        n = sizes.n
-        if sizes.e == 0:
+        out = self._values(self.solved, smooth, cones, stops, contacts, placed)
+        if not self.timed:
+            return out
+        last, gap = len(out) - 2 * self.n, np.zeros(1)
+        if len(self.solved.closing):
+            gap = values_of(part_of(self.solved, closing[0], closing[1], placed, self.reach))[:, GAP]
+        return np.concatenate([out[:last], gap, out[last:], np.zeros(1)])
+
+    def _values(self, s: Solved, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
+        """`equations` of a part that may have another length, without when it ends."""
+        n = self.n
+        if not len(self.v):
             return np.concatenate([placed.rows[0], np.zeros(n), placed.rows[1]])
-        (_, loops), (ends, loops_end) = (loop_jacobian(smooth.mechanism, q) for q in (s.q0, s.q1))
-        part = part_of(s, cones, contacts, placed, body_twists(smooth, placed, self.v), self.reach)
-        modes = with_coefficients(self.modes, s, cones)
-        values, (first, second) = np.zeros((len(cones), VALUES)), (np.zeros(sizes.own[0]), np.zeros(sizes.own[1]))
-        columns = np.zeros((2, len(cones), 6, n))
-        _columns(tuple(part), tuple(joints_of(smooth, placed)), columns)
-        _values(tuple(part), values)
-        _law_values(tuple(part), tuple(modes), values, total_of(s), (first, second))
-        kick = np.einsum("mi,min->n", np.concatenate([part.lam, part.torques], axis=1), columns[0])
-        kick += s.push @ stop_rows(s, n) + s.loops @ loops
-        N = rows_at_end(s, columns[1], loops_end)
-        L, half = impulses_of(s)
-        p = placed.rows[1] + N.T @ (L - half)
-        w, (stopped, stopped_end) = s.h * N @ self.v, stop_values(s, smooth, stops, self.v)
-        momenta = heavy_matrix(s, smooth) @ self.v - p
-        laws = np.concatenate([first, stopped, ends, momenta, second, stopped_end, w[sizes.e_end - len(ends) :]])
-        return np.concatenate([placed.rows[0] + kick, laws, np.zeros(n), p])
+        (_, loops), (ends, loops_end) = loop_equations(s, smooth)
+        part = part_of(s, cones, contacts, placed, self.reach)
+        part = part._replace(twists=body_twists(smooth, placed, self.v))
+        columns = contact_rows(smooth, part, placed)
+        modes = with_coefficients(self.modes, s, cones)._replace(falls=np.array(falls_of(smooth.model.gravity, s)))
+        first, second = contact_law_values(s, part, modes)
+        kick = rows_at(s, columns[0], loops).T @ position_impulses(s)
+        N = rows_at(s, columns[1], loops_end)
+        p = placed.rows[1] + N.T @ added(s)
+        stopped, stopped_end = stop_values(s, smooth, stops, self.v)
+        own = heavy_matrix(s, smooth) @ self.v - p, second, stopped_end, s.h * loops_end @ self.v
+        return np.concatenate([placed.rows[0] + kick, first, stopped, ends, *own, np.zeros(n), p])
+
+
+def impulses_of(solved: Solved) -> int:
+    """Number of impulses of a part: of contacts, torques, stops and equations of loops, in this order."""
+    return 3 * len(solved.lam) + 3 * int(solved.turning.sum()) + len(solved.stops) + len(solved.loops)
+
+
+def position_impulses(solved: Solved) -> FloatArray:
+    """Impulses of the position phase, in the order of `impulses_of`."""
+    s = solved
+    return np.concatenate([s.lam.ravel(), s.torques[s.turning].ravel(), s.push, s.loops])
+
+
+def added(solved: Solved) -> FloatArray:
+    """What the momentum phase adds to them."""
+    s = solved
+    total = s.lam_end.ravel(), s.torques_end[s.turning].ravel(), s.push_end, s.loops_end
+    return np.concatenate(total) - position_impulses(s)
+
+
+def rows_at(solved: Solved, columns: FloatArray, loops: FloatArray) -> FloatArray:
+    """What unit impulses do along the joints at one end, in the order of `impulses_of`, shape (e, nv).
+
+    Args:
+        columns: of the contacts there, shape (m, 6, nv); loops: gradients of the equations of loops there.
+    """
+    n = columns.shape[2]
+    along, about = columns[:, :3].reshape(-1, n), columns[solved.turning, 3:].reshape(-1, n)
+    return np.concatenate([along, about, stop_rows(solved, n), loops])
+
+
+def loop_equations(solved: Solved, smooth: Smooth) -> Any:
+    """Values and gradients of the equations of loops at both ends of a part."""
+    if not len(solved.loops):
+        none = np.zeros(0), np.zeros((0, len(solved.p)))
+        return none, none
+    return tuple(loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
+
+
+def heavier(smooth: Smooth, q: FloatArray, v: FloatArray) -> FloatArray:
+    """Derivative of M(q) v by q, shape (nv, nv)."""
+    n = len(v)
+    return momentum_slopes(smooth.mechanism, np.tile(q, (n, 1)), np.tile(v, (n, 1)), np.eye(n))
+
+
+def values_of(part: Part) -> FloatArray:
+    """Values of the contacts of a part, shape (m, `VALUES`)."""
+    values = np.zeros((len(part.cones), VALUES))
+    _values(tuple(part), values)
+    return values
+
+
+def contact_law_values(solved: Solved, part: Part, modes: Modes) -> tuple[FloatArray, FloatArray]:
+    """Values of the laws of contacts in both phases."""
+    e = 3 * len(solved.lam) + 3 * int(solved.turning.sum())
+    first, second = np.zeros(e), np.zeros(e)
+    _law_values(tuple(part), tuple(modes), values_of(part), total_of(solved), (first, second))
+    return first, second
 
 
 def reach_of(smooth: Smooth, shapes: RobotShapes | None) -> FloatArray:
@@ -237,34 +343,27 @@ def compliances(solved: Solved, cones: Any) -> FloatArray:
     return np.where(heavy, COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
 
 
-def modes_of(solved: Solved, smooth: Smooth) -> tuple[Modes, Sizes]:
-    """What acts in a part, and how many equations that makes."""
+def modes_of(solved: Solved, smooth: Smooth) -> Modes:
+    """What acts in a part."""
     s, m = solved, len(solved.lam)
-    turning, closed = np.flatnonzero(s.turning), np.flatnonzero(s.closed)
-    closed_turns = closed[s.turning[closed]]
-    places = np.full((3, m), -1)
-    places[0, turning] = m + np.arange(len(turning))
-    places[1, closed] = np.arange(len(closed))
-    places[2, closed_turns] = len(closed) + np.arange(len(closed_turns))
-    falls = falls_of(smooth.model.gravity, s)
+    none = np.zeros(m)
     modes = Modes(
-        *np.zeros((3, m)),
-        *(np.stack(both) for both in ((s.slides, s.slides_end), (s.spins, s.spins_end), (s.rolls, s.rolls_end))),
-        s.pushes_end,
-        np.stack([s.soft, s.soft_end]),
-        np.zeros(m),
-        DEEPEST * s.whole**2,
-        s.least,
-        np.zeros(m, bool),
-        np.array(falls),
-        *places,
+        friction=none,
+        spin=none,
+        roll=none,
+        slides=np.stack([s.slides, s.slides_end]),
+        spins=np.stack([s.spins, s.spins_end]),
+        rolls=np.stack([s.rolls, s.rolls_end]),
+        pushes=s.pushes_end,
+        creep=np.stack([s.soft, s.soft_end]),
+        compliance=none,
+        deepest=DEEPEST * s.whole**2,
+        least=s.least,
+        overlaps=np.zeros(m, bool),
+        falls=np.array(falls_of(smooth.model.gravity, s)),
+        turn=np.where(s.turning, m + np.cumsum(s.turning) - 1, -1),
     )
-    own = 3 * (m + len(turning)), 3 * (len(closed) + len(closed_turns))
-    rest = len(s.stops) + len(s.loops)
-    three = np.arange(3)
-    triples = np.concatenate([closed, places[0, closed_turns]])
-    where = np.concatenate([(3 * triples[:, None] + three).ravel(), own[0] + np.arange(rest)]).astype(np.int64)
-    return with_coefficients(modes, s, s.cones), Sizes(len(s.p), own[0] + rest, own[1] + rest, own, where)
+    return with_coefficients(modes, s, s.cones)
 
 
 def overlaps(solved: Solved, gaps: FloatArray, falls: FloatArray) -> NDArray[np.bool_]:
@@ -278,61 +377,50 @@ def overlaps(solved: Solved, gaps: FloatArray, falls: FloatArray) -> NDArray[np.
 
 def with_coefficients(modes: Modes, solved: Solved, cones: Any) -> Modes:
     """The same modes with the coefficients of other records."""
-    coefficients = (np.array(cones[name], float) for name in ("friction", "spin", "roll"))
-    return modes._replace(**dict(zip(("friction", "spin", "roll"), coefficients, strict=True)))._replace(
-        compliance=compliances(solved, cones)
-    )
+    friction, spin, roll = (np.array(cones[name], float) for name in ("friction", "spin", "roll"))
+    return modes._replace(friction=friction, spin=spin, roll=roll, compliance=compliances(solved, cones))
 
 
-def part_of(solved: Solved, cones: Any, contacts: Any, placed: Placed, twists: FloatArray, reach: FloatArray) -> Part:
-    """A part as kernels read it, with these records, bodies and twists at the end."""
-    m, closed = len(cones), solved.closed[:, None]
+def part_of(solved: Solved, cones: Any, contacts: Any, placed: Placed, reach: FloatArray) -> Part:
+    """A part as kernels read it, with these records and bodies; with other cones than its own, without impulses."""
+    s, m, bodies = solved, len(cones), len(placed.y)
+    own = (s.lam, s.torques, s.lam_end - s.lam, s.torques_end - s.torques) if m == len(s.lam) else np.zeros((4, m, 3))
     of = np.where(cones.found >= 0, np.cumsum(cones.found >= 0) - 1, -1)
-    more = (
-        np.where(closed, solved.lam_end - solved.lam, 0.0),
-        np.where(closed, solved.torques_end - solved.torques, 0.0),
-    )
-    R, bodies = placed.R.reshape(2, -1, 9), len(placed.y)
-    lam, torques = solved.lam.reshape(m, 3), solved.torques.reshape(m, 3)
-    return Part(
-        cones, contacts, of, R, placed.x, placed.y, placed.e[:bodies], lam, torques, *more, twists, reach, solved.h
-    )
+    R, twists = placed.R.reshape(2, -1, 9), np.zeros((bodies, 6))
+    lam, torques, more, more_torques = own
+    e = placed.e[:bodies]
+    return Part(cones, contacts, of, R, placed.x, placed.y, e, lam, torques, more, more_torques, twists, reach, s.h)
 
 
-def joints_of(smooth: Smooth, placed: Placed) -> Joints:
+def joints_of(smooth: Smooth, placed: Placed) -> tuple[Any, ...]:
     """The joints as kernels read them."""
-    return Joints(placed.S, smooth.carried, smooth.owner, smooth.parents)
+    return tuple(Joints(placed.S, smooth.carried, smooth.owner, smooth.parents))
 
 
-def rows_for(m: int, n: int) -> Rows:
-    """Zeros for m contacts and n joints."""
-    shapes = (m, VALUES), (2, m, 6, n), (2, m, VALUES, n), (2, n, n), (2, n, n), (2, 2, 6, VALUES), VALUES, (n, 6)
-    return Rows(*map(np.zeros, shapes))
+def contact_rows(smooth: Smooth, part: Part, placed: Placed) -> FloatArray:
+    """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
+    columns = np.zeros((2, len(part.cones), 6, placed.S.shape[1]))
+    _columns(tuple(part), joints_of(smooth, placed), columns)
+    return columns
+
+
+def slopes_of(smooth: Smooth, part: Part, placed: Placed, columns: FloatArray) -> Rows:
+    """Values of the contacts of a part and their derivatives by the joints."""
+    m, n = len(part.cones), placed.S.shape[1]
+    shapes = (2, m, VALUES, n), (2, n, n), (2, n, n), (2, 2, 6, VALUES), VALUES, (n, 6)
+    rows = Rows(np.zeros((m, VALUES)), columns, *map(np.zeros, shapes))
+    _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
+    return rows
+
+
+def write_momentum_slopes(solved: Solved, part: Part, modes: Modes, places: Places, rows: Rows, F: FloatArray) -> None:
+    """Rows of contacts in the momentum phase in the matrix F of a part."""
+    _momentum_slopes(tuple(part), tuple(modes), tuple(places), tuple(rows), total_of(solved), F)
 
 
 def total_of(solved: Solved) -> tuple[FloatArray, FloatArray]:
     """Impulses of the whole part along and about normal and tangents, each shape (m, 3)."""
     return np.ascontiguousarray(solved.lam_end), np.ascontiguousarray(solved.torques_end)
-
-
-def impulses_of(solved: Solved) -> tuple[FloatArray, FloatArray]:
-    """Impulses of the whole part and of its position phase that act at its end, each shape (e_end,)."""
-    s, closed = solved, solved.closed
-    turning = closed & s.turning
-    two = s.lam_end[closed].ravel(), s.torques_end[turning].ravel(), s.push_end, s.loops_end
-    one = s.lam[closed].ravel(), s.torques[turning].ravel(), s.push, s.loops
-    return np.concatenate(two), np.concatenate(one)
-
-
-def rows_at_end(solved: Solved, columns: FloatArray, loops: FloatArray) -> FloatArray:
-    """Rows N of the momentum phase, shape (e_end, nv): what its unit impulses do along the joints.
-
-    Args:
-        columns: of the contacts at the end, shape (m, 6, nv); loops: gradients of the equations of loops there.
-    """
-    n, closed = columns.shape[2], solved.closed
-    along, about = columns[closed, :3].reshape(-1, n), columns[closed & solved.turning, 3:].reshape(-1, n)
-    return np.concatenate([along, about, stop_rows(solved, n), loops])
 
 
 def body_twists(smooth: Smooth, placed: Placed, v: FloatArray) -> FloatArray:
@@ -355,7 +443,7 @@ def idle_stops(solved: Solved) -> NDArray[np.bool_]:
     """
     idle = np.zeros(len(solved.stops), bool)
     for j, stop in enumerate(solved.stops):
-        if stop.kind != DRY or abs(solved.push[j]) >= solved.bounds[j]:
+        if stop.kind != DRY or solved.stops_slip[j]:
             continue
         beside = np.flatnonzero((solved.stops.dof == stop.dof) & (solved.stops.kind != DRY))
         for k in beside:
@@ -378,7 +466,7 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
             continue
         if dry:
             out[k] = s.q1[stop.iq] - s.q0[stop.iq]
-            if abs(s.push[k]) >= s.bounds[k]:
+            if s.stops_slip[k]:
                 out[k] = s.push[k] - np.copysign(0.5 * bound, s.push[k])
             continue
         first, last = (q[stop.iq] - stop.lower if s.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (s.q0, s.q1))
@@ -386,17 +474,20 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
     return out, end
 
 
-def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, sizes: Sizes) -> None:
-    """Rows of `stop_values` in the matrix of a part."""
+def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, positions: bool = True) -> None:
+    """Rows of `stop_values` in the matrix of a part; `positions`: with those of the position phase."""
+    own = impulses_of(solved) - len(solved.stops) - len(solved.loops)
     s, idle, fall = solved, idle_stops(solved), fall_of(smooth.model.gravity, solved.h)
     for j, stop in enumerate(s.stops):
-        row, end, dof, dry = sizes.n + sizes.own[0] + j, places.impulses + sizes.own[1] + j, stop.dof, stop.kind == DRY
+        row, end, dof, dry = places.n + own + j, places.impulses + own + j, stop.dof, stop.kind == DRY
         sign = 1.0 if dry else s.side[j]
         if s.stops_stick[j]:
             F[end, places.velocities + dof] = s.h * sign
         else:
             F[end, end] = 1.0
-        if idle[j] or (dry and abs(s.push[j]) >= s.bounds[j]):
+        if not positions:
+            continue
+        if idle[j] or (dry and s.stops_slip[j]):
             F[row, row] = 1.0
             continue
         F[row, dof] = sign
@@ -413,9 +504,10 @@ def heavy_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
     return np.asarray(M, np.float64)
 
 
-def rigid_rows(light: NDArray[np.int64], n: int, first: int, e: int) -> NDArray[np.int64]:
-    """Rows, from n on, of those of e impulses that have no compliance: of light contacts and all from `first` on."""
-    return n + np.concatenate([(3 * light[:, None] + np.arange(3)).ravel(), np.arange(first, e)]).astype(np.int64)
+def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:
+    """Which of e impulses, the first of them three for each contact, have no compliance."""
+    light = np.flatnonzero(cones.mass <= 0.0)
+    return np.concatenate([(3 * light[:, None] + np.arange(3)).ravel(), np.arange(3 * len(cones), e)]).astype(np.int64)
 
 
 def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
