@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from benchmarks.report import Sheet
-from leastaction.optimize.held.relaxation import LAST
+from leastaction.optimize.solvers.complementarity_relaxation import LAST
 
 EXACT = 1e-9
 """Tolerance at which minima of problems with contact are compared: at their default of 1e-6 every bound costs a tenth

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.optimize.held.cuts import Cuts
-from leastaction.optimize.held.reactions import Reactions
-from leastaction.optimize.motion.tangents import Tangents
+from leastaction.optimize.constraints.impact_knots import Cuts
+from leastaction.optimize.constraints.reactions import Reactions
+from leastaction.optimize.functions.manifold_derivatives import Tangents
+from leastaction.optimize.transcriptions.chain_rule import Chords, Motion, Piece
 from leastaction.optimize.transcriptions.layout import Controls, Layout
-from leastaction.optimize.transcriptions.pieces import Chords, Motion, Piece
 from leastaction.optimize.transcriptions.sparsity import Pattern, add_products, add_slopes
 
 if TYPE_CHECKING:
-    from leastaction.optimize.motion.costs import Cost
-    from leastaction.optimize.problem import Problem
+    from leastaction.optimize.functions.costs import Cost
+    from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
