@@ -94,3 +94,7 @@ __all__ = [
     "tvlqr",
     "velocity",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

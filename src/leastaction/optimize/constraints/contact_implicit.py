@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
@@ -44,7 +44,7 @@ class Touch:
     friction: float
 
 
-def touch(body: str, *, point: Any = (0.0, 0.0, 0.0), radius: float = 0.0, friction: float = 0.8) -> Touch:
+def touch(body: str, *, point: ArrayLike = (0.0, 0.0, 0.0), radius: float = 0.0, friction: float = 0.8) -> Touch:
     """A point of a body that may touch the ground, or a ball about it.
 
     Args:

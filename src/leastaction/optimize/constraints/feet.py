@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
@@ -121,11 +121,11 @@ class Phase:
 def foot(
     body: str,
     *,
-    point: Any = (0.0, 0.0, 0.0),
-    size: Any = None,
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    size: ArrayLike | None = None,
     friction: float = 0.8,
     ground: float = 0.0,
-    at: Any = None,
+    at: ArrayLike | None = None,
     heading: float = 0.0,
 ) -> Foot:
     """A foot that neither slips nor lifts while it stands, and pulls at nothing: its forces are unknowns with limits.

@@ -68,7 +68,7 @@ def along(motion: Motion, J: FloatArray, points: IntArray) -> FloatArray:
     return times(J, None if motion.turns is None else motion.turns[points])
 
 
-class Held(PointPiece):
+class HoldsAt(PointPiece):
     """Some equations of a reaction hold at some of its control points."""
 
     def __init__(self, reaction: Reaction, at: IntArray, picked: IntArray) -> None:
@@ -95,7 +95,7 @@ class Held(PointPiece):
         return _bent(self, motion, self.at, bar)
 
 
-def _bent(piece: Held | Kept, motion: Motion, at: IntArray, bar: FloatArray) -> FloatArray:
+def _bent(piece: HoldsAt | StaysAt, motion: Motion, at: IntArray, bar: FloatArray) -> FloatArray:
     """Second derivatives of bar . the equations that the piece picked, at some of the reaction's control points."""
     r = piece.reaction
     weights = np.zeros((len(at), len(r.rows)))
@@ -103,7 +103,7 @@ def _bent(piece: Held | Kept, motion: Motion, at: IntArray, bar: FloatArray) -> 
     return by_unknowns(piece.owner, motion, r.points[at], *weighted(r, motion, at, weights))
 
 
-class Kept(PointPiece):
+class StaysAt(PointPiece):
     """Some values of a reaction's equations stay what they were at the control point before."""
 
     def __init__(self, reaction: Reaction, at: IntArray, picked: IntArray) -> None:

@@ -267,3 +267,7 @@ def _turned(joint: Joint) -> Joint:
         pose=joint.child_pose.inverse(),
         child_pose=joint.pose.inverse(),
     )
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
@@ -47,7 +47,7 @@ class Cost:
     """
 
     function: Function
-    weight: Any = 1.0
+    weight: ArrayLike = 1.0
     squares: bool = True
     integral: bool = False
 
@@ -63,37 +63,39 @@ class Cost:
         self.weights = np.broadcast_to(weights, (size,))
 
 
-def effort(weight: Any = 1.0) -> Cost:
+def effort(weight: ArrayLike = 1.0) -> Cost:
     """Integral of the squared controls, sum of weight |u|^2 dt."""
     return Cost(Control("effort"), weight, integral=True)
 
 
-def velocity(weight: Any = 1.0) -> Cost:
+def velocity(weight: ArrayLike = 1.0) -> Cost:
     """Integral of the squared joint velocities."""
     return Cost(Velocity("velocity"), weight, integral=True)
 
 
-def differences(weight: Any = 1.0) -> Cost:
+def differences(weight: ArrayLike = 1.0) -> Cost:
     """Sum of |q_k+1 - q_k|^2 (Villanueva 2025, Eq. 80)."""
     return Cost(Displacement("differences"), weight)
 
 
-def momentum(weight: Any = 1.0) -> Cost:
+def momentum(weight: ArrayLike = 1.0) -> Cost:
     """Integral of the squared momentum about the centre of mass, (angular, linear) (Villanueva 2025, Eq. 79)."""
     return Cost(CentroidalMomentum("momentum"), weight, integral=True)
 
 
-def tracking(reference: Any, weight: Any = 1.0) -> Cost:
+def tracking(reference: ArrayLike, weight: ArrayLike = 1.0) -> Cost:
     """Integral of the squared distance from a configuration (nq,), or from one for each knot (steps + 1, nq)."""
     return Cost(Deviation("tracking", reference=reference), weight, integral=True)
 
 
-def terminal(reference: Any, weight: Any = 1.0) -> Cost:
+def terminal(reference: ArrayLike, weight: ArrayLike = 1.0) -> Cost:
     """Squared distance of the last configuration from `reference` (nq,)."""
     return Cost(Deviation("terminal", at=-1, reference=reference), weight)
 
 
-def reach(body: str, target: Any, weight: Any = 1.0, *, point: Any = (0.0, 0.0, 0.0), at: At = -1) -> Cost:
+def reach(
+    body: str, target: ArrayLike, weight: ArrayLike = 1.0, *, point: ArrayLike = (0.0, 0.0, 0.0), at: At = -1
+) -> Cost:
     """Squared distance [m^2] of a point of a body from a target in the world, at some knots, default the last."""
     function = _Reach(f"reach {body}", at, body=body, point=point)
     function.target = argument_checks.numbers(target, [(3,)], f"reach {body}: target [m]")
@@ -122,7 +124,7 @@ def cost(
     *,
     where: str = "steps",
     kind: str = "numpy",
-    weight: Any = 1.0,
+    weight: ArrayLike = 1.0,
     squares: bool = False,
     integral: bool = True,
     at: At = None,

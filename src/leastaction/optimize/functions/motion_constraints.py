@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
@@ -32,8 +33,8 @@ class Constraint:
     """
 
     function: Function
-    lower: Any = 0.0
-    upper: Any = 0.0
+    lower: ArrayLike = 0.0
+    upper: ArrayLike = 0.0
 
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """Check it against a robot; raises `ProblemError`."""
@@ -49,11 +50,11 @@ class Constraint:
 
 def position(
     body: str,
-    target: Any = None,
+    target: ArrayLike | None = None,
     *,
-    lower: Any = None,
-    upper: Any = None,
-    point: Any = (0.0, 0.0, 0.0),
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    point: ArrayLike = (0.0, 0.0, 0.0),
     at: At = None,
 ) -> Constraint:
     """A point of a body at `target`, or between `lower` and `upper`, in the world [m], 3 numbers each.
@@ -74,7 +75,7 @@ def position(
     return Constraint(function, -np.inf if lower is None else lower, np.inf if upper is None else upper)
 
 
-def pose(body: str, target: Any, *, at: At = None, tolerance: Any = 0.0) -> Constraint:
+def pose(body: str, target: ArrayLike, *, at: At = None, tolerance: ArrayLike = 0.0) -> Constraint:
     """A body's frame at `target`, (4, 4) world from body, or turned as it, (3, 3).
 
     Args:
@@ -90,10 +91,10 @@ def pose(body: str, target: Any, *, at: At = None, tolerance: Any = 0.0) -> Cons
 
 def clearance(
     body: str,
-    center: Any,
+    center: ArrayLike,
     radius: float,
     *,
-    point: Any = (0.0, 0.0, 0.0),
+    point: ArrayLike = (0.0, 0.0, 0.0),
     body_radius: float = 0.0,
     margin: float = 0.0,
     at: At = None,
@@ -114,20 +115,20 @@ def clearance(
     return Constraint(function, margin, np.inf)
 
 
-def center_of_mass(lower: Any, upper: Any, *, at: At = None) -> Constraint:
+def center_of_mass(lower: ArrayLike, upper: ArrayLike, *, at: At = None) -> Constraint:
     """Centre of mass between `lower` and `upper` in the world [m], 3 numbers each; infinite ones do not bind."""
     return Constraint(CenterOfMass("center of mass", at), lower, upper)
 
 
-def centroidal_momentum(lower: Any, upper: Any, *, at: At = None) -> Constraint:
+def centroidal_momentum(lower: ArrayLike, upper: ArrayLike, *, at: At = None) -> Constraint:
     """Momentum about the centre of mass, (angular, linear), between bounds in the middles of steps."""
     return Constraint(CentroidalMomentum("centroidal momentum", at), lower, upper)
 
 
 def constraint(
     f: Callable[..., Any],
-    lower: Any = 0.0,
-    upper: Any = 0.0,
+    lower: ArrayLike = 0.0,
+    upper: ArrayLike = 0.0,
     *,
     where: str = "knots",
     kind: str = "numpy",

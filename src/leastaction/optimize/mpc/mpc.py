@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
@@ -70,7 +69,7 @@ class MPC:
             raise ProblemError("MPC is for integrators such as leastaction.Midpoint() and leastaction.Galerkin()")
         self.problem, self.program = problem, program
         # Forces of contacts are nearly always close to zero, and would stop every step for all others.
-        self._step = leap if problem.touches else stride
+        self._step = leap if problem.schedule.touches else stride
         self._interior = Interior(program, HESSIANS[hessian](program), tolerance=1e-6)
         self._shift = Shift(program, self._interior)
         self._log: list[Iteration] = []
@@ -81,7 +80,7 @@ class MPC:
 
     # ------------------------------------------------------------------ the loop
 
-    def reset(self, q: Any = None, v: Any = None, *, max_iterations: int = 300) -> Solution:
+    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, max_iterations: int = 300) -> Solution:
         """Solve the problem from a state, by default its own start; the first `step` does so where it was not done."""
         problem, program, ip = self.problem, self.program, self._interior
         argument_checks.count(max_iterations, "MPC: max_iterations")
@@ -103,7 +102,7 @@ class MPC:
         self._ready = True
         return self._plan(time.perf_counter() - began)
 
-    def step(self, q: Any, v: Any) -> FloatArray:
+    def step(self, q: ArrayLike, v: ArrayLike) -> FloatArray:
         """One tick: controls (nu,) to hold over the next time step of the problem, for a robot at (q, v).
 
         Args:
@@ -140,7 +139,7 @@ class MPC:
         self.seconds.append(time.perf_counter() - began)
         return out
 
-    def target(self, reference: Any) -> None:
+    def target(self, reference: ArrayLike) -> None:
         """Move the goal of the costs `tracking` and `terminal`.
 
         Args:
@@ -176,7 +175,7 @@ class MPC:
 
     # ------------------------------------------------------------------ parts
 
-    def _state(self, q: Any, v: Any) -> tuple[FloatArray, FloatArray]:
+    def _state(self, q: ArrayLike | None, v: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         m = self.problem.mechanism
         q = self.problem.start_position if q is None else q
         v = self.problem.start_velocity if v is None else v

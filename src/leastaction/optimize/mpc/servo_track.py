@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
@@ -32,11 +32,11 @@ def servo_track(
     solution: Solution,
     mechanism: Mechanism | None = None,
     *,
-    kp: Any,
-    kv: Any,
+    kp: ArrayLike,
+    kv: ArrayLike,
     stance: StanceFeedback | None = None,
-    q: Any = None,
-    v: Any = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
     integrator: Integrator | None = None,
     dt: float | None = None,
 ) -> Trajectory:
@@ -92,7 +92,7 @@ def servo_track(
     feet = None if stance is None else Stance(solution, stance, iv)
     speeds = m.difference(run.q[:-1], run.q[1:]) / run.dt
 
-    def targets(t: float, forces: Any = 0.0) -> FloatArray:
+    def targets(t: float, forces: float | FloatArray = 0.0) -> FloatArray:
         k = min(max(int(t / run.dt + 1e-9), 0), run.steps - 1)
         wanted = run.q[k, iq] + min(t - k * run.dt, run.dt) * speeds[k, iv]
         return wanted + (gear * solution.control(t) + forces + damping * speeds[k, iv]) / stiff

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity
@@ -64,7 +64,12 @@ class Tracker:
         return np.clip(u, self.lower, self.upper)
 
     def simulate(
-        self, q: Any = None, v: Any = None, *, integrator: Integrator | None = None, dt: float | None = None
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        integrator: Integrator | None = None,
+        dt: float | None = None,
     ) -> Trajectory:
         """Simulate the robot under this controller.
 
@@ -76,7 +81,9 @@ class Tracker:
         return replay(self.solution, integrator, dt, tracker=self, q=q, v=v)
 
 
-def tvlqr(solution: Solution, *, position: Any = 100.0, velocity: Any = 1.0, effort: Any = 1e-2) -> Tracker:
+def tvlqr(
+    solution: Solution, *, position: ArrayLike = 100.0, velocity: ArrayLike = 1.0, effort: ArrayLike = 1e-2
+) -> Tracker:
     """A controller that follows a solution, optimal for small deviations.
 
     Args:

@@ -60,12 +60,14 @@ def _conditions(problem: Problem) -> list[str]:
     ):
         out += _bounds(what, names, lower, upper)
     out += [_constraint(c) for c in problem.constraints]
-    if problem.phase_list:
-        out.append("feet stand in phases of " + ", ".join(str(phase.steps) for phase in problem.phase_list) + " steps")
-    if problem.touches:
-        out.append("contact where and when it pays: " + ", ".join(t.name for t in problem.touches))
-    if problem.shift is not None:
-        out.append(f"q(T) = q(0) + {_vector(problem.shift)}, v(T) = v(0)")
+    if problem.schedule.phases:
+        out.append(
+            "feet stand in phases of " + ", ".join(str(phase.steps) for phase in problem.schedule.phases) + " steps"
+        )
+    if problem.schedule.touches:
+        out.append("contact where and when it pays: " + ", ".join(t.name for t in problem.schedule.touches))
+    if problem.schedule.shift is not None:
+        out.append(f"q(T) = q(0) + {_vector(problem.schedule.shift)}, v(T) = v(0)")
     return out
 
 

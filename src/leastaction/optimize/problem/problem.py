@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
 from leastaction.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
-from leastaction.optimize.constraints.contact_schedule import Standing
+from leastaction.optimize.constraints.contact_implicit import Touch
+from leastaction.optimize.constraints.contact_schedule import ContactSchedule
+from leastaction.optimize.constraints.feet import Phase
+from leastaction.optimize.constraints.terrain import Terrain
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.costs import Cost
 from leastaction.optimize.functions.motion_constraints import Constraint
@@ -34,8 +37,11 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 INF = math.inf
 
+Bounds = tuple[ArrayLike, ArrayLike] | Mapping[str, tuple[float, float]]
+"""Lower and upper bounds, of all or by name."""
 
-class Problem(Standing):
+
+class Problem:
     """Find the motion of a robot that costs least, among those that its dynamics and constraints allow.
 
         problem = la.optimize.Problem(robot, steps=50, duration=2.0)
@@ -61,6 +67,8 @@ class Problem(Standing):
 
     Attributes:
         planned: the robot as plans see it: servos push without limits where a constraint keeps these.
+        schedule: what holds the robot, and when.
+        relaxation: how far contacts may break complementarity, gap times force [N m]; see `solve_relaxed`.
     """
 
     def __init__(
@@ -83,11 +91,12 @@ class Problem(Standing):
                     f"actuator {actuator.name!r} has an activation, which trajectory optimisation does not know; leave "
                     "it out of the mechanism"
                 )
-        super().__init__()
         self.mechanism, self.steps = mechanism, argument_checks.count(steps, "steps")
         self.integrator = _integrator(integrator)
         self.controls = None if controls is None else argument_checks.choice(controls, CONTROLS, "controls")
         self.momenta = argument_checks.flag(momenta, "momenta")
+        self.schedule = ContactSchedule(mechanism, self.steps)
+        self.relaxation = 1e-5
         self.duration_range = _durations(self.steps, dt, duration)
         self.start_position: FloatArray | None = None
         self.start_velocity: FloatArray | None = None
@@ -114,19 +123,19 @@ class Problem(Standing):
 
     # ------------------------------------------------------------------ what is asked
 
-    def start(self, q: Any = None, v: Any = None) -> Problem:
+    def start(self, q: ArrayLike | Mapping[str, float] | None = None, v: ArrayLike | None = None) -> Problem:
         """Where the motion starts: positions (nq,), NaN where free, and velocities (nv,); what is left out is free."""
         self.start_position = self._position(q, "start: q")
         self.start_velocity = self._velocity(v, "start: v")
         return self
 
-    def finish(self, q: Any = None, v: Any = None) -> Problem:
+    def finish(self, q: ArrayLike | Mapping[str, float] | None = None, v: ArrayLike | None = None) -> Problem:
         """Where the motion ends: positions (nq,), NaN where free, and velocities (nv,); what is left out is free."""
         self.finish_position = self._position(q, "finish: q")
         self.finish_velocity = self._velocity(v, "finish: v")
         return self
 
-    def bounds(self, *, q: Any = None, v: Any = None, u: Any = None) -> Problem:
+    def bounds(self, *, q: Bounds | None = None, v: Bounds | None = None, u: Bounds | None = None) -> Problem:
         """Bounds (lower, upper) on positions of joints with single axes, mean velocities of steps, and controls.
 
         Each one a number, an array, or a mapping from names (`coordinate_names`, `velocity_names`, `control_names`).
@@ -178,7 +187,36 @@ class Problem(Standing):
             self.constraints.append(constraint)
         return self
 
-    def guess(self, q: Any = None, u: Any = None, duration: float | None = None) -> Problem:
+    def phases(self, *phases: Phase) -> Problem:
+        """Which feet stand when: phases one after the other, whose steps are all those of the problem.
+
+        At the knot between two phases a foot may land; the impulse there is among its forces and keeps to their limits.
+        """
+        self.schedule.set_phases(phases)
+        return self
+
+    def contact(self, *points: Touch, ground: float | Terrain = 0.0, early: bool = False) -> Problem:
+        """Contact-implicit constraints: points may touch the ground, and the motion found says when.
+
+        Args:
+            points: from `optimize.touch`; default: the contact points of the mechanism.
+            ground: its height [m], or a terrain such as `optimize.gaps`.
+            early: whether a force may act one control point before its point touches, as in time stepping schemes:
+                what falls with no control to time its landing needs that.
+        """
+        self.schedule.set_contact(points, ground, early)
+        return self
+
+    def periodic(self, shift: float | ArrayLike | Mapping[str, float] = 0.0) -> Problem:
+        """The motion repeats: positions end where they began, moved by `shift`, and velocities as they began.
+
+        Args:
+            shift: 0, numbers of shape (nq,), or a mapping from coordinate names; ball joints do not shift.
+        """
+        self.schedule.set_period(shift)
+        return self
+
+    def guess(self, q: ArrayLike | None = None, u: ArrayLike | None = None, duration: float | None = None) -> Problem:
         """Where the search begins.
 
         Args:
@@ -221,9 +259,9 @@ class Problem(Standing):
         from leastaction.optimize.solvers.complementarity_relaxation import solve_relaxed
         from leastaction.optimize.solvers.solve_problem import solve
 
-        if not self.touches and "relaxations" in options:
+        if not self.schedule.touches and "relaxations" in options:
             raise ProblemError("relaxations: the problem has no contacts to relax; tell them by Problem.contact")
-        return (solve_relaxed if self.touches else solve)(self, **options)
+        return (solve_relaxed if self.schedule.touches else solve)(self, **options)
 
     # ------------------------------------------------------------------ for transcriptions
 
@@ -280,7 +318,7 @@ class Problem(Standing):
             for knot, v in ((0, self.start_velocity), (-1, self.finish_velocity)):
                 if v is not None:
                     lower[layout.v[knot]] = upper[layout.v[knot]] = v
-        self.force_bounds(program, lower, upper)
+        self.schedule.force_bounds(program, lower, upper)
         return lower, upper
 
     def _fix(self, index: Any, q: FloatArray, name: str, lower: FloatArray, upper: FloatArray) -> None:
@@ -329,7 +367,7 @@ class Problem(Standing):
         """A configuration with neutral positions where none are given."""
         return None if q is None else np.where(np.isnan(q), self.mechanism.neutral(), q)
 
-    def _position(self, q: Any, what: str) -> FloatArray | None:
+    def _position(self, q: ArrayLike | Mapping[str, float] | None, what: str) -> FloatArray | None:
         if q is None:
             return None
         m = self.mechanism
@@ -347,7 +385,7 @@ class Problem(Standing):
                     raise ProblemError(f"{what}: a ball or free joint is given as a whole, or not at all")
         return np.where(np.isnan(q), np.nan, m.normalize(np.where(np.isnan(q), m.neutral(), q)))
 
-    def _velocity(self, v: Any, what: str) -> FloatArray | None:
+    def _velocity(self, v: ArrayLike | None, what: str) -> FloatArray | None:
         if v is None:
             return None
         if is_number(v) and v == 0:

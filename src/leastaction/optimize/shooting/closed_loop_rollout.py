@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
@@ -25,8 +26,8 @@ def rehearse(
     integrator: Integrator | None = None,
     dt: float | None = None,
     smoothing: float = 1e-3,
-    position: Any = 100.0,
-    effort: Any = 1e-5,
+    position: ArrayLike = 100.0,
+    effort: ArrayLike = 1e-5,
     tolerance: float = 1e-2,
     max_iterations: int = 30,
     **options: Any,
@@ -63,7 +64,7 @@ def rehearse(
     problem = Problem(robot, steps=len(Q) - 1, dt=run.dt / parts, integrator=integrator, limits=False)
     problem.start(q=run.q[0], v=run.v[0])
     if robot.actuators:
-        problem.bounds(u=tuple(zip(*((a.lower, a.upper) for a in robot.actuators), strict=True)))
+        problem.bounds(u=([a.lower for a in robot.actuators], [a.upper for a in robot.actuators]))
     problem.minimize(costs.tracking(Q, position), costs.effort(effort))
     early = isinstance(integrator, Maximal) and integrator.order == 1
     problem.guess(q=Q, u=_controls(solution, parts, early))

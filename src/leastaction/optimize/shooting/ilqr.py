@@ -110,7 +110,7 @@ def _check(problem: Any) -> None:
         raise ProblemError("ilqr: start: q and v must be given as a whole")
     if problem.fixed_duration is None:
         raise ProblemError("ilqr: the final time must be given")
-    if problem.phase_list or problem.touches or problem.shift is not None:
+    if problem.schedule.phases or problem.schedule.touches or problem.schedule.shift is not None:
         raise ProblemError("ilqr: phases, Problem.contact and periods are for `solve`; contacts of the robot act")
     if not problem.mechanism.is_tree:
         raise ProblemError(f"ilqr: {problem.mechanism.name!r} has closed loops, which shooting does not take")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.dynamics import body_poses
 from leastaction.mechanism import Joint, Mechanism, Pose, joints
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution
 
 
-def held(mechanism: Mechanism, feet: tuple[Foot, ...], q: Any) -> Mechanism:
+def held(mechanism: Mechanism, feet: tuple[Foot, ...], q: ArrayLike) -> Mechanism:
     """The robot with these feet tied to the world where they are at q: a ball joint for a point, a weld for a sole."""
     ties = []
     for number, foot in enumerate(feet):
@@ -34,8 +35,8 @@ def replay(
     dt: float | None = None,
     *,
     tracker: Tracker | None = None,
-    q: Any = None,
-    v: Any = None,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
 ) -> Trajectory:
     """Simulate phase after phase, each from where the one before ended; see `Solution.replay`.
 
@@ -49,7 +50,8 @@ def replay(
     ratio = 1 if dt is None else max(round(run.dt / float(dt)), 1)
     step, first, parts = run.dt / ratio, 0, []
     drive: dict[str, Any]
-    q, v = (run.q[0] if q is None else q), (run.v[0] if v is None else v)
+    q = np.asarray(run.q[0] if q is None else q, float)
+    v = run.v[0] if v is None else v
     for phase in solution.phases or (Phase(run.steps, ()),):
         begun = first * run.dt
         if tracker is None:

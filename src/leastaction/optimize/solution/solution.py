@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
@@ -161,8 +161,8 @@ class Solution:
 
     def track(
         self,
-        q: Any = None,
-        v: Any = None,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
         *,
         integrator: Integrator | None = None,
         dt: float | None = None,
@@ -248,8 +248,8 @@ def make_solution(
     problem = program.problem
     dt = motion.dt
     stored = {"nodes": np.array(program.nodes), "u": motion.u.copy(), **program.stored(z)}
-    if problem.shift is not None:
-        stored["shift"] = problem.shift
+    if problem.schedule.shift is not None:
+        stored["shift"] = problem.schedule.shift
     t = np.asarray(dt * np.arange(program.steps + 1), float)
     trajectory = Trajectory(problem.mechanism, problem.integrator, dt, t, motion.q[:: program.s].copy(), stored)
     return Solution(
@@ -266,7 +266,7 @@ def make_solution(
         iterations=tuple(iterations),
         seconds=seconds,
         z=z.copy(),
-        phases=tuple(problem.phase_list),
+        phases=tuple(problem.schedule.phases),
     )
 
 

@@ -27,7 +27,7 @@ class Collocation(Transcription):
 
     def __init__(self, problem: Problem, stepper: Stepper) -> None:
         self.stepper = stepper
-        if problem.reactions((0.0, 1.0)) or problem.shift is not None:
+        if problem.schedule.reactions(problem, (0.0, 1.0)) or problem.schedule.shift is not None:
             raise ProblemError(
                 f"{type(problem.integrator).__name__} takes no loops, feet, contacts or periods; use "
                 "leastaction.Midpoint() or leastaction.Galerkin()"

@@ -104,8 +104,8 @@ class Transcription(ABC):
         self.steps, self.s, self.points, self.nodes = problem.steps, len(points) - 1, points, nodes
         self.tangents = Tangents(problem.mechanism)
         self.controls = Controls.of(problem.controls, problem.steps, nodes)
-        m, reactions = problem.mechanism, problem.reactions(points)
-        cuts = problem.cuts
+        m, reactions = problem.mechanism, problem.schedule.reactions(problem, points)
+        cuts = problem.schedule.impact_knots
         acting = [*((r.points, len(r.labels)) for r in reactions), (self.s * cuts, m.nv)]
         free = problem.fixed_duration is None
         self.layout = Layout.of(
@@ -123,7 +123,7 @@ class Transcription(ABC):
             where = "knot" if constraint.function.where == "knots" else "step"
             labels = problem.labels(constraint.function)
             self.add_rows(constraint.function.name, where, piece.index, labels, *constraint.limits)
-        for piece in problem.point_pieces(self):
+        for piece in problem.schedule.point_pieces(self):
             self.add_rows(piece.name, piece.where, piece.index, piece.labels, *piece.limits)
             self.paths.append(piece)
         self.c_lower, self.c_upper = (np.concatenate([np.zeros(0), *(x[i] for x in self._limits)]) for i in (0, 1))

@@ -69,7 +69,7 @@ class Variational(Transcription):
             for k, _ in self.ends.given:
                 name = "velocity at the finish" if k else "velocity at the start"
                 self.ends.rows.append(self.add_rows(name, "knot", np.array([N if k else 0]), labels)[0])
-        elif self.problem.shift is not None:  # the start of a period goes on where its end came in
+        elif self.problem.schedule.shift is not None:  # the start of a period goes on where its end came in
             numbers = self.add_rows("dynamics", "knot", np.arange(1, N + 1), labels)
             kept[1:, 0], kept[:, s], kept[0, 0] = numbers[:-1], numbers, numbers[-1]
         else:
