@@ -50,8 +50,7 @@ def replay(
     ratio = 1 if dt is None else max(round(run.dt / float(dt)), 1)
     step, first, parts = run.dt / ratio, 0, []
     drive: dict[str, Any]
-    q = np.asarray(run.q[0] if q is None else q, float)
-    v = run.v[0] if v is None else v
+    state = run.q[0] if q is None else q, run.v[0] if v is None else v
     for phase in solution.phases or (Phase(run.steps, ()),):
         begun = first * run.dt
         if tracker is None:
@@ -59,9 +58,9 @@ def replay(
         else:
             drive = {"controller": lambda t, q, v, begun=begun: tracker.controls(begun + t, q, v, dt=step)}
         part = simulate(
-            held(m, phase.feet, q) if phase.feet else m.replace(contacts=()) if solution.phases else m,
-            q=q,
-            v=v,
+            held(m, phase.feet, state[0]) if phase.feet else m.replace(contacts=()) if solution.phases else m,
+            q=state[0],
+            v=state[1],
             dt=step,
             steps=ratio * phase.steps,
             integrator=integrator,
@@ -70,7 +69,7 @@ def replay(
             **drive,
         )
         parts.append(part)
-        q, v, first = part.q[-1], part.v[-1], first + phase.steps
+        state, first = (part.q[-1], part.v[-1]), first + phase.steps
     momentum = "p" if "p" in parts[-1].stored else "v"
     stored: dict[str, Any] = {}
     for name in (momentum, "u"):
