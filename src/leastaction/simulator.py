@@ -18,7 +18,7 @@ from leastaction.late_dampers import RunVelocities
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import FLOAT, FloatArray
 from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
@@ -26,8 +26,6 @@ from leastaction.settings import is_number
 from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
-
-FLOAT = np.dtype(np.float64)
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
