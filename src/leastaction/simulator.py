@@ -22,6 +22,8 @@ from leastaction.mechanism.arguments import FLOAT, FloatArray
 from leastaction.motions import checked_names, motion_at
 from leastaction.pushes import Pushes
 from leastaction.record import Record
+from leastaction.sensing import SensorReader
+from leastaction.sensing.reading import NO_CONTACTS
 from leastaction.settings import is_number
 from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
 from leastaction.start import checked_integrator, first_state, start_time
@@ -85,6 +87,7 @@ class Simulator:
         self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self._energies: Energies | None = None
+        self._sensors: SensorReader | None = None
         self._watch = EnergyMonitor(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._record: Any = None
@@ -322,15 +325,16 @@ class Simulator:
 
         With the controls and contact forces of the last step; before the first one without any.
         """
-        from leastaction.sensing.reading import holds, read_state
-
-        m, row, q, v = self._stepper.mechanism, self._row, self.q, self.v
-        u = self._whole_u[0, -1].copy() if self._steps else np.zeros(m.nu)
+        if self._sensors is None:
+            self._sensors = SensorReader(self._stepper.mechanism)
+        reader, row, q, v = self._sensors, self._row, self._record.q[self._row], self.v
+        if not self._steps:
+            return reader.read(q, v, np.zeros(reader.mechanism.nu))
         known = None
-        if "limits" in self._stepper.acts and row > 0 and holds(m, q):
+        if "limits" in self._stepper.acts and row > 0 and reader.may_hold(q):
             known = (v - self._velocities.at(row - 1, self._steps > 1)) / self.dt
-        touching = self.contacts if self._steps else np.zeros((0, 9))
-        return read_state(m, q, v, u, touching, known)
+        touching = np.ascontiguousarray(self.contacts) if reader.feels_contacts else NO_CONTACTS
+        return reader.read(q, v, self._whole_u[0, -1], touching, known)
 
     @property
     def energy(self) -> float:
