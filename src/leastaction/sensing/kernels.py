@@ -59,19 +59,19 @@ from leastaction.spatial import (
 
 
 @entry
-def forces_on_sensors(forces, gravity, data, bodies, q, v, u, contacts, known, wrenches):
+def forces_on_sensors(forces, gravity, data, bodies, state, contacts, known, wrenches):
     """What acts at a state, and how it accelerates the links; False where accelerations are not finite.
 
     Args:
         forces, gravity: of the mechanism.
         data: `SensedForces`.
         bodies: `SENSED_BODY` records.
-        q, v, u: the state, and the controls that act.
+        state: (q, v, u), u the controls that act.
         contacts: rows (two bodies, point, force on the second, ...), shape (n, 8) or more.
         known: whether the accelerations `data.acc` are given, rather than those of the tree under these forces.
         wrenches: whether the wrenches of the links are wanted, too; where accelerations are known they are there.
     """
-    state, wanted = (q, v, u), (known, wrenches)
+    wanted = known, wrenches
     return _forces_on_sensors(named_forces(forces), gravity, named_sensed(*data), bodies, state, contacts, wanted)
 
 

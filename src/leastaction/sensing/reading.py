@@ -63,7 +63,7 @@ class SensorReader:
         """What works out the forces that act, and its scratch."""
         w = self._work
         scratch = sensed_forces(w, w.forces, self._data)
-        first = plain(w.forces), w.tree.gravity, plain(scratch), self._bodies, self._q, self._v, self._u
+        first = plain(w.forces), w.tree.gravity, plain(scratch), self._bodies, (self._q, self._v, self._u)
         return Bound(forces_on_sensors, *first), scratch
 
     def _check(self, kinds: set[str]) -> None:
