@@ -10,7 +10,6 @@ the share c of the restitution is 1, or an unknown with T(p') = T(p). What movin
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,32 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.minimal.contact.arrays import RobotShapes
-from leastaction.minimal.contact.derivatives import contact_laws as law
-from leastaction.minimal.contact.derivatives.contact_geometry import changes
-from leastaction.minimal.contact.derivatives.momentum_phase_map import Phase, frames_at_end, placed_at_end, slopes
-from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth, bodies_by_joints
-from leastaction.minimal.contact.derivatives.solved_substep import NO_CONES, NO_CONTACTS, Solved
-from leastaction.minimal.contact.derivatives.substep_map import PartMap, inverse, rigid_rows
+from leastaction.minimal.contact.derivatives.contact_kernels import Part
+from leastaction.minimal.contact.derivatives.contact_laws import Places
+from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
+from leastaction.minimal.contact.derivatives.solved_substep import Solved
+from leastaction.minimal.contact.derivatives.substep_map import (
+    PartMap,
+    added,
+    body_twists,
+    contact_law_values,
+    contact_rows,
+    heavier,
+    heavy_matrix,
+    impulses_of,
+    inverse,
+    loop_equations,
+    modes_of,
+    part_of,
+    reach_of,
+    rigid_rows,
+    rows_at,
+    slopes_of,
+    stop_slopes,
+    stop_values,
+    with_coefficients,
+    write_momentum_slopes,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -42,99 +61,83 @@ class HitMap(PartMap):
     def __init__(
         self, solved: Solved, smooth: Smooth, shapes: RobotShapes | None, share: float, loops: FloatArray
     ) -> None:
-        self.solved, self.smooth, self.shapes, self.timed = solved, smooth, shapes, True
-        self.n = n = len(solved.p)
-        self.share = share
-        nothing = np.zeros(0, np.bool_)
-        fields = ("slides_end", "pushes_end", "turning", "spins_end", "rolls_end", "stops_stick")
-        self.rest = replace(
-            solved,
-            cones=NO_CONES,
-            contacts=NO_CONTACTS,
-            stops=NO_CONES,
-            lam=np.zeros((0, 3)),
-            torques=np.zeros((0, 3)),
-            lam_end=np.zeros((0, 3)),
-            torques_end=np.zeros((0, 3)),
-            push=np.zeros(0),
-            push_end=np.zeros(0),
-            side=np.zeros(0),
-            soft_end=np.zeros(0),
-            loops_end=loops,
-            **dict.fromkeys(fields, nothing),
-        )
-        placed = placed_at_end(solved, smooth)
-        self.first = Phase(solved, smooth, solved.cones, solved.stops, solved.contacts, solved.p)
-        self.second = self._given_back(self.first, smooth, solved.cones)
-        start = np.asarray(np.linalg.solve(self.first.M, solved.p), np.float64)
-        change = changes(solved.cones, solved.contacts, placed, bodies_by_joints(smooth, placed, 0), shapes)
-        one = slopes(self.first, shapes, len(self.first.rows.L), change)
-        none = changes(NO_CONES, NO_CONTACTS, placed, np.zeros((0, 6, n)), None)
-        two = slopes(self.second, None, len(self.second.rows.L), none)
-        e, f, nu = len(one.own) - n, len(two.own) - n, len(solved.u)
-        bends = share < 1.0
-        size, last = 2 * n + e + f, 2 * n + e + f
-        G_z, G_x = np.zeros((size + bends, size + bends)), np.zeros((size + bends, 2 * n + 1 + nu))
-        # p1 and p2 by the unknowns and by the state.
-        p_z, p_x = np.zeros((2, n, size + bends)), np.zeros((2, n, 2 * n + 1 + nu))
-        p_x[0, :, n : 2 * n] = np.eye(n)
-        p_x[0, :, :n] = one.kick + one.kick_start
-        p_z[0, :, n : n + e] = self.first.rows.N.T
-        back, by_normals = self._back(self.first, change)
-        p_z[1], p_x[1] = p_z[0], p_x[0]
+        self.solved, self.smooth, self.timed = solved, smooth, True
+        self.share, self.mu, self.reach = share, loops, reach_of(smooth, shapes)
+        self.n, self.modes = len(solved.p), modes_of(solved, smooth)
+        s, n, e, f, nu = solved, self.n, impulses_of(solved), len(loops), len(solved.u)
+        placed = smooth.at(s.q0, s.q0, s.u, s.h, False)
+        M, part = heavy_matrix(s, smooth), part_of(s, s.cones, s.contacts, placed, self.reach)
+        columns, (_, (_, A)) = contact_rows(smooth, part, placed), loop_equations(s, smooth)
+        N = rows_at(s, columns[1], A)
+        first = s.p + N.T @ added(s)
+        self.v = v1 = np.asarray(np.linalg.solve(M, first), np.float64)
+        second = self._given_back(first, s.cones, columns[1], A)
+        self.v_back = v2 = np.asarray(np.linalg.solve(M, second), np.float64)
+        bends = smooth.bends(s.q0) if f else np.zeros((0, n, n))
+        # The plastic hit: rows of momenta and of its laws, by (v1, L) and by the joints.
+        part = part._replace(twists=body_twists(smooth, placed, v1))
+        rows, places = slopes_of(smooth, part, placed, columns), Places(n, n, 2 * n, 2 * n + e)
+        F = np.zeros((2 * n + e, 3 * n + e))
+        write_momentum_slopes(s, part, self.modes, places, rows, F)
+        stop_slopes(s, smooth, F, places, False)
+        if f:
+            F[len(F) - f :, :n], F[len(F) - f :, n : 2 * n] = s.h * (v1 @ bends), s.h * A
+        own, by_q = F[n:, n : 2 * n + e], F[n:, :n] + F[n:, 2 * n + e :]
+        kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, bends)
+        # What is given back.
+        back = part._replace(more=self._restitution(s.cones), more_torques=np.zeros((len(s.cones), 3)))
+        given = slopes_of(smooth, back, placed, columns).kick_end.sum(axis=0)
+        held = share < 1.0
+        size = 2 * n + e + f
+        G_z, G_x = np.zeros((size + held, size + held)), np.zeros((size + held, 2 * n + 1 + nu))
+        # p1, then p2, by the unknowns (v1, L, v2, mu) and by the state.
+        p_z, p_x = np.zeros((2, n, size + held)), np.zeros((2, n, 2 * n + 1 + nu))
+        p_x[:, :, n : 2 * n], p_x[:, :, :n] = np.eye(n), kick
+        p_z[:, :, n : n + e] = N.T
+        p_x[1, :, :n] += given + np.einsum("k,kab->ab", loops, bends)
+        by_normals = np.zeros((n, e))
+        by_normals[:, : 3 * len(s.cones) : 3] = (N[: 3 * len(s.cones) : 3] * s.cones.restitution[:, None]).T
         p_z[1, :, n : n + e] += by_normals
-        p_x[1, :, :n] += back
-        end = p_z[1].copy(), p_x[1].copy()
-        p_z[1, :, size - f : size] = self.second.rows.N.T
-        p_x[1, :, :n] += two.kick
-        A, B = slice(0, n + e), slice(n + e, size)
-        G_z[A, A], G_x[A, :n] = one.own, one.by_end + one.by_start
-        G_x[:n, n : 2 * n] -= np.eye(n)
-        G_z[B, B], G_x[B, :n] = two.own, two.by_end
-        G_z[n + e : 2 * n + e] -= end[0]
-        G_x[n + e : 2 * n + e] -= end[1]
+        p_z[1, :, size - f : size] = A.T
+        one, two = slice(0, n + e), slice(n + e, size)
+        G_z[one, one], G_x[one, :n] = own, by_q
+        for at, v, p in ((0, v1, 0), (n + e, v2, 1)):
+            momenta = slice(at, at + n)
+            G_z[momenta], G_x[momenta] = -p_z[p], -p_x[p]
+            G_z[momenta, at : at + n] = M
+            G_x[momenta, :n] += heavier(smooth, s.q0, v)
+        G_z[size - f : size, n + e : 2 * n + e], G_x[size - f : size, :n] = s.h * A, s.h * (v2 @ bends)
         out_z, out_x = p_z[0] + share * (p_z[1] - p_z[0]), p_x[0] + share * (p_x[1] - p_x[0])
-        if bends:
-            v = np.asarray(self.first.v + share * (self.second.v - self.first.v), np.float64)
-            out_z[:, last] = self.second.p - self.first.p
-            G_z[last], G_x[last] = v @ out_z, v @ out_x
-            G_x[last, n : 2 * n] -= start
-            q = solved.q0[None]
+        if held:
+            v, start = v1 + share * (v2 - v1), np.asarray(np.linalg.solve(M, s.p), np.float64)
+            out_z[:, size] = second - first
+            G_z[size], G_x[size] = v @ out_z, v @ out_x
+            G_x[size, n : 2 * n] -= start
+            q = s.q0[None]
             for rates, half in ((v[None], 0.5), (start[None], -0.5)):
-                G_x[last, :n] -= half * momentum_slopes(smooth.mechanism, q, rates, rates)[0]
-        O_z, O_x = np.zeros((2 * n + 1, size + bends)), np.zeros((2 * n + 1, 2 * n + 1 + nu))
+                G_x[size, :n] -= half * momentum_slopes(smooth.mechanism, q, rates, rates)[0]
+        O_z, O_x = np.zeros((2 * n + 1, size + held)), np.zeros((2 * n + 1, 2 * n + 1 + nu))
         O_x[:n, :n], O_x[2 * n, 2 * n] = np.eye(n), 1.0
         O_z[n : 2 * n], O_x[n : 2 * n] = out_z, out_x
-        rigid = n + rigid_rows(solved.cones, e)
-        inner = inverse(G_z[A, A], n, e, rigid, len(solved.loops))
-        outer = inverse(G_z[B, B], n, f, n + np.arange(0), f)
+        inner = inverse(G_z[one, one], n, e, n + rigid_rows(s.cones, e), f)
+        outer = inverse(G_z[two, two], n, f, n + np.arange(0), f)
         whole = np.zeros_like(G_z)
-        whole[A, A], whole[B, B] = inner, outer
-        whole[B, A] = -outer @ G_z[B, A] @ inner
-        if bends:
-            whole[last, last] = 1.0 / G_z[last, last]
-            whole[last, :last] = -(G_z[last, :last] @ whole[:last, :last]) / G_z[last, last]
-        self.G_x, self.O_x, self.O_z, self.inverse = G_x, O_x, O_z, whole
+        whole[one, one], whole[two, two] = inner, outer
+        whole[two, one] = -outer @ G_z[two, one] @ inner
+        if held:
+            whole[size, size] = 1.0 / G_z[size, size]
+            whole[size, :size] = -(G_z[size, :size] @ whole[:size, :size]) / G_z[size, size]
+        self.F_x, self.O_x, self.O_z, self.inverse = G_x, O_x, O_z, whole
 
-    def _given_back(self, first: Phase, smooth: Smooth, cones: Any, v: Any = None) -> Phase:
-        """The momenta p2 as a phase of loops alone."""
-        normals = first.rows.N[: 3 * len(cones) : 3]
-        end = first.p + normals.T @ (cones.restitution * self.solved.lam_end[:, 0])
-        return Phase(self.rest, smooth, NO_CONES, NO_CONES, NO_CONTACTS, end, v)
+    def _restitution(self, cones: Any) -> FloatArray:
+        """Impulses that are given back along and across normals, shape (m, 3)."""
+        out = np.zeros((len(cones), 3))
+        out[:, 0] = cones.restitution * self.solved.lam_end[:, 0]
+        return out
 
-    def _back(self, first: Phase, change: Any) -> tuple[FloatArray, FloatArray]:
-        """Derivatives of R by the joints and by the impulses of the plastic hit."""
-        s, n = self.solved, self.n
-        by_normals, m = np.zeros((n, len(first.rows.L))), len(s.cones)
-        if not m:
-            return np.zeros((n, n)), by_normals
-        lam = np.zeros((m, 3))
-        lam[:, 0] = s.cones.restitution * s.lam_end[:, 0]
-        end, start = frames_at_end(first, self.shapes, change)
-        back = law.impulse_slopes(self.smooth, first.placed, first.touch, end, lam)
-        back += law.impulse_slopes(self.smooth, first.placed, first.touch, start, lam, False)
-        by_normals[:, : 3 * m : 3] = (first.rows.N[: 3 * m : 3] * s.cones.restitution[:, None]).T
-        return back, by_normals
+    def _given_back(self, p: FloatArray, cones: Any, columns: FloatArray, loops: FloatArray) -> FloatArray:
+        """The momenta p2 upon p1."""
+        return p + np.einsum("mi,min->n", self._restitution(cones), columns[:, :3]) + loops.T @ self.mu
 
     def equations(
         self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed, closing: Any
@@ -142,10 +145,17 @@ class HitMap(PartMap):
         """See `PartMap.equations`."""
         s, n = self.solved, self.n
         cones.mass = 0.0  # no compliance
-        first = Phase(s, smooth, cones, stops, contacts, s.p, self.first.v)
-        second = self._given_back(first, smooth, cones, self.second.v)
-        p = first.p + self.share * (second.p - first.p)
+        part: Part = part_of(s, cones, contacts, placed, self.reach)
+        part = part._replace(twists=body_twists(smooth, placed, self.v))
+        columns, (_, (_, A)) = contact_rows(smooth, part, placed), loop_equations(s, smooth)
+        M, first = heavy_matrix(s, smooth), s.p + rows_at(s, columns[1], A).T @ added(s)
+        second = self._given_back(first, cones, columns[1], A)
+        p = first + self.share * (second - first)
         work: list[float] = []
         if self.share < 1.0:
-            work.append(0.5 * float(p @ np.linalg.solve(first.M, p) - s.p @ np.linalg.solve(first.M, s.p)))
-        return np.concatenate([first.values(), second.values(), np.array(work), np.zeros(n), p, np.zeros(1)])
+            work.append(0.5 * float(p @ np.linalg.solve(M, p) - s.p @ np.linalg.solve(M, s.p)))
+        laws = contact_law_values(s, part, with_coefficients(self.modes, s, cones))[1]
+        stopped = stop_values(s, smooth, stops, self.v)[1]
+        plastic = [M @ self.v - first, laws, stopped, s.h * A @ self.v]
+        given = [M @ self.v_back - second, s.h * A @ self.v_back]
+        return np.concatenate([*plastic, *given, np.array(work), np.zeros(n), p, np.zeros(1)])

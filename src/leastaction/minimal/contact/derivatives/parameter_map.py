@@ -12,7 +12,7 @@ from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.contact.arrays import RobotShapes, lane_model
 from leastaction.minimal.contact.constraints import cones_and_shapes
-from leastaction.minimal.contact.derivatives.contact_geometry import found_again
+from leastaction.minimal.contact.derivatives.found_again import found_again
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.parameter_stencils import Stencil
