@@ -352,18 +352,6 @@ def end_at_impact(impacts, dt, parts, part, start, cut, early, late):
 
 
 @routine
-def bisected(impacts, parts, part, start):
-    """(parts, part) of the first half of a substep as in `length_of`: it ends near its middle, on the coarsest grid of
-    equal parts that has two of them there."""
-    if impacts is None:
-        return 2 * parts, 2 * part
-    end, finer = (part + 1.0) / parts, parts
-    while 0.5 * (end - start) * finer < 1.0:
-        finer *= 2
-    return finer, math.floor(0.5 * (start + end) * finer + 0.5) - 1
-
-
-@routine
 def end_substep(impacts, count, parts, part, cut):
     """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
     if impacts is None:

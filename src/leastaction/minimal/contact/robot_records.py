@@ -86,7 +86,7 @@ BALANCE = np.dtype(
 )
 """Energy balance of a step, see `energy_balance`."""
 
-IMPACT = np.dtype(
+IMPACT_STATE = np.dtype(
     [
         ("impact", "f8"),  # when the first contact that waits closes, by a solved substep [s]
         ("nearest", "f8"),  # least gap of these at its end [m]
