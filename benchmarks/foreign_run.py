@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import leastaction as la
-from leastaction.kinematics.tendons import tendon_lengths
+from leastaction.kinematics.tendon_jacobians import tendon_lengths
 from leastaction.mechanism import Mechanism, Plane, Servo
 from leastaction.mechanism.servos import feedback, feedback_energy
 from leastaction.mechanism.tendons import drives_tendon, has_range

@@ -238,7 +238,7 @@ def compile_all(names, jobs, minutes):
 
 def compile_one(name):
     """Compile the kernels of one part."""
-    from leastaction.batch.kernels import compiling_only
+    from leastaction.batch.batch_kernels import compiling_only
 
     with compiling_only():
         parts()[name]()

@@ -10,9 +10,9 @@ from benchmarks import peers, timing
 from benchmarks.fan2018 import action_ad
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet, verdict
 from leastaction._jit import entry
-from leastaction.minimal.jointwise import directions
-from leastaction.minimal.jointwise import linearization as linear
-from leastaction.minimal.jointwise.residual import residual
+from leastaction.minimal.galerkin_joints import joint_linearization as linear
+from leastaction.minimal.galerkin_joints import newton_directions
+from leastaction.minimal.galerkin_joints.joint_residual import residual
 
 LENGTHS, SHORT = (2, 4, 8, 16, 32, 64, 128), (4, 16, 64)
 DT, SEED = 0.001, 0
@@ -36,7 +36,7 @@ def residual_loop(count, model, settings, points, p, u):
 @entry
 def direction_loop(count, model, settings, points, data, dx):
     for _ in range(count):
-        directions.recursive(model, settings, points, data, dx)
+        newton_directions.recursive(model, settings, points, data, dx)
 
 
 @entry

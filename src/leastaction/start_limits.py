@@ -13,7 +13,7 @@ from leastaction.dynamics.api import body_jacobian, body_poses
 from leastaction.dynamics.loops import close_loops, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper
-from leastaction.kinematics.tendons import tendon_jacobian, tendon_lengths
+from leastaction.kinematics.tendon_jacobians import tendon_jacobian, tendon_lengths
 from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.graph import WORLD

@@ -10,8 +10,8 @@ from leastaction.dynamics.api import bias_forces, mass_matrix, passive_forces
 from leastaction.dynamics.loops import loop_jacobian
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
+from leastaction.forces.tendon_forces import force_of_drives
 from leastaction.forces.tendon_records import acting, laws
-from leastaction.forces.tendons import force_of_drives
 from leastaction.mechanism import Mechanism, Muscle, Servo, Tendon
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.controls import tendon_forces, tendon_length

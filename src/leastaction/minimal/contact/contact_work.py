@@ -13,13 +13,13 @@ beside forces that act with them, as motors do that press on a wall: where the m
 """
 
 from leastaction._jit import routine
-from leastaction.minimal.bodywise.turning import turn_between
 from leastaction.minimal.contact.blocks import has_inertia
 from leastaction.minimal.contact.legendre import factor, solve
 from leastaction.minimal.contact.newton_restitution import given, mass_of
 from leastaction.minimal.contact.row_vec6 import held, hold, six
 from leastaction.minimal.contact.spring_forces import momenta_of_drive
 from leastaction.minimal.contact.sweeps import torque_of
+from leastaction.minimal.galerkin_bodies.rotational_energy import turn_between
 from leastaction.minimal.vec6 import ZEROS, times
 from leastaction.spatial import add3, cross, load3, load9, load_sym, mattvec, matvec, scale3, sub3
 

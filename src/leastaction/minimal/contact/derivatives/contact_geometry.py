@@ -17,7 +17,7 @@ from leastaction.contact.narrow_phase.feature_kinds import are_moving
 from leastaction.contact.records import CONTACT, records
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed
-from leastaction.parameter_stencils import CENTRAL
+from leastaction.parameter_differences import CENTRAL
 
 FloatArray = NDArray[np.float64]
 
