@@ -44,7 +44,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "twist": {"A": TWIST, "B": TWIST},
     "so3": {"A": MATRIX, "B": MATRIX, "k": INDEX},
     "se3": {"B": BLOCK},
-    "inertia": {"A": INERTIA, "B": INERTIA},
+    "spatial_inertia": {"A": INERTIA, "B": INERTIA},
     "quat_mul": {"a": QUATERNION, "b": QUATERNION},
 }
 """By the names of arguments in a module, or of a function."""

@@ -1,7 +1,8 @@
 """Body forces in the recursion: each acts on one body alone, so their slopes are blocks of 6 x 6 per body and node.
 
-A wrench at node j changes by K eta_j + D dv_j; the twist there moves with the poses at all nodes (`node_twists`). Products
-of `forces.total` with unit twists of all bodies at once give all blocks: what ties no two bodies does not mix them.
+A wrench at node j changes by K eta_j + D dv_j; the twist there moves with the poses at all nodes (`node_twists`).
+Products of `forces.total` with unit twists of all bodies at once give all blocks: what ties no two bodies does not mix
+them.
 """
 
 from leastaction._jit import inline, routine

@@ -1,9 +1,9 @@
 """How the second derivatives of the body-wise discrete Lagrangian change along multipliers: third ones, contracted.
 
-`body_hessian` sums blocks of bodies over subtrees and weighs them with screws. Along displacements lam of the joints at all
-nodes every body moves by a twist eta, so dS_a = ad(eta) S_a, and only the blocks of single bodies are left. These are
-taken by the code of `wrench_blocks` itself, with poses that carry their change as an imaginary part, see `duals`. The cost is
-that of one `body_hessian` more; no tensor of third order comes up.
+`body_hessian` sums blocks of bodies over subtrees and weighs them with screws. Along displacements lam of the joints at
+all nodes every body moves by a twist eta, so dS_a = ad(eta) S_a, and only the blocks of single bodies are left. These
+are taken by the code of `wrench_blocks` itself, with poses that carry their change as an imaginary part, see `duals`.
+The cost is that of one `body_hessian` more; no tensor of third order comes up.
 
 For trees of which nothing pushes the bodies, and whose ball and free joints have neither springs nor drive inertias.
 """

@@ -1,7 +1,8 @@
 """Linearization of a solved body-wise step: A = d(q', p')/d(q, p), B = d(q', p')/du, and its transposed products.
 
-With H and C of `body_hessian`, rows 0 ... s - 1 vanish: J z = -(H_0 dq + dp at row 0 + C du) gives the displacements z of
-the nodes 1 ... s, and row s is p'. Displacements of ball and free joints are twists in the child's frame, at both ends.
+With H and C of `body_hessian`, rows 0 ... s - 1 vanish: J z = -(H_0 dq + dp at row 0 + C du) gives the displacements z
+of the nodes 1 ... s, and row s is p'. Displacements of ball and free joints are twists in the child's frame, at both
+ends.
 """
 
 from leastaction._jit import routine

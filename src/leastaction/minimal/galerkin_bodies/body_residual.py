@@ -4,10 +4,10 @@ The discrete Lagrangian is a sum over bodies of functions of their poses at the 
 
     l = dt sum_alpha w_alpha [m/2 |x'|^2 + 1/2 omega . I omega - V],
 
-with x the centre of mass, interpolated through the nodes, and `rotational_energy` for omega. Its derivative along twists of the
-poses is a wrench F_j for each body and node; those of a body sum to the wrenches of the potential alone, so momenta are
-exact. Row (j, a): S_a(q_j) . (sum of F_j over the subtree of a), with p added at the first node; at the last one it is
-the new p.
+with x the centre of mass, interpolated through the nodes, and `rotational_energy` for omega. Its derivative along
+twists of the poses is a wrench F_j for each body and node; those of a body sum to the wrenches of the potential alone,
+so momenta are exact. Row (j, a): S_a(q_j) . (sum of F_j over the subtree of a), with p added at the first node; at the
+last one it is the new p.
 """
 
 from leastaction._jit import inline, routine
@@ -80,7 +80,10 @@ def moved(m, bodies, al, i):
 
 @routine
 def turn_bodies(model, settings, data, second, fourth):
-    """Turns of all bodies over the step, and the derivatives of their kinetic energies; see `feature_flags.KernelFeatures`."""
+    """Turns of all bodies over the step, and the derivatives of their kinetic energies.
+
+    See `feature_flags.KernelFeatures`.
+    """
     if fourth is not None and second is None:  # kernels for all orders have less to compile without
         turn_packs(model, settings, data)
         return

@@ -1,8 +1,8 @@
 """Joints of the body-wise rule: their velocities at the nodes, the inertias of their drives, and the slopes of both.
 
 Bodies are interpolated by their poses, but what acts in a joint looks at the joint's own coordinates: x' at a node is
-sum_k b[j, k] x_k / dt, for ball and free joints with the turn y_k = log(q_0^-1 q_k) in place of x, as in `rotational_energy`.
-Displacements of balls are turns in the child's frame: dy_k = J_r^-1(y_k) d_k - J_l^-1(y_k) d_0.
+sum_k b[j, k] x_k / dt, for ball and free joints with the turn y_k = log(q_0^-1 q_k) in place of x, as in
+`rotational_energy`. Displacements of balls are turns in the child's frame: dy_k = J_r^-1(y_k) d_k - J_l^-1(y_k) d_0.
 """
 
 from leastaction._jit import inline, routine

@@ -106,7 +106,8 @@ def body_blocks(fourth, higher, model, settings, data, at, i, centred):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
     Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `body_recursion`. `fourth`, `higher`: see `feature_flags.KernelFeatures`. At order 4 after `torque_packs`.
+    are expected there, see `body_recursion`. `fourth`, `higher`: see `feature_flags.KernelFeatures`. At order 4 after
+    `torque_packs`.
     centred: whether the block stands about the joint's centres, see `spherical_joints`.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt

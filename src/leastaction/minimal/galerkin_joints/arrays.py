@@ -57,7 +57,8 @@ class TreeModel(NamedTuple):
         free: where the free joints are, see `Tree.free`.
         forces: all forces but gravity.
         closure: loops; None for trees, whose kernels are compiled without.
-        jumps: True where one-sided forces with dampers act, see `joint_one_sided_forces`; None compiles kernels without.
+        jumps: True where one-sided forces with dampers act, see `joint_one_sided_forces`; None compiles kernels
+            without.
     """
 
     nodes: Any

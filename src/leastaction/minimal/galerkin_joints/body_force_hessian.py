@@ -1,7 +1,7 @@
 """Second derivatives of the discrete action by forces that break the tree's sparsity: those on bodies, and loops.
 
-A column of `joint_hessian` moves a node and all it carries by (T, V). What that changes in a wrench on any node is spread
-over the rows of all joints that carry this node.
+A column of `joint_hessian` moves a node and all it carries by (T, V). What that changes in a wrench on any node is
+spread over the rows of all joints that carry this node.
 """
 
 from leastaction._jit import inline, routine

@@ -9,8 +9,8 @@ and everything in it moves along displacements lam of the control points: poses 
 of all of it in the world's frame take one sweep out and one back, so the contraction costs what the blocks do, O(n
 depth), without a tensor of third order.
 
-A ball joint of the midpoint rule adds what it does to itself, see `ball_rotations`. Joints with single axes may have any
-rule.
+A ball joint of the midpoint rule adds what it does to itself, see `ball_rotations`. Joints with single axes may have
+any rule.
 """
 
 from __future__ import annotations

@@ -84,7 +84,10 @@ def conclude(model, settings, data, q, q_next, p_next):
 
 
 def newton_with(direction):
-    """`joint_newton` with a way to solve for its direction, one of `newton_directions`; chord steps where it has them."""
+    """`newton` with a way to solve for its direction, one of `newton_directions`.
+
+    Chord steps where it has them.
+    """
     again = AGAIN.get(direction, direction)
 
     @routine

@@ -135,7 +135,7 @@ class VariationalStepper(ActionStepper):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether `joint_hessian_derivative` knows all that acts: nothing on bodies, nothing in ball joints, these at midpoints."""
+        """Whether `joint_hessian_derivative` takes all that acts: nothing on bodies or in ball joints off midpoints."""
         tree = self.model.tree
         balls = [slice(int(n.iv), int(n.iv + 3)) for n in tree.nodes if n.nv == 3]
         held = any(tree.dofs.stiffness[k].any() or tree.dofs.armature[k].any() for k in balls)
