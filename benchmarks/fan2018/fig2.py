@@ -21,7 +21,7 @@ PEERS = {"CasADi": ("casadi", action_ad.Casadi), "JAX": ("jax", action_ad.Jax)}
 
 NOTES = """Simpson's variational integrator (order 4 on joint coordinates) of pendulums of uniform rods, angles \
 uniform in ±pi/2, velocities of about 1 rad/s. Linearization: all second derivatives of the discrete action, from \
-which the solve for A and B, the same for all, is left out. Ours in a compiled loop, the recursive solver; CasADi: \
+which the solve for A and B, the same for all, is omitted. Ours in a compiled loop, the recursive solver; CasADi: \
 its virtual machine on scalar expressions with NumPy's dense solve; JAX: jit in float64. Automatic differentiation \
 gets the Lagrangian in O(n) with absolute angles, which the paper's may not have had; its calls from Python are in \
 the times. All answers are compared. CPU time of one thread or, of JAX, of all, medians."""
