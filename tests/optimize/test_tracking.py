@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from leastaction.optimize.mpc.mpc.mpc.stance_feedback import Stance, foot_motion
-from leastaction.optimize.solution.solution.solution import foothold_replay
 
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.kinematics.frame_jacobians import Placement
+from leastaction.optimize.mpc.stance_feedback import Stance, foot_motion
+from leastaction.optimize.solution.solution import foothold_replay
 from tests.optimize.problems import swing_up
 from tests.optimize.test_standing import hop
 

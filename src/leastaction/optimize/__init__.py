@@ -31,16 +31,16 @@ from leastaction.optimize.functions.motion_constraints import (
     pose,
     position,
 )
-from leastaction.optimize.mpc.mpc.mpc.mpc import MPC
-from leastaction.optimize.mpc.mpc.mpc.servo_track import servo_forces, servo_track
-from leastaction.optimize.mpc.mpc.mpc.stance_feedback import StanceFeedback
-from leastaction.optimize.mpc.mpc.mpc.tvlqr import Tracker, tvlqr
-from leastaction.optimize.problem.problem.problem.problem import Problem
-from leastaction.optimize.problem.problem.problem.problem_files import read_problem
+from leastaction.optimize.mpc.mpc import MPC
+from leastaction.optimize.mpc.servo_track import servo_forces, servo_track
+from leastaction.optimize.mpc.stance_feedback import StanceFeedback
+from leastaction.optimize.mpc.tvlqr import Tracker, tvlqr
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.problem.problem_files import read_problem
 from leastaction.optimize.shooting.closed_loop_rollout import rehearse
 from leastaction.optimize.shooting.ilqr import Shot, ilqr
-from leastaction.optimize.solution.solution.solution.solution import Iteration, Solution
-from leastaction.optimize.solution.solution.solution.solution_files import load
+from leastaction.optimize.solution.solution import Iteration, Solution
+from leastaction.optimize.solution.solution_files import load
 from leastaction.optimize.solvers.complementarity_relaxation import solve_relaxed
 from leastaction.optimize.solvers.multistart import multi_start
 from leastaction.optimize.solvers.solve_problem import solve

@@ -23,7 +23,7 @@ from leastaction.optimize.constraints.terrain import Terrain, flat
 from leastaction.optimize.functions import argument_checks
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
     from leastaction.optimize.transcriptions.transcription import Transcription
 
 FloatArray = NDArray[np.float64]

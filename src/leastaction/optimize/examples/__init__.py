@@ -25,7 +25,7 @@ from leastaction.optimize.examples.legged_robots import (
 from leastaction.optimize.examples.planar_hopper import hopper, pushed_hopper, steady_hopper
 from leastaction.optimize.examples.standing_postures import balanced
 from leastaction.optimize.functions import costs, motion_constraints
-from leastaction.optimize.problem.problem.problem.problem import Problem
+from leastaction.optimize.problem.problem import Problem
 
 __all__ = [
     "Example",

@@ -14,7 +14,7 @@ from leastaction.optimize.constraints.contact_implicit import contact_reaction, 
 from leastaction.optimize.constraints.reactions import evaluate
 from leastaction.optimize.constraints.terrain import flat, gaps
 from leastaction.optimize.functions import costs, motion_constraints
-from leastaction.optimize.problem.problem.problem.problem import Problem
+from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 

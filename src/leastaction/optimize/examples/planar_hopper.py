@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.mechanism import Box, Capsule, Inertia, Mechanism, MechanismBuilder, Plane, Pose, joints
 from leastaction.optimize.functions import costs
-from leastaction.optimize.problem.problem.problem.problem import Problem
+from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_program
 from leastaction.optimize.functions.motion_functions import Deviation
 from leastaction.optimize.hessians.hessian_choice import HESSIANS
-from leastaction.optimize.mpc.mpc.mpc.receding_horizon import Shift
-from leastaction.optimize.problem.problem.problem.problem import Problem
-from leastaction.optimize.solution.solution.solution.solution import Iteration, Solution, make_solution
+from leastaction.optimize.mpc.receding_horizon import Shift
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.solution.solution import Iteration, Solution, make_solution
 from leastaction.optimize.solvers.filter_line_search import prepare, search
 from leastaction.optimize.solvers.nlp_solver import REASONS
 from leastaction.optimize.solvers.primal_dual import Interior

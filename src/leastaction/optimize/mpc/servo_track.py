@@ -19,8 +19,8 @@ from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.actuators import JointActuator
 from leastaction.optimize.functions import argument_checks
-from leastaction.optimize.mpc.mpc.mpc.stance_feedback import Stance, StanceFeedback
-from leastaction.optimize.solution.solution.solution.solution import Solution
+from leastaction.optimize.mpc.stance_feedback import Stance, StanceFeedback
+from leastaction.optimize.solution.solution import Solution
 
 if TYPE_CHECKING:
     from leastaction.trajectory import Trajectory

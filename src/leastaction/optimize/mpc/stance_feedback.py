@@ -22,7 +22,7 @@ from leastaction.kinematics.frame_jacobians import Placement
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.motions import Motion
 from leastaction.optimize.functions import argument_checks
-from leastaction.optimize.solution.solution.solution.solution import Solution
+from leastaction.optimize.solution.solution import Solution
 
 FloatArray = NDArray[np.float64]
 

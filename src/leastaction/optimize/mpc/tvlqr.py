@@ -20,10 +20,10 @@ from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.optimize.solution.solution.solution.foothold_replay import held, replay
+from leastaction.optimize.solution.foothold_replay import held, replay
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.solution.solution import Solution
     from leastaction.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]

@@ -11,7 +11,7 @@ from leastaction import registry
 if TYPE_CHECKING:
     from leastaction.optimize.functions.costs import Cost
     from leastaction.optimize.functions.motion_constraints import Constraint
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 MANY = 4
 """Conditions of one kind beyond are counted, not listed."""

@@ -24,7 +24,7 @@ from leastaction.optimize.functions.costs import Cost
 from leastaction.optimize.functions.motion_constraints import Constraint
 from leastaction.optimize.functions.motion_functions import Function, Velocity
 from leastaction.optimize.functions.servo_forces import ServoForce, force_limits, limited_servos, without_limits
-from leastaction.optimize.problem.problem.problem.control_guess import resting_controls
+from leastaction.optimize.problem.control_guess import resting_controls
 from leastaction.optimize.transcriptions.direct_collocation import Collocation
 from leastaction.optimize.transcriptions.layout import CONTROLS
 from leastaction.optimize.transcriptions.transcription import TURN, Transcription
@@ -32,7 +32,7 @@ from leastaction.optimize.transcriptions.variational import Variational
 from leastaction.settings import is_number
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.solution.solution import Solution
 
 FloatArray = NDArray[np.float64]
 INF = math.inf
@@ -117,7 +117,7 @@ class Problem:
 
     def __repr__(self) -> str:
         """The problem like its mathematics."""
-        from leastaction.optimize.problem.problem.problem.formatting import told
+        from leastaction.optimize.problem.formatting import told
 
         return told(self)
 

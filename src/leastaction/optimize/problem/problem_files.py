@@ -17,7 +17,7 @@ from leastaction.optimize.constraints.contact_implicit import touch
 from leastaction.optimize.constraints.feet import foot, phase
 from leastaction.optimize.constraints.terrain import flat, gaps, steps
 from leastaction.optimize.functions import costs, motion_constraints
-from leastaction.optimize.problem.problem.problem.problem import Problem
+from leastaction.optimize.problem.problem import Problem
 
 COSTS: dict[str, Callable[..., Any]] = {
     name: getattr(costs, name)

@@ -13,10 +13,10 @@ from leastaction.maximal.integrators import Maximal
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks, costs
-from leastaction.optimize.problem.problem.problem.problem import Problem
+from leastaction.optimize.problem.problem import Problem
 from leastaction.optimize.shooting.ilqr import Shot, ilqr
 from leastaction.optimize.shooting.stage_costs import FloatArray
-from leastaction.optimize.solution.solution.solution.solution import Solution
+from leastaction.optimize.solution.solution import Solution
 
 
 def rehearse(

@@ -19,11 +19,11 @@ from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_mome
 from leastaction.errors import ConvergenceError, ProblemError
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_own
-from leastaction.optimize.mpc.mpc.mpc.tvlqr import Tracker
-from leastaction.optimize.problem.problem.problem.problem import Problem
+from leastaction.optimize.mpc.tvlqr import Tracker
+from leastaction.optimize.problem.problem import Problem
 from leastaction.optimize.shooting.projected_newton import box_minimum
 from leastaction.optimize.shooting.stage_costs import FloatArray, Quadratic, Stages, States
-from leastaction.optimize.solution.solution.solution.solution import Iteration, Solution
+from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.optimize.solvers.nlp_solver import REASONS
 from leastaction.trajectory import Trajectory
 

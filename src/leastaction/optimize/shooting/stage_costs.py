@@ -19,7 +19,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.motion_functions import Deviation, Function, Place, Velocity
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 SHIFT = 1e-5

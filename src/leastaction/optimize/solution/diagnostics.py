@@ -12,7 +12,7 @@ from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Iteration
+    from leastaction.optimize.solution.solution import Iteration
 
 BOTTOMLESS = 1e3
 """How far below zero, beside 1 and the first cost, a cost has fallen that seems to have no minimum."""

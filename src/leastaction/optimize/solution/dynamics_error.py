@@ -12,7 +12,7 @@ from leastaction.errors import ProblemError
 from leastaction.optimize.functions.manifold_derivatives import Tangents
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.solution.solution import Solution
 
 FloatArray = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from leastaction.optimize.constraints.feet import Foot, Phase
 from leastaction.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from leastaction.optimize.mpc.mpc.mpc.tvlqr import Tracker
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.mpc.tvlqr import Tracker
+    from leastaction.optimize.solution.solution import Solution
 
 
 def held(mechanism: Mechanism, feet: tuple[Foot, ...], q: ArrayLike) -> Mechanism:

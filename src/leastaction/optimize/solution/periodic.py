@@ -13,7 +13,7 @@ from leastaction.trajectory import Trajectory
 from leastaction.trajectory_pieces import OF_RUN, OF_STEPS
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.solution.solution import Solution
 
 
 def repeated(solution: Solution, times: int) -> Solution:

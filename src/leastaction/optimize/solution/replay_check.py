@@ -11,7 +11,7 @@ from leastaction.trajectory import Trajectory
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.solution.solution import Solution
 
 SOLVED = 1e-6
 """Violation up to which a plan solves the equations of its steps."""

@@ -15,7 +15,7 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.constraints.feet import Phase
-from leastaction.optimize.solution.solution.solution.diagnostics import decided, largest_violation, told
+from leastaction.optimize.solution.diagnostics import decided, largest_violation, told
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.settings import is_number
 from leastaction.trajectory import Trajectory
@@ -107,7 +107,7 @@ class Solution:
         at their ends (Villanueva 2025, Eqs. 75 to 77; along the tangents at the knots), shape (steps, 2 nv): of
         positions [rad or m], then of velocities.
         """
-        from leastaction.optimize.solution.solution.solution.dynamics_error import step_errors
+        from leastaction.optimize.solution.dynamics_error import step_errors
 
         return step_errors(self)
 
@@ -134,7 +134,7 @@ class Solution:
         if dt is not None:
             dt = argument_checks.number(dt, "replay: dt [s]", above=0.0)
         if self.phases:
-            from leastaction.optimize.solution.solution.solution.foothold_replay import replay
+            from leastaction.optimize.solution.foothold_replay import replay
 
             return self._compared(replay(self, integrator, dt), dt)
         run = self.trajectory
@@ -153,7 +153,7 @@ class Solution:
 
     def _compared(self, replayed: Trajectory, dt: float | None) -> Trajectory:
         """A run of the controls; where it should be the plan itself, a warning says where it is not."""
-        from leastaction.optimize.solution.solution.solution.replay_check import warn_of_parting
+        from leastaction.optimize.solution.replay_check import warn_of_parting
 
         if dt is None and replayed.integrator == self.trajectory.integrator:
             warn_of_parting(self, replayed)
@@ -176,7 +176,7 @@ class Solution:
             dt: time step [s]; default: that of the problem.
             weights: of `leastaction.optimize.tvlqr`, which makes the controller.
         """
-        from leastaction.optimize.mpc.mpc.mpc.tvlqr import tvlqr
+        from leastaction.optimize.mpc.tvlqr import tvlqr
 
         return tvlqr(self, **weights).simulate(q, v, integrator=integrator, dt=dt)
 
@@ -186,7 +186,7 @@ class Solution:
         Args:
             times: 1 is the motion itself.
         """
-        from leastaction.optimize.solution.solution.solution.periodic import repeated
+        from leastaction.optimize.solution.periodic import repeated
 
         return repeated(self, times)
 
@@ -198,19 +198,19 @@ class Solution:
         k = min(max(int(t / dt * (1.0 + 1e-12) + 1e-12), 0), len(self.u) - 1)
         if nodes == 1:
             return self.u[k, 0]
-        from leastaction.optimize.solution.solution.solution.dynamics_error import interpolated
+        from leastaction.optimize.solution.dynamics_error import interpolated
 
         return interpolated(np.asarray(self.trajectory.stored["nodes"]), self.u[k], t / dt - k)
 
     def save(self, file: str | PathLike[str]) -> None:
         """Write an .npz file that `load` reads."""
-        from leastaction.optimize.solution.solution.solution.solution_files import save
+        from leastaction.optimize.solution.solution_files import save
 
         save(self, file)
 
     def plot(self, **options: Any) -> Any:
         """Positions, velocities and controls over time, as a Matplotlib figure."""
-        from leastaction.optimize.solution.solution.solution.solution_plot import picture
+        from leastaction.optimize.solution.solution_plot import picture
 
         return picture(self, **options)
 

@@ -19,7 +19,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.codec import from_json, to_json
 from leastaction.optimize.constraints.feet import Foot, Phase
-from leastaction.optimize.solution.solution.solution.solution import Iteration, Solution
+from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.run_checks import check_values
 from leastaction.trajectory import Trajectory
 

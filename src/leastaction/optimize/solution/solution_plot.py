@@ -9,7 +9,7 @@ import numpy as np
 from leastaction._extras import require
 
 if TYPE_CHECKING:
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.solution.solution import Solution
 
 
 def picture(solution: Solution, *, size: tuple[float, float] = (7.0, 6.0)) -> Any:

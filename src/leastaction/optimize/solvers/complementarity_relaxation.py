@@ -15,8 +15,8 @@ from leastaction.mechanism._check import real_array, shown
 from leastaction.optimize.functions import argument_checks
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem.problem.problem.problem import Problem
-    from leastaction.optimize.solution.solution.solution.solution import Solution
+    from leastaction.optimize.problem.problem import Problem
+    from leastaction.optimize.solution.solution import Solution
 
 SHARES = (7e-2, 7e-4, 7e-6)
 """Of the robot's weight times a metre: largest products of forces with gaps of one solve after the other."""
@@ -61,7 +61,7 @@ def solve_relaxed(
         time_limit: of all solves together [s].
         options: of `leastaction.optimize.solve`.
     """
-    from leastaction.optimize.solution.solution.solution.solution import allowed
+    from leastaction.optimize.solution.solution import allowed
     from leastaction.optimize.solvers.solve_problem import solve
 
     if not hasattr(problem, "relaxation"):

@@ -9,8 +9,8 @@ import numpy as np
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks
-from leastaction.optimize.problem.problem.problem.problem import Problem
-from leastaction.optimize.solution.solution.solution.solution import Solution
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.solution.solution import Solution
 from leastaction.settings import is_number
 
 

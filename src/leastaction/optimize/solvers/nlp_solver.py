@@ -12,7 +12,7 @@ from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
 from leastaction.optimize.hessians.hessian_choice import HESSIANS
 from leastaction.optimize.hessians.lagrangian_hessian import Hessian
-from leastaction.optimize.solution.solution.solution.solution import Iteration
+from leastaction.optimize.solution.solution import Iteration
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 

@@ -13,9 +13,9 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_program
-from leastaction.optimize.problem.problem.problem.problem import Problem
-from leastaction.optimize.solution.solution.solution.diagnostics import decided
-from leastaction.optimize.solution.solution.solution.solution import Iteration, Solution, make_solution
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.solution.diagnostics import decided
+from leastaction.optimize.solution.solution import Iteration, Solution, make_solution
 from leastaction.optimize.solvers.cyipopt import Cyipopt
 from leastaction.optimize.solvers.horizon_solver import Horizon
 from leastaction.optimize.solvers.ipopt import Ipopt

@@ -13,7 +13,7 @@ from leastaction.optimize.transcriptions.layout import Layout
 from leastaction.optimize.transcriptions.sparsity import Pattern
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -19,7 +19,7 @@ from leastaction.optimize.transcriptions.sparsity import Pattern
 from leastaction.optimize.transcriptions.transcription import FloatArray, IntArray, Transcription
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 
 class Collocation(Transcription):

@@ -25,7 +25,7 @@ from leastaction.optimize.transcriptions.sparsity import Pattern, add_products, 
 
 if TYPE_CHECKING:
     from leastaction.optimize.functions.costs import Cost
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

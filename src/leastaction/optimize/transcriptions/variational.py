@@ -31,7 +31,7 @@ from leastaction.optimize.transcriptions.sparsity import Pattern, scatter
 from leastaction.optimize.transcriptions.transcription import FloatArray, IntArray, Transcription
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem.problem.problem.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 STRETCH = 1.001
 """Ratio of the two time steps whose rows give the derivative by dt."""

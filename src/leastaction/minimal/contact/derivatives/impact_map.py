@@ -21,6 +21,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import Part
 from leastaction.minimal.contact.derivatives.contact_laws import Places
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
+from leastaction.minimal.contact.derivatives.stop_laws import stop_slopes, stop_values
 from leastaction.minimal.contact.derivatives.substep_map import (
     PartMap,
     added,
@@ -38,8 +39,6 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     rigid_rows,
     rows_at,
     slopes_of,
-    stop_slopes,
-    stop_values,
     with_coefficients,
     write_momentum_slopes,
 )
