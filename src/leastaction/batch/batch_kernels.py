@@ -33,7 +33,7 @@ from leastaction.minimal.contact.arrays import (
     pruned,
 )
 from leastaction.minimal.contact.constraints import cones
-from leastaction.minimal.contact.robot_records import BALANCE, IMPACT, narrowed
+from leastaction.minimal.contact.robot_records import BALANCE, IMPACT_STATE, narrowed
 from leastaction.minimal.contact.scratch_arrays import Impacts, MomentumPhase
 from leastaction.step_control.substeps import TOLD
 
@@ -141,7 +141,7 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
 
     number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
     single = np.dtype(dtype) != np.float64
-    balance, impact = (from_dtype(narrowed(x) if single else x) for x in (BALANCE, IMPACT))
+    balance, impact = (from_dtype(narrowed(x) if single else x) for x in (BALANCE, IMPACT_STATE))
     # Sizes must be plain numbers to the compiler.
     (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
     soft, limited, driven = model.soft, model.limited, model.driven
