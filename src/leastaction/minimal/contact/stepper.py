@@ -229,14 +229,16 @@ class GroundStepper(Stepper):
     def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
         impulses, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
-        touching = self.cones[: places.shape[1]]
-        step, c = np.nonzero(impulses[:, touching.row] > 0.0)
+        touching = self.cones.view(np.ndarray)[: places.shape[1]]  # fields of a recarray are slow
+        step, c = np.nonzero(impulses[:, touching["row"]] > 0.0)
         at, cone = places[step, c], touching[c]
-        parts = impulses[step[:, None], cone.row[:, None] + np.arange(3)] / self.dt
-        force = parts[:, :1] * cone.normal + parts[:, 1:2] * cone.first + parts[:, 2:] * cone.second
-        point = at[:, :3] - cone.radius[:, None] * cone.normal
-        pair = np.column_stack([np.full(len(c), -1), self.bodies[c]])
-        return np.column_stack([first + step, pair, point, force, at[:, 3]]).astype(float)
+        parts = impulses[step[:, None], cone["row"][:, None] + np.arange(3)] / self.dt
+        out = np.empty((len(c), 10))
+        out[:, 0], out[:, 1], out[:, 2] = first + step, -1.0, self.bodies[c]
+        out[:, 3:6] = at[:, :3] - cone["radius"][:, None] * cone["normal"]
+        out[:, 6:9] = parts[:, :1] * cone["normal"] + parts[:, 1:2] * cone["first"] + parts[:, 2:] * cone["second"]
+        out[:, 9] = at[:, 3]
+        return out
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
