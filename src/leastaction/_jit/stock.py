@@ -13,7 +13,7 @@ import numba
 from numba.core import event
 
 from .folders import KEEP_SECONDS, stock_directory
-from .messages import tell
+from .messages import subject, tell
 
 __all__ = ["entry_dispatcher"]
 
@@ -30,7 +30,7 @@ def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
     compiled = njit(**({"no_cfunc_wrapper": True} | options))(function)
     if not _NAMES:
         event.register("numba:compile", _Teller())
-    _NAMES[compiled] = function.__name__
+    _NAMES[compiled] = subject(function)
     folder = _folder()
     if folder is not None:
         chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # pyright: ignore[reportAttributeAccessIssue]

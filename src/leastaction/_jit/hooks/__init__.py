@@ -16,7 +16,7 @@ import numba
 
 __all__ = ["TESTED", "why_stock"]
 
-TESTED = ("0.68",)
+TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 """Releases of Numba, each with its patches."""
 
 

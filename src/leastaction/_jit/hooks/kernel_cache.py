@@ -19,7 +19,7 @@ from leastaction._output import writing
 
 from ..fingerprint import describe_types, fingerprint, toolchain
 from ..folders import cache_directory, mark_used, remove_unused
-from ..messages import tell
+from ..messages import give_up, subject, tell
 from ..prebuilt import FOLDER, prebuilt_target
 from .compile_lock import CompileLock
 from .machine_code import load, make_private
@@ -37,7 +37,7 @@ class KernelCache(caching._Cache):
 
     def __init__(self, dispatcher: Any):
         self._dispatcher = dispatcher
-        self._name = dispatcher.py_func.__name__
+        self._name = subject(dispatcher.py_func)
         self._fingerprint = ""
         self._started: dict[Any, float] = {}
         self._locks: dict[Any, CompileLock] = {}
@@ -93,8 +93,9 @@ class KernelCache(caching._Cache):
         if (lock := self._locks.pop(sig, None)) is not None:
             lock.release()
 
-    def release_locks(self) -> None:
+    def give_up(self) -> None:
         """Let others try what failed here."""
+        give_up(self._name)
         for sig in [*self._locks]:
             self.release_lock(sig)
 

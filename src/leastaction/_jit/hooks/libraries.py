@@ -53,7 +53,7 @@ class Part(JITCodeLibrary):
             return
         others = [library for library in self._linking_libraries if not isinstance(library, Part)]
         for library in others:
-            self._reload_init.update(library._reload_init)
+            _reload_with(self, library)
             self._linking_libraries.remove(library)
         self._ready = _optimised_alone(self, text, others)
 
@@ -94,6 +94,12 @@ class Part(JITCodeLibrary):
             self._alone._linking_libraries = self._linking_libraries
             self._alone.finalize()
         return self._alone._get_module_for_linking()
+
+
+def _reload_with(library: Any, other: Any) -> None:
+    """Have a library call again what another one calls when it is loaded; older releases have no such calls."""
+    if hasattr(library, "_reload_init"):
+        library._reload_init.update(other._reload_init)
 
 
 def _optimised_alone(part: Part, text: str, others: list[Any]) -> Any:
@@ -174,7 +180,7 @@ class Whole(JITCodeLibrary):
         self._codegen._check_llvm_bugs()
         reached = [*_reached(self)]
         for library in reached:
-            self._reload_init.update(library._reload_init)
+            _reload_with(self, library)
         _link(self._final_module, _inlined_by(self))
         make_private(self._final_module)  # what is inlined everywhere goes
         self._optimize_final_module()
@@ -266,7 +272,7 @@ def known(key: str, codegen: Any) -> Part | None:
 def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
     """Put a function on disk; not one that is of use in this process only."""
     needed = library._linking_libraries if library.inlined else _called_by(library)
-    dynamic = fndesc.global_dict is not None or library._reload_init or environment.consts
+    dynamic = fndesc.global_dict is not None or getattr(library, "_reload_init", ()) or environment.consts
     if not key or dynamic or any(getattr(other, "kept", None) is None for other in needed):
         return
     names = fndesc.mangled_name, fndesc.modname, fndesc.env_name
