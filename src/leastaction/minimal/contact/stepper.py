@@ -37,7 +37,7 @@ from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.robot_records import CONTACT
-from leastaction.minimal.contact.rollout import rollout
+from leastaction.minimal.contact.rollout import hit_once, rollout
 from leastaction.minimal.contact.steps import FINEST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 from leastaction.record import Record
@@ -322,10 +322,19 @@ class GroundStepper(Stepper):
     def with_length(self, dt: float) -> GroundStepper:
         """A stepper with steps of dt, and with arrays of its own."""
         other = copy.copy(self)
+        other.__dict__.pop("_hit_once", None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt)
         other.steady, other.log, other.found_log = np.zeros(1, np.int64), [], []
         other._make_room(self.room)
         return other
+
+    def hit(self, q: FloatArray, p: FloatArray, number: int) -> bool:
+        """Bring momenta p to those after a hit at q, with so many before it; whether there is any. See `hit_once`."""
+        return bool(self._hit_once(q, p, number))
+
+    @cached_property
+    def _hit_once(self) -> Any:
+        return Bound(hit_once, *plain((self.model, self.settings, self.data[:-1], self.data.touch)))
 
     def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""

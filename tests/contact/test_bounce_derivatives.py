@@ -11,7 +11,11 @@ from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_relative
 
 E = 0.6
-RIGID = la.Maximal(tolerance=1e-12)
+RIGID = la.Maximal(tolerance=1e-12), la.Minimal(tolerance=1e-12)
+ENGINES = pytest.mark.parametrize("engine", RIGID, ids=["Maximal", "Minimal"])
+ORDERS = pytest.mark.parametrize(
+    "engine", [la.Maximal(order=1, tolerance=1e-12), *RIGID], ids=["Maximal, order 1", "Maximal", "Minimal"]
+)
 
 
 def falling_ball():
@@ -90,13 +94,14 @@ def moving(scene):
     return robot, q, la.dynamics.mass_matrix(robot, q) @ np.array(v), np.full(robot.nu, 0.3)
 
 
-def assert_bounces(robot, q, p, u):
+def assert_bounces(robot, q, p, u, engine):
     """The step ends a substep at an impact."""
-    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=1, integrator=RIGID)
-    assert run.stored["substeps"][1].any()
+    run = la.simulate(robot, q, p=p, controls=u, dt=DT, steps=1, integrator=engine)
+    assert run.stored["substeps" if "substeps" in run.stored else "divided"][1].any()
 
 
-def test_a_ball_goes_up_with_a_share_of_its_speed():
+@ENGINES
+def test_a_ball_goes_up_with_a_share_of_its_speed(engine):
     """Without gravity and friction d v+ / d v- = -e and d v+ / d z = 0, and the place where it turns counts for both:
     z+ = z0 - (1 + e) (z0 - r) - e v- dt, so d z+ / d z0 = -e."""
     b = MechanismBuilder("ball", gravity=(0, 0, 0))
@@ -104,7 +109,7 @@ def test_a_ball_goes_up_with_a_share_of_its_speed():
     b.free("ball")
     b.add_shape("world", Plane(name="floor", friction=0.0))
     robot, q, p = b.build(), np.array([0, 0, 0.105, 1, 0, 0, 0]), np.array([0, 0, 0, 0, 0, -6.0])
-    A, _ = la.linearize(robot, RIGID, q, p, None, DT)
+    A, _ = la.linearize(robot, engine, q, p, None, DT)
     up = 6 + 5  # momenta: wx, wy, wz, vx, vy, vz
     assert abs(A[up, up] + E) < 1e-8
     assert np.abs(np.delete(A[up], up)).max() < 1e-8
@@ -112,7 +117,8 @@ def test_a_ball_goes_up_with_a_share_of_its_speed():
     assert abs(A[5, up] + E * DT / 2.0) < 1e-8
 
 
-def test_an_elastic_collision_exchanges_the_balls():
+@ENGINES
+def test_an_elastic_collision_exchanges_the_balls(engine):
     """Equal balls on one line: the second goes on where and as the first would, d x2 = (1, 0) dx, d v2 = (1, 0) dv."""
     b = MechanismBuilder("two", gravity=(0, 0, 0))
     for name in ("one", "two"):
@@ -127,23 +133,23 @@ def test_an_elastic_collision_exchanges_the_balls():
             return 0.0, dq, dv
 
         options = {"q": [0.0, 0.253], "v": [1.0, -0.1], "dt": DT, "steps": steps}
-        return la.adjoint(robot, RIGID, objective, (by,), **options)[1][by]
+        return la.adjoint(robot, engine, objective, (by,), **options)[1][by]
 
     np.testing.assert_allclose(np.concatenate([gradient("q", "q"), gradient("v", "v")]), [1, 0, 1, 0], atol=1e-7)
     np.testing.assert_allclose(gradient("q", "v"), [steps * DT, 0], atol=1e-7)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@ORDERS
 @pytest.mark.parametrize("scene", SCENES)
-def test_step(scene, order):
+def test_step(scene, engine):
     robot, q, p, u = moving(scene)
-    assert_bounces(robot, q, p, u)
-    assert_linearized(robot, la.Maximal(order=order, tolerance=1e-12), q, p, u, 2e-5, 1e-4, assert_relative)
+    assert_bounces(robot, q, p, u, engine)
+    assert_linearized(robot, engine, q, p, u, 2e-5, 1e-4, assert_relative)
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@ORDERS
 @pytest.mark.parametrize("scene", SCENES)
-def test_runs_through_a_bounce(scene, order):
+def test_runs_through_a_bounce(scene, engine):
     """When the impact is depends on all that went before.
 
     Differences are wide: friction that slides is solved to 1e-10 of its velocities.
@@ -151,7 +157,7 @@ def test_runs_through_a_bounce(scene, order):
     robot, q, p, u = moving(scene)
     v = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p)
     q = robot.integrate(q, -1.3 * DT * v)
-    assert_gradient(robot, la.Maximal(order=order, tolerance=1e-12), q, p, np.tile(u, (3, 1)), 2e-5, 1e-4)
+    assert_gradient(robot, engine, q, p, np.tile(u, (3, 1)), 2e-5, 1e-4)
 
 
 NAMES = {
@@ -164,21 +170,22 @@ NAMES = {
 }
 
 
+@ENGINES
 @pytest.mark.parametrize("scene", SCENES)
-def test_parameters(scene):
+def test_parameters(scene, engine):
     """Of a linear function of the end of a run with an impact, by what the impact and its time depend on."""
     robot, q, p, u = moving(scene)
     v, steps, rng = np.linalg.solve(la.dynamics.mass_matrix(robot, q), p), 3, np.random.default_rng(1)
     weights = rng.normal(size=(2, robot.nv))
     options = {"q": q, "v": v, "controls": np.tile(u, (steps, 1)), "dt": DT, "steps": steps}
-    start = la.simulate(robot, integrator=RIGID, **options)
+    start = la.simulate(robot, integrator=engine, **options)
 
     def objective(run):
         dq, dv = np.zeros((2, steps + 1, robot.nv))
         dq[-1], dv[-1] = weights
         return weights[0] @ robot.difference(start.q[-1], run.q[-1]) + weights[1] @ run.v[-1], dq, dv
 
-    found = la.adjoint(robot, RIGID, objective, NAMES[scene], **options)[1]
+    found = la.adjoint(robot, engine, objective, NAMES[scene], **options)[1]
     for name in NAMES[scene]:
         value = parameter(robot, name)
         for k in range(value.size):
@@ -187,7 +194,7 @@ def test_parameters(scene):
             for sign in (1.0, -1.0):
                 other = value.copy()
                 other.flat[k] += sign * h
-                run = la.simulate(with_parameters(robot, {name: other}), integrator=RIGID, **options)
+                run = la.simulate(with_parameters(robot, {name: other}), integrator=engine, **options)
                 both.append(objective(run)[0])
             slope = (both[0] - both[1]) / (2.0 * h)
             assert abs(np.ravel(found[name])[k] - slope) < 1e-4 * max(1.0, np.abs(found[name]).max()), name
