@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction._jit.haste import cuda_in_haste
+from leastaction._jit import faster_cuda
 from leastaction.batch.arrays import Batch
 from leastaction.batch.batch_kernels import compiled, job_of, launch, literals_as, load
 from leastaction.batch.batch_plan import Plan
@@ -134,7 +134,7 @@ class Card:
             single = self.dtype == np.float32
             kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
             began = time.perf_counter()
-            with nullcontext() if getattr(kernel, "overloads", None) else cuda_in_haste():  # the first launch compiles
+            with nullcontext() if getattr(kernel, "overloads", None) else faster_cuda():  # the first launch compiles
                 launch(kernel, robots, THREADS, tuple(settings), tuple(self.batch), self.own)
             load().synchronize()
         return time.perf_counter() - began

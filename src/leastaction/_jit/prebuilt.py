@@ -13,7 +13,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-__all__ = ["FOLDER", "fits", "shipped_target"]
+__all__ = ["FOLDER", "fits", "prebuilt_target"]
 
 FOLDER = Path(__file__).resolve().parents[1] / "_kernels"
 """Where a wheel has them; a checkout has none."""
@@ -23,7 +23,7 @@ Target = tuple[str, str, str]
 
 
 @cache
-def shipped_target(folder: Path = FOLDER) -> Target | None:
+def prebuilt_target(folder: Path = FOLDER) -> Target | None:
     """What the kernels in a folder were compiled for; None without kernels, or if this processor cannot run them."""
     if os.environ.get("LEASTACTION_SHIPPED", "1") in ("", "0"):
         return None

@@ -3,8 +3,8 @@
 A kernel's own file holds machine code of everything that it calls. Kernels of one family call mostly the same
 functions, though, and a process that compiles another kernel than those before it takes from here what these were made
 of: what Numba knows of a function, LLVM's code for callers that inline it, and machine code. A function is found by a
-hash of all that decides about its code, as kernels are (`store`), and its name holds this hash: whatever has one name
-is one and the same code.
+hash of all that decides about its code, as kernels are (`kernel_cache`), and its name holds this hash: whatever has one
+name is one and the same code.
 """
 
 import contextlib
@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from numba.core.serialize import dumps
 
-from .fingerprint import describe_types, fingerprint
-from .store import mark_used, parts_directory, remove_unused, toolchain
+from ..fingerprint import describe_types, fingerprint, toolchain
+from ..folders import functions_directory, mark_used, remove_unused
 
 __all__ = ["Kept", "key_of", "read", "remember", "write"]
 
@@ -73,7 +73,7 @@ def read(key: str) -> Kept | None:
 
 
 def write(key: str, kept: Kept) -> None:
-    """Keep a function; if that fails, it costs time later. `store` tells of a folder that cannot be written to."""
+    """Keep a function; if that fails, it costs time later. `kernel_cache` tells of a folder it cannot write to."""
     file = _file(key)
     unfinished = file.with_name(f"{file.name}-{secrets.token_hex(8)}")
     with contextlib.suppress(Exception):
@@ -87,4 +87,4 @@ def write(key: str, kept: Kept) -> None:
 
 
 def _file(key: str) -> Path:
-    return parts_directory() / f"{key}.part"
+    return functions_directory() / f"{key}.part"

@@ -2,7 +2,8 @@
 
 A kernel could be one module with all that it calls, but then each kernel would take the time to make machine code of
 all of it again. Here every function that stays one has an object file of its own. Its name in LLVM's code holds a hash
-of all that decides about it (`parts`), so that a process that has it in memory has no need of it from another kernel.
+of all that decides about it (`function_cache`), so that a process that has it in memory has no need of it from
+another kernel.
 
 Nothing else may have that name: LLVM's loader looks in one table for the names of all object files, those of internal
 functions among them, whose arguments LLVM may have changed. So what is of no concern to others is private: it has no

@@ -11,9 +11,8 @@ from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
-from .background import in_background
+from .function_cache import Kept, read, write
 from .machine_code import load, machine_code, make_private
-from .parts import Kept, read, write
 
 __all__ = ["Part", "Whole", "keep", "known"]
 
@@ -37,8 +36,8 @@ class Part(JITCodeLibrary):
     environment: Any = None
     key = ""
     _alone: Any = None
-    _ready: Any = None
-    _code: Any = None
+    _ready: Any = None  # its module, or that as bytes
+    code = b""  # for the machine, of a function that is `kept` and stays one
 
     def __init__(self, codegen: Any, name: str) -> None:
         CodeLibrary.__init__(self, codegen, name)  # without an empty module
@@ -50,13 +49,13 @@ class Part(JITCodeLibrary):
         self.small = sum(len(block.instructions) for f in ir_module.functions for block in f.blocks) < _SMALL
         text = cgutils.normalize_ir_text(str(ir_module))
         if not self.inlined:
-            self._ready = in_background(_optimised, self, text)
+            self._ready = _optimised(self, text)
             return
         others = [library for library in self._linking_libraries if not isinstance(library, Part)]
         for library in others:
-            self._reload_init.update(library._reload_init)
+            _reload_with(self, library)
             self._linking_libraries.remove(library)
-        self._ready = in_background(_optimised_alone, self, text, others)
+        self._ready = _optimised_alone(self, text, others)
 
     def add_linking_library(self, library: Any) -> None:
         if self.counts or library is not rtsys.library:  # which counts references
@@ -68,17 +67,16 @@ class Part(JITCodeLibrary):
 
     def module(self) -> Any:
         """The module, whose symbols any number of modules may define."""
-        code = self._ready.result()
-        return llvm.parse_bitcode(code) if isinstance(code, bytes) else code
+        if not isinstance(self._ready, bytes):
+            return self._ready
+        module = llvm.parse_bitcode(self._ready)
+        if self.frequent:
+            self._ready = module
+        return module
 
     def bitcode(self) -> bytes:
         """The same as bytes."""
-        code = self._ready.result()
-        return code if isinstance(code, bytes) else code.as_bitcode()
-
-    def code(self) -> bytes:
-        """Machine code of a function that is `kept` and stays one."""
-        return self._code.result()
+        return self._ready if isinstance(self._ready, bytes) else self._ready.as_bitcode()
 
     @property
     def frequent(self) -> bool:
@@ -96,6 +94,12 @@ class Part(JITCodeLibrary):
             self._alone._linking_libraries = self._linking_libraries
             self._alone.finalize()
         return self._alone._get_module_for_linking()
+
+
+def _reload_with(library: Any, other: Any) -> None:
+    """Have a library call again what another one calls when it is loaded; older releases have no such calls."""
+    if hasattr(library, "_reload_init"):
+        library._reload_init.update(other._reload_init)
 
 
 def _optimised_alone(part: Part, text: str, others: list[Any]) -> Any:
@@ -176,7 +180,7 @@ class Whole(JITCodeLibrary):
         self._codegen._check_llvm_bugs()
         reached = [*_reached(self)]
         for library in reached:
-            self._reload_init.update(library._reload_init)
+            _reload_with(self, library)
         _link(self._final_module, _inlined_by(self))
         make_private(self._final_module)  # what is inlined everywhere goes
         self._optimize_final_module()
@@ -186,13 +190,13 @@ class Whole(JITCodeLibrary):
         make_private(self._final_module)
         self._final_module.verify()
         for part in self.parts:
-            load(self._codegen, part.kept.name, part.code())  # pyright: ignore[reportOptionalMemberAccess]
+            load(self._codegen, part.kept.name, part.code)  # pyright: ignore[reportOptionalMemberAccess]
         self._finalize_final_module()
 
     def serialize_using_object_code(self) -> Any:
-        """What `store` keeps: machine code, and what inlines it elsewhere, of the function and of all that it calls."""
+        """What `kernel_cache` keeps: machine code, and what inlines it elsewhere, of the function and all it calls."""
         own = self.name, self._get_compiled_object(), super()._get_module_for_linking().as_bitcode()
-        others = [(part.kept.name, part.code(), part.bitcode()) for part in self.parts if part.kept is not None]
+        others = [(part.kept.name, part.code, part.bitcode()) for part in self.parts if part.kept is not None]
         return self.name, "object", (own, *others)
 
     def _get_module_for_linking(self) -> Any:
@@ -255,8 +259,7 @@ def known(key: str, codegen: Any) -> Part | None:
     library = Part(codegen, kept.name)
     library.key, library.kept, library._linking_libraries = key, kept._replace(bitcode=b"", code=b""), called
     library.inlined, library.small, library.fails = kept.inlined, kept.small, kept.fails
-    library._ready = in_background(llvm.parse_bitcode if library.frequent else bytes, kept.bitcode)
-    library._code = in_background(bytes, kept.code)
+    library._ready, library.code = kept.bitcode, kept.code
     # Numba's modules look for it by its name.
     library.environment = Environment.from_fndesc(
         SimpleNamespace(env_name=kept.environment, lookup_globals=lambda: vars(import_module(kept.module)))
@@ -267,9 +270,9 @@ def known(key: str, codegen: Any) -> Part | None:
 
 
 def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
-    """Put a function on disk, as soon as it is optimised; not one that is of use in this process only."""
+    """Put a function on disk; not one that is of use in this process only."""
     needed = library._linking_libraries if library.inlined else _called_by(library)
-    dynamic = fndesc.global_dict is not None or library._reload_init or environment.consts
+    dynamic = fndesc.global_dict is not None or getattr(library, "_reload_init", ()) or environment.consts
     if not key or dynamic or any(getattr(other, "kept", None) is None for other in needed):
         return
     names = fndesc.mangled_name, fndesc.modname, fndesc.env_name
@@ -278,18 +281,11 @@ def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
     library.kept = Kept(*names, fndesc.restype, *flags, b"", b"", calls)
     library.key, library.environment = key, environment
     _PARTS[key] = library
-    library._code = in_background(_machine_code, library)
-    in_background(_write, library)
-
-
-def _machine_code(library: Part) -> bytes:
-    return b"" if library.inlined else machine_code(library._codegen, library.bitcode(), library.kept.name)  # pyright: ignore
-
-
-def _write(library: Part) -> None:
     bitcode = library.bitcode()
-    if library.kept is not None and not any(name in bitcode for name in _ADDRESSES):
-        write(library.key, library.kept._replace(bitcode=bitcode, code=library.code()))
+    if not library.inlined:
+        library.code = machine_code(library._codegen, bitcode, library.kept.name)
+    if not any(name in bitcode for name in _ADDRESSES):
+        write(key, library.kept._replace(bitcode=bitcode, code=library.code))
 
 
 _ADDRESSES = (b"numba.dynamic.globals", b".numba.unresolved$")

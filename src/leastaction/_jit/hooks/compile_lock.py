@@ -13,7 +13,7 @@ except ImportError:  # Windows
     fcntl = None
     import msvcrt
 
-__all__ = ["Turn"]
+__all__ = ["CompileLock"]
 
 _PAUSE = 0.05
 """Seconds between two looks at whether the other process has finished."""
@@ -22,8 +22,8 @@ _LIMIT = 300.0
 """Seconds after which a process compiles for itself: the other one may have been stopped."""
 
 
-class Turn:
-    """The turn to make a file. The system ends it with its process, so that none is left behind."""
+class CompileLock:
+    """The lock of whoever makes a file. The system releases it with its process, so that none is left behind."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.with_name(f"{file.name}.lock")
@@ -50,8 +50,8 @@ class Turn:
         while not self.take() and time.monotonic() < end:
             time.sleep(_PAUSE)
 
-    def give(self) -> None:
-        """End it; those who wait see to it that they read what was made."""
+    def release(self) -> None:
+        """Release it; those who wait see to it that they read what was made."""
         opened, self._opened = self._opened, None
         if opened is not None:
             with contextlib.suppress(OSError):  # Windows keeps what others have open

@@ -2,8 +2,8 @@
 
 Left alone, Numba optimises every function together with all that it calls, and makes machine code of it, before its
 caller does the same with both again. Functions that only kernels call (`Part`) are optimised once, with those that they
-inline and in a second thread, which makes machine code of each; the entry point (`Whole`) calls it. Parts are kept
-on disk, for the entry points of other processes (`parts`).
+inline, and become machine code once; the entry point (`Whole`) calls it. They are kept on disk, for the entry points of
+other processes (`function_cache`).
 """
 
 import inspect
@@ -23,10 +23,10 @@ from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes
 
-from .haste import in_haste
+from .function_cache import key_of
 from .libraries import Part, Whole, keep, known
 from .lowering import LeanLowering, borrowed, caller_of
-from .parts import key_of
+from .numba_patches import patched_numba
 
 __all__ = ["PartCompiler", "WholeCompiler"]
 
@@ -42,7 +42,7 @@ class WholeCompiler(Compiler):
         self.state.library.counts = self.state.flags.nrt
         self.state.library.enable_object_caching()
         try:
-            with in_haste():
+            with patched_numba():
                 return super().compile_extra(func)
         except NumbaError as error:
             if "NRT required" in str(error) and "allocates" not in str(error):
@@ -80,7 +80,7 @@ class PartCompiler(WholeCompiler):
         if self.state.flags.nrt:
             return super().compile_extra(func)
         context.insert_user_function = partial(_insert, context)
-        with in_haste():
+        with patched_numba():
             if self.state.return_type is None:
                 self._key = key_of(func, self.state.args, self.state.flags, context.codegen().magic_tuple())
             library = known(self._key, context.codegen()) if self._key else None

@@ -2,71 +2,29 @@
 
 import contextlib
 import hashlib
-import os
 import pickle
-import platform
-import sys
 import time
 import warnings
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import llvmlite
 import llvmlite.binding as llvm
-import numba
-import numpy as np
-from numba.core import caching, config
+from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from leastaction._output import writing
 
-from .fingerprint import describe_types, fingerprint
+from ..fingerprint import describe_types, fingerprint, toolchain
+from ..folders import cache_directory, mark_used, remove_unused
+from ..messages import give_up, subject, tell
+from ..prebuilt import FOLDER, prebuilt_target
+from .compile_lock import CompileLock
 from .machine_code import load, make_private
-from .messages import tell
-from .shipped import FOLDER, shipped_target
-from .turns import Turn
 
-__all__ = ["KernelCache", "cache_directory", "mark_used", "parts_directory", "remove_unused", "toolchain"]
-
-_KEEP_SECONDS = 30 * 24 * 3600.0
-
-
-def cache_directory() -> Path:
-    """The directory that holds compiled kernels; it may not exist."""
-    return _cache_root() / "kernels"
-
-
-def parts_directory() -> Path:
-    """The directory that holds the functions that kernels call (`parts`); it may not exist."""
-    return _cache_root() / "parts"
-
-
-def _cache_root() -> Path:
-    """The directory of all that the package keeps for a user."""
-    if chosen := os.environ.get("LEASTACTION_CACHE_DIR"):
-        return Path(chosen).expanduser().absolute()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "leastaction"
-
-
-@cache
-def toolchain() -> str:
-    """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
-    versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
-    settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
-    names = ("decorators", "haste", "libraries", "lowering", "machine_code", "parts", "pipeline", "vectors")
-    ours = [Path(__file__).with_name(f"{name}.py").read_bytes() for name in names]
-    ways = hashlib.sha256(b"".join(ours)).hexdigest()
-    return f"{versions} {np.__version__} {settings} {ways}"
+__all__ = ["KernelCache"]
 
 
 class KernelCache(caching._Cache):
@@ -79,10 +37,10 @@ class KernelCache(caching._Cache):
 
     def __init__(self, dispatcher: Any):
         self._dispatcher = dispatcher
-        self._name = dispatcher.py_func.__name__
+        self._name = subject(dispatcher.py_func)
         self._fingerprint = ""
         self._started: dict[Any, float] = {}
-        self._turns: dict[Any, Turn] = {}
+        self._locks: dict[Any, CompileLock] = {}
 
     @property
     def cache_path(self) -> str:
@@ -101,7 +59,7 @@ class KernelCache(caching._Cache):
     def _files(self, sig: Any, codegen: Any) -> Iterator[Path]:
         """Where the kernel may be: what was compiled on this machine comes first."""
         yield cache_directory() / self.file_name(sig, codegen.magic_tuple())
-        if (target := shipped_target()) is not None:
+        if (target := prebuilt_target()) is not None:
             yield FOLDER / self.file_name(sig, target)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -110,10 +68,10 @@ class KernelCache(caching._Cache):
         with contextlib.suppress(Exception):  # where no name can be made, the kernel is compiled
             files = [*self._files(sig, target_context.codegen())]
             kernel = _read_any(files, target_context)
-            if kernel is None and self._take_turn(sig, files[0]):
+            if kernel is None and self._take_lock(sig, files[0]):
                 kernel = _read_any(files, target_context)
                 if kernel is not None:
-                    self.give_turn(sig)
+                    self.release_lock(sig)
                     tell(self._name, time.perf_counter() - started, "by another process")
             if kernel is not None:
                 return kernel
@@ -121,29 +79,30 @@ class KernelCache(caching._Cache):
         tell(self._name)
         return None
 
-    def _take_turn(self, sig: Any, file: Path) -> bool:
+    def _take_lock(self, sig: Any, file: Path) -> bool:
         """See to it that no other process compiles the kernel meanwhile; whether one did until now."""
-        turn = self._turns[sig] = Turn(file)
-        if turn.take():
+        lock = self._locks[sig] = CompileLock(file)
+        if lock.take():
             return False
         tell(self._name)
-        turn.wait()
+        lock.wait()
         return True
 
-    def give_turn(self, sig: Any) -> None:
+    def release_lock(self, sig: Any) -> None:
         """Let others have a kernel that is there now."""
-        if (turn := self._turns.pop(sig, None)) is not None:
-            turn.give()
+        if (lock := self._locks.pop(sig, None)) is not None:
+            lock.release()
 
-    def give_turns(self) -> None:
+    def give_up(self) -> None:
         """Let others try what failed here."""
-        for sig in [*self._turns]:
-            self.give_turn(sig)
+        give_up(self._name)
+        for sig in [*self._locks]:
+            self.release_lock(sig)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         seconds = time.perf_counter() - self._started.pop(sig, time.perf_counter())
         fate = "cached for next time" if self._save(sig, data) else "not cached"
-        self.give_turn(sig)
+        self.release_lock(sig)
         tell(self._name, seconds, fate)
 
     def _save(self, sig: Any, data: Any) -> bool:
@@ -236,18 +195,3 @@ def _lazy(codegen: Any, function: Any) -> Iterator[None]:
         yield
     finally:
         del codegen.unserialize_library
-
-
-def mark_used(file: Path) -> None:
-    """Set the file's time to now: the age that `remove_unused` looks at."""
-    with contextlib.suppress(OSError):  # a read-only cache still serves
-        os.utime(file)
-
-
-@cache
-def remove_unused(directory: Path) -> None:
-    """Remove what no process has used for 30 days; looks once a process."""
-    for file in (*directory.glob("*.nbc*"), *directory.glob("*.part*")):
-        with contextlib.suppress(OSError):  # another process may have been faster
-            if time.time() - file.stat().st_mtime > _KEEP_SECONDS:
-                file.unlink()
