@@ -5,7 +5,7 @@ from leastaction.contact.restitution import ACCEPT
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.compliance import slight_overlap
 from leastaction.minimal.contact.contacts import choose, fall_of, miss, push, relate
-from leastaction.minimal.contact.detected_contacts import keep_found, overlooked
+from leastaction.minimal.contact.detected_contacts import is_partial, keep_found, overlooked
 from leastaction.minimal.contact.impacts import (
     begin_step,
     end_at_impact,
@@ -266,7 +266,7 @@ def solve(model, data, touch, settings, dt, steady):
     One that goes beyond an impact is not looked at.
     """
     spent = attempt(model, data, settings, dt, steady)
-    if touch is None or spent < 0 or find_impact(model, data, touch, dt):
+    if touch is None or spent < 0 or is_partial(touch.found) or find_impact(model, data, touch, dt):
         return spent
     if rotates_too_far(model, data) or tunnels(model, data, model.shapes, touch.found):
         return -spent
