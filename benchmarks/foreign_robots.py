@@ -4,10 +4,11 @@ import math
 import multiprocessing as mp
 import os
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from benchmarks import store
 from benchmarks.foreign_run import BOUNDS, serve
@@ -87,17 +88,17 @@ def _short(file) -> str:
 
 
 class Worker:
-    """A process that runs one file after another, and is replaced where one takes too long."""
+    """A process that runs one file after another with `serve`, and is replaced where one takes too long."""
 
-    def __init__(self) -> None:
-        self.context = mp.get_context("spawn")
+    def __init__(self, serve: Callable[[Any], None]) -> None:
+        self.context, self.serve = mp.get_context("spawn"), serve
         self.process = None
 
-    def result(self, path: Path, duration: float) -> dict:
+    def result(self, path: Path | str, duration: float) -> dict:
         """Figures of a file."""
         if self.process is None:
             self.pipe, other = self.context.Pipe()
-            self.process = self.context.Process(target=serve, args=(other,), daemon=True)
+            self.process = self.context.Process(target=self.serve, args=(other,), daemon=True)
             self.process.start()
             other.close()  # else nobody would notice that the process is gone
         patience = PATIENCE + 6.0 * duration
@@ -122,7 +123,7 @@ class Worker:
 
 def results(paths: dict[str, Path], duration: float, progress) -> Iterator[tuple[str, dict]]:
     """Names of files and their figures, as they are done."""
-    workers, idle = [Worker() for _ in range(WORKERS)], queue.SimpleQueue()
+    workers, idle = [Worker(serve) for _ in range(WORKERS)], queue.SimpleQueue()
     for worker in workers:
         idle.put(worker)
 

@@ -57,7 +57,7 @@ BUDGETS: dict[str, Budget] = {
     "sueda2021/staggered": Budget(8, 30),
     "iftomm/precision": Budget(14, 45),
     "step_speed": Budget(25, 300),
-    "reality/tosses": Budget(50, 130),
+    "reality/tosses": Budget(38, 130),
     "energy_hour": Budget(6, 16),
     "contact": Budget(11, 21),
     "flat_ground": Budget(11, 20),
@@ -85,6 +85,7 @@ BUDGETS: dict[str, Budget] = {
     "backpropagation": Budget(13, 40),
     "many_robots": Budget(36, 60),
     "foreign_robots": Budget(13, 600),
+    "menagerie": Budget(12, 900),
 }
 """In the order in which they run."""
 

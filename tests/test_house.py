@@ -117,11 +117,6 @@ def test_bisection_stands_in_one_place():
     assert [path.relative_to(SOURCE).as_posix() for path in found] == ["step_control/bisection.py"]
 
 
-def test_files_are_short():
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py")}
-    assert not {path: length for path, length in lengths.items() if length > 450}
-
-
 def test_record_types_have_names_of_their_own():
     names = Counter(
         name

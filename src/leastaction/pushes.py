@@ -69,3 +69,15 @@ class Pushes:
         k = self._at[body]
         self.controls[k : k + 3] += R.T @ M + np.array(cross(tuple(at), tuple(f)))
         self.controls[k + 3 : k + 6] += f
+
+
+def prepared_stepper(integrator: Any, mechanism: Mechanism, whole: Mechanism, dt: float) -> Any:
+    """The stepper of the whole, a mechanism with pushes; tells where it is these that the integrator does not know."""
+    try:
+        return integrator.prepare(whole, dt)
+    except IntegratorError as error:
+        if whole is not mechanism:
+            integrator.prepare(mechanism, dt)  # what is wrong without pushes comes first
+            name = type(integrator).__name__
+            raise IntegratorError(f"pushable: bodies cannot be pushed in {name}; use leastaction.Maximal") from error
+        raise

@@ -8,10 +8,9 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.maximal.derivatives.substep_schedule import ends_of
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
-from leastaction.step_control.substeps import UNKNOWN, middle, note_substep
+from leastaction.step_control.substeps import UNKNOWN, ends_of, middle, note_substep
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 
 

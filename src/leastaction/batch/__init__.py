@@ -5,3 +5,7 @@ from leastaction.batch.simulate import simulate
 from leastaction.batch.simulator import Simulator
 
 __all__ = ["BatchRun", "Simulator", "simulate"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -27,13 +27,15 @@ from leastaction.minimal.contact.arrays import (
     RobotData,
     RobotModel,
     Touch,
+    bounces,
     lane_model,
     lane_shapes,
     pruned,
 )
 from leastaction.minimal.contact.constraints import cones
-from leastaction.minimal.contact.robot_records import BALANCE, narrowed
-from leastaction.minimal.contact.scratch_arrays import MomentumPhase
+from leastaction.minimal.contact.robot_records import BALANCE, IMPACT, narrowed
+from leastaction.minimal.contact.scratch_arrays import Impacts, MomentumPhase
+from leastaction.step_control.substeps import TOLD
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -138,7 +140,8 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
     from numba import from_dtype, int64
 
     number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
-    balance = from_dtype(BALANCE if np.dtype(dtype) == np.float64 else narrowed(BALANCE))
+    single = np.dtype(dtype) != np.float64
+    balance, impact = (from_dtype(narrowed(x) if single else x) for x in (BALANCE, IMPACT))
     # Sizes must be plain numbers to the compiler.
     (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
     soft, limited, driven = model.soft, model.limited, model.driven
@@ -146,6 +149,7 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
     nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
     touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
     held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
+    bouncing = touching and (separate or bounces(model))
     (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
 
     def kernel(settings, batch, own):
@@ -159,6 +163,19 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
             own_nodes, own_dofs = cuda.const.array_like(nodes), cuda.const.array_like(dofs)
         if touching:
             own_cones = own[2][robot] if separate else cuda.const.array_like(held)
+            if bouncing:
+                impacts = Impacts(
+                    cuda.local.array(1, impact),
+                    cuda.local.array(count, int64),
+                    cuda.local.array(count, int64),
+                    cuda.local.array(TOLD, number),
+                    cuda.local.array(m, number),
+                    cuda.local.array(nv, number),
+                    cuda.local.array(nv, number),
+                )
+                impacts[0][0].forced = 0
+            else:
+                impacts = None
             touch = Touch(
                 cuda.local.array(count, int64),
                 cuda.local.array(count, number),
@@ -182,12 +199,12 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
                 cuda.local.array(m, int64),
                 cuda.local.array(m, number),
                 cuda.local.array(m, int64),
-                cuda.local.array(1, number),
                 cuda.local.array(1, balance),
                 cuda.local.array(nq, number),
                 cuda.local.array(nv, number),
                 cuda.local.array(nv, number),
                 None,
+                impacts,
                 MomentumPhase(
                     cuda.local.array(m, number),
                     cuda.local.array(count, int64),

@@ -11,13 +11,13 @@ from leastaction.batch.plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.controls import check_call, refuse_names
+from leastaction.default import announce, choose
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator
 from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.minimal import Galerkin
 from leastaction.motions import checked_names
 from leastaction.parameters import with_parameters
 from leastaction.settings import is_count
@@ -59,8 +59,8 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default `Galerkin(order=2)`. On a GPU: `Minimal`, `Galerkin`, `Midpoint` of trees, `Maximal`, `BDF`
-            and `SDIRK2`.
+        integrator: default what `leastaction.simulate` takes. On a GPU: `Minimal`, `Galerkin`, `Midpoint` of trees,
+            `Maximal`, `BDF` and `SDIRK2`.
         controls: shape (robots, steps, nu), with 1 for robots where they are those of all, and 1 for steps where they
             are held throughout; or (nu,) for all throughout, (steps, nu) for all, (robots, nu) throughout. Where there
             are as many robots as steps, the last two look alike and are refused: write (1, steps, nu) or
@@ -83,7 +83,10 @@ def simulate(
     """
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"batch.simulate needs a Mechanism, got {mechanism!r}")
-    integrator = Galerkin(order=2) if integrator is None else checked_integrator(integrator)
+    if integrator is None:
+        integrator, why = choose(mechanism)
+        announce(mechanism, integrator, why)
+    integrator = checked_integrator(integrator)
     if not isinstance(device, str) or device not in DEVICES:
         raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {shown(device)}")
     count = number_of_steps(dt, duration, steps)

@@ -179,8 +179,14 @@ def _add_pair(out, item, F):
 def push(tendon, items, links, force, out):
     """Add the wrenches of a force that makes a tendon longer to `out`, shape (nodes, 6)."""
     for k in range(tendon.first, tendon.first + tendon.count):
-        _, W = measure(items[k], links)
-        _add_pair(out, items[k], scale(force * items[k].weight, W))
+        push_along(items[k], links, force, out)
+
+
+@inline
+def push_along(item, links, force, out):
+    """The share of one of its items in that."""
+    _, W = measure(item, links)
+    _add_pair(out, item, scale(force * item.weight, W))
 
 
 @routine

@@ -29,3 +29,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     register()
     return getattr(import_module(f"leastaction.gym.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -24,3 +24,7 @@ __all__ = [
     "tendon_jacobian",
     "tendon_lengths",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -28,3 +28,7 @@ __all__ = [
     "StaggeredProjections",
     "taken_apart",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -217,3 +217,7 @@ __all__ = [
 for _name in __all__:
     if callable(globals()[_name]):
         guard(globals()[_name])
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES])
+    return [*__all__]
 
 
 class ViewModule(ModuleType):

@@ -4,7 +4,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.contact.complementarity import TURN
-from leastaction.contact.restitution import MOST_IMPACTS
+from leastaction.contact.restitution import ACCEPT, BEGIN, GIVE_UP, MOST_IMPACTS, NEAREST
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -43,7 +43,7 @@ from leastaction.maximal.step.failed_substeps import (
     let_slip,
     touches,
 )
-from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, NEAREST, find_impact, next_end, reflect
+from leastaction.maximal.step.impacts import end_at_impact, find_impact, reflect
 from leastaction.maximal.step.impulses import add_impulses, add_rates
 from leastaction.maximal.step.initial_guess import AGAIN, FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.interior_point import solve_step
@@ -144,7 +144,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                     return k, EXHAUSTED
                 accepted = spent >= 0
             if accepted and contact is not None:
-                look, target, early, late = next_end(contact, t, end, ends[max(depth - 2, 0)], whole, early, late)
+                span = t, end, ends[max(depth - 2, 0)]
+                look, target, early, late = end_at_impact(contact, span, whole, (early, late))
                 if look != ACCEPT:
                     forget_failure(data, contact)
                     if look == GIVE_UP:

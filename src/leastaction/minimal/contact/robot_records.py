@@ -86,6 +86,22 @@ BALANCE = np.dtype(
 )
 """Energy balance of a step, see `energy_balance`."""
 
+IMPACT = np.dtype(
+    [
+        ("impact", "f8"),  # when the first contact that waits closes, by a solved substep [s]
+        ("nearest", "f8"),  # least gap of these at its end [m]
+        ("closest", "f8"),  # gap at which a substep ends at an impact [m]
+        ("share", "f8"),  # of the restitution that acts in a hit
+        ("closing", "i8"),  # which of the cones has that least gap, -1 for none
+        ("plastic", "i8"),  # 1: restitution does not act in the present substep
+        ("hits", "i8"),  # in the present step
+        ("ended", "i8"),  # substeps of the step that have ended at impacts
+        ("forced", "i8"),  # 1: the substep at hand is to end where the step does
+    ],
+    align=True,
+)
+"""Impacts of a step, see `impacts`."""
+
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """A record type with numbers of 32 bits in place of those of 64."""

@@ -280,14 +280,6 @@ def with_pull(pulls, c, r, slope):
 
 
 @inline
-def momenta_of_drive(pulls, c):
-    """Momenta of the drive of a ball or a free joint along c at both ends of the step."""
-    if pulls is None:
-        return 0.0, 0.0
-    return pulls.drives[0, c], pulls.drives[1, c]
-
-
-@inline
 def with_pulls(pulls, c, r, last):
     """A residual and a momentum at the end with what acts at both ends of the step."""
     if pulls is None:

@@ -17,14 +17,14 @@ import numpy as np
 
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import ConvergenceError, ProblemError
-from leastaction.optimize import arguments
-from leastaction.optimize.motion.own_check import check_own
-from leastaction.optimize.problem import Problem
-from leastaction.optimize.regulator import Tracker
-from leastaction.optimize.shooting.box import box_minimum
-from leastaction.optimize.shooting.stages import FloatArray, Quadratic, Stages, States
-from leastaction.optimize.solution import Iteration, Solution
-from leastaction.optimize.solvers.solver import REASONS
+from leastaction.optimize.functions import argument_checks
+from leastaction.optimize.functions.derivative_check import check_own
+from leastaction.optimize.mpc.tvlqr import Tracker
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.shooting.projected_newton import box_minimum
+from leastaction.optimize.shooting.stage_costs import FloatArray, Quadratic, Stages, States
+from leastaction.optimize.solution.solution import Iteration, Solution
+from leastaction.optimize.solvers.nlp_solver import REASONS
 from leastaction.trajectory import Trajectory
 
 SHARES = 0.5 ** np.arange(12)
@@ -95,10 +95,10 @@ def ilqr(
         ProblemError: the problem asks for what shooting cannot do.
     """
     _check(problem)
-    arguments.number(tolerance, "tolerance", above=0.0)
-    arguments.number(violation, "violation", above=0.0)
-    arguments.number(penalty, "penalty", above=0.0)
-    arguments.count(max_iterations, "max_iterations")
+    argument_checks.number(tolerance, "tolerance", above=0.0)
+    argument_checks.number(violation, "violation", above=0.0)
+    argument_checks.number(penalty, "penalty", above=0.0)
+    argument_checks.count(max_iterations, "max_iterations")
     return _Search(problem, penalty, log).run(tolerance, violation, max_iterations, time_limit or np.inf)
 
 
@@ -110,7 +110,7 @@ def _check(problem: Any) -> None:
         raise ProblemError("ilqr: start: q and v must be given as a whole")
     if problem.fixed_duration is None:
         raise ProblemError("ilqr: the final time must be given")
-    if problem.phase_list or problem.touches or problem.shift is not None:
+    if problem.schedule.phases or problem.schedule.touches or problem.schedule.shift is not None:
         raise ProblemError("ilqr: phases, Problem.contact and periods are for `solve`; contacts of the robot act")
     if not problem.mechanism.is_tree:
         raise ProblemError(f"ilqr: {problem.mechanism.name!r} has closed loops, which shooting does not take")

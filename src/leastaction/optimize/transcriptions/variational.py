@@ -23,15 +23,15 @@ from leastaction.integrators import Stepper
 from leastaction.mechanism.actuators import Servo
 from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.tendons import drives_tendon
-from leastaction.optimize.held.contact_rows import largest_product
-from leastaction.optimize.hessians.contraction import is_gradient
-from leastaction.optimize.transcriptions.ends import Ends
-from leastaction.optimize.transcriptions.pieces import Motion
+from leastaction.optimize.constraints.complementarity_rows import largest_product
+from leastaction.optimize.hessians.dynamics_hessian import is_gradient
+from leastaction.optimize.transcriptions.boundary_momenta import Ends
+from leastaction.optimize.transcriptions.chain_rule import Motion
 from leastaction.optimize.transcriptions.sparsity import Pattern, scatter
 from leastaction.optimize.transcriptions.transcription import FloatArray, IntArray, Transcription
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 STRETCH = 1.001
 """Ratio of the two time steps whose rows give the derivative by dt."""
@@ -69,7 +69,7 @@ class Variational(Transcription):
             for k, _ in self.ends.given:
                 name = "velocity at the finish" if k else "velocity at the start"
                 self.ends.rows.append(self.add_rows(name, "knot", np.array([N if k else 0]), labels)[0])
-        elif self.problem.shift is not None:  # the start of a period goes on where its end came in
+        elif self.problem.schedule.shift is not None:  # the start of a period goes on where its end came in
             numbers = self.add_rows("dynamics", "knot", np.arange(1, N + 1), labels)
             kept[1:, 0], kept[:, s], kept[0, 0] = numbers[:-1], numbers, numbers[-1]
         else:
@@ -244,7 +244,7 @@ class Variational(Transcription):
 
     @property
     def has_contraction(self) -> bool:
-        """Whether second derivatives of the rows are known; see `contraction`."""
+        """Whether second derivatives of the rows are known; see `dynamics_hessian`."""
         return is_gradient(self.mechanism)
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:

@@ -56,7 +56,7 @@ class Smooth:
 
     Attributes:
         carried: whether a degree of freedom moves a body, shape (bodies, nv).
-        along: whether a degree of freedom (first index) moves the axis of another one, shape (nv, nv).
+        owner: the body that each degree of freedom belongs to, shape (nv,); parents: of the bodies, -1 for the world.
     """
 
     def __init__(self, mechanism: Mechanism, lanes: RobotModel) -> None:
@@ -78,7 +78,7 @@ class Smooth:
             if node.parent >= 0:
                 self.carried[i] = self.carried[node.parent]
             self.carried[i, node.iv : node.iv + node.nv] = True
-        self.along = self.carried[owner].T
+        self.owner, self.parents = np.array(owner, np.int64), np.array(nodes.parent, np.int64)
 
     def at(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
         """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
@@ -153,24 +153,3 @@ def without_pulls(model: BodywiseModel) -> BodywiseModel:
             for field in fields:
                 none[name][field] = 0
     return model._replace(dofs=dofs, forces=forces._replace(**none))
-
-
-def bodies_by_joints(smooth: Smooth, placed: Placed, end: int) -> FloatArray:
-    """How bodies move with the joints at one end: turns and shifts of their centres of mass, shape (bodies, 6, nv)."""
-    S = placed.S[end]
-    shifts = S[:, 3:] + np.cross(S[:, :3], placed.x[end][:, None])
-    twists = np.concatenate([np.broadcast_to(S[:, :3], shifts.shape), shifts], axis=2)
-    return np.where(smooth.carried[:, :, None], twists, 0.0).transpose(0, 2, 1)
-
-
-def turned_axes(smooth: Smooth, placed: Placed) -> FloatArray:
-    """How the axes at the start move with the joints there: of c with b, shape (nv b, nv c, 6)."""
-    S = placed.S[0]
-    w, v = S[:, None, :3], S[:, None, 3:]
-    out = np.concatenate([np.cross(w, S[:, :3]), np.cross(w, S[:, 3:]) + np.cross(v, S[:, :3])], axis=2)
-    return np.where(smooth.along[:, :, None], out, 0.0)
-
-
-def wrenches(f: Any, x: Any) -> FloatArray:
-    """Wrenches about the origin of forces f at points x, along the last axis."""
-    return np.concatenate([np.cross(x, f), f], axis=-1)
