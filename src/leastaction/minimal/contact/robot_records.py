@@ -86,10 +86,11 @@ BALANCE = np.dtype(
 )
 """Energy balance of a step, see `energy_balance`."""
 
-IMPACT = np.dtype(
+IMPACT_STATE = np.dtype(
     [
         ("impact", "f8"),  # when the first contact that waits closes, by a solved substep [s]
         ("nearest", "f8"),  # least gap of these at its end [m]
+        ("nearest_before", "f8"),  # the same of the solution before
         ("closest", "f8"),  # gap at which a substep ends at an impact [m]
         ("share", "f8"),  # of the restitution that acts in a hit
         ("closing", "i8"),  # which of the cones has that least gap, -1 for none
