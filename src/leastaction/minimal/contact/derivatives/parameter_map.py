@@ -38,7 +38,9 @@ class Variant:
         placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
         cones, contacts = self._cones(s.cones, s.contacts, placed)
         stops = self.cones[self._index(s.stops)]
-        closing = self._cones(s.closing, s.closing_contacts, placed)
+        closing = s.closing, s.closing_contacts
+        if len(s.closing):
+            closing = self._cones(s.closing, s.closing_contacts, placed)
         return part.equations(self.smooth, cones, stops, contacts, placed, closing)
 
     def _cones(self, known: Any, found: Any, placed: Placed) -> tuple[Any, Any]:
@@ -104,7 +106,13 @@ class Derivative:
 
     def of(self, part: PartMap) -> FloatArray:
         """Of the equations and outputs of a part, at fixed unknowns; see `PartMap.equations`."""
-        return sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+        out = sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+        for by_found, solution in zip(part.by_found, part.earlier, strict=True):
+            moved = by_found @ solution.end_by(self.of(solution))
+            last = len(out) - part.outputs
+            out[: len(moved) - 2 * part.n] += moved[: len(moved) - 2 * part.n]
+            out[last : last + 2 * part.n] += moved[-2 * part.n :]
+        return out
 
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
         """The same as `PartMap.forward` takes it."""
