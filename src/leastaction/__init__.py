@@ -189,8 +189,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("leastaction")
-    # With name and module, tracebacks of Python suggest what may have been meant.
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    from leastaction._public import unknown
+
+    raise unknown(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:
