@@ -9,18 +9,17 @@ import numpy as np
 from leastaction.actuation import Actuation, hold_controls
 from leastaction.contact_log import contact_table
 from leastaction.controls import control_at
+from leastaction.damping_quadrature import RunVelocities
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
 from leastaction.energy_monitor import EnergyMonitor, WarnOnce
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.external_forces import Pushes, prepared_stepper
 from leastaction.integrators import Integrator
-from leastaction.late_dampers import RunVelocities
-from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FLOAT, FloatArray
 from leastaction.motions import checked_names, motion_at
-from leastaction.pushes import Pushes, prepared_stepper
 from leastaction.record import Record
 from leastaction.sensing import SensorReader
 from leastaction.sensing.reading import NO_CONTACTS
@@ -29,6 +28,7 @@ from leastaction.simulator_recording import Recording
 from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
+from leastaction.unsupported_features import warn_of_ignored
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""

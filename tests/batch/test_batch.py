@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.batch.fleet import shares
+from leastaction.batch.cpu_chunks import shares
 
 BODIES = la.Galerkin(order=2, interpolation="bodies")
 

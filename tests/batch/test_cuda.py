@@ -17,7 +17,7 @@ from tests.test_cuda_ptx import pytestmark as needs_cuda
 SIMULATED = """
 import warnings
 import numpy as np, leastaction as la
-from leastaction.batch.kernels import load
+from leastaction.batch.batch_kernels import load
 from tests.batch.garbage import fill_local_arrays
 
 cuda = load()
@@ -164,15 +164,15 @@ def ptx_of(robot, dtype, found=None):
     import numba
     from numba import from_dtype, types
 
-    from leastaction.batch import kernels
+    from leastaction.batch import batch_kernels
 
     number = from_dtype(np.dtype(dtype))
-    kernel = kernels.kernel_of(kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
+    kernel = batch_kernels.kernel_of(batch_kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
     shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
     batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
     own = tuple(np.zeros((1, 1), dtype) for _ in range(3))
     settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean, number))
-    with kernels.literals_as(number):
+    with batch_kernels.literals_as(number):
         return cuda_ptx(kernel, (settings, numba.typeof(batch), numba.typeof(own)))
 
 

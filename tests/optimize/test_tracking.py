@@ -8,9 +8,9 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.kinematics.frames import Placement
+from leastaction.kinematics.frame_jacobians import Placement
 from leastaction.optimize.mpc.stance_feedback import Stance, foot_motion
-from leastaction.optimize.solution import foothold_replay
+from leastaction.optimize.solution.solution import foothold_replay
 from tests.optimize.problems import swing_up
 from tests.optimize.test_standing import hop
 

@@ -90,14 +90,15 @@ def time_of_impact(gap, rate, later, dt):
 
 
 @routine(allocates=False)
-def next_end(gaps, impact, span, whole, bracket, closest):
+def next_end(gap, before, impact, span, whole, bracket, closest):
     """Where a solved substep is to end: (what becomes of it, its end, bracket of the impact).
 
     The time of impact is bracketed, and each solution gives a better one: that of the parabola through the gap and its
-    rate at the start and the gap at the end.
+    rate at the start and the gap at the end. Where it does not bring the gap down to a quarter, the bracket is halved:
+    other contacts may hold what has come near.
 
     Args:
-        gaps: least gap of the contacts that wait, at the end of the substep [m].
+        gap: least gap of the contacts that wait, at the end of the substep [m]; before: by the solution before.
         impact: when the first of them closes, by this solution (`time_of_impact`) [s].
         span: (start, end, end of the substep that it is the beginning of, where an impact is looked for already), as
             shares of the step.
@@ -107,7 +108,7 @@ def next_end(gaps, impact, span, whole, bracket, closest):
     """
     start, end, after = span
     early, late = bracket
-    overlaps = gaps < -closest
+    overlaps = gap < -closest
     if late == 0.0:
         if not overlaps:
             return ACCEPT, end, early, late
@@ -115,14 +116,14 @@ def next_end(gaps, impact, span, whole, bracket, closest):
         if target < start + SHORTEST:
             return GIVE_UP, end, early, late
         return BEGIN, target, start, end
-    if abs(gaps) <= closest or (not overlaps and (end >= after - SHORTEST or impact == math.inf)):
+    if abs(gap) <= closest or (not overlaps and (end >= after - SHORTEST or impact == math.inf)):
         return ACCEPT, end, early, late
     if overlaps:
         late = end
     else:
         early = end
     target = start + impact / whole
-    if not early < target < late:
+    if abs(gap) > 0.25 * abs(before) or not early < target < late:
         target = 0.5 * (early + late)
     if late - early < NARROW or not early < target < late:
         return GIVE_UP if overlaps else ACCEPT, end, early, late

@@ -19,7 +19,7 @@ from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.forces import total
 from leastaction.forces.arrays import named_forces, named_modes
-from leastaction.kinematics.closure import soft_energy
+from leastaction.kinematics.closure_kernels import soft_energy
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism

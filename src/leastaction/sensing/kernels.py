@@ -8,10 +8,10 @@ from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import applied_forces
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.entries import add_wrenches
-from leastaction.forces import tendons
+from leastaction.forces import tendon_forces
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.forces.tendon_lengths import length_and_rate
-from leastaction.kinematics.closure import frame, twist_of
+from leastaction.kinematics.closure_kernels import frame, twist_of
 from leastaction.kinematics.sweeps import add_to
 from leastaction.sensing.arrays import (
     ACCELEROMETER,
@@ -117,10 +117,10 @@ def along_joints(records, data, external):
     for i in range(records.shape[0]):
         tendon = records[i]
         length, rate = length_and_rate(tendon, items, links)
-        force = tendons.tension(tendon, data.modes.tendons[i], data.modes.pull[i], length, rate)
+        force = tendon_forces.tension(tendon, data.modes.tendons[i], data.modes.pull[i], length, rate)
         for k in range(tendon.first, tendon.first + tendon.count):
             if items[k].iq >= 0:
-                tendons.push_along(items[k], links, force, external)
+                tendon_forces.push_along(items[k], links, force, external)
 
 
 @inline
@@ -154,9 +154,9 @@ def _drives_of_tendons(records, forces, data):
     for i in range(records.shape[0]):
         if records[i].driven != 0:
             length, rate = length_and_rate(records[i], items, links)
-            force = tendons.drive_law(records[i], data.modes.pull[i], length, rate)[0]
+            force = tendon_forces.drive_law(records[i], data.modes.pull[i], length, rate)[0]
             force = min(max(force, records[i].weakest), records[i].strongest)
-            tendons.push(records[i], items, links, force, pulls)
+            tendon_forces.push(records[i], items, links, force, pulls)
     add_wrenches(forces.nodes, data.screws, pulls, data.along_tendons)
 
 

@@ -9,6 +9,7 @@ same substeps again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -46,6 +47,19 @@ def substep_after(substeps, substep, halvings, accepted):  # type: ignore[no-unt
 
 next_substep = inline(substep_after)
 """`substep_after` for kernels."""
+
+
+@inline
+def first_half(substeps, substep, start):
+    """(substeps, substep) of the first half of what is left of a substep from the share `start` of the step on.
+
+    It ends near the middle, on the coarsest grid of equal substeps that has two of them there: of a whole substep it is
+    that of `substep_after`.
+    """
+    end, finer = (substep + 1.0) / substeps, substeps
+    while 0.5 * (end - start) * finer < 1.0:
+        finer *= 2
+    return finer, math.floor(0.5 * (start + end) * finer + 0.5) - 1
 
 
 @inline

@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.forces import total
-from leastaction.linalg.graph.kernels import refine, solve_transposed
+from leastaction.linalg.graph.graph_factorization import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
 from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents

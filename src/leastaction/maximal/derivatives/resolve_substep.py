@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact.records import POINT_ON_PLANE
-from leastaction.linalg.graph.kernels import factorize
+from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.arrays import MaximalSettings
 from leastaction.maximal.contact.contact_setup import cone_of
 from leastaction.maximal.coordinates.recover import read_coordinates

@@ -352,4 +352,6 @@ def find_impact(model, settings, data, contact, dt):
 def end_at_impact(contact, span, whole, bracket):
     """`restitution.next_end` after `find_impact`."""
     now = contact.now[0]
-    return next_end(now.nearest, now.impact, span, whole, bracket, NEAREST)
+    found = next_end(now.nearest, now.nearest_before, now.impact, span, whole, bracket, NEAREST)
+    now.nearest_before = now.nearest
+    return found

@@ -19,7 +19,7 @@ import math
 from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
-from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.contact.slip import slips
 from leastaction.maximal.step.contact_masses import weigh_cone
 from leastaction.maximal.step.initial_guess import LATER

@@ -10,7 +10,7 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
 from leastaction.contact.narrow_phase.closest_points import tangents
-from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.arrays import MaximalData
 from leastaction.maximal.contact.contact_setup import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limit_setup import coordinate_wrenches

@@ -9,6 +9,7 @@ lost there where nothing touches may come back within the same step.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.contact.detected_contacts import is_partial
 from leastaction.minimal.contact.legendre import factor, late_of, solve
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
 from leastaction.minimal.contact.sweeps import work_of_thrust
@@ -193,6 +194,9 @@ def accept_or_go_back(model, data, touch, dt, factored):
     if touch is None:
         return True
     balance, g = touch.balance[0], load3(model.gravity)
+    if is_partial(touch.found):
+        balance["kinetic"] = -1.0
+        return True
     before, after = balance["kinetic"], kinetic_energy(model, data, dt, factored)
     gain, lossless = after - before - balance["work"], balance["lossless"] != 0
     most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance["noise"]

@@ -5,7 +5,6 @@ one, the two ways meet at the joints that carry both, and go on as one.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.contact.compliance import depth_of
 from leastaction.minimal.contact.detected_contacts import gap_at
 from leastaction.minimal.contact.islands import impulses
@@ -13,6 +12,7 @@ from leastaction.minimal.contact.paths import against, pull_both, push_both
 from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.torsional_rolling import miss_turn, relate_turn, with_torque
 from leastaction.minimal.contact.waiting_contacts import is_waiting
+from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import ZEROS, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms

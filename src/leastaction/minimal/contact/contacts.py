@@ -18,7 +18,6 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.contact.body_pairs import miss_found, push_found, relate_found
 from leastaction.minimal.contact.compliance import DEEPEST, compliance_of, depth_of, overlap_kept, slight_overlap
 from leastaction.minimal.contact.detected_contacts import find
@@ -30,6 +29,7 @@ from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.spring_forces import kick_loop, miss_loop, relate_tie
 from leastaction.minimal.contact.torsional_rolling import miss_turn, relate_turn, with_torque
 from leastaction.minimal.contact.waiting_contacts import has_to_wait, is_waiting
+from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms

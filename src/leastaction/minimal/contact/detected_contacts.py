@@ -59,7 +59,7 @@ def find(model, data, shapes, found, lengths, falls):
         active[c] = 0
     list_pairs(shapes, data, found, fall)
     count = np.int64(0)
-    now.count = now.full = 0
+    now.count = now.full = now.rounds = 0
     for m in range(now.listed):
         k = found.listed[m]
         begin = count
@@ -69,6 +69,7 @@ def find(model, data, shapes, found, lengths, falls):
             now.full = 1
             return
         for j in range(begin, count):
+            contacts[j].late = 0
             take(model, data, found, j, lengths, falls)
     now.count = count
 
@@ -190,6 +191,8 @@ def overlooked(model, data, shapes, found, lengths, falls):
     if found is None:
         return 0
     now, contacts, first, nothing, fall = found.now[0], found.contacts, model.cones.shape[0], 0.0, falls[0]
+    if now.until == now.rounds + 1:
+        return 0
     before, start, waiting = now.count, now.count * 0, now.count * 0
     listed = is_listed(shapes, data, found, nothing, start + 1)
     for m in range(now.listed if listed else shapes.pairs.shape[0]):
@@ -207,6 +210,7 @@ def overlooked(model, data, shapes, found, lengths, falls):
             phi, _, _ = gap_at(data, contacts[j], start + 1)
             if phi < -deep - left and (sharp or not is_known(found, now.count, contacts[j].key)):
                 contacts[now.count] = contacts[j]
+                contacts[now.count].late = now.rounds + 1
                 take(model, data, found, now.count, lengths, falls)
                 c = first + now.count
                 now.count += 1
@@ -220,7 +224,16 @@ def overlooked(model, data, shapes, found, lengths, falls):
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
                 data.touch.begun[c], data.touch.least[c] = 0.0, max(data.touch.least[c], rest)
+    now.rounds += 1 if now.count > before else 0
     return now.count - before - waiting
+
+
+@routine
+def is_partial(found):
+    """Whether a solution is taken although bodies overlap in it, see `FOUND`."""
+    if found is None:
+        return False
+    return found.now[0].until > 0
 
 
 @routine

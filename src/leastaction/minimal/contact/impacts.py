@@ -291,24 +291,24 @@ def find_impact_of(model, data, touch, impacts, dt):
 
 
 @routine
-def begin_step(touch, floor):
+def begin_step(touch, tolerance):
     """Contacts have restitution in this step, and nothing has pushed in it yet.
 
     Args:
-        floor: updates that are round-off [rad or m], in 64 bits 1e-10.
+        tolerance: to which positions are solved [rad or m]; a gap is zero to the same.
     """
     if touch is not None:
         for k in range(touch.total.shape[0]):
             touch.total[k] = 0.0
-        begin_impacts(touch.impacts, floor)
+        begin_impacts(touch.impacts, tolerance)
 
 
 @routine
-def begin_impacts(impacts, floor):
+def begin_impacts(impacts, tolerance):
     """`begin_step` of what waits for impacts."""
     if impacts is not None:
         now = impacts.now[0]
-        now.hits, now.ended, now.closest = 0, 0, max(NEAREST, 0.01 * floor)
+        now.hits, now.ended, now.closest = 0, 0, max(NEAREST, tolerance)
         if now.forced == 0:
             now.plastic = 0
         for k in range(impacts.ends.shape[0]):
@@ -340,25 +340,15 @@ def end_at_impact(impacts, dt, parts, part, start, cut, early, late):
         return ACCEPT, cut, early, late
     after = (part + 1.0) / parts
     span = start, cut if cut > 0.0 else after, after
-    look, target, early, late = next_end(now.nearest, now.impact, span, dt, (early, late), now.closest)
+    bracket = early, late
+    look, target, early, late = next_end(now.nearest, now.nearest_before, now.impact, span, dt, bracket, now.closest)
+    now.nearest_before = now.nearest
     if look == ACCEPT:
         return look, cut, early, late
     if look == GIVE_UP:
         now.plastic = 1
         return look, 0.0 * cut, 0.0 * early, 0.0 * late
     return look, target, early, late
-
-
-@routine
-def bisected(impacts, parts, part, start):
-    """(parts, part) of the first half of a substep as in `length_of`: it ends near its middle, on the coarsest grid of
-    equal parts that has two of them there."""
-    if impacts is None:
-        return 2 * parts, 2 * part
-    end, finer = (part + 1.0) / parts, parts
-    while 0.5 * (end - start) * finer < 1.0:
-        finer *= 2
-    return finer, math.floor(0.5 * (start + end) * finer + 0.5) - 1
 
 
 @routine

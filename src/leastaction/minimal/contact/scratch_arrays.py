@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact.records import records
-from leastaction.minimal.contact.robot_records import IMPACT
+from leastaction.minimal.contact.robot_records import IMPACT_STATE
 from leastaction.step_control.substeps import TOLD
 
 FloatArray = NDArray[np.floating]
@@ -63,7 +63,7 @@ class Impacts(NamedTuple):
     """What waits for impacts, and scratch of these, see `impacts`.
 
     Attributes:
-        now: one `IMPACT` record.
+        now: one `IMPACT_STATE` record.
         waiting, struck: whether a contact takes no part in the substep, and whether one is hit, shape (cones,).
         ends: shares of the step at which its substeps end, see `step_control.substeps.note_substep`.
         lam: impulses of the step before, shape (m,).
@@ -95,4 +95,4 @@ def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:
 def impact_arrays(cones: int, nv: int, m: int) -> Impacts:
     """Arrays for so many cones, velocities and impulses."""
     (waiting, struck), (dp, dv) = np.zeros((2, cones), np.int64), np.zeros((2, nv))
-    return Impacts(records(1, IMPACT), waiting, struck, np.zeros(TOLD), np.zeros(m), dp, dv)
+    return Impacts(records(1, IMPACT_STATE), waiting, struck, np.zeros(TOLD), np.zeros(m), dp, dv)

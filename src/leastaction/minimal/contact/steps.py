@@ -5,10 +5,9 @@ from leastaction.contact.restitution import ACCEPT
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.compliance import slight_overlap
 from leastaction.minimal.contact.contacts import choose, fall_of, miss, push, relate
-from leastaction.minimal.contact.detected_contacts import keep_found, overlooked
+from leastaction.minimal.contact.detected_contacts import is_partial, keep_found, overlooked
 from leastaction.minimal.contact.impacts import (
     begin_step,
-    bisected,
     end_at_impact,
     end_substep,
     find_impact,
@@ -29,7 +28,7 @@ from leastaction.minimal.contact.sweeps import (
     update,
 )
 from leastaction.minimal.contact.tunnelling_check import passes_through
-from leastaction.step_control.bisection import FINEST, next_substep
+from leastaction.step_control.bisection import FINEST, first_half, next_substep
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
@@ -191,7 +190,7 @@ def step(model, data, settings, steady):
     cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
     recentre(model, data, data.touch, model.turning)
     know_start(model, data, data.touch)
-    begin_step(data.touch, settings.floor)
+    begin_step(data.touch, min(settings.tolerance, settings.floor))
     while part < parts:
         dt = length_of(impacts, settings.dt, parts, part, start, cut)
         spent = solve(model, data, data.touch, settings, dt, steady)
@@ -205,7 +204,7 @@ def step(model, data, settings, steady):
         if not accepted:
             if parts >= most_parts(data, data.touch, spent) or is_full(data.touch):
                 return -1, count
-            parts, part = bisected(impacts, parts, part, start)
+            parts, part = first_half(parts, part, start)
             cut, early, late, steady = 0.0, 0.0, 0.0, False
             continue
         for k in range(near.shape[0]):
@@ -267,7 +266,7 @@ def solve(model, data, touch, settings, dt, steady):
     One that goes beyond an impact is not looked at.
     """
     spent = attempt(model, data, settings, dt, steady)
-    if touch is None or spent < 0 or find_impact(model, data, touch, dt):
+    if touch is None or spent < 0 or is_partial(touch.found) or find_impact(model, data, touch, dt):
         return spent
     if rotates_too_far(model, data) or tunnels(model, data, model.shapes, touch.found):
         return -spent

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry, routine
-from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, wrench_slope
+from leastaction.kinematics.closure_kernels import evaluate, is_coupling, polynomial, wrench_slope
 from leastaction.kinematics.loop_equations import coordinate_of, equations
 from leastaction.kinematics.sweeps import positions
 from leastaction.spatial import ad, dot, load6

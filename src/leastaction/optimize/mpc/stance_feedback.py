@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
-from leastaction.kinematics.frames import Placement
+from leastaction.kinematics.frame_jacobians import Placement
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.motions import Motion
 from leastaction.optimize.functions import argument_checks

@@ -12,7 +12,7 @@ from leastaction.integrators import Reversal
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
-from leastaction.parameter_stencils import by_name, stencils
+from leastaction.parameter_differences import by_name, stencils
 
 FloatArray = NDArray[np.float64]
 

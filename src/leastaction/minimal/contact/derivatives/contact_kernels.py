@@ -46,7 +46,8 @@ class Part(NamedTuple):
     Attributes:
         cones: `LANE_CONE` records of the contacts; contacts: `CONTACT` records of those that were looked for.
         of: which of these each is, -1 for a ball over a plane, shape (m,).
-        R, x: rotations and centres of mass of the bodies at both ends, shapes (2, b, 9), (2, b, 3).
+        R, x: rotations and centres of mass of the bodies at both ends, then at the ends of solutions at which contacts
+            were found, shapes (2 + solutions, b, 9), (2 + solutions, b, 3).
         y: turns of the bodies within the part, in the world [rad], shape (b, 3).
         e: coefficient of y x (y x .) in the inverse Jacobian of y, shape (b,).
         lam, torques: impulses along and about normal and tangents, shape (m, 3).
@@ -174,6 +175,13 @@ def turn_slope(y, e, end, turn):
     return axpy3(-0.5, half, own) if end == 1 else neg3(axpy3(0.5, half, own))
 
 
+@inline
+def place_of(part, k):
+    """Where in `Part.R` the poses are at which contact k was found: 0 for the start."""
+    of = part.of[k]
+    return 1 + part.contacts[of].late if of >= 0 and part.contacts[of].late > 0 else 0
+
+
 @routine
 def base(part, k, nodes, out):
     """`evaluate` at the poses of the part."""
@@ -184,29 +192,31 @@ def base(part, k, nodes, out):
 
 @routine
 def by_poses(part, k, nodes, values, D):
-    """Derivatives D (2 ends, 2 bodies, 6, values) of the values of contact k by turns and shifts of its bodies.
+    """Derivatives D (3, 2 bodies, 6, values) of the values of contact k by turns and shifts of its bodies.
 
-    Points that are found where features of both bodies cross move over their bodies with the poses at which they were
-    found (`feature_motion`).
+    They are those at both ends, and where the contact was found at the end of an earlier solution those there: points
+    that are found where features of both bodies cross move over their bodies with the poses at which they were found
+    (`feature_motion`).
 
     Args:
         values: scratch, shape (`VALUES`,).
     """
     of = part.of[k]
     crosses = of >= 0 and part.contacts[of].kind == POINT_ON_PLANE
-    found = 1 if of >= 0 and part.contacts[of].late != 0 else 0
+    late = place_of(part, k)
     for side in range(2):
         body = nodes[side]
-        for end in range(2):
+        for end in range(3):
             for axis in range(6):
                 for c in range(VALUES):
                     D[end, side, axis, c] = 0.0
-                if body < 0:
+                if body < 0 or (end == 2 and not (crosses and late > 0)):
                     continue
                 h = STEP * (part.reach[body] if axis >= 3 else 1.0)
                 for point in range(4):
                     offset, weight = stencil(point)
-                    values_at(part, k, nodes, (end, side, axis), offset * h, crosses and found == end, values)
+                    moves = crosses and end == (2 if late > 0 else 0)
+                    values_at(part, k, nodes, (end, side, axis), offset * h, moves, values)
                     for c in range(VALUES):
                         D[end, side, axis, c] += weight / h * values[c]
 
@@ -227,7 +237,7 @@ def values_at(part, k, nodes, which, d, crosses, out):
     if side == 1:
         X = X0o if end == 0 else X1o
     moved = displaced(X, axis, d)
-    if axis < 3:
+    if axis < 3 and end < 2:
         turn = (d if axis == 0 else 0.0, d if axis == 1 else 0.0, d if axis == 2 else 0.0)
         if side == 0:
             yn = add3(yn, turn_slope(yn, part.e[i], end, turn))
@@ -235,10 +245,12 @@ def values_at(part, k, nodes, which, d, crosses, out):
             yo = add3(yo, turn_slope(yo, part.e[j], end, turn))
     kept = ZERO3
     if crosses:
-        kept = shift_point(part.contacts[part.of[k]], (X0n, X0o) if end == 0 else (X1n, X1o), side, X, axis, d)
+        at = place_of(part, k)
+        found = pose_of(part, at, i), pose_of(part, at, j)
+        kept = shift_point(part.contacts[part.of[k]], found, side, found[side], axis, d)
     if end == 0:
         X0n, X0o = (moved, X0o) if side == 0 else (X0n, moved)
-    else:
+    elif end == 1:
         X1n, X1o = (moved, X1o) if side == 0 else (X1n, moved)
     evaluate(part, k, nodes, (X0n, X0o, X1n, X1o), (yn, yo), out)
     if crosses:
@@ -277,7 +289,7 @@ class Joints(NamedTuple):
     """The n joint velocities and b bodies of a robot at both ends of a part.
 
     Attributes:
-        S: world twists of unit joint velocities, shape (2, n, 6).
+        S: world twists of unit joint velocities at the poses of `Part.R`, shape (2 + solutions, n, 6).
         carries: whether a body (first index) moves with a joint, shape (b, n).
         owner: the body that each joint belongs to, shape (n,); parents: of the bodies, -1 for the world, shape (b,).
     """
@@ -295,10 +307,10 @@ class Rows(NamedTuple):
         values: of all contacts, shape (m, VALUES).
         columns: what unit impulses along and about normal and tangents do along the joints, shape (2, m, 6, n): at the
             start, and at the end.
-        slopes: of the values by the joints at both ends, shape (2, m, VALUES, n).
-        kick: of what impulses do along the joints by these at both ends, shape (2, n, n); kick_end: the same of those
-            that the momentum phase adds.
-        D: scratch, shape (2, 2, 6, VALUES); one: scratch, shape (VALUES,); total: scratch, shape (n, 6).
+        slopes: of the values by the joints at both ends, and where they were found, shape (3, m, VALUES, n).
+        kick: of what impulses do along the joints by these at both ends, and at the ends of solutions, shape
+            (2 + solutions, n, n); kick_end: the same of those that the momentum phase adds.
+        D: scratch, shape (3, 2, 6, VALUES); one: scratch, shape (VALUES,); total: scratch, shape (n, 6).
     """
 
     values: Any
@@ -338,7 +350,7 @@ def contact_slopes(part, joints, rows):
         nodes = part.cones[k].node, part.cones[k].other
         base(part, k, nodes, rows.values[k])
         by_poses(part, k, nodes, rows.one, rows.D)
-        for end in range(2):
+        for end in range(3 if place_of(part, k) > 0 else 2):
             put_slopes(part, joints, k, nodes, end, rows)
         add_rates(part, joints, k, nodes, rows.slopes[1, k])
     for end in range(2):
@@ -401,8 +413,8 @@ def add_rates(part, joints, k, nodes, slopes):
 @routine
 def put_slopes(part, joints, k, nodes, end, rows):
     """Derivatives of the values of contact k by the joints at one end, and of what its wrenches do, with axes held."""
-    S, out = joints.S[end], rows.slopes[end, k]
-    late = part.of[k] >= 0 and part.contacts[part.of[k]].late != 0
+    at = place_of(part, k) if end == 2 else end
+    S, out = joints.S[at], rows.slopes[end, k]
     for b in range(S.shape[0]):
         w, v = twist_of(S, b)
         moves = False
@@ -411,12 +423,12 @@ def put_slopes(part, joints, k, nodes, end, rows):
             if body < 0 or not joints.carries[body, b]:
                 continue
             moves = True
-            shift = add3(v, cross(w, load3(part.x[end, body])))
+            shift = add3(v, cross(w, load3(part.x[at, body])))
             for axis in range(6):
                 d = w[axis] if axis < 3 else shift[axis - 3]
                 for c in range(VALUES if d != 0.0 else 0):
                     out[c, b] += d * rows.D[end, side, axis, c]
-        if end == 1 and not late:  # the gap in closed form: its features are fixed to their bodies
+        if end == 1:  # the gap in closed form: its features are fixed to their bodies
             out[GAP, b] = rows.columns[1, k, 0, b]
         for c in range(S.shape[0] if moves else 0):
             sign = side_of(joints.carries, nodes, c)
@@ -425,8 +437,8 @@ def put_slopes(part, joints, k, nodes, end, rows):
                 for i in range(6):
                     one += joints.S[0, c, i] * out[WRENCH + i, b]
                     two += joints.S[1, c, i] * out[WRENCH_END + i, b]
-                rows.kick[end, c, b] += sign * one
-                rows.kick_end[end, c, b] += sign * two
+                rows.kick[at, c, b] += sign * one
+                rows.kick_end[at, c, b] += sign * two
 
 
 @routine

@@ -27,6 +27,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     TURN_RATE,
     Part,
     Rows,
+    place_of,
 )
 
 
@@ -67,13 +68,14 @@ class Places(NamedTuple):
         n: joints; displacements at the end are the first unknowns, and the impulses of the position phase the next.
         velocities: first velocity at the end; the equations of momenta begin there, too.
         impulses: first impulse of the momentum phase.
-        start: first column of the displacements at the start.
+        start: first column of the displacements at the start; late: of those at the ends of earlier solutions.
     """
 
     n: Any
     velocities: Any
     impulses: Any
     start: Any
+    late: Any
 
 
 @inline
@@ -226,11 +228,17 @@ def momentum_law_slopes(part, modes, places, rows, impulses, F):
 
 
 @inline
-def put(F, row, places, rows, k, value, scale):
-    """Row `row` of F becomes the derivative of a value of contact k by the joints at both ends, times a scale."""
+def put(F, row, part, places, rows, k, value, scale):
+    """Row `row` of F becomes the derivative of a value of contact k, times a scale, by the joints.
+
+    They are those at both ends, and at the end of the solution that found the contact.
+    """
+    late = place_of(part, k) - 2
     for b in range(places.n):
         F[row, b] = scale * rows.slopes[1, k, value, b]
         F[row, places.start + b] = scale * rows.slopes[0, k, value, b]
+        if late >= 0:
+            F[row, places.late + late * places.n + b] = scale * rows.slopes[2, k, value, b]
 
 
 @routine
@@ -238,7 +246,7 @@ def position_slopes(part, modes, places, rows, k, F):
     """Rows of contact k in the position phase."""
     at, lam, v, n = places.n + 3 * k, part.lam[k], rows.values[k], places.n
     _, deeper, creep, less = give_of(modes, k, lam[0])
-    put(F, at, places, rows, k, GAP, 1.0)
+    put(F, at, part, places, rows, k, GAP, 1.0)
     F[at, at] = deeper
     if modes.overlaps[k]:
         phi, d = v[START_GAP], 1e-4 * abs(v[START_GAP])
@@ -248,7 +256,7 @@ def position_slopes(part, modes, places, rows, k, F):
             F[at, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, START_GAP, b]
     soft = creep + modes.creep[0, k]
     for i in range(1, 3):
-        put(F, at + i, places, rows, k, SLIDE + i - 1, 1.0)
+        put(F, at + i, part, places, rows, k, SLIDE + i - 1, 1.0)
         F[at + i, at + i] = soft
         F[at + i, at] = less * lam[i]
     w = v[SLIDE] + soft * lam[1], v[SLIDE + 1] + soft * lam[2]
@@ -257,7 +265,7 @@ def position_slopes(part, modes, places, rows, k, F):
         return
     row, torques = n + 3 * modes.turn[k], part.torques[k]
     for i in range(3):
-        put(F, row + i, places, rows, k, TURN + i, 1.0)
+        put(F, row + i, part, places, rows, k, TURN + i, 1.0)
     spin_slopes(F, row, row, torques[0], modes.spin[k], at, modes.spins[0, k])
     w = v[TURN + 1], v[TURN + 2]
     disc_slopes(F, row + 1, row + 1, torques, 1, w, modes.roll[k], (at, lam[0]), modes.rolls[0, k])
@@ -287,7 +295,7 @@ def momentum_slopes(part, modes, places, rows, k, impulses, F):
     share = modes.deepest / (modes.deepest + modes.compliance[k] * part.lam[k, 0])
     steeper = -2.0 * slope * share * modes.compliance[k] / modes.deepest
     for i in range(3):
-        put(F, at + i, places, rows, k, RATE + i, part.h)
+        put(F, at + i, part, places, rows, k, RATE + i, part.h)
         for b in range(n):
             F[at + i, places.velocities + b] = part.h * rows.columns[1, k, i, b]
         give = 0.5 * (slope if i == 0 else creep)
@@ -299,7 +307,7 @@ def momentum_slopes(part, modes, places, rows, k, impulses, F):
     if modes.turn[k] < 0:
         return
     for i in range(3):
-        put(F, turned + i, places, rows, k, TURN_RATE + i, part.h)
+        put(F, turned + i, part, places, rows, k, TURN_RATE + i, part.h)
         for b in range(n):
             F[turned + i, places.velocities + b] = part.h * rows.columns[1, k, 3 + i, b]
     spin_slopes(F, turned, turned, T[0], modes.spin[k], at, modes.spins[1, k])

@@ -60,13 +60,13 @@ class HitMap(PartMap):
     def __init__(
         self, solved: Solved, smooth: Smooth, shapes: RobotShapes | None, share: float, loops: FloatArray
     ) -> None:
-        self.solved, self.smooth, self.timed = solved, smooth, True
+        self.solved, self.smooth, self.timed, self.earlier, self.by_found = solved, smooth, True, (), []
         self.share, self.mu, self.reach = share, loops, reach_of(smooth, shapes)
         self.n, self.modes = len(solved.p), modes_of(solved, smooth)
         s, n, e, f, nu = solved, self.n, impulses_of(solved), len(loops), len(solved.u)
         placed = smooth.at(s.q0, s.q0, s.u, s.h, False)
-        M, part = heavy_matrix(s, smooth), part_of(s, s.cones, s.contacts, placed, self.reach)
-        columns, (_, (_, A)) = contact_rows(smooth, part, placed), loop_equations(s, smooth)
+        M, part = heavy_matrix(s, smooth), part_of(s, s.cones, s.contacts, [placed], self.reach)
+        columns, (_, (_, A)) = contact_rows(smooth, part, [placed]), loop_equations(s, smooth)
         N = rows_at(s, columns[1], A)
         first = s.p + N.T @ added(s)
         self.v = v1 = np.asarray(np.linalg.solve(M, first), np.float64)
@@ -75,7 +75,7 @@ class HitMap(PartMap):
         bends = smooth.bends(s.q0) if f else np.zeros((0, n, n))
         # The plastic hit: rows of momenta and of its laws, by (v1, L) and by the joints.
         part = part._replace(twists=body_twists(smooth, placed, v1))
-        rows, places = slopes_of(smooth, part, placed, columns), Places(n, n, 2 * n, 2 * n + e)
+        rows, places = slopes_of(smooth, part, [placed], columns), Places(n, n, 2 * n, 2 * n + e, 3 * n + e)
         F = np.zeros((2 * n + e, 3 * n + e))
         write_momentum_slopes(s, part, self.modes, places, rows, F)
         stop_slopes(s, smooth, F, places, False)
@@ -85,7 +85,7 @@ class HitMap(PartMap):
         kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, bends)
         # What is given back.
         back = part._replace(more=self._restitution(s.cones), more_torques=np.zeros((len(s.cones), 3)))
-        given = slopes_of(smooth, back, placed, columns).kick_end.sum(axis=0)
+        given = slopes_of(smooth, back, [placed], columns).kick_end.sum(axis=0)
         held = share < 1.0
         size = 2 * n + e + f
         G_z, G_x = np.zeros((size + held, size + held)), np.zeros((size + held, 2 * n + 1 + nu))
@@ -144,9 +144,9 @@ class HitMap(PartMap):
         """See `PartMap.equations`."""
         s, n = self.solved, self.n
         cones.mass = 0.0  # no compliance
-        part: Part = part_of(s, cones, contacts, placed, self.reach)
+        part: Part = part_of(s, cones, contacts, [placed], self.reach)
         part = part._replace(twists=body_twists(smooth, placed, self.v))
-        columns, (_, (_, A)) = contact_rows(smooth, part, placed), loop_equations(s, smooth)
+        columns, (_, (_, A)) = contact_rows(smooth, part, [placed]), loop_equations(s, smooth)
         M, first = heavy_matrix(s, smooth), s.p + rows_at(s, columns[1], A).T @ added(s)
         second = self._given_back(first, cones, columns[1], A)
         p = first + self.share * (second - first)

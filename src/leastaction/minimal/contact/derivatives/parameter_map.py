@@ -15,7 +15,7 @@ from leastaction.minimal.contact.constraints import cones_and_shapes
 from leastaction.minimal.contact.derivatives.found_again import found_again
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
-from leastaction.parameter_stencils import Stencil
+from leastaction.parameter_differences import Stencil
 
 FloatArray = NDArray[np.float64]
 
@@ -96,7 +96,7 @@ class Derivative:
 
     Args:
         stepper: a `GroundStepper`.
-        stencil: weights and mechanisms, see `leastaction.parameter_stencils`.
+        stencil: weights and mechanisms, see `leastaction.parameter_differences`.
     """
 
     def __init__(self, stepper: Any, stencil: Stencil) -> None:
@@ -104,7 +104,13 @@ class Derivative:
 
     def of(self, part: PartMap) -> FloatArray:
         """Of the equations and outputs of a part, at fixed unknowns; see `PartMap.equations`."""
-        return sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+        out = sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+        for by_found, solution in zip(part.by_found, part.earlier, strict=True):
+            moved = by_found @ solution.end_by(self.of(solution))
+            last = len(out) - part.outputs
+            out[: len(moved) - 2 * part.n] += moved[: len(moved) - 2 * part.n]
+            out[last : last + 2 * part.n] += moved[-2 * part.n :]
+        return out
 
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
         """The same as `PartMap.forward` takes it."""

@@ -11,10 +11,15 @@ from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.bodywise import horizon
-from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
 from leastaction.minimal.contact.arrays import RobotModel, lane_arrays
 from leastaction.minimal.contact.derivatives.spring_map import pulled_rows
+from leastaction.minimal.galerkin_bodies import body_horizon
+from leastaction.minimal.galerkin_bodies.arrays import (
+    GalerkinBodiesModel,
+    GalerkinBodiesSettings,
+    galerkin_bodies_data,
+    galerkin_bodies_model,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -64,10 +69,10 @@ class Smooth:
         single = [node for node in mechanism.tree.nodes if node.nv == 1]
         self.single = np.array([node.iv for node in single], np.int64)
         self.single_q = np.array([node.iq for node in single], np.int64)
-        self.model = without_pulls(bodywise_model(mechanism, 1))
-        self.data = bodywise_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
-        self._blocks = Bound(horizon.blocks, self.model, self.data)
-        self._rows = Bound(horizon.rows, self.model, self.data._replace(dense=None))
+        self.model = without_pulls(galerkin_bodies_model(mechanism, 1))
+        self.data = galerkin_bodies_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
+        self._blocks = Bound(body_horizon.blocks, self.model, self.data)
+        self._rows = Bound(body_horizon.rows, self.model, self.data._replace(dense=None))
         self._pulled = None
         if lanes.forces is not None:
             *data, touch = lane_arrays(lanes, mechanism.nq)
@@ -90,7 +95,7 @@ class Smooth:
     def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
         """The same without `pulls`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
-        settings, Q, U = BodywiseSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
+        settings, Q, U = GalerkinBodiesSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
         rows = np.zeros((1, 2, n))
         H, C = np.zeros((1, 2, n, 2, n)), np.zeros((1, 2, n, 2, nu))
         if slopes:
@@ -136,7 +141,7 @@ class Smooth:
             H[end, k, 1, k] += sign * late
 
 
-def without_pulls(model: BodywiseModel) -> BodywiseModel:
+def without_pulls(model: GalerkinBodiesModel) -> GalerkinBodiesModel:
     """The body-wise rule without the forces of `pulls`, and with springs of single axes that act in the middle."""
     single = np.repeat(model.nodes.nv == 1, model.nodes.nv)
     dofs, forces = model.dofs.copy(), model.forces

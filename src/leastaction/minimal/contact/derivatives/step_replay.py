@@ -74,14 +74,19 @@ class Replay:
         """One step of length h with the controls u (nu,); None where it is divided, or has hits."""
         return self._solve(self.stepper_of(h), at, u, h)
 
-    def _solve(self, s: Any, at: At, u: FloatArray, h: float) -> tuple[Solved, At] | None:
-        """`solve` with a stepper."""
+    def _solve(self, s: Any, at: At, u: FloatArray, h: float, until: int = 0) -> tuple[Solved, At] | None:
+        """`solve` with a stepper; until: which of its solutions is taken, see `robot_records.FOUND`."""
         record = s.record(2)
+        if until:
+            s.data.touch.found.now[0].until = until
         first = 0 if at.memory is None else 1
         record["q"][first], record["p"][first] = at.q, at.p
         if at.memory is not None:
             s.remember(at.memory)
-        if s.advance(record, first, first + 1, u[None, None]) == first:
+        done = s.advance(record, first, first + 1, u[None, None])
+        if until:
+            s.data.touch.found.now[0].until = 0
+        if done == first:
             raise s.failure(0, record)
         impacts = s.data.touch.impacts
         if record["divided"][first + 1] or (impacts is not None and impacts.now[0].hits):
@@ -91,9 +96,17 @@ class Replay:
         solved = left_by(s.data, s.cones, start)
         return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), h, s.memory())
 
-    def map(self, solved: Solved, u: FloatArray) -> PartMap:
-        """Differentiate a part."""
-        return PartMap(solved, self.smooth, self.stepper.model.shapes, self._free(u))
+    def map(self, s: Any, at: At, u: FloatArray, solved: Solved, timed: bool = False) -> PartMap:
+        """Differentiate a part that a stepper has solved, with its earlier solutions where these found its contacts."""
+        shapes, earlier = self.stepper.model.shapes, []
+        for until in range(1, int(solved.contacts.late.max(initial=0)) + 1):
+            if timed:
+                s.data.touch.impacts.now[0].forced = 1
+            found = self._solve(s, at, u, s.dt, until)
+            if found is None:
+                raise IntegratorError("Minimal: a part of a step was solved again with another result; take another dt")
+            earlier.append(PartMap(found[0], self.smooth, shapes, self._free(u), False, tuple(earlier)))
+        return PartMap(solved, self.smooth, shapes, self._free(u), timed, earlier)
 
     def _free(self, u: FloatArray) -> NDArray[np.bool_]:
         """Which controls are within their limits."""
@@ -103,7 +116,7 @@ class Replay:
         """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from)."""
         found = self.solve(at, u, h)
         if found is not None:
-            return [self.map(found[0], u)], found[1]
+            return [self.map(self.stepper_of(h), at, u, found[0])], found[1]
         if self.stepper.data.touch.impacts is not None:
             return self._parts(at, u, h)
         first, middle = self.step(at, u, 0.5 * h)
@@ -118,7 +131,6 @@ class Replay:
             raise IntegratorError("Minimal: a step was divided so finely that the run does not tell its parts")
         ends, plastic = ends_of(noted)
         maps: list[PartMap] = []
-        shapes, free = self.stepper.model.shapes, self._free(u)
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
             part = s.with_length((end - start) * h)
             now = part.data.touch.impacts.now[0]
@@ -127,9 +139,10 @@ class Replay:
             found = self._solve(part, at, u, part.dt)
             if found is None:
                 raise IntegratorError("Minimal: a part of a step was solved again with another result; take another dt")
-            solved, at = found
-            solved = solved if end == 1.0 else ends_at(part.data, part.cones, solved)
-            maps += [*hits, PartMap(solved, self.smooth, shapes, free, timed=True)]
+            solved = found[0] if end == 1.0 else ends_at(part.data, part.cones, found[0])
+            now.plastic = still
+            maps += [*hits, self.map(part, at, u, solved, True)]
+            at = found[1]
         return maps, at
 
     def _hits(self, s: Any, at: At, u: FloatArray) -> tuple[list[PartMap], At]:

@@ -16,6 +16,7 @@ back by a tiny share of what gives way under them, which picks one of many ways 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -50,7 +51,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import fall_of, stop_rows, stop_slopes, stop_values
-from leastaction.parameter_stencils import CENTRAL
+from leastaction.parameter_differences import CENTRAL
 
 FloatArray = NDArray[np.float64]
 
@@ -83,14 +84,27 @@ class PartMap:
         shapes: what may touch beside balls over planes.
         free: which controls are within their limits, shape (nu,).
         timed: whether when it starts depends on the state, as of a part after an impact.
+        earlier: maps of its earlier solutions, at whose ends more contacts were found.
+
+    Attributes:
+        placed: its bodies.
+        by_found: derivatives of the equations and of q and p at the end by the joints at the ends of these, each shape
+            (equations + 2 n, n).
     """
 
     def __init__(
-        self, solved: Solved, smooth: Smooth, shapes: RobotShapes | None, free: NDArray[np.bool_], timed: bool = False
+        self,
+        solved: Solved,
+        smooth: Smooth,
+        shapes: RobotShapes | None,
+        free: NDArray[np.bool_],
+        timed: bool = False,
+        earlier: Sequence[PartMap] = (),
     ) -> None:
-        self.solved, self.smooth, self.timed = solved, smooth, timed
+        self.solved, self.smooth, self.timed, self.earlier = solved, smooth, timed, earlier
         self.n, self.reach = len(solved.p), reach_of(smooth, shapes)
-        placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
+        self.by_found: list[FloatArray] = []
+        self.placed = placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
         self.modes = modes_of(solved, smooth)
         if impulses_of(solved):
             self._with_contacts(placed, np.where(free, placed.C, 0.0))
@@ -112,14 +126,16 @@ class PartMap:
         s, smooth, H, n, e = self.solved, self.smooth, placed.H, self.n, impulses_of(self.solved)
         first, size = n + e, 2 * (n + e)
         M, ((_, loops), (_, loops_end)) = heavy_matrix(s, smooth), loop_equations(s, smooth)
-        part = part_of(s, s.cones, s.contacts, placed, self.reach)
-        columns = contact_rows(smooth, part, placed)
+        found = [placed, *(part.placed for part in self.earlier)]
+        part = part_of(s, s.cones, s.contacts, found, self.reach)
+        columns = contact_rows(smooth, part, found)
         D, N = rows_at(s, columns[0], loops), rows_at(s, columns[1], loops_end)
         self.v = v = np.asarray(np.linalg.solve(M, placed.rows[1] + N.T @ added(s)), np.float64)
         part = part._replace(twists=body_twists(smooth, placed, v))
-        rows = slopes_of(smooth, part, placed, columns)
+        rows = slopes_of(smooth, part, found, columns)
         self.modes = self.modes._replace(overlaps=overlaps(s, rows.values[:, START_GAP], self.modes.falls))
-        F, places = np.zeros((size, size + 2 * n + C.shape[2])), Places(n, first, first + n, size)
+        late, count = size + 2 * n + C.shape[2], len(self.earlier)
+        F, places = np.zeros((size, late + count * n)), Places(n, first, first + n, size, late)
         _position_slopes(tuple(part), tuple(self.modes), tuple(places), tuple(rows), F)
         write_momentum_slopes(s, part, self.modes, places, rows, F)
         stop_slopes(s, smooth, F, places)
@@ -129,21 +145,27 @@ class PartMap:
             kick[0] += np.einsum("k,kab->ab", s.loops, bends)
             kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, bends_end)
             F[first - len(loops) : first, :n] = loops_end
-            F[size - len(loops) :, :n], F[size - len(loops) :, first : first + n] = (
-                s.h * (v @ bends_end),
-                s.h * loops_end,
-            )
+            own = slice(size - len(loops), size)
+            F[own, :n], F[own, first : first + n] = s.h * (v @ bends_end), s.h * loops_end
         x, last = slice(size, size + n), slice(first, first + n)
         F[:n, :n], F[:n, n:first], F[:n, x] = H[0, :, 1] + kick[1], D.T, H[0, :, 0] + kick[0]
-        F[:n, size + n : size + 2 * n], F[:n, size + 2 * n :] = np.eye(n), C[0]
+        F[:n, size + n : size + 2 * n], F[:n, size + 2 * n : late] = np.eye(n), C[0]
         # The momentum at the end, and the equation that it is M v1.
         P = np.zeros((n, F.shape[1]))
-        P[:, :n], P[:, x], P[:, size + 2 * n :] = H[1, :, 1] + kick_end[1], H[1, :, 0] + kick_end[0], C[1]
+        P[:, :n], P[:, x], P[:, size + 2 * n : late] = H[1, :, 1] + kick_end[1], H[1, :, 0] + kick_end[0], C[1]
+        for r in range(count):
+            own = slice(late + r * n, late + (r + 1) * n)
+            F[:n, own], P[:, own] = kick[2 + r], kick_end[2 + r]
         P[:, n:first], P[:, first + n : size] = -N.T, N.T
         F[last] = -P
         F[last, :n] += heavier(smooth, s.q1, v)
         F[last, last] = M
-        self.F_x, self.O_x = F[:, size:], np.concatenate([np.zeros((n, F.shape[1] - size)), P[:, size:]])
+        self.F_x, self.O_x = F[:, size:late], np.concatenate([np.zeros((n, late - size)), P[:, size:late]])
+        for r, solution in enumerate(self.earlier):
+            own = slice(late + r * n, late + (r + 1) * n)
+            by_found, moved = np.concatenate([F[:, own], np.zeros((n, n)), P[:, own]]), solution.end_by(solution.F_x)
+            self.by_found.append(by_found)
+            self.F_x, self.O_x = self.F_x + by_found[:size] @ moved, self.O_x + by_found[size:] @ moved
         self.O_z = np.concatenate([np.eye(n, size), P[:, :size]])
         rigid, loose = n + rigid_rows(s.cones, e), len(s.loops)
         one, two = (inverse(F[at, at], n, e, rigid, loose) for at in (slice(0, first), slice(first, size)))
@@ -157,6 +179,8 @@ class PartMap:
         It ends where its step does, t + h = const, or at an impact, where a gap closes.
         """
         n, s, by_h = self.n, self.solved, self._by_length()
+        for by_found, solution in zip(self.by_found, self.earlier, strict=True):
+            by_h += by_found @ solution.end_by(solution._by_length())
         size, many = self.F_x.shape
         row, F_x, O_x = np.zeros(size), np.zeros((size + 1, many + 1)), np.zeros((2 * n + 1, many + 1))
         states = np.delete(np.arange(many + 1), 2 * n)
@@ -164,8 +188,8 @@ class PartMap:
         O_z, corner = np.zeros((2 * n + 1, size + 1)), 1.0
         O_z[: 2 * n, :size], O_z[: 2 * n, size] = self.O_z, by_h[size:]
         if len(s.closing):
-            part = part_of(s, s.closing, s.closing_contacts, placed, self.reach)
-            rows = slopes_of(self.smooth, part, placed, contact_rows(self.smooth, part, placed))
+            part = part_of(s, s.closing, s.closing_contacts, [placed], self.reach)
+            rows = slopes_of(self.smooth, part, [placed], contact_rows(self.smooth, part, [placed]))
             row[:n], F_x[size, :n] = rows.slopes[1, 0, GAP], rows.slopes[0, 0, GAP]
             O_x[2 * n, 2 * n] = O_z[2 * n, size] = 1.0
             corner = 0.0
@@ -221,6 +245,10 @@ class PartMap:
             return State(x[:n], x[n : 2 * n], x[2 * n]), x[2 * n + 1 :], np.concatenate([F, out])
         return State(x[:n], x[n : 2 * n]), x[2 * n :], np.concatenate([F, out])
 
+    def end_by(self, equations: FloatArray) -> FloatArray:
+        """How the joints at the end change where the equations, the first rows, do at fixed unknowns."""
+        return -(self.inverse[: self.n] @ equations[: len(self.inverse)])
+
     @property
     def outputs(self) -> int:
         """How many numbers the state at the end has."""
@@ -240,7 +268,7 @@ class PartMap:
             return out
         last, gap = len(out) - 2 * self.n, np.zeros(1)
         if len(self.solved.closing):
-            gap = values_of(part_of(self.solved, closing[0], closing[1], placed, self.reach))[:, GAP]
+            gap = values_of(part_of(self.solved, closing[0], closing[1], [placed], self.reach))[:, GAP]
         return np.concatenate([out[:last], gap, out[last:], np.zeros(1)])
 
     def _values(self, s: Solved, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
@@ -249,9 +277,9 @@ class PartMap:
         if not len(self.v):
             return np.concatenate([placed.rows[0], np.zeros(n), placed.rows[1]])
         (_, loops), (ends, loops_end) = loop_equations(s, smooth)
-        part = part_of(s, cones, contacts, placed, self.reach)
+        part = part_of(s, cones, contacts, [placed], self.reach)
         part = part._replace(twists=body_twists(smooth, placed, self.v))
-        columns = contact_rows(smooth, part, placed)
+        columns = contact_rows(smooth, part, [placed])
         modes = with_coefficients(self.modes, s, cones)._replace(falls=np.array(falls_of(smooth.model.gravity, s)))
         first, second = contact_law_values(s, part, modes)
         kick = rows_at(s, columns[0], loops).T @ position_impulses(s)
@@ -376,33 +404,39 @@ def with_coefficients(modes: Modes, solved: Solved, cones: Any) -> Modes:
     return modes._replace(friction=friction, spin=spin, roll=roll, compliance=compliances(solved, cones))
 
 
-def part_of(solved: Solved, cones: Any, contacts: Any, placed: Placed, reach: FloatArray) -> Part:
-    """A part as kernels read it, with these records and bodies; with other cones than its own, without impulses."""
-    s, m, bodies = solved, len(cones), len(placed.y)
+def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed], reach: FloatArray) -> Part:
+    """A part as kernels read it, with these records and bodies; with other cones than its own, without impulses.
+
+    Args:
+        placed: bodies in it, then those in its earlier solutions.
+    """
+    s, m, bodies, (now, *earlier) = solved, len(cones), len(placed[0].y), placed
     own = (s.lam, s.torques, s.lam_end - s.lam, s.torques_end - s.torques) if m == len(s.lam) else np.zeros((4, m, 3))
-    of = np.where(cones.found >= 0, np.cumsum(cones.found >= 0) - 1, -1)
-    R, twists = placed.R.reshape(2, -1, 9), np.zeros((bodies, 6))
     lam, torques, more, more_torques = own
-    e = placed.e[:bodies]
-    return Part(cones, contacts, of, R, placed.x, placed.y, e, lam, torques, more, more_torques, twists, reach, s.h)
+    of = np.where(cones.found >= 0, np.cumsum(cones.found >= 0) - 1, -1)
+    R = np.concatenate([now.R, *(one.R[1:] for one in earlier)]).reshape(len(placed) + 1, -1, 9)
+    x = np.concatenate([now.x, *(one.x[1:] for one in earlier)])
+    twists, e = np.zeros((bodies, 6)), now.e[:bodies]
+    return Part(cones, contacts, of, R, x, now.y, e, lam, torques, more, more_torques, twists, reach, s.h)
 
 
-def joints_of(smooth: Smooth, placed: Placed) -> tuple[Any, ...]:
+def joints_of(smooth: Smooth, placed: Sequence[Placed]) -> tuple[Any, ...]:
     """The joints as kernels read them."""
-    return tuple(Joints(placed.S, smooth.carried, smooth.owner, smooth.parents))
+    S = np.concatenate([placed[0].S, *(one.S[1:] for one in placed[1:])])
+    return tuple(Joints(S, smooth.carried, smooth.owner, smooth.parents))
 
 
-def contact_rows(smooth: Smooth, part: Part, placed: Placed) -> FloatArray:
+def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatArray:
     """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
-    columns = np.zeros((2, len(part.cones), 6, placed.S.shape[1]))
+    columns = np.zeros((2, len(part.cones), 6, placed[0].S.shape[1]))
     _columns(tuple(part), joints_of(smooth, placed), columns)
     return columns
 
 
-def slopes_of(smooth: Smooth, part: Part, placed: Placed, columns: FloatArray) -> Rows:
+def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
     """Values of the contacts of a part and their derivatives by the joints."""
-    m, n = len(part.cones), placed.S.shape[1]
-    shapes = (2, m, VALUES, n), (2, n, n), (2, n, n), (2, 2, 6, VALUES), VALUES, (n, 6)
+    m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
+    shapes = (3, m, VALUES, n), (ends, n, n), (ends, n, n), (3, 2, 6, VALUES), VALUES, (n, 6)
     rows = Rows(np.zeros((m, VALUES)), columns, *map(np.zeros, shapes))
     _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
     return rows
