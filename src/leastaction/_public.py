@@ -15,6 +15,4 @@ def unknown(module: ModuleType, name: str) -> AttributeError:
         same = plain.get(name.replace("_", "").casefold())
         found = suggestion(name, module.__all__)
         hint = f"; did you mean {same!r}?" if same else found if "did you mean" in found else ""
-    # With name and module, tracebacks of Python suggest what may have been meant where there is no hint.
-    given = {} if hint else {"name": name, "obj": module}
-    return AttributeError(f"module {module.__name__!r} has no attribute {name!r}{hint}", **given)
+    return AttributeError(f"module {module.__name__!r} has no attribute {name!r}{hint}", name=name, obj=module)
