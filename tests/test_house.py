@@ -84,6 +84,13 @@ def test_derivatives_know_no_formulation():
     assert not any("derivatives" in graph[name] for name in formulations)
 
 
+def test_nothing_outside_formulations_names_one():
+    """But for kernels of batches, which are compiled from theirs, and what compiles all of them ahead."""
+    formulations = {"minimal", "maximal", "redmax", "linear_implicit", "explicit", "collocation"}
+    named = {name for name, others in package_graph().items() if formulations & others}
+    assert named - formulations <= {"_warmup", "batch"}
+
+
 @pytest.mark.parametrize("text", ["import leastaction.b", "def f():\n    from leastaction.b import c"])
 def test_lazy_imports_count(text):
     assert any(name.startswith("leastaction.b") for name in imports(ast.parse(text)))

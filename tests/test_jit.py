@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numba
@@ -445,3 +446,26 @@ def test_notebooks_are_told_that_a_kernel_compiles(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     tell("rollout")
     assert capsys.readouterr().err == "leastaction: compiling rollout, once ...\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "words"),
+    [
+        ("maximal.step.rollout", "rollout", "Maximal"),
+        ("maximal.step.rollout", "rollout_with_contact", "Maximal with contact"),
+        ("maximal.derivatives.kernels", "backward", "gradients of Maximal"),
+        ("minimal.contact.rollout", "rollout", "Minimal"),
+        ("minimal.any", "rollout", "Galerkin"),
+        ("elsewhere", "rollout", "rollout"),
+    ],
+)
+def test_kernels_are_named_by_what_users_know(module, name, words):
+    from leastaction._jit.messages import subject
+
+    assert subject(SimpleNamespace(__module__=f"leastaction.{module}", __name__=name)) == words
+
+
+def test_names_of_packages_that_have_kernels_are_there():
+    from leastaction._jit.messages import _SUBJECTS
+
+    assert [name for name in _SUBJECTS if not (SOURCE / name.replace(".", "/")).is_dir()] == []

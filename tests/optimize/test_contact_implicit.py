@@ -93,9 +93,17 @@ def test_a_goal_out_of_reach_ends_soon():
 
 def test_nothing_stops_a_block_in_the_air():
     """No force acts at the last control point either, unless the point touches there."""
-    problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 1], v=[0, 0]).finish(v=[0, 0]).bounds(u=(0, 0))
-    solution = problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass")).solve(max_iterations=60)
+
+    def fall():
+        problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 1], v=[0, 0]).bounds(u=(0, 0))
+        return problem.minimize(opt.velocity(1e-3)).contact(opt.touch("mass"))
+
+    solution = fall().finish(v=[0, 0]).solve(max_iterations=60)
     assert not solution.success
+    # Iterations are enough: to fall is solved with as many.
+    free = fall().solve(max_iterations=60)
+    assert free.success, str(free)
+    np.testing.assert_allclose(free.q[:, 1], 1.0 - 0.5 * 9.81 * free.t**2, atol=1e-6)
 
 
 def toes(solution):

@@ -6,8 +6,8 @@ import pytest
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.mechanism import Inertia, MechanismBuilder, joints
+from leastaction.optimize.solution import foothold_replay
 from leastaction.optimize.solution.replay_check import warn_of_parting
-from leastaction.optimize.solution.solution import foothold_replay
 from tests.optimize.problems import jacobian_and_differences, limb, perturbed
 from tests.optimize.test_hessian import BODIES, compare
 

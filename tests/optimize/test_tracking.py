@@ -10,7 +10,7 @@ import leastaction as la
 from leastaction import optimize as opt
 from leastaction.kinematics.frame_jacobians import Placement
 from leastaction.optimize.mpc.stance_feedback import Stance, foot_motion
-from leastaction.optimize.solution.solution import foothold_replay
+from leastaction.optimize.solution import foothold_replay
 from tests.optimize.problems import swing_up
 from tests.optimize.test_standing import hop
 

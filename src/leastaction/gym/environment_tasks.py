@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction import registry
 from leastaction.errors import LeastActionError
 from leastaction.gym.ids import HORIZONS
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Capsule, Mechanism, MechanismBuilder, Plane, Pose, Sphere
-from leastaction.minimal import Galerkin, Minimal
 from leastaction.robots import acrobot, cart_pole, unitree_a1
 from leastaction.simulator import Simulator
 
@@ -79,7 +79,7 @@ def balanced_cart_pole() -> Task:
 
     return Task(
         robot=robot,
-        integrator=Galerkin(order=2),
+        integrator=registry.make("galerkin", {"order": 2}),
         dt=0.02,
         skip=1,
         horizon=HORIZONS["CartPole"],
@@ -108,7 +108,7 @@ def swinging_acrobot() -> Task:
 
     return Task(
         robot=robot,
-        integrator=Galerkin(order=2),
+        integrator=registry.make("galerkin", {"order": 2}),
         dt=0.01,
         skip=5,
         horizon=HORIZONS["Acrobot"],
@@ -159,7 +159,7 @@ def hopping_leg() -> Task:
 
     return Task(
         robot=robot,
-        integrator=Minimal(),
+        integrator=registry.make("minimal"),
         dt=0.004,
         skip=2,
         horizon=HORIZONS["Hopper"],
@@ -215,7 +215,7 @@ def walking_quadruped() -> Task:
 
     return Task(
         robot=robot,
-        integrator=Minimal(),
+        integrator=registry.make("minimal"),
         dt=0.005,
         skip=4,
         horizon=HORIZONS["A1"],

@@ -85,9 +85,9 @@ def slips(r: ContactReaction, motion: Motion, slopes: bool) -> tuple[FloatArray,
     if not slopes:
         return v, J, J, v
     end, start = owner.tangents.differences(x)
-    bends = rates[:, :, None] * np.einsum("pmkj,pk->pmj", dA[:-1, r.slides], x)
+    curvature = rates[:, :, None] * np.einsum("pmkj,pk->pmj", dA[:-1, r.slides], x)
     by_end = J if end is None else J @ end
-    by_start = bends - (J if start is None else J @ start)
+    by_start = curvature - (J if start is None else J @ start)
     return v, by_start, by_end, -v / motion.dt
 
 
@@ -110,7 +110,7 @@ def _gap_rows(r: ContactReaction) -> list[int]:
 
 def _joined(r: ContactReaction, rows: list[int]) -> NDArray[np.bool_]:
     """Which two degrees of freedom change some of the contact's equations, or the ground below it, together."""
-    out = np.any(r.bends[rows], axis=0)
+    out = np.any(r.curvature[rows], axis=0)
     if r.terrain.edges and r.axes[0] in rows:
         out = out | (r.reads[r.axes[0]][:, None] & r.reads[r.axes[0]])
     return r.owner.tangents.joined(out)

@@ -37,9 +37,9 @@ def by_unknowns(
     if motion.turns is None:
         return second
     turns = motion.turns[points]
-    bends = owner.tangents.bends(motion.z[owner.layout.q[points]], first)
-    assert bends is not None
-    return bends + np.swapaxes(turns, 1, 2) @ second @ turns
+    curvature = owner.tangents.curvature(motion.z[owner.layout.q[points]], first)
+    assert curvature is not None
+    return curvature + np.swapaxes(turns, 1, 2) @ second @ turns
 
 
 def weighted(r: Reaction, motion: Motion, at: slice | IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -69,7 +69,7 @@ def gap_bends(
         return weighted(r, motion, at, weights)
     x = h[at, k]
     weights[:, k] -= gap * r.terrain.height(x)[1]
-    height, level = r.terrain.bends(x)
+    height, level = r.terrain.curvature(x)
     outer -= gap * height
     if steep is not None:
         weights[:, k] += steep * r.terrain.steepness(x)[1]

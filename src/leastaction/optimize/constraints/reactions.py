@@ -61,7 +61,7 @@ class Reaction:
         """Find the pattern of the Jacobian, and the shares of the control points in time."""
         self.owner, self.index = owner, index
         self.workspace = Workspace(owner.mechanism)
-        self.reads, self.bends = patterns(owner.mechanism, self.rows, self.coefficients)
+        self.reads, self.curvature = patterns(owner.mechanism, self.rows, self.coefficients)
         self.shares = shares(owner.points, (len(self.points) - 1) // owner.s)
         self._seen: tuple[Any, bool, Any] = (None, False, None)
         self._slopes: tuple[Any, Any] = (None, None)
@@ -116,8 +116,8 @@ def patterns(mechanism: Mechanism, rows: Any, coefficients: FloatArray) -> tuple
     rng = np.random.default_rng(3)
     q = np.stack([mechanism.random_configuration(rng) for _ in range(3)])
     _, A, dA = evaluate(Workspace(mechanism), rows, coefficients, q, True)
-    bends = np.abs(dA).max(axis=0) > 1e-12
-    return np.abs(A).max(axis=0) > 1e-12, bends | np.swapaxes(bends, 1, 2)
+    curvature = np.abs(dA).max(axis=0) > 1e-12
+    return np.abs(A).max(axis=0) > 1e-12, curvature | np.swapaxes(curvature, 1, 2)
 
 
 def shares(points: tuple[float, ...], steps: int) -> FloatArray:

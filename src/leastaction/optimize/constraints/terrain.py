@@ -49,7 +49,7 @@ class Terrain:
         slope = (size / self.width * 32.0 * w * (1.0 - 2.0 * u)).sum(axis=-1)
         return (size * 16.0 * w * w).sum(axis=-1), slope
 
-    def bends(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def curvature(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Second derivatives of `height` and `steepness` [1/m]."""
         u, rises = self._within(x)
         w, tilt, rises = u * (1.0 - u), 1.0 - 2.0 * u, rises / self.width**2

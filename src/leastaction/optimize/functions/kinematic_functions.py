@@ -12,7 +12,7 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions import argument_checks, knot_kinematics
 from leastaction.optimize.functions.manifold_derivatives import even, left_jacobian, left_jacobian_slopes
-from leastaction.optimize.functions.motion_functions import Bends, BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 
 
 @dataclass
@@ -59,9 +59,9 @@ class BodyPoint(Function):
         X, J = self.poses(place)
         return Values(X[:, :3, 3], q=J[:, 3:] if slopes else None)
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
-        return Bends(self.point_bends(self.poses(place)[1], bar))
+        return Curvature(self.point_bends(self.poses(place)[1], bar))
 
     def point_bends(self, J: FloatArray, bar: FloatArray) -> FloatArray:
         """Second derivatives (rows, nv, nv) of bar . point: what is farther out turns by w with what is nearer.
@@ -119,7 +119,7 @@ class BodyPose(BodyPoint):
             slope = None if slope is None else np.concatenate([slope, J[:, 3:]], axis=1)
         return Values(value, q=slope)
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         X, J = self.poses(place)
         wanted = self.wanted[:3, :3]
@@ -132,7 +132,7 @@ class BodyPose(BodyPoint):
         turned = np.cross((back @ wanted.T)[:, :, None], J[:, :3], axis=1)
         pairs = np.einsum("kia,kib->kab", turned, J[:, :3]) * (self.order == 1.0)
         H += even(pairs)
-        return Bends(H + self.point_bends(J, bar[:, 3:]) if self.size == 6 else H)
+        return Curvature(H + self.point_bends(J, bar[:, 3:]) if self.size == 6 else H)
 
 
 @dataclass
@@ -168,7 +168,7 @@ class Clearance(BodyPoint):
         normal = d / np.maximum(length, 1e-12)
         return Values(value, q=np.einsum("ki,kij->kj", normal, J[:, 3:])[:, None])
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         X, J = self.poses(place)
         d = X[:, :3, 3] - self.middle
@@ -176,7 +176,7 @@ class Clearance(BodyPoint):
         normal, V = d / length, J[:, 3:]
         along = np.einsum("ki,kia->ka", normal, V)
         across = np.einsum("kia,kib->kab", V, V) - along[:, :, None] * along[:, None]
-        return Bends((bar / length)[:, :, None] * across + self.point_bends(J, bar * normal))
+        return Curvature((bar / length)[:, :, None] * across + self.point_bends(J, bar * normal))
 
 
 @dataclass
@@ -209,13 +209,13 @@ class CenterOfMass(Function):
             self.seen = (place.q, self.center(c), J)
         return Values(self.seen[1], q=self.seen[2])
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         w, nv = self.workspace, self.mechanism.nv
         H = self.room(len(bar), nv, nv)
         bar = np.ascontiguousarray(bar / self.mechanism.total_mass)
         knot_kinematics.center_bends(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), bar, H)
-        return Bends(H)
+        return Curvature(H)
 
     def center(self, c: FloatArray) -> FloatArray:
         """Centre of mass of all bodies, from that of those that move: some may be fixed to the world."""
@@ -259,7 +259,7 @@ class CentroidalMomentum(CenterOfMass):
         D[:, :3] += skew(h[:, 3:] / self.mechanism.total_mass) @ A[:, 3:] - skew(c) @ D[:, 3:]
         return Values(value, q=D, v=A)
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         nv, bar = self.mechanism.nv, np.ascontiguousarray(bar)
         rows = self.momenta(place.q, place.v)
@@ -268,7 +268,7 @@ class CentroidalMomentum(CenterOfMass):
         q, v = np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
         knot_kinematics.centroidal_bends(self.data, q, v, bar, center, mass, rows, H)
         zeta = np.concatenate([bar[:, :3], bar[:, 3:] - cross(bar[:, :3], center)], axis=1)
-        return Bends(H, np.einsum("km,kmn->kn", zeta, rows.A))
+        return Curvature(H, np.einsum("km,kmn->kn", zeta, rows.A))
 
     def pattern(self) -> dict[str, BoolArray]:
         """See `Function.pattern`."""

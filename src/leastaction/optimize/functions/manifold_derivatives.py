@@ -68,7 +68,7 @@ class Tangents:
             out[..., group, group] = function(x[..., group])
         return out
 
-    def bends(self, x: FloatArray, gradient: FloatArray) -> Matrices:
+    def curvature(self, x: FloatArray, gradient: FloatArray) -> Matrices:
         """Second derivatives of gradient . integrate(q, x) by x; gradient (rows, nv): along the tangent at its end.
 
         f(integrate(q, x)) has the Hessian J^T T J + this, with T of f along the tangent, made symmetric.

@@ -63,7 +63,7 @@ class Values:
 
 
 @dataclass
-class Bends:
+class Curvature:
     """Second derivatives of bar . function.
 
     Attributes:
@@ -109,7 +109,7 @@ class Function(ABC):
     reads_motion: ClassVar[bool] = True
     """Whether q or v count, of functions in the middles of steps."""
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """Second derivatives of bar . function, bar of shape (rows, size); None where all of them are zero."""
         raise NotImplementedError
 
@@ -166,7 +166,7 @@ class Control(Function):
         """See `Function.pattern`."""
         return {"u": np.eye(self.size, dtype=bool)}
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         return None
 
@@ -191,9 +191,9 @@ class Velocity(Function):
         """See `Function.pattern`."""
         return {"v": np.eye(self.size, dtype=bool)}
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
-        return Bends(None, bar)
+        return Curvature(None, bar)
 
 
 @dataclass
@@ -208,7 +208,7 @@ class Displacement(Velocity):
         """See `Function.pattern`."""
         return {"x": np.eye(self.size, dtype=bool)}
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         return None
 
@@ -235,7 +235,7 @@ class StepTime(Function):
         """See `Function.pattern`."""
         return {"dt": np.ones(1, bool)}
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         return None
 
@@ -275,7 +275,7 @@ class Deviation(Function):
         """See `Function.pattern`."""
         return {"q": self.tangents.spread(np.eye(self.size, dtype=bool))}
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         second = self.tangents.difference_bends(self._away(place), bar)
-        return None if second is None else Bends(second)
+        return None if second is None else Curvature(second)

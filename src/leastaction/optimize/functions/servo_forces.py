@@ -15,7 +15,7 @@ import numpy as np
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import Servo
 from leastaction.optimize.functions.motion_constraints import Constraint
-from leastaction.optimize.functions.motion_functions import Bends, BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 
 
 def limited_servos(mechanism: Mechanism) -> list[tuple[int, Servo]]:
@@ -75,6 +75,6 @@ class ServoForce(Function):
         """See `Function.pattern`."""
         return {"q": self.by_q != 0.0, "v": self.by_v != 0.0, "u": self.by_u != 0.0}
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
-        return Bends(None, bar @ self.by_v)
+        return Curvature(None, bar @ self.by_v)

@@ -14,7 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.casadi_jax_functions import CasadiRows, JaxRows, OwnRows
-from leastaction.optimize.functions.motion_functions import Bends, BoolArray, FloatArray, Function, Place, Values
+from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 
 KINDS = ("numpy", "casadi", "jax")
 
@@ -72,12 +72,12 @@ class OwnAtKnots(Function):
         """CasADi and JAX know second derivatives; along the tangents of ball and free joints they are not taken."""
         return self.kind != "numpy" and self.mechanism.nq == self.mechanism.nv
 
-    def curvatures(self, place: Place, bar: FloatArray) -> Bends | None:
+    def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
         assert self.rows is not None
         second, first = self.rows.second(bar, self._given(place))
         at = sum(self.sizes[: self.arguments.index("v")]) if "v" in self.arguments else 0
-        return Bends(second, first[:, at : at + self.mechanism.nv] if "v" in self.arguments else None)
+        return Curvature(second, first[:, at : at + self.mechanism.nv] if "v" in self.arguments else None)
 
     def _given(self, place: Place) -> list[FloatArray]:
         given = {"q": place.q, "v": place.v, "u": place.u}

@@ -125,9 +125,9 @@ class Contraction:
         # Of forces that turn with joints only those without controls are gradients.
         w = self._none if self.turning is not None else u
         for run in runs or (slice(0, len(lam)),):
-            told = q[program.s * run.start : program.s * run.stop + 1], w[run], dt
-            if not stepper.horizon_contractions(*told, rows[run], lam[run], self.blocks[run]):
-                contract(stepper, *told, lam[run], self.blocks[run])
+            steps_of_run = q[program.s * run.start : program.s * run.stop + 1], w[run], dt
+            if not stepper.horizon_contractions(*steps_of_run, rows[run], lam[run], self.blocks[run]):
+                contract(stepper, *steps_of_run, lam[run], self.blocks[run])
         if curved:
             stepper.horizon_blocks(q, w, dt, rows, D, C)
             self._commute(D)
@@ -153,10 +153,10 @@ class Contraction:
         """From tangents at the control points to unknowns: displacements x from the reference."""
         H = np.einsum("kaji,kajbc->kaibc", turns, self.blocks)
         H = np.einsum("kaibc,kbcj->kaibj", H, turns)
-        bends = self.tangents.bends(x, gradient)
-        assert bends is not None
+        curvature = self.tangents.curvature(x, gradient)
+        assert curvature is not None
         for chi in range(x.shape[1]):
-            H[:, chi, :, chi] += bends[:, chi]
+            H[:, chi, :, chi] += curvature[:, chi]
         self.blocks[:] = H
         if self.by_controls is not None:
             self.by_controls[:] = np.einsum("kuai,kaij->kuaj", self.by_controls, turns)

@@ -198,15 +198,15 @@ class PiecePart(Part):
     def _put(
         self,
         values: FloatArray,
-        bends: FloatArray | None,
+        curvature: FloatArray | None,
         J: FloatArray = NO_BLOCKS,
         shares: FloatArray = NO_ROWS,
         by_time: FloatArray = NO_ROWS,
     ) -> None:
         """Add second derivatives by all unknowns of the piece, 2 J' shares J, and those by unknowns and time."""
-        bends = NO_BLOCKS if bends is None else np.ascontiguousarray(bends)
+        curvature = NO_BLOCKS if curvature is None else np.ascontiguousarray(curvature)
         block = Block(self.places, self._upper, self._chosen, self._work, self._work.reshape(self._work.size))
-        add_squares(values, self.slots, block, bends, J, shares, by_time)
+        add_squares(values, self.slots, block, curvature, J, shares, by_time)
 
 
 class ConstraintPart(PiecePart):
@@ -221,9 +221,9 @@ class ConstraintPart(PiecePart):
         bar = multipliers[self.rows].reshape(len(self.piece.index), -1)
         if not bar.any():
             return
-        bends = self.piece.curvatures(self.program.motion(z), bar)
-        if bends is not None:
-            self._put(values, bends)
+        curvature = self.piece.curvatures(self.program.motion(z), bar)
+        if curvature is not None:
+            self._put(values, curvature)
 
 
 class CostPart(PiecePart):
@@ -244,12 +244,12 @@ class CostPart(PiecePart):
         J = self._joined(slopes)
         shares = weight * self.c.shares(motion.dt)[:, None] * cost.weights
         bar = shares * (2.0 * r if cost.squares else 1.0)
-        bends = self.piece.curvatures(motion, bar)
+        curvature = self.piece.curvatures(motion, bar)
         by_time = NO_ROWS
         if cost.integral and program.layout.duration >= 0:
             # Shares of time grow with the final time.
             by_time = np.einsum("km,kmi->ki", bar, J) / program.duration(z)
-        self._put(values, bends, J if cost.squares else NO_BLOCKS, shares, by_time)
+        self._put(values, curvature, J if cost.squares else NO_BLOCKS, shares, by_time)
 
 
 class Exact(Hessian):

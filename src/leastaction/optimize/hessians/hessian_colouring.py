@@ -51,13 +51,13 @@ class Coloured:
             used = np.zeros(len(taken) + 1, bool)
             used[taken[(taken >= 0) & (taken <= len(taken))]] = True
             colour[j] = int(np.argmin(used))
-        self.told = []
+        self.directions = []
         for k in range(int(colour.max(initial=-1)) + 1):
             upper = np.flatnonzero(plain & (colour[columns] == k))
-            self.told.append((colour == k, upper, pattern.indices[upper]))
+            self.directions.append((colour == k, upper, pattern.indices[upper]))
         if not plain.all():
             last = np.flatnonzero(~plain)
-            self.told.append((np.arange(n) == alone, last, pattern.indices[last]))
+            self.directions.append((np.arange(n) == alone, last, pattern.indices[last]))
         self._base, self._moved = np.zeros(n), np.zeros(n)
 
     def evaluate(self, z: FloatArray, gradient: Gradient, out: FloatArray) -> None:
@@ -67,7 +67,7 @@ class Coloured:
         if not self.central:
             gradient(z, less)
         h = CENTRAL_STEP if self.central else STEP
-        for chosen, slots, rows in self.told:
+        for chosen, slots, rows in self.directions:
             gradient(z + h * chosen, more)
             if self.central:
                 gradient(z - h * chosen, less)

@@ -21,9 +21,9 @@ class ImpulsesPart(Part):
         self.moved = np.flatnonzero(reads)
         self.pushes = np.flatnonzero(drives.any(axis=0))
         q, f = q[:, self.moved], f[:, self.pushes]
-        together = np.asarray(reaction.bends.any(axis=0))
+        together = np.asarray(reaction.curvature.any(axis=0))
         twice = program.tangents.joined(together)[np.ix_(self.moved, self.moved)]
-        bent = program.tangents.spread(np.asarray(reaction.bends.any(axis=1)))[
+        bent = program.tangents.spread(np.asarray(reaction.curvature.any(axis=1)))[
             :, self.moved
         ]  # which change which equation's row
         with_force = (bent.T.astype(int) @ drives[:, self.pushes].astype(int)) > 0

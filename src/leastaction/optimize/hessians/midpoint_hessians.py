@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.optimize.functions.manifold_derivatives import even, left_jacobian, transport
-from leastaction.optimize.functions.motion_functions import Bends, Place
+from leastaction.optimize.functions.motion_functions import Curvature, Place
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.chain_rule import Motion, Piece
@@ -24,7 +24,7 @@ SMALL = 1e-30
 """Of imaginary parts."""
 
 
-def chord_bends(piece: Piece, motion: Motion, place: Place, bar: FloatArray, bends: Bends | None) -> FloatArray:
+def chord_bends(piece: Piece, motion: Motion, place: Place, bar: FloatArray, curvature: Curvature | None) -> FloatArray:
     """Second derivatives of bar . function by all columns of the piece, shape (elements, n, n)."""
     owner, k, dt = piece.owner, piece.index, motion.dt
     nv, nu, K, timed = owner.mechanism.nv, owner.mechanism.nu, len(piece.index), owner.layout.duration >= 0
@@ -34,15 +34,15 @@ def chord_bends(piece: Piece, motion: Motion, place: Place, bar: FloatArray, ben
     by_x = by_x + by_v / dt
     A, Q = _ends(owner, owner.chords(motion), k)
     H = np.zeros((K, n, n))
-    if bends is not None and bends.second is not None:
+    if curvature is not None and curvature.second is not None:
         P = np.zeros((K, 2 * nv + nu, n))
         P[:, :nv, : 2 * nv], P[:, nv : 2 * nv, : 2 * nv] = Q, A / dt
         for b in range(piece.weights.shape[1]):
             P[:, 2 * nv :, 2 * nv + b * nu : 2 * nv + (b + 1) * nu] = piece.weights[:, b, None, None] * np.eye(nu)
         if timed:
             P[:, nv : 2 * nv, -1] = -place.v / (dt * owner.steps)
-        P = P[:, : bends.second.shape[1]]  # some functions do not know of controls
-        H += np.swapaxes(P, 1, 2) @ bends.second @ P
+        P = P[:, : curvature.second.shape[1]]  # some functions do not know of controls
+        H += np.swapaxes(P, 1, 2) @ curvature.second @ P
     H[:, : 2 * nv, : 2 * nv] += _changes(owner, dt * place.v, by_q, by_x, A)
     if timed:
         mixed = -np.einsum("kn,kna->ka", by_v, A) / (dt * dt * owner.steps)
@@ -95,7 +95,7 @@ def _to_unknowns(piece: Piece, motion: Motion, gradient: FloatArray, H: FloatArr
         turns = motion.turns[points]
         H[:, :, part] = H[:, :, part] @ turns
         H[:, part] = np.swapaxes(turns, 1, 2) @ H[:, part]
-        bends = owner.tangents.bends(motion.z[owner.layout.q[points]], gradient[:, part])
-        assert bends is not None
-        H[:, part, part] += bends
+        curvature = owner.tangents.curvature(motion.z[owner.layout.q[points]], gradient[:, part])
+        assert curvature is not None
+        H[:, part, part] += curvature
     return H

@@ -17,7 +17,7 @@ MANY = 4
 """Conditions of one kind beyond are counted, not listed."""
 
 
-def told(problem: Problem) -> str:
+def as_mathematics(problem: Problem) -> str:
     """The problem in a few lines: what is minimised, over which motions, such that what holds."""
     m, N = problem.mechanism, problem.steps
     costs = " + ".join(_cost(c) for c in problem.costs) or "0"

@@ -117,9 +117,9 @@ class Problem:
 
     def __repr__(self) -> str:
         """The problem like its mathematics."""
-        from leastaction.optimize.problem.formatting import told
+        from leastaction.optimize.problem.formatting import as_mathematics
 
-        return told(self)
+        return as_mathematics(self)
 
     # ------------------------------------------------------------------ what is asked
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leastaction import registry
 from leastaction.errors import ProblemError
 from leastaction.integrators import Integrator
-from leastaction.maximal.integrators import Maximal
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks, costs
@@ -58,7 +58,7 @@ def rehearse(
     if not isinstance(robot, Mechanism) or (robot.nq, robot.nu) != (solution.mechanism.nq, solution.mechanism.nu):
         raise ProblemError(f"rehearse: mechanism must be the robot of the solution, got {shown(robot)}")
     if integrator is None:
-        integrator = Maximal(order=1, smoothing=smoothing)
+        integrator = registry.make("maximal", {"order": 1, "smoothing": smoothing})
     parts = _parts(run.dt, dt)
     Q = _between(robot, run.q, parts)
     problem = Problem(robot, steps=len(Q) - 1, dt=run.dt / parts, integrator=integrator, limits=False)
@@ -66,7 +66,7 @@ def rehearse(
     if robot.actuators:
         problem.bounds(u=([a.lower for a in robot.actuators], [a.upper for a in robot.actuators]))
     problem.minimize(costs.tracking(Q, position), costs.effort(effort))
-    early = isinstance(integrator, Maximal) and integrator.order == 1
+    early = isinstance(integrator, registry.find("maximal")) and getattr(integrator, "order") == 1  # noqa: B009
     problem.guess(q=Q, u=_controls(solution, parts, early))
     return ilqr(problem, tolerance=tolerance, max_iterations=max_iterations, **options)
 

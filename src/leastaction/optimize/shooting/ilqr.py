@@ -237,13 +237,13 @@ class _Search:
         self, model: Quadratic, A: FloatArray, B: FloatArray, k: FloatArray, K: FloatArray
     ) -> tuple[float, float]:
         """Slope of the cost along the linear motion, and half its curvature."""
-        x, slope, bend = np.zeros(2 * self.n), 0.0, 0.0
+        x, slope, second = np.zeros(2 * self.n), 0.0, 0.0
         for i in range(self.N):
             u = k[i] + K[i] @ x
             slope += float(model.x[i] @ x + model.u[i] @ u)
-            bend += float(0.5 * (x @ model.xx[i] @ x + u @ model.uu[i] @ u) + u @ model.ux[i] @ x)
+            second += float(0.5 * (x @ model.xx[i] @ x + u @ model.uu[i] @ u) + u @ model.ux[i] @ x)
             x = A[i] @ x + B[i] @ u + self.gaps[i]
-        return slope + float(model.x[self.N] @ x), bend + float(0.5 * x @ model.xx[self.N] @ x)
+        return slope + float(model.x[self.N] @ x), second + float(0.5 * x @ model.xx[self.N] @ x)
 
     # ------------------------------------------------------------------ the search
 
@@ -255,15 +255,15 @@ class _Search:
             found = self.backward(model, A, B)
             if found is not None:
                 k, K, S, steepest = found
-                slope, bend = self.descent(model, A, B, k, K)
-                told = (slope, bend) if wide > 0.0 else None
+                slope, second = self.descent(model, A, B, k, K)
+                quadratic = (slope, second) if wide > 0.0 else None
                 if wide > 0.0:
                     self.price = max(self.price, 1.5 * steepest, 2.0 * slope / wide)
                 slope -= self.price * wide
                 self.gains, self.cost_to_go = -K, S
                 if -slope <= tolerance * (tolerance + abs(merit)):
                     return True
-                if self._searched(k, K, slope, merit, wide, told):
+                if self._searched(k, K, slope, merit, wide, quadratic):
                     self.mu = max(0.2 * self.mu, LEAST)
                     return False
             self.mu *= 10.0
@@ -271,7 +271,13 @@ class _Search:
         return True
 
     def _searched(
-        self, k: FloatArray, K: FloatArray, slope: float, merit: float, wide: float, told: tuple[float, float] | None
+        self,
+        k: FloatArray,
+        K: FloatArray,
+        slope: float,
+        merit: float,
+        wide: float,
+        quadratic: tuple[float, float] | None,
     ) -> bool:
         """Whether some share of the changes improves the motion, which is then the new one.
 
@@ -282,8 +288,8 @@ class _Search:
             if states is None:
                 continue
             gaps, value = (1.0 - share) * self.gaps, self.stages.value(states)[1]
-            if told is not None:
-                more = abs(share * told[0]) + share * share * abs(told[1])
+            if quadratic is not None:
+                more = abs(share * quadratic[0]) + share * share * abs(quadratic[1])
                 if value > merit + FAR * more:
                     continue
             found = value + self.price * float(np.abs(gaps).sum())

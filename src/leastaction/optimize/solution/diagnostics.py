@@ -29,7 +29,7 @@ def decided(program: Transcription, c: FloatArray) -> tuple[float, str]:
     return (float(excess[worst]), program.describe(worst)) if len(excess) and excess[worst] > 1e-6 else (0.0, "")
 
 
-def told(
+def explanation(
     program: Transcription,
     motion: Motion,
     status: str,

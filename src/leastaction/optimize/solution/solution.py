@@ -15,7 +15,7 @@ from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.constraints.feet import Phase
-from leastaction.optimize.solution.diagnostics import decided, largest_violation, told
+from leastaction.optimize.solution.diagnostics import decided, explanation, largest_violation
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.settings import is_number
 from leastaction.trajectory import Trajectory
@@ -244,7 +244,7 @@ def make_solution(
     if not success:
         size, given = decided(program, c)
         given = f"{given} by {size:.3g}" if given else ""
-        reason = told(program, motion, status, reason, cost, (worst, where), iterations, given)
+        reason = explanation(program, motion, status, reason, cost, (worst, where), iterations, given)
     problem = program.problem
     dt = motion.dt
     stored = {"nodes": np.array(program.nodes), "u": motion.u.copy(), **program.stored(z)}

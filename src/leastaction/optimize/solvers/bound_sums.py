@@ -54,13 +54,13 @@ def longest_moves(low, high, d_low, d_high, tau):
 
 
 @entry
-def bound_moves(walls, dx, bend, mu, d_low, d_high):
+def bound_moves(walls, dx, corrector, mu, d_low, d_high):
     """How multipliers of lower and of upper bounds move with x (Eq. 12), less what bends (2, n) over the distances."""
     x, lower, upper, low, high = walls
     for i in range(x.shape[0]):
         below, above = 1.0 / (x[i] - lower[i]), 1.0 / (upper[i] - x[i])
-        d_low[i] = (mu - bend[0, i]) * below - low[i] - low[i] * below * dx[i]
-        d_high[i] = (mu - bend[1, i]) * above - high[i] + high[i] * above * dx[i]
+        d_low[i] = (mu - corrector[0, i]) * below - low[i] - low[i] * below * dx[i]
+        d_high[i] = (mu - corrector[1, i]) * above - high[i] + high[i] * above * dx[i]
 
 
 @entry

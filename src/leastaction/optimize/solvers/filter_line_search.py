@@ -184,12 +184,12 @@ def _bend(ip: Interior, dx: FloatArray, theta: float, phi: float, alpha: float, 
     reach = min(alpha, ip.longest_moves(moves, tau))
     if reach >= 1.0:
         return False
-    bend = ip.bent(dx, moves)
-    dx, dy = ip.direction(ip.rows, bend)
+    corrector = ip.bent(dx, moves)
+    dx, dy = ip.direction(ip.rows, corrector)
     if not (np.isfinite(dx).all() and np.isfinite(dy).all()):
         return False
     alpha = ip.longest_step(dx, tau)
-    if min(alpha, ip.longest_moves(ip.bound_moves(dx, bend), tau)) < reach:
+    if min(alpha, ip.longest_moves(ip.bound_moves(dx, corrector), tau)) < reach:
         return False
     x = ip.x + alpha * dx
     f, rows = ip.cost_and_rows(x)
@@ -200,7 +200,7 @@ def _bend(ip: Interior, dx: FloatArray, theta: float, phi: float, alpha: float, 
     if found:
         ip.filter.append(((1.0 - GAMMA_THETA) * theta, phi - GAMMA_PHI * theta))
     ip.y = ip.y + alpha * dy
-    ip.move(x, f, rows, dx, alpha, bend)
+    ip.move(x, f, rows, dx, alpha, corrector)
     return True
 
 

@@ -334,13 +334,13 @@ class Interior:
                 self.shift = 0.0
                 return False
 
-    def direction(self, rows: FloatArray, bend: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    def direction(self, rows: FloatArray, corrector: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Newton's step (dx, dy) with these values of the constraints (Eq. 13); bend: see `bent`."""
         n, loose = self.n, self.loose
         inner = self.gradient + self.pull_back(self.y) + self.barrier_gradient()
-        if bend is not None:
+        if corrector is not None:
             below, above = self.distances(self.x)
-            inner += bend[0] / below - bend[1] / above
+            inner += corrector[0] / below - corrector[1] / above
         b = np.empty(n + self.m)
         b[:n] = -inner[:n]
         b[n:] = -rows
@@ -358,11 +358,11 @@ class Interior:
         """How far x may go (Eq. 15)."""
         return bound_sums.longest_step(self.x, dx, self.lower, self.upper, tau)
 
-    def bound_moves(self, dx: FloatArray, bend: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+    def bound_moves(self, dx: FloatArray, corrector: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """How multipliers of lower and of upper bounds move with x (Eq. 12)."""
         d_low, d_high = np.empty(len(dx)), np.empty(len(dx))
-        bend = self._straight if bend is None else bend
-        bound_sums.bound_moves(self._walls(), dx, bend, self.mu, d_low, d_high)
+        corrector = self._straight if corrector is None else corrector
+        bound_sums.bound_moves(self._walls(), dx, corrector, self.mu, d_low, d_high)
         return d_low, d_high
 
     def bent(self, dx: FloatArray, moves: tuple[FloatArray, FloatArray]) -> FloatArray:
@@ -374,14 +374,20 @@ class Interior:
         return bound_sums.longest_moves(self.low, self.high, *moves, tau)
 
     def move(
-        self, x: FloatArray, f: float, rows: FloatArray, dx: FloatArray, alpha: float, bend: FloatArray | None = None
+        self,
+        x: FloatArray,
+        f: float,
+        rows: FloatArray,
+        dx: FloatArray,
+        alpha: float,
+        corrector: FloatArray | None = None,
     ) -> None:
         """Take x, alpha of the way along dx, and multipliers of bounds along with it (Eqs. 12, 14 and 16).
 
         Where steps are `WHOLE` each of these is cut off by itself: else the one that would vanish first holds up all
         others, and with them the error of optimality.
         """
-        moves, tau = self.bound_moves(dx, bend), max(0.99, 1.0 - self.mu)
+        moves, tau = self.bound_moves(dx, corrector), max(0.99, 1.0 - self.mu)
         self.easy = not self.shifted and alpha >= WHOLE
         step = alpha if self.easy else self.longest_moves(moves, tau)
         self.x, self.f, self.rows = x, f, rows

@@ -192,10 +192,10 @@ class Piece:
             return self._at_knots(motion, place, bar)
         if where == "controls":
             return None
-        bends = function.curvatures(place, bar)
+        curvature = function.curvatures(place, bar)
         if owner.tangents.curved and function.reads_motion:
-            return chord_bends(self, motion, place, bar, bends)
-        if bends is None or (bends.second is None and owner.layout.duration < 0):
+            return chord_bends(self, motion, place, bar, curvature)
+        if curvature is None or (curvature.second is None and owner.layout.duration < 0):
             return None
         # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.
         nv, dt = owner.mechanism.nv, motion.dt
@@ -206,29 +206,37 @@ class Piece:
             self._bends = np.zeros((len(self.index), n, n))
         H = self._bends
         H[:] = 0.0
-        if bends.second is not None:
+        if curvature.second is not None:
             rates = place.v / (dt * owner.steps) if timed else place.v
-            knot_kinematics.end_bends(bends.second, self.weights, rates, dt, nv, timed, H)
-        if timed and bends.by_v is not None:
+            knot_kinematics.end_bends(curvature.second, self.weights, rates, dt, nv, timed, H)
+        if timed and curvature.by_v is not None:
             # d^2 v / d(ends) dT = -(+-1) / dt^2 / N, d^2 v / dT^2 = 2 v / (dt N)^2.
-            slope = bends.by_v / (dt * dt * owner.steps)
+            slope = curvature.by_v / (dt * dt * owner.steps)
             for at, sign in ((0, 1.0), (nv, -1.0)):
                 H[:, at : at + nv, -1] += sign * slope
                 H[:, -1, at : at + nv] += sign * slope
-            H[:, -1, -1] += 2.0 * np.einsum("kn,kn->k", bends.by_v, place.v) / (dt * owner.steps) ** 2
+            H[:, -1, -1] += 2.0 * np.einsum("kn,kn->k", curvature.by_v, place.v) / (dt * owner.steps) ** 2
         return H
 
     def _at_knots(self, motion: Motion, place: Place, bar: FloatArray) -> FloatArray | None:
-        bends, tangents, points = self.function.curvatures(place, bar), self.owner.tangents, self.owner.s * self.index
+        curvature, tangents, points = (
+            self.function.curvatures(place, bar),
+            self.owner.tangents,
+            self.owner.s * self.index,
+        )
         if motion.turns is None:
-            return None if bends is None else bends.second
+            return None if curvature is None else curvature.second
         by_q = self.function.evaluate(place, True).q
         if by_q is None:
             return None
         gradient, turns = np.einsum("km,kmn->kn", bar, by_q), motion.turns[points]
-        H = tangents.bends(motion.z[self.owner.layout.q[points]], gradient)
+        H = tangents.curvature(motion.z[self.owner.layout.q[points]], gradient)
         assert H is not None
-        return H if bends is None or bends.second is None else H + np.swapaxes(turns, 1, 2) @ bends.second @ turns
+        return (
+            H
+            if curvature is None or curvature.second is None
+            else H + np.swapaxes(turns, 1, 2) @ curvature.second @ turns
+        )
 
     def _by_ends(self, motion: Motion, q: Any, v: Any, x: Any) -> list[FloatArray]:
         """Derivatives by the unknowns of the first and the last configuration of the steps."""

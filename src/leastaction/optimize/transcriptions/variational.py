@@ -37,7 +37,7 @@ STRETCH = 1.001
 """Ratio of the two time steps whose rows give the derivative by dt."""
 
 
-DRAWN, TOLD, ZERO = 6, 0.0937, 1e-13
+DRAWN, SAMPLE_STEP, ZERO = 6, 0.0937, 1e-13
 """Steps at random whose blocks tell which of their entries are nonzeros, their time step [s], and round-off."""
 UNREACHED = 1e200
 """Force [N or N m]."""
@@ -155,7 +155,7 @@ class Variational(Transcription):
             q = self.mechanism.integrate(q[0], near)
         u = rng.normal(size=(N, *self._C.shape[3:]))
         D, C = self._D[:N], self._C[:N]
-        self._never_at_its_limits().horizon_blocks(q, u, TOLD, self._rows[:N], D, C)
+        self._never_at_its_limits().horizon_blocks(q, u, SAMPLE_STEP, self._rows[:N], D, C)
         # Round-off is small beside what the smaller of two degrees of freedom does at most.
         sizes = np.abs(D).max(axis=(0, 1, 3))
         most = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0))
@@ -174,7 +174,7 @@ class Variational(Transcription):
         }
         if all(changes[name] == getattr(m, name) for name in changes):
             return self.stepper
-        return self.problem.integrator.prepare(m.replace(**changes), TOLD)
+        return self.problem.integrator.prepare(m.replace(**changes), SAMPLE_STEP)
 
     def _close_dynamics_pattern(self, pattern: Pattern) -> None:
         self._by_q.slots, self._by_u.slots = pattern.slots(self._by_q.ticket), pattern.slots(self._by_u.ticket)
