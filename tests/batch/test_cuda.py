@@ -133,6 +133,19 @@ for k in range(9):
         own, other = (np.asarray(getattr(sim, name)) for sim in sims)
         assert abs(own - other).max() < 1e-9, (k, name, abs(own - other).max())
 
+# Balls that bounce, one of them within a step.
+builder = la.MechanismBuilder("ball")
+builder.body("ball", mass=1.0, shapes=la.mechanism.Sphere(0.1, restitution=1.0))
+builder.free("ball")
+builder.add_shape("world", la.mechanism.Plane())
+robot = builder.build()
+q = np.stack([robot.neutral()] * 2)
+q[:, 2] = 0.104, 0.12
+same = dict(dt=0.01, steps=8, every=1, integrator=la.Minimal())
+gpu, cpu = (la.batch.simulate(robot, q, device=device, **same) for device in ("cuda", "cpu"))
+assert cpu.p[:, :, 5].max() > 0.1 and gpu.parts.min() > 8, gpu.parts
+assert abs(gpu.q - cpu.q).max() < 1e-12 and abs(gpu.p - cpu.p).max() < 1e-12
+
 # Single precision far from the origin, where moments about it would have no digits left: the same, without divisions.
 builder = la.MechanismBuilder("far")
 builder.body("trunk", mass=5.0, inertia=(0.1, 0.1, 0.05))

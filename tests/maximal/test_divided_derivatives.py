@@ -123,7 +123,7 @@ def tumbling_boxes(seed):
     return robot, q, v
 
 
-@pytest.mark.parametrize("seed", [3, 16, 25])
+@pytest.mark.parametrize("seed", [2, 16, 25])
 def test_a_divided_step_that_needs_another_plan_starts_again(seed, monkeypatch):
     robot, q, v = tumbling_boxes(seed)
     run = la.simulate(robot, q, v, dt=0.02, steps=2, integrator=la.Maximal())

@@ -173,7 +173,7 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
                     cuda.local.array(nv, number),
                     cuda.local.array(nv, number),
                 )
-                impacts[0][0].forced = 0
+                impacts[0][0]["forced"] = 0
             else:
                 impacts = None
             touch = Touch(

@@ -115,7 +115,7 @@ def jump_at(model, data, touch, impacts, settings, dt):
     while hits < most and hit(model, data, touch, impacts, settings, dt):
         note_hit(model, data, touch, touch.found, impacts)
         hits += 1
-    impacts.now[0].hits += hits
+    impacts.now[0]["hits"] += hits
     touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], hits > 0)
     for k in range(data.p.shape[0]):
         touch.v[k] = data.near[k] = data.far[k] = data.dx[k]
@@ -196,7 +196,7 @@ def hit(model, data, touch, impacts, settings, dt):
     for k in range(v.shape[0]):
         square += dp[k] * dv[k]
     share = returned_share(0.5 * square, linear, taken)
-    impacts.now[0].share = share
+    impacts.now[0]["share"] = share
     for k in range(v.shape[0]):
         data.p[k] += share * dp[k]
         v[k] += share * dv[k]
@@ -227,7 +227,7 @@ def hold_loops(model, data, touch, impacts, settings, dt):
 @routine
 def note_hit(model, data, touch, found, impacts):
     """Add the impulses of a hit to those of the step."""
-    share = impacts.now[0].share
+    share = impacts.now[0]["share"]
     for c in range(model.cones.shape[0]):
         cone = model.cones[c]
         for j in range(cone.row, cone.row + impulses(cone)):
@@ -274,17 +274,17 @@ def find_impact_of(model, data, touch, impacts, dt):
     if impacts is None:
         return False
     now, (cones, count) = impacts.now[0], cones_of(model, touch.found)
-    now.impact, now.nearest, now.closing = math.inf, math.inf, -1
+    now["impact"], now["nearest"], now["closing"] = math.inf, math.inf, -1
     for c in range(count):
         if impacts.waiting[c] == 0 or cones[c].kind != CONTACT:
             continue
         gap, begin = end_gap(data, touch.found, cones[c]), touch.begun[c]
-        if gap < now.nearest:
-            now.nearest, now.closing = gap, c
+        if gap < now["nearest"]:
+            now["nearest"], now["closing"] = gap, c
         rate = normal_rate(model, data, cones[c], 1.0, touch.v)
         if begin > 0.0 and (gap < 0.0 or rate < 0.0):
-            now.impact = min(now.impact, time_of_impact(begin, rate, gap, dt))
-    return now.nearest < -now.closest
+            now["impact"] = min(now["impact"], time_of_impact(begin, rate, gap, dt))
+    return now["nearest"] < -now["closest"]
 
 
 # ---------------------------------------------------------------------------------------------------- ends of substeps
@@ -308,56 +308,54 @@ def begin_impacts(impacts, tolerance):
     """`begin_step` of what waits for impacts."""
     if impacts is not None:
         now = impacts.now[0]
-        now.hits, now.ended, now.closest = 0, 0, max(NEAREST, tolerance)
-        if now.forced == 0:
-            now.plastic = 0
+        now["hits"], now["ended"], now["closest"] = 0, 0, max(NEAREST, tolerance)
+        if now["forced"] == 0:
+            now["plastic"] = 0
         for k in range(impacts.ends.shape[0]):
             impacts.ends[k] = 0.0
 
 
 @routine
-def length_of(impacts, dt, parts, part, start, cut):
-    """Length [s] of a substep of a step of dt, from the share `start` of it.
-
-    Args:
-        parts, part: it is, or is the rest of, this one of `parts` equal ones.
-        cut: share of the step at which it ends at an impact; 0 for none.
-    """
+def length_of(impacts, dt, parts, split, start, end):
+    """Length [s] of a substep of a step of dt, between two shares of it; `split`: it is no whole one of `parts`."""
     if impacts is None:
         return substep_length(dt, parts)
-    if cut == 0.0 and start * parts == part:
-        return substep_length(dt, parts)
-    return ((cut if cut > 0.0 else (part + 1.0) / parts) - start) * dt
+    return (end - start) * dt if split else substep_length(dt, parts)
 
 
 @routine
-def end_at_impact(impacts, dt, parts, part, start, cut, early, late):
-    """`restitution.next_end` after `find_impact`, with the substep as in `length_of`; its end is the new `cut`."""
+def end_at_impact(impacts, dt, start, after, cut, early, late):
+    """`restitution.next_end` after `find_impact`: (what becomes of the substep, cut, bracket of the impact).
+
+    Args:
+        start, after: shares of the step between which it lies.
+        cut: share at which it ends at an impact; 0 for none.
+    """
     if impacts is None:
         return ACCEPT, cut, early, late
     now = impacts.now[0]
-    if now.forced != 0:
+    if now["forced"] != 0:
         return ACCEPT, cut, early, late
-    after = (part + 1.0) / parts
     span = start, cut if cut > 0.0 else after, after
     bracket = early, late
-    look, target, early, late = next_end(now.nearest, now.nearest_before, now.impact, span, dt, bracket, now.closest)
-    now.nearest_before = now.nearest
+    gap, before = now["nearest"], now["nearest_before"]
+    look, target, early, late = next_end(gap, before, now["impact"], span, dt, bracket, now["closest"])
+    now["nearest_before"] = gap
     if look == ACCEPT:
         return look, cut, early, late
     if look == GIVE_UP:
-        now.plastic = 1
+        now["plastic"] = 1
         return look, 0.0 * cut, 0.0 * early, 0.0 * late
     return look, target, early, late
 
 
 @routine
-def end_substep(impacts, count, parts, part, cut):
+def end_substep(impacts, count, end, at_impact):
     """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
     if impacts is None:
         return
     now = impacts.now[0]
-    note_substep(impacts.ends, count, cut if cut > 0.0 else (part + 1.0) / parts, now.plastic, True)
-    now.ended += 1 if cut > 0.0 else 0
-    if now.forced == 0:
-        now.plastic = 1 if now.ended >= MOST_IMPACTS else 0
+    note_substep(impacts.ends, count, end, now["plastic"], True)
+    now["ended"] += 1 if at_impact else 0
+    if now["forced"] == 0:
+        now["plastic"] = 1 if now["ended"] >= MOST_IMPACTS else 0

@@ -38,7 +38,7 @@ from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.robot_records import CONTACT
 from leastaction.minimal.contact.rollout import hit_once, rollout
-from leastaction.minimal.contact.steps import FINEST
+from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 from leastaction.record import Record
 
@@ -375,7 +375,7 @@ class GroundStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        why = f"Minimal: no step of dt / {FINEST} converged"
+        why = f"Minimal: no step of dt / {LAST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
         return ConvergenceError(why, step=step, residuals=[])

@@ -28,7 +28,7 @@ from leastaction.minimal.contact.sweeps import (
     update,
 )
 from leastaction.minimal.contact.tunnelling_check import passes_through
-from leastaction.step_control.bisection import FINEST, first_half, next_substep
+from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
@@ -186,17 +186,17 @@ def step(model, data, settings, steady):
     """
     near, far, moved, impacts = data.near, data.far, data.moved, impacts_of(data.touch)
     total, count = 0, 0
-    parts, part, start = 1, 0, 0.0
+    parts, part, start, end, split = 1, 0, 0.0, 1.0, False
     cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
     recentre(model, data, data.touch, model.turning)
     know_start(model, data, data.touch)
     begin_step(data.touch, min(settings.tolerance, settings.floor))
     while part < parts:
-        dt = length_of(impacts, settings.dt, parts, part, start, cut)
+        dt = length_of(impacts, settings.dt, parts, split or cut > 0.0, start, cut if cut > 0.0 else end)
         spent = solve(model, data, data.touch, settings, dt, steady)
         total += abs(spent)
         if spent > 0:
-            look, cut, early, late = end_at_impact(impacts, settings.dt, parts, part, start, cut, early, late)
+            look, cut, early, late = end_at_impact(impacts, settings.dt, start, end, cut, early, late)
             if look != ACCEPT:
                 steady = False
                 continue
@@ -204,7 +204,7 @@ def step(model, data, settings, steady):
         if not accepted:
             if parts >= most_parts(data, data.touch, spent) or is_full(data.touch):
                 return -1, count
-            parts, part = first_half(parts, part, start)
+            parts, part, end = first_half(parts, part, start, end)
             cut, early, late, steady = 0.0, 0.0, 0.0, False
             continue
         for k in range(near.shape[0]):
@@ -213,14 +213,15 @@ def step(model, data, settings, steady):
         note(model, data, data.touch, dt)
         if is_full(data.touch):
             return -1, count
-        end_substep(impacts, count, parts, part, cut)
+        end_substep(impacts, count, cut if cut > 0.0 else end, cut > 0.0)
         count += 1
         steady = parts == 1 and cut == 0.0
-        if cut > 0.0:
+        split = cut > 0.0
+        if split:
             start = cut
         else:
             parts, part, _ = next_substep(parts, part, 1, True)
-            start = part / parts
+            start, end = end, end + substep_length(1.0, parts)
         cut, early, late = 0.0, 0.0, 0.0
     return total, count
 
@@ -251,7 +252,9 @@ def most_parts(data, touch, spent):
     Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
     bits do not tell positions apart any more.
     """
-    if touch is not None or spent > -PATIENCE:
+    if touch is not None:
+        return LAST
+    if spent > -PATIENCE:
         return FINEST
     for k in range(data.dx.shape[0]):
         if not abs(data.dx[k]) <= CLOSE:

@@ -20,7 +20,7 @@ def has_to_wait(model, impacts, cone, c, begun, whole):
     is open."""
     if impacts is None:
         return False
-    waits = cone.restitution > 0.0 and impacts.now[0].plastic == 0 and not is_closed(begun, strength(model), whole)
+    waits = cone.restitution > 0.0 and impacts.now[0]["plastic"] == 0 and not is_closed(begun, strength(model), whole)
     impacts.waiting[c] = 1 if waits else 0
     return waits
 

@@ -38,7 +38,9 @@ class Variant:
         placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
         cones, contacts = self._cones(s.cones, s.contacts, placed)
         stops = self.cones[self._index(s.stops)]
-        closing = self._cones(s.closing, s.closing_contacts, placed)
+        closing = s.closing, s.closing_contacts
+        if len(s.closing):
+            closing = self._cones(s.closing, s.closing_contacts, placed)
         return part.equations(self.smooth, cones, stops, contacts, placed, closing)
 
     def _cones(self, known: Any, found: Any, placed: Placed) -> tuple[Any, Any]:

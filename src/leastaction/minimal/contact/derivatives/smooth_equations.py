@@ -65,10 +65,12 @@ class Smooth:
     """
 
     def __init__(self, mechanism: Mechanism, lanes: RobotModel) -> None:
-        self.mechanism, self.dofs = mechanism, lanes.dofs
+        self.mechanism = mechanism
         single = [node for node in mechanism.tree.nodes if node.nv == 1]
         self.single = np.array([node.iv for node in single], np.int64)
         self.single_q = np.array([node.iq for node in single], np.int64)
+        dofs = lanes.dofs[self.single]
+        self.damping, self.servo, self.holds = (np.array(dofs[name], float) for name in ("damping", "servo", "holds"))
         self.model = without_pulls(galerkin_bodies_model(mechanism, 1))
         self.data = galerkin_bodies_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
         self._blocks = Bound(body_horizon.blocks, self.model, self.data)
@@ -128,10 +130,13 @@ class Smooth:
                 lam[0, k] = 0.0
         return out
 
+    def held_damping(self, h: float) -> FloatArray:
+        """What of dampers acts at the start of a step of length h rather than at its end, over the single axes."""
+        return np.maximum(0.5 * self.damping - 0.25 * h * self.servo - self.holds / h, 0.0)
+
     def _hold_dampers(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
-        """What of dampers acts at the start of the step rather than at its end, see `sweeps.late_damping`."""
-        k, d = self.single, self.dofs[self.single]
-        late = np.maximum(0.5 * d.damping - 0.25 * h * d.servo - d.holds / h, 0.0)
+        """Add what `held_damping` does, see `sweeps.late_damping`."""
+        k, late = self.single, self.held_damping(h)
         if not late.any():
             return
         push = late * (q1 - q0)[self.single_q]

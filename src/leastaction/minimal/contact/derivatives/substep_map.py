@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -357,7 +358,13 @@ def reach_of(smooth: Smooth, shapes: RobotShapes | None) -> FloatArray:
 
 def falls_of(gravity: Any, solved: Solved) -> tuple[float, float]:
     """`fall_of` of a part of a step, and the overlap that is slight."""
-    return fall_of(gravity, solved.h), slight_overlap(fall_of(gravity, solved.whole), solved.whole)
+    return fall_of(gravity, solved.h), _slight(fall_of(gravity, solved.whole), solved.whole)
+
+
+@lru_cache(maxsize=64)
+def _slight(fall: float, whole: float) -> float:
+    """`compliance.slight_overlap`, whose call from Python takes longer than all else."""
+    return slight_overlap(fall, whole)
 
 
 def compliances(solved: Solved, cones: Any) -> FloatArray:
@@ -460,8 +467,7 @@ def body_twists(smooth: Smooth, placed: Placed, v: FloatArray) -> FloatArray:
 def heavy_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
     """M at the end, with what of dampers momenta hold, shape (nv, nv)."""
     M = mass_matrix(smooth.mechanism, solved.q1)
-    k, d, h = smooth.single, smooth.dofs[smooth.single], solved.h
-    M[k, k] += np.maximum(0.5 * h * (d.damping - 0.5 * h * d.servo) - d.holds, 0.0)
+    M[smooth.single, smooth.single] += solved.h * smooth.held_damping(solved.h)
     return np.asarray(M, np.float64)
 
 
