@@ -34,7 +34,7 @@ for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     rng = np.random.default_rng(0)
     q = np.stack([robot.integrate(robot.neutral(), rng.uniform(-0.5, 0.5, robot.nv)) for _ in range(2)])
     v, u = rng.normal(size=(2, robot.nv)), rng.normal(size=(2, robot.nu))
-    same = dict(dt=0.01, steps=4, controls=u, every=2)
+    same = dict(dt=0.01, steps=4, controls=u, every=2, integrator=la.Galerkin(order=2))
     gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
     assert gpu.success and gpu.q.shape == cpu.q.shape
     assert abs(gpu.q - cpu.q).max() < 1e-9, abs(gpu.q - cpu.q).max()
@@ -42,6 +42,7 @@ for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     assert abs(gpu[1].v - cpu[1].v).max() < 1e-7
     masses = {"mass:" + robot.bodies[-1].name: [1.0, 2.0]}
     same = dict(dt=0.01, steps=2, policy=policy, policy_parameters=[[3.0, 0.5], [1.0, 0.1]], parameters=masses)
+    same |= dict(integrator=la.Galerkin(order=2))
     gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
     assert abs(gpu.q - cpu.q).max() < 1e-9 and abs(gpu.p - cpu.p).max() < 1e-7
     gpu, cpu = (la.batch.Simulator(robot, 2, dt=0.01, device=device) for device in ("cuda", "cpu"))
@@ -83,7 +84,8 @@ def full(*_):
 
 
 device_array, cuda.device_array = cuda.device_array, full
-refused(lambda: la.batch.simulate(robot, q, steps=7, device="cuda"), "no room for 2 robots with 8 states each")
+order2 = dict(integrator=la.Galerkin(order=2), device="cuda")
+refused(lambda: la.batch.simulate(robot, q, steps=7, **order2), "no room for 2 robots with 8 states each")
 cuda.device_array = device_array
 gpu.reset(there(q))
 assert (np.asarray(gpu.q) == q).all() and abs(np.asarray(gpu.v)).max() == 0.0
