@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
+from leastaction.contact.clearance import clearance_arrays
 from leastaction.contact.complementarity import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
@@ -270,6 +271,7 @@ class ContactData(NamedTuple):
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
         listed: indices of the near pairs that a step looks at; places: poses of the bodies when they were chosen.
+        least, axes, poses, ways, end_ways: how far near pairs are apart at least, see `contact.clearance`.
         touched: marks of near pairs that had a contact since the graph was made, see `contact.contact_setup`.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
@@ -287,6 +289,11 @@ class ContactData(NamedTuple):
     speeds: Floats
     listed: Integers
     places: Floats
+    least: Floats
+    axes: Floats
+    poses: Floats
+    ways: Floats
+    end_ways: Floats
     touched: Integers
     keys: Integers
     impulses: Floats
@@ -430,6 +437,7 @@ def contact_data(
     cones = (CONES if turning else 1) * contacts + 3 * coordinates
     now = records(1, CONTACT_STATE)
     now.listed = -1
+    least, axes, poses, ways, end_ways = clearance_arrays(pairs, bodies)
     return ContactData(
         now=now,
         cones=records(cones, CONE),
@@ -437,6 +445,11 @@ def contact_data(
         speeds=np.zeros(bodies),
         listed=np.zeros(pairs, np.int64),
         places=np.zeros((bodies, 12)),
+        least=least,
+        axes=axes,
+        poses=poses,
+        ways=ways,
+        end_ways=end_ways,
         touched=np.zeros(pairs, np.int64),
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),
