@@ -180,14 +180,6 @@ def lacks_corners(shape):
     return is_polytope(shape) and shape.rows == 0
 
 
-@inline
-def axis_of(axes, convex, k):
-    """What `detect` takes for pair k: the direction that parted it last, or None where `convex` is."""
-    if convex is None:
-        return None
-    return axes[k]
-
-
 @routine
 def still_touch(contact, shapes, pairs, X, data, deep, convex):
     """Whether shapes that had a contact are in each other by no more than `deep` along its normal, at the poses X.

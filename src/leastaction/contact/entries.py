@@ -1,7 +1,5 @@
 """The contact kernels that Python calls."""
 
-from typing import Any
-
 import numpy as np
 
 from leastaction._jit import entry, inline
@@ -19,22 +17,16 @@ def _pose(poses, k):
     return (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8]), (x[9], x[10], x[11])
 
 
-def detect_all(shapes: Any, pairs: Any, poses: Any, data: Any, contacts: Any, margin: float) -> int:
+@entry
+def detect_all(shapes, pairs, poses, data, contacts, margin):
     """Contacts of all pairs at the poses (n, 12) (rotation row by row, then position); gives back how many.
 
     More than fit into `contacts` are counted, not written.
     """
-    return _detect_all(shapes, pairs, poses, data, contacts, margin, np.zeros(3))
-
-
-@entry
-def _detect_all(shapes, pairs, poses, data, contacts, margin, axis):
-    """`detect_all`, with room for a direction (3)."""
     count = np.int64(0)  # not a literal, which would compile all twice
     for k in range(pairs.shape[0]):
         Xa, Xb = _pose(poses, shapes[pairs[k].a].body), _pose(poses, shapes[pairs[k].b].body)
-        axis[0] = axis[1] = axis[2] = 0.0  # nobody knows how the pair was before
-        count = detect(shapes, pairs, k, (Xa, Xb), data, contacts, count, margin, axis)
+        count = detect(shapes, pairs, k, (Xa, Xb), data, contacts, count, margin, True)
     return count
 
 

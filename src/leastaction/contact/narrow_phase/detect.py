@@ -28,9 +28,8 @@ def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
         contacts: `CONTACT` records, written from `count` on.
         count: of contacts written before.
         margin: [m].
-        convex: the direction (3) along which the pair was apart or touched last, zero where none is known: the search
-            starts from it and writes the present one. None where cylinders and meshes touch nothing but planes and
-            height fields, ellipsoids planes (`ContactTable.is_plain`), so that nothing about it is compiled.
+        convex: whether cylinders and meshes may touch more than planes and height fields, ellipsoids more than planes
+            (`ContactTable.is_plain`); None where not, so that nothing about it is compiled.
     """
     Xa, Xb = X
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
@@ -97,7 +96,7 @@ def _convex(contacts, count, touch, one, two, X, data, margin, convex):
     """Contacts of any two convex shapes, unless `convex` is None."""
     if convex is None:
         return count
-    return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin, convex)
+    return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin)
 
 
 @routine

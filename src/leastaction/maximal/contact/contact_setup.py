@@ -6,7 +6,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
-from leastaction.contact.clearance import axis_of, measure, stay_apart, way_of
+from leastaction.contact.clearance import measure, stay_apart, way_of
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect, detect_smooth
 from leastaction.contact.narrow_phase.gap import gap, material_points
@@ -175,7 +175,7 @@ def detect_pair(near, contact, k, X, found, margin, features, convex):
     shapes, pairs, contacts = near.shapes, near.pairs, contact.contacts
     if features is None:
         return detect_smooth(shapes, pairs, k, X[0], X[1], near.table, contacts, found, margin)
-    return detect(shapes, pairs, k, X, near.table, contacts, found, margin, axis_of(contact.axes, convex, k))
+    return detect(shapes, pairs, k, X, near.table, contacts, found, margin, convex)
 
 
 @routine(allocates=False)

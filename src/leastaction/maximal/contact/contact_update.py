@@ -150,7 +150,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
     for m in range(now.listed if listed else pairs.shape[0]):
         k = contact.listed[m] if listed else m
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
-        if contact.least[k] > way_of(contact.end_ways, a.body, b.body):
+        if contact.least[k] > way_of(contact.ends, a.body, b.body):
             continue
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
         deep = DEEP * min(a.bound, b.bound)

@@ -66,7 +66,7 @@ def end_bodies(states, near, contact):
 @inline
 def contact_clearance(contact):
     """The `Clearance` of all pairs."""
-    return Clearance(contact.least, contact.axes, contact.poses, contact.ways, contact.end_ways)
+    return Clearance(contact.least, contact.axes, contact.poses, contact.ways, contact.ends)
 
 
 @routine(allocates=False)

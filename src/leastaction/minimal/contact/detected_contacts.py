@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.contact.clearance import axis_of, measure, stay_apart, still_touch, way_of
+from leastaction.contact.clearance import measure, stay_apart, still_touch, way_of
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect
 from leastaction.contact.narrow_phase.gap import gap, material_points
@@ -32,10 +32,9 @@ DEEP = 1e-6
 @routine
 def detect_pair(shapes, data, found, k, end, count, margin, convex):
     """Append the contacts of pair k at the start (0) or the end (1) of the step; see `contact.detect`."""
-    axis = axis_of(found.clearance.axes, convex, k)
     a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
     Xa, Xb = pose(data, end, a.body), pose(data, end, b.body)
-    return detect(shapes.shapes, shapes.pairs, k, (Xa, Xb), shapes.table, found.contacts, count, margin, axis)
+    return detect(shapes.shapes, shapes.pairs, k, (Xa, Xb), shapes.table, found.contacts, count, margin, convex)
 
 
 @routine

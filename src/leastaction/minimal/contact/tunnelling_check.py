@@ -12,7 +12,6 @@ take them, that is at q0 moved by a part of the motion of the joints.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.clearance import axis_of
 from leastaction.contact.narrow_phase.detect import detect
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.minimal.contact.pair_list import is_listed, pose
@@ -91,8 +90,7 @@ def depth(shapes, found, k, convex):
     now, contacts, pairs, nothing = found.now[0], found.contacts, shapes.pairs, 0.0
     a, b = shapes.shapes[pairs[k].a].body, shapes.shapes[pairs[k].b].body
     Xa, Xb = pose_between(found.between, a), pose_between(found.between, b)
-    axis = axis_of(found.clearance.axes, convex, k)
-    last = detect(shapes.shapes, pairs, k, (Xa, Xb), shapes.table, contacts, now.count, nothing, axis)
+    last = detect(shapes.shapes, pairs, k, (Xa, Xb), shapes.table, contacts, now.count, nothing, convex)
     deepest = 0.0
     for i in range(now.count, min(last, contacts.shape[0])):
         deepest = max(deepest, -gap(contacts[i], Xa, Xb)[0])

@@ -31,21 +31,7 @@ from leastaction.contact.narrow_phase.emit import point_on_plane
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.contact.narrow_phase.planes import vertex
 from leastaction.contact.narrow_phase.spheres_capsules import PARALLEL
-from leastaction.spatial import (
-    act,
-    axpy3,
-    compose,
-    cross,
-    dot3,
-    load3,
-    mattvec,
-    matvec,
-    neg3,
-    norm3,
-    scale3,
-    store3,
-    sub3,
-)
+from leastaction.spatial import act, axpy3, compose, cross, dot3, mattvec, matvec, neg3, norm3, scale3, sub3
 
 TIE = 1e-5
 """Separations that differ by less than this part of the size are the same."""
@@ -58,15 +44,10 @@ EXACT = 1e-10
 
 
 @routine
-def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin, axis):
-    """Contacts of two convex shapes; gives back the count.
-
-    The array `axis` has the direction (3) from the pair's shape a to b that parted them last, and gets the present one.
-    """
+def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
+    """Contacts of two convex shapes; gives back the count."""
     one, two = Convex(shape1, X1, compose(X1, pose_of(shape1))), Convex(shape2, X2, compose(X2, pose_of(shape2)))
-    sign = -1.0 if touch.flip == 1 else 1.0
-    n, s = best_direction(one, two, data, margin, scale3(sign, load3(axis)))
-    store3(axis, scale3(sign, n))
+    n, s = best_direction(one, two, data, margin)
     if s > margin:
         return count
     start, tie = count, TIE * min(shape1.bound, shape2.bound)

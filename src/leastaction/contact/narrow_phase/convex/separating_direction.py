@@ -36,10 +36,6 @@ PULLS = 4
 ROUNDS = 32
 """Proximal points, at most."""
 
-SHALLOW = 1e-3
-"""Overlap, in terms of their size, up to which two convex shapes have one best direction near that of a moment ago; in
-deeper ones another face may be nearer now."""
-
 FLAT = 1e-12
 """A tetrahedron or triangle so flat, relative to its edges, adds nothing."""
 
@@ -171,19 +167,12 @@ def pulled_apart(one, two, data, d, n, best):
 
 
 @routine
-def best_direction(one, two, data, margin, before):
+def best_direction(one, two, data, margin):
     """Unit vector (3) along which two shapes are furthest apart, from first to second, and how far; see above.
 
-    Shapes further apart than the margin give a direction that shows it. The search starts from the direction `before`
-    (3), which was the best a moment ago, where shapes are about to touch along it; zero where there is none.
+    Shapes further apart than the margin give a direction that shows it.
     """
     size = min(one.shape.bound, two.shape.bound)
-    if dot3(before, before) > 0.0:
-        s = separation(one, two, data, before)
-        if s > margin:
-            return before, math.inf
-        if s > -SHALLOW * size:
-            return improved(one, two, data, before, s)
     d = sub3(act(two.body, load3(two.shape.centre)), act(one.body, load3(one.shape.centre)))
     length = norm3(d)
     n = scale3(1.0 / length, d) if length > 1e-9 * size else (0.0, 0.0, 1.0)
@@ -201,13 +190,6 @@ def best_direction(one, two, data, margin, before):
     for k in range(12 if distance == 0.0 else 0):  # they overlap: from the best of a few directions
         axis = column(one.pose[0], k % 3) if k < 6 else column(two.pose[0], k % 3)
         n, s = _better(one, two, data, n, axis if k % 6 < 3 else neg3(axis), s)
-    return improved(one, two, data, n, s)
-
-
-@routine
-def improved(one, two, data, n, s):
-    """The direction (3) that parts two shapes best, and how far, from one that parts them by s: by proximal points."""
-    size, r = min(one.shape.bound, two.shape.bound), rounding(one.shape) + rounding(two.shape)
     for _ in range(ROUNDS):
         t = max(-1.5 * (s + r), 0.0) + SHIFT * size
         v, distance = closest_points(one, two, data, scale3(t, n), n, math.inf)
