@@ -14,10 +14,10 @@ DOCS := $(VENV)/.installed-docs
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo browser test lint format bench docs wheel clean
+.PHONY: help venv demo browser test test-numba lint format bench docs wheel clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 venv: $(DEV)  ## create .venv with everything needed to work on the package
 
@@ -27,6 +27,10 @@ demo: $(DEMO)  ## run the demo
 # By files, so that not every process compiles every kernel; in the order of tests/conftest.py.
 test: $(DEV)  ## run the tests (ARGS="-k galerkin -n 0" goes to pytest)
 	$(PY) -m pytest -n auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+# The oldest and the newest Numba that pyproject.toml allows, each in an environment of its own under build/.
+test-numba: $(DEV)  ## test with the oldest and newest Numba, stock and with hooks (ARGS=--quick: less)
+	$(PY) tools/test_numba.py $(ARGS)
 
 # Never fails: without a browser those tests are skipped. On a machine that is not root's own, install it yourself.
 browser:  ## install Chromium for the tests of pages, where this is root on Debian or Ubuntu

@@ -154,7 +154,7 @@ def cases():
 
 
 def times(robot, q, v, integrator, names, motions, repeats: int) -> tuple[float, float, float]:
-    """(step, step back, what comes once on the way back) [s]."""
+    """(step, step back, what comes once in the backward pass) [s]."""
     rng, found = np.random.default_rng(0), {}
     for steps in (SHORT, LONG):
         u = 0.1 * rng.normal(size=(steps, robot.nu)) if not robot.actuators else np.zeros((steps, robot.nu))
@@ -184,7 +184,7 @@ def times(robot, q, v, integrator, names, motions, repeats: int) -> tuple[float,
 
 
 def run(progress, quick=False) -> Report:
-    """Time the way back over runs."""
+    """Time the backward pass over runs."""
     sheet = Sheet(
         "Backpropagation",
         ["gradient by, or through", "robot", "step [µs]", "step back [µs]", "ratio", "once [ms]"],

@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from benchmarks.report import Sheet
-from leastaction.optimize.held.relaxation import LAST
+from leastaction.optimize.solvers.complementarity_relaxation import LAST
 
 EXACT = 1e-9
 """Tolerance at which minima of problems with contact are compared: at their default of 1e-6 every bound costs a tenth
@@ -76,7 +76,7 @@ class Pairs:
 def moved(problem, solver, minimum, most):
     """How much a solver that starts at a minimum changes its cost, relatively; None where it finds no solution."""
     options = {}
-    if problem.touches:  # both to a tolerance at which the barrier's rest does not count
+    if problem.schedule.touches:  # both to a tolerance at which the barrier's rest does not count
         options = {"relaxations": [LAST], "tolerance": EXACT, "max_iterations": most}
         other = "ipopt" if solver == "horizon" else "horizon"
         minimum = problem.solve(solver=other, warm_start=minimum, **options)

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Entry:
-    """A benchmark as its source tells it, without an import: peers that are missing stop those alone that need them."""
+    """A benchmark as its source shows it, without an import: peers that are missing stop those alone that need them."""
 
     name: str
     """Such as `step_speed` or `fan2018/fig1`."""

@@ -24,7 +24,7 @@ step is also the largest that its documentation allows (2 dt); and at its defaul
 allowed there. Times: CPU, best of the runs within a second, each in a compiled loop."""
 
 LEAST = 1.0
-"""How long runs are repeated [s]: on a busy machine a few of them tell little."""
+"""How long runs are repeated [s]: on a busy machine a few of them show little."""
 
 MUJOCO = {"MuJoCo": (DT, 0.02), "MuJoCo, 0.002 s, stiffest": (0.002, 0.004)}
 

@@ -13,13 +13,13 @@ from benchmarks.catalogue import Entry
 from benchmarks.report import NOT_REPRODUCED, Measure, Report
 
 LEAST = 0.03
-"""Changes of times below this are never told: a code that is moved in memory does that much."""
+"""Changes of times below this are never given: a code that is moved in memory does that much."""
 ONCE = 0.15
-"""Noise of a time that was measured fewer than three times, and so tells none itself."""
+"""Noise of a time that was measured fewer than three times, and so shows none itself."""
 FACTOR = 2.0
 """By which errors must grow or shrink; those of round-off differ by less from one library to the next."""
 MEMORY, COMPILING = 0.1, 0.3
-"""Changes of the memory and of the time to compile that are told; neither is repeated."""
+"""Changes of the memory and of the time to compile that are given; neither is repeated."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Counts the scalar operations of kernels: runs them as plain Python whose every sum and product is told to a counter.
+"""Counts the scalar operations of kernels: runs them as plain Python whose sums and products are counted.
 
 Must be started before the package is imported, with NUMBA_DISABLE_JIT=1 (`counted` does that in a process of its own).
 Modules of the package are rewritten as they are imported: a + b becomes a call of the counter. Only operations on

@@ -82,7 +82,7 @@ def _matches(file, pattern: str) -> bool:
 
 
 def _short(file) -> str:
-    """The last parts of a path that tell it from others."""
+    """The last parts of a path that show it from others."""
     folder = file.parts[-3] if file.parts[-2] in ("urdf", "robots", "assets") else file.parts[-2]
     return f"{folder}/{file.name}"
 
@@ -152,7 +152,7 @@ class Kept:
     """Figures of files, each with the code that it was measured with.
 
     A run that was interrupted goes on where it ended. Where the environment variable FOREIGN_AGAIN names parts of the
-    names of files, with commas between them, only these are measured again, and files that were never; rows tell
+    names of files, with commas between them, only these are measured again, and files that were never; rows show
     their revisions.
     """
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import leastaction as la
-from leastaction.kinematics.tendons import tendon_lengths
+from leastaction.kinematics.tendon_jacobians import tendon_lengths
 from leastaction.mechanism import Mechanism, Plane, Servo
 from leastaction.mechanism.servos import feedback, feedback_energy
 from leastaction.mechanism.tendons import drives_tendon, has_range
@@ -207,7 +207,7 @@ def rise(run) -> float:
 def moving(run) -> np.ndarray:
     """Kinetic energy that is in the velocities of a run and in the steps beside them [J], shape (steps + 1,).
 
-    Where torques jump on what dry friction, limits or contacts hold, velocities at that time are told to 0.3 of what
+    Where torques jump on what dry friction, limits or contacts hold, velocities at that time are given to 0.3 of what
     gravity adds in a step (`leastaction.maximal.step.pressed`), though nothing moves; a gain of energy is in both.
     """
     robot, q = run.mechanism, run.q

@@ -83,7 +83,7 @@ def cores(case):
 def energy(name):
     """Drift of the energy over ten seconds of the swinging chain and of the humanoid, in terms of what it can be.
 
-    The humanoid falls by 490 m, which single precision tells to 0.03 mm.
+    The humanoid falls by 490 m, which single precision shows to 0.03 mm.
     """
     out = {}
     for what, robot, start, kind, *_ in many_robots.cases():
@@ -238,7 +238,7 @@ def compile_all(names, jobs, minutes):
 
 def compile_one(name):
     """Compile the kernels of one part."""
-    from leastaction.batch.kernels import compiling_only
+    from leastaction.batch.batch_kernels import compiling_only
 
     with compiling_only():
         parts()[name]()

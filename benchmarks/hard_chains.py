@@ -90,7 +90,7 @@ def sheet(progress, seeds) -> tuple[Sheet, list[Requirement]]:
     early = sum(row[8] for row in out.rows if row[0].endswith("balls"))
     requirements = [
         Requirement("violent motions that fail", float(sum(row[4] for row in out.rows)), 0.0),
-        Requirement("violent motions with energy from nowhere", float(sum(row[5] for row in out.rows)), 0.0),
+        Requirement("violent motions with spurious energy", float(sum(row[5] for row in out.rows)), 0.0),
         Requirement("steps of ball chains that are divided in the first second", early, 0.0),
     ]
     return out, requirements

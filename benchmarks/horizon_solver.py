@@ -9,7 +9,7 @@ from benchmarks import legged, peers
 from benchmarks.both_solvers import SAME, Pairs, cpu, timed
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
-from leastaction.optimize.hessians.hessian import GaussNewton
+from leastaction.optimize.hessians.lagrangian_hessian import GaussNewton
 from leastaction.optimize.solvers.kkt import System
 
 EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]

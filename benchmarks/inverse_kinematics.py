@@ -68,7 +68,7 @@ class Case:
 
 
 def case_of(name: str, goals: int, seed: int, folder: Path) -> Case:
-    """An arm as its file tells it, goals and starts."""
+    """An arm as its file shows it, goals and starts."""
     path = folder / f"{name.replace(' ', '_')}.xml"
     la.formats.save_mjcf(arm(name), path)
     robot = la.load(path)

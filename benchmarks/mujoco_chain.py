@@ -3,7 +3,7 @@
 import mujoco
 import numpy as np
 
-# Coarse steps are unstable, which the errors tell; the default is to write a log file where Python runs.
+# Coarse steps are unstable, which the errors show; the default is to write a log file where Python runs.
 mujoco.set_mju_user_warning(lambda _: None)
 
 

@@ -5,7 +5,7 @@ them.
 
 Our kernels are timed in a compiled loop, so that a call from Python is not counted. Pinocchio can only be
 called from Python here; a call costs a fraction of a microsecond of conversions, which has nothing to do with
-its algorithms. Since that cost o does not depend on the robot, a model with one joint tells it: with
+its algorithms. Since that cost o does not depend on the robot, a model with one joint shows it: with
 t_n = o + n c,
 
     n c = (t_n - t_1) n / (n - 1).

@@ -30,7 +30,7 @@ is written by `python -m benchmarks --publish` from the JSON files in `docs/benc
 (`pip install -e ".[bench]"`); one that is missing is named with the result. Where a result says "short
 version", `--quick` made it: fewer starts and sizes. Times are CPU times; ratios are those of one run.
 
-[When which wins](wins.md) tells for each formulation where it leads each peer, and where it trails.
+[When which wins](wins.md) shows for each formulation where it leads each peer, and where it trails.
 """
 
 

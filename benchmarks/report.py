@@ -1,4 +1,4 @@
-"""What a benchmark tells: tables, plots, claims of papers with a verdict, required figures, repeated measurements."""
+"""What a benchmark shows: tables, plots, claims of papers with a verdict, required figures, repeated measurements."""
 
 import math
 import statistics
@@ -43,7 +43,7 @@ class Requirement:
 class Claim:
     """What a paper says in one figure or table, what was measured, and whether that is the same.
 
-    `why` tells what differs, and must where the claim is not reproduced.
+    `why` shows what differs, and must where the claim is not reproduced.
     """
 
     where: str
@@ -155,7 +155,7 @@ class Report:
 
     @classmethod
     def of(cls, data: dict[str, Any]) -> "Report":
-        """What `data` was made of; keys of others are left out."""
+        """What `data` was made of; keys of others are omitted."""
         requirements = [Requirement(r["what"], number(r["value"]), number(r["bound"])) for r in data["requirements"]]
         return cls(
             title=data["title"],

@@ -130,7 +130,7 @@ class Apart:
 
 
 def why(status: int) -> str:
-    """What an exit status that is not 0 tells."""
+    """What an exit status that is not 0 shows."""
     if status == MISSING:
         return "a peer is missing"
     if status == LATE:
@@ -145,7 +145,7 @@ def run_all(
 ) -> int:
     """Run those whose result is not there yet, in the order of `plan`; 0 if all ran and all figures are met.
 
-    Whatever happens to one is told at the end, and the others go on.
+    Whatever happens to one is given at the end, and the others go on.
 
     Args:
         entries: what to run.

@@ -8,7 +8,7 @@ import leastaction as la
 from benchmarks import legged
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
-from leastaction.optimize.hessians.kinds import HESSIANS
+from leastaction.optimize.hessians.hessian_choice import HESSIANS
 
 KINDS = ("exact", "differences", "gauss-newton", "l-bfgs")
 RULES = {

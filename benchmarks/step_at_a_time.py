@@ -45,7 +45,7 @@ def contenders():
 
 
 def windows(advance) -> list[float]:
-    """Microseconds per step of each window; `advance` makes the steps of one, told by its number."""
+    """Microseconds per step of each window; `advance` makes the steps of one, given by its number."""
     out = []
     for k in range(WINDOWS):
         began = time.perf_counter()

@@ -20,7 +20,7 @@ PAPER_SOLVE = 188.88
 STARTS = 20
 
 NOTES = """With IPOPT unless said, and the same costs, first guesses and tolerances. Error: the mean over the steps of \
-the integral of |x' - f(x, u)| along cubics between the knots (Eqs. 75 to 77). The paper tells neither its \
+the integral of |x' - f(x, u)| along cubics between the knots (Eqs. 75 to 77). The paper gives neither its \
 3-DoF arm nor the postures, so errors compare within a column only: they go with the size of the motion, as the \
 second table shows. For a sixth of the turn (at most 0.25 rad) those of N >= 50 are below the paper's, for a twentieth \
 those of every N; the paper's fall with N as ours do, but for that of N = 10, which lies below its third order. \

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Watch:
-    """CPU seconds of a process since now; seconds by the clock where a system does not tell."""
+    """CPU seconds of a process since now; seconds by the clock where a system does not show."""
 
     def __init__(self, pid: int) -> None:
         self.pid, self.began = pid, time.monotonic()
@@ -26,7 +26,7 @@ class Watch:
 
 
 def used(pid: int) -> float | None:
-    """CPU seconds that a process and its threads have used; None where nobody tells."""
+    """CPU seconds that a process and its threads have used; None where nobody shows."""
     try:
         said = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

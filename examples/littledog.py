@@ -14,7 +14,7 @@ import numpy as np
 import leastaction as la
 from leastaction import optimize
 from leastaction.mechanism import Plane
-from leastaction.optimize.legged import FOOT, GAPS, TROT
+from leastaction.optimize.examples.legged_robots import FOOT, GAPS, TROT
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

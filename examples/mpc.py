@@ -57,7 +57,7 @@ def picture(runs):
 
 
 def figures(runs):
-    """What to tell of the runs."""
+    """What to show of the runs."""
     return {
         title: {
             "rate_Hz": round(mpc.rate),

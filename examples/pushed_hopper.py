@@ -15,7 +15,7 @@ import numpy as np
 
 import leastaction as la
 from leastaction import optimize
-from leastaction.optimize.hopping import hops
+from leastaction.optimize.examples.planar_hopper import hops
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -8,6 +8,7 @@ import pytest
 
 from leastaction._jit import entry, walk
 from leastaction._jit.bound import Bound
+from leastaction._jit.hooks import fast_call
 
 
 @entry
@@ -76,7 +77,7 @@ def test_what_is_not_affine_in_the_row_goes_by_python(monkeypatch):
 def test_walks_of_many_threads_share_code_that_stays(monkeypatch):
     monkeypatch.setattr(walk, "SOON", 1)
     monkeypatch.setattr(walk, "LATE", 1)
-    monkeypatch.setattr(walk, "_CALLERS", {})
+    monkeypatch.setattr(fast_call, "_CALLERS", {})
     values = np.ones((1000, 3))
 
     def sums(_):

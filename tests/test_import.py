@@ -4,7 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
 
 import leastaction
 
@@ -81,3 +86,23 @@ def test_the_package_goes_to_other_processes():
     import pickle
 
     assert pickle.loads(pickle.dumps(leastaction)) is leastaction
+
+
+def public_packages():
+    """Packages that say what is public in them."""
+    files = [
+        path for path in (SOURCE / "leastaction").rglob("__init__.py") if "__all__" in path.read_text(encoding="utf-8")
+    ]
+    names = [".".join(path.relative_to(SOURCE).parts[:-1]) for path in files]
+    return sorted(name for name in names if "._" not in name and name not in ("leastaction", "leastaction.cli"))
+
+
+@pytest.mark.parametrize("name", public_packages())
+def test_a_package_lists_what_is_public_alone(name):
+    """Also after its own modules were imported, which Python makes attributes of it."""
+    package = import_module(name)
+    for module in walk_packages(package.__path__, f"{name}."):
+        with suppress(ImportError):  # of an extra
+            import_module(module.name)
+    assert dir(package) == sorted(package.__all__)
+    assert all(hasattr(package, public) for public in package.__all__)

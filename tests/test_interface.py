@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction import registry
 from leastaction.derivatives import action_blocks, adjoint, backpropagate, linearize, parameter_jacobian
 from leastaction.integrators import CAPABILITIES, Reversal, Stepper
-from leastaction.parameter_stencils import stencils
+from leastaction.parameter_differences import stencils
 
 INTEGRATORS = [registry.find(name)() for name in registry.names()]
 DT = 0.01

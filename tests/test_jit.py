@@ -8,21 +8,20 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import llvmlite.binding
 import numba
 import numpy as np
 import pytest
 from numba import types
-from numba.core import ir, itanium_mangler
-from numba.core.compiler import run_frontend
+from numba.core import itanium_mangler
 from numba.core.types.functions import BaseFunction
 
 import leastaction
 from leastaction import _jit
 from leastaction._jit.fingerprint import describe_types
-from leastaction._jit.haste import in_haste
+from leastaction._jit.hooks.numba_patches import patched_numba
 
 SOURCE = Path(leastaction.__file__).parent
 
@@ -326,34 +325,12 @@ def test_not_a_number_stays_not_a_number():
     assert minus(float("inf")) != minus(float("inf"))
 
 
-def _mixed(x, rows, k):
-    """All kinds of statements of a kernel."""
-    total, pair = 0.0, (x, rows[k])
-    for i in range(k):
-        if rows[i] > x or i == k - 1:
-            rows[i] = pair[0] * pair[1] - total
-        total += abs(rows[i]) + (min(x, total) if k > 2 else 1.0)
-    return total, pair
-
-
-def test_haste_finds_the_same_variables():
-    """The faster list of the variables of a statement is Numba's own, in its order."""
-    function = run_frontend(_mixed)
-    for block in function.blocks.values():
-        for statement in block.body:
-            ordinary = [variable.name for variable in statement.list_vars()]
-            with in_haste():
-                assert [variable.name for variable in statement.list_vars()] == ordinary
-
-
-def test_haste_leaves_numba_as_it_was():
+def test_patches_leave_numba_as_it_was():
     def touched():
-        lock: Any = llvmlite.binding.ffi.lib
-        patched = BaseFunction.get_call_type, ir.Inst._rec_list_vars, itanium_mangler.mangle
-        return *patched, list(lock._lock._cblist), gc.isenabled()
+        return BaseFunction.get_call_type, itanium_mangler.mangle, gc.isenabled()
 
     before = touched()
-    with in_haste():
+    with patched_numba():
         assert all(now != then for now, then in zip(touched(), before, strict=True))
     assert touched() == before
 
@@ -362,7 +339,7 @@ def test_names_of_functions_are_short_and_tell_their_arguments_apart():
     """Numba's own hold every field of every argument, once in each call."""
     record = numba.typeof(np.zeros(2, [(f"field{k}", float) for k in range(50)]))
     arguments = (record, types.float64), (record, types.int64), (types.float64, record), (record,)
-    with in_haste():
+    with patched_numba():
         names = [itanium_mangler.mangle("module.function", kinds, abi_tags=("tag",), uid=7) for kinds in arguments]
         names.append(itanium_mangler.mangle("module.function", arguments[0], abi_tags=("other",), uid=7))
         names.append(itanium_mangler.mangle("module.function", arguments[0], abi_tags=("tag",), uid=8))
@@ -469,3 +446,26 @@ def test_notebooks_are_told_that_a_kernel_compiles(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     tell("rollout")
     assert capsys.readouterr().err == "leastaction: compiling rollout, once ...\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "words"),
+    [
+        ("maximal.step.rollout", "rollout", "Maximal"),
+        ("maximal.step.rollout", "rollout_with_contact", "Maximal with contact"),
+        ("maximal.derivatives.kernels", "backward", "gradients of Maximal"),
+        ("minimal.contact.rollout", "rollout", "Minimal"),
+        ("minimal.any", "rollout", "Galerkin"),
+        ("elsewhere", "rollout", "rollout"),
+    ],
+)
+def test_kernels_are_named_by_what_users_know(module, name, words):
+    from leastaction._jit.messages import subject
+
+    assert subject(SimpleNamespace(__module__=f"leastaction.{module}", __name__=name)) == words
+
+
+def test_names_of_packages_that_have_kernels_are_there():
+    from leastaction._jit.messages import _SUBJECTS
+
+    assert [name for name in _SUBJECTS if not (SOURCE / name.replace(".", "/")).is_dir()] == []

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from leastaction._jit.parts import Kept
+from leastaction._jit.hooks.function_cache import Kept
 from tests.test_jit import BIG, SMALL, demo, python
 
 __all__ = ["demo"]
@@ -139,7 +139,7 @@ def test_parts_go_thirty_days_after_their_last_use(family):
 def test_machine_code_is_made_once(family):
     """A second kernel of the same functions makes machine code of itself alone, and its file serves without theirs."""
     count = """
-import demo._jit.libraries as libraries
+import demo._jit.hooks.libraries as libraries
 made, true = [], libraries.machine_code
 libraries.machine_code = lambda codegen, bitcode, name: made.append(name) or true(codegen, bitcode, name)
 """

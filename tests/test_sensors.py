@@ -45,6 +45,27 @@ def test_a_pendulum_feels_its_tension_and_nothing_else():
     assert (s["range"] == -1.0).all()  # z of the tip points up
 
 
+@pytest.mark.parametrize("limits", [None, (-50.0, 50.0)])
+def test_joints_transmit_what_drives_them_and_not_what_pushes_bodies(limits):
+    """At rest a servo holds the weight less what a thruster carries, whether its force has a range or not."""
+    b = la.MechanismBuilder("arm")
+    b.body("arm", mass=2.0, com=(0.5, 0.0, 0.0), inertia=0.1)
+    b.joint("pivot", "revolute", "world", "arm", axis="y")
+    b.position_servo("servo", "pivot", kp=1e3, force_limits=limits)
+    b.thruster("jet", "arm", (0.0, -0.5, 0.0, 0.0, 0.0, 1.0))
+    for kind in ("force", "torque", "joint_force"):
+        b.sensor(kind, kind, "pivot" if kind == "joint_force" else "arm")
+    robot = b.build()
+    weight, thrust = 2.0 * 9.81, 5.0
+    load = 0.5 * (weight - thrust)  # about the pivot
+    sim = la.Simulator(robot, la.Maximal(), dt=1e-6)
+    sim.step([-load / 1e3, thrust])
+    s = sim.sensors
+    assert np.allclose(s["force"], [0.0, 0.0, weight - thrust], atol=1e-6)
+    assert np.allclose(s["torque"], [0.0, -load, 0.0], atol=1e-6)
+    assert np.allclose(s["joint_force"], -load, atol=1e-6)
+
+
 def test_rays_meet_shapes_where_geometry_says():
     o, d = np.array([-3.0, 0.2, 0.1]), np.array([1.0, 0.0, 0.0])
     assert np.isclose(distance(Sphere(1.0), o, d), 3.0 - np.sqrt(1.0 - 0.05))

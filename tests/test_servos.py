@@ -169,7 +169,7 @@ def test_gradients_by_targets_and_gains_of_a_ball_are_those_of_differences(integ
 
 
 def test_the_table_of_stiff_springs_is_gauss_quadrature():
-    from leastaction.minimal.rules import lobatto
+    from leastaction.minimal.quadrature_rules import lobatto
 
     for s in (1, 2, 3, 5):
         rule = lobatto(s)

@@ -7,7 +7,7 @@ import llvmlite.binding as llvm
 import pytest
 from numba.core import config
 
-from leastaction._jit.shipped import fits, shipped_target
+from leastaction._jit.prebuilt import fits, prebuilt_target
 from tests.test_jit import CALL, demo, python  # noqa: F401  (the fixture)
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -37,11 +37,11 @@ def test_code_runs_on_processors_with_all_its_features():
 @pytest.mark.parametrize("content", ["", "not json", "[1, 2]", "{}"])
 def test_damaged_descriptions_are_as_good_as_none(tmp_path, content):
     (tmp_path / "target.json").write_text(content)
-    assert shipped_target(tmp_path) is None
+    assert prebuilt_target(tmp_path) is None
 
 
 def test_no_description_no_kernels(tmp_path):
-    assert shipped_target(tmp_path) is None
+    assert prebuilt_target(tmp_path) is None
 
 
 def test_the_description_of_this_very_machine_fits(tmp_path, monkeypatch):
@@ -49,7 +49,7 @@ def test_the_description_of_this_very_machine_fits(tmp_path, monkeypatch):
     features = ",".join(f"+{name}" for name, has in llvm.get_host_cpu_features().items() if has)
     target = (llvm.get_process_triple(), "some", features)
     (tmp_path / "target.json").write_text(json.dumps(target))
-    assert shipped_target(tmp_path) == target
+    assert prebuilt_target(tmp_path) == target
 
 
 @pytest.fixture

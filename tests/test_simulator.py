@@ -180,3 +180,68 @@ def test_a_step_costs_little_more_than_one_of_a_compiled_run(integrator):
         stepper.advance(record, 0, steps, controls)
         best[1] = min(best[1], time.process_time() - began)
     assert (best[0] - best[1]) / steps < 30e-6
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Minimal(), la.Galerkin(order=4), la.BDF(order=2)])
+def test_what_was_done_is_a_run_like_any_other(integrator, tmp_path):
+    """Controls with an activation, sensors, contacts where there are any, more steps than there is room for."""
+    b = la.robots.cart_pole().edit()
+    touching = isinstance(integrator, la.Maximal | la.Minimal)
+    if touching:
+        b = la.robots.cube(friction=0.5).edit()
+        b.body("flap", mass=0.1, inertia=1e-3, com=(0.0, 0.0, 0.1))
+        b.revolute("hinge", b.bodies[0].name, "flap", axis="y")
+        b.actuator("motor", "hinge", activation=0.1, limits=(-0.05, 0.05))
+        b.sensor("touch", "touch", b.bodies[0].name)
+    b.sensor("gyro", "gyro", b.bodies[-1].name)
+    robot, steps = b.build(), 600
+    q = la.robots.on_ground(robot, robot.home()) if touching else robot.home()
+    u = 0.1 * np.sin(0.02 * np.arange(steps))[:, None]
+    run = la.simulate(robot, q, dt=0.005, steps=steps, integrator=integrator, controls=u, start=1.0)
+    sim = la.Simulator(robot, integrator, dt=0.005, recording=True)
+    for _ in range(2):  # of two starts the last counts
+        sim.reset(q, t=1.0)
+        for k in range(steps):
+            sim.step(u[k])
+    found = sim.trajectory()
+    assert np.array_equal(found.q, run.q)
+    assert np.array_equal(found.t, run.t)
+    assert ("contacts" in found.stored) == ("contacts" in run.stored)
+    for name in ("u", "activation", "contacts"):
+        if name in run.stored:
+            assert np.array_equal(found.stored[name], run.stored[name])
+    for name, values in run.sensors.items():
+        assert np.allclose(found.sensors[name][1:], values[1:], atol=1e-9)
+    again = la.Trajectory.load(found.save(tmp_path / "run"))
+    assert np.array_equal(again.q, found.q)
+    kept = sim.state()
+    sim.set_state(kept)
+    for k in range(3):
+        sim.step(u[k])
+    later = sim.trajectory()
+    assert later.steps == 3
+    assert np.array_equal(later.q[0], found.q[-1])
+    assert found.join(later).steps == steps + 3
+
+
+def test_nothing_is_recorded_unless_asked_for():
+    sim = la.Simulator(la.robots.pendulum(), la.Galerkin(order=4))
+    with pytest.raises(la.IntegratorError, match="recording=True"):
+        sim.trajectory()
+    with pytest.raises(la.IntegratorError, match="recording must be True or False"):
+        la.Simulator(la.robots.pendulum(), la.Galerkin(order=4), recording="yes")
+
+
+def test_only_the_start_that_counts_is_looked_at(recwarn):
+    """At home this cube overlaps the ground; who starts it elsewhere need not hear of it."""
+    cube = la.robots.cube()
+    inside = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    sim = la.Simulator(cube, la.Maximal(), dt=0.01)
+    sim.reset(inside + [0, 0, 1, 0, 0, 0, 0])
+    sim.step()
+    assert not recwarn.list
+    sim = la.Simulator(cube, la.Maximal(), dt=0.01)
+    with pytest.raises(AttributeError, match="no attribute 'velocity'"):
+        _ = sim.velocity
+    with pytest.warns(la.LeastActionWarning, match="overlap"):
+        sim.reset(inside)

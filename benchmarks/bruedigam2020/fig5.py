@@ -24,7 +24,7 @@ CLOSED = {MAXIMAL: la.Maximal(order=1), "Maximal(2)": la.Maximal(), "Galerkin(2)
 NOTES = """Chains of n rods of 1 m and 1 kg, bent like a bow, those on ball joints turning slowly; steps of 0.01 s, \
 CPU time of a step in a compiled loop. Maximal(order=1) is the paper's method; the explicit integrator in joint \
 coordinates is Runge-Kutta of order 4, four forward dynamics a step: this package's, that on Pinocchio's aba (called \
-from Python: less what a call costs, as one body tells, but a tenth at least) and MuJoCo's own, both from rest; the \
+from Python: less what a call costs, as one body shows, but a tenth at least) and MuJoCo's own, both from rest; the \
 paper has that of RigidBodyDynamics.jl. None takes loops, so Galerkin(2) stands for joint coordinates on closed \
 chains, whose last link is hinged to the world."""
 

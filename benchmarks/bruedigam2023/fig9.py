@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import peers
 from benchmarks.report import Measure, Plot, Report, Requirement, Sheet, judged
-from leastaction.linalg.graph import kernels as graph_kernels
+from leastaction.linalg.graph import graph_factorization as graph_kernels
 from leastaction.maximal import GraphLDU
 from tests.maximal.saddle_points import grid, mechanism, random_blocks
 

@@ -9,7 +9,7 @@ from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
 
 
 def paddle(rng) -> Scene:
-    """A paddle that a motor turns as told, among balls in a corner."""
+    """A paddle that a motor turns as given, among balls in a corner."""
     b, q = MechanismBuilder("paddle"), []
     b.body("paddle", mass=1.0, com=(0.2, 0, 0), inertia=0.01, shapes=Box((0.4, 0.05, 0.2), pose=Pose((0.2, 0, 0.1))))
     b.revolute("motor", "world", "paddle", axis="z")

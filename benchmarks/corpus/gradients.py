@@ -1,5 +1,6 @@
-"""Gradients of landings: the adjoint method by initial velocity and controls against central differences."""
+"""Gradients through contact: the adjoint method by initial velocity, controls and parameters against differences."""
 
+import math
 import os
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,6 +16,7 @@ from benchmarks.corpus.scene import Scene, random_turn
 from benchmarks.report import Measure, Report, Sheet
 from leastaction.derivatives import reach
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
+from leastaction.parameters import parameter, with_parameters
 
 LONG = True
 SEEDS, QUICK_SEEDS = 40, 2
@@ -32,10 +34,11 @@ COLUMNS += [*(f"wrong > {bound:g}" for bound in WRONG), "largest error"]
 
 NOTES = f"""Objective: half the square of the distance of a random point of the last body from a random target after \
 {STEPS} steps of {DT:g} s, plus a random linear function of the velocity there; its gradient by the initial velocity, \
-or by constant controls. Smooth: forward and backward differences agree to {SMOOTH:g} of the largest component (of \
-{LEAST:g} at least), and so do central ones with changes of {DIFFERENCES[0]:g} and {DIFFERENCES[1]:g}. Wrong: error of \
-the adjoint method in smooth cases, relative to the same and beside the closer of these two. Refused: it ends in an \
-error."""
+by an offset of the controls, or by parameters (gravity, mass and centre of mass of the last body, friction of its \
+first shape or contact point, damping of its hinge). Smooth: forward and backward differences agree to {SMOOTH:g} of \
+the largest component (of {LEAST:g} at least), and so do central ones with changes of {DIFFERENCES[0]:g} and \
+{DIFFERENCES[1]:g}. Wrong: error of the adjoint method in smooth cases, relative to the same and beside the closer of \
+these two. Refused: it ends in an error."""
 
 
 def links(rng) -> Scene:
@@ -91,6 +94,27 @@ def grasp(rng) -> Scene:
     return replace(scene, v=0.1 * rng.normal(size=scene.robot.nv))
 
 
+def walk(rng) -> Scene:
+    """A quadruped that trots on the spot, its servos following a gait of random height, rate and direction."""
+    dog = la.robots.unitree_a1()
+    b = dog.edit()
+    for name in [a.name for a in dog.actuators]:
+        b.remove(name, kind="actuator")
+        b.position_servo(name, name, kp=80.0, kv=2.0)
+    b.add_shape("world", Plane())
+    robot = b.build()
+    home = la.robots.home(dog)
+    q = la.robots.on_ground(robot, home, clearance=float(rng.uniform(0.0, 0.02)))
+    lift, rate, stride = rng.uniform(0.1, 0.4), rng.uniform(1.5, 3.0), rng.uniform(-0.15, 0.15)
+    targets = np.tile(home[7:], (STEPS, 1))
+    for leg in range(4):
+        phase = 2.0 * math.pi * rate * DT * np.arange(STEPS) + (math.pi if leg in (1, 2) else 0.0)
+        up = np.maximum(np.sin(phase), 0.0)
+        targets[:, 3 * leg + 1] += lift * up + stride * np.cos(phase)
+        targets[:, 3 * leg + 2] -= 2.0 * lift * up
+    return Scene(robot, q, 0.1 * rng.normal(size=robot.nv), DT, STEPS, controls=targets)
+
+
 LANDINGS = {
     "cubes": partial(cubes, friction=(0.2,)),
     "boxes": partial(boxes, restitution=(0.0,)),
@@ -99,7 +123,11 @@ LANDINGS = {
     "rolls": rolls,
     "stacks": stacks,
     "grasps": grasp,
+    "walks": walk,
 }
+CASES = [(name, "v") for name in LANDINGS]
+CASES += [(name, "controls") for name in ("two links", "grasps", "walks")]
+CASES += [(name, "parameters") for name in ("boxes", "two links", "slides", "rolls", "stacks", "grasps", "walks")]
 
 
 @dataclass
@@ -124,16 +152,45 @@ def objective_of(rng, scene: Scene) -> Any:
     return objective
 
 
+def parameters_of(scene: Scene) -> list[str]:
+    """Names of some parameters of the last body, its surface and its hinge, and gravity; none that is at its bound."""
+    robot = scene.robot
+    body = robot.bodies[-1]
+    names = ["gravity", f"mass:{body.name}", f"com:{body.name}"]
+    names += [f"friction:{robot.contacts[-1].name}"] if robot.contacts else [f"friction:{body.name}/0"]
+    joint = robot.joints[-1]
+    names += [f"damping:{joint.name}"] if joint.nv == 1 else []
+    return [name for name in names if name[:1] not in "fd" or parameter(robot, name) > 0.0]
+
+
 def changed(scene: Scene, by: str, change: np.ndarray) -> Scene:
-    """The scene with another initial velocity or other controls."""
+    """The scene with another initial velocity, other controls or other parameters."""
     if by == "v":
         return replace(scene, v=scene.v + change)
-    return replace(scene, controls=scene.controls + change)
+    if by == "controls":
+        return replace(scene, controls=scene.controls + change)
+    values, first = {}, 0
+    for name in parameters_of(scene):
+        value = parameter(scene.robot, name)
+        values[name] = value + change[first : first + value.size].reshape(value.shape)
+        first += value.size
+    return replace(scene, robot=with_parameters(scene.robot, values))
+
+
+def gradient_of(scene: Scene, by: str, objective: Any, integrator: Any) -> np.ndarray:
+    """The gradient of an objective by the adjoint method, in the order of `changed`."""
+    names = tuple(parameters_of(scene)) if by == "parameters" else (by,)
+    options = {"dt": scene.dt, "steps": scene.steps, "progress": False, "controls": scene.controls}
+    found = la.adjoint(scene.robot, integrator, objective, names, q=scene.q, v=scene.v, **options)[1]
+    if by == "controls":
+        return found[by].sum(axis=0)
+    return np.concatenate([np.ravel(found[name]) for name in names])
 
 
 def differences(scene: Scene, by: str, value: Any) -> np.ndarray:
     """Forward, backward and central differences by every component, with each of the changes: shape (2, 3, n)."""
-    n = scene.robot.nv if by == "v" else scene.robot.nu
+    sizes = {"v": scene.robot.nv, "controls": scene.robot.nu}
+    n = sizes[by] if by in sizes else sum(parameter(scene.robot, name).size for name in parameters_of(scene))
     middle, found = value(np.zeros(n)), np.zeros((len(DIFFERENCES), 3, n))
     for rows, change in zip(found, DIFFERENCES, strict=True):
         for k in range(n):
@@ -153,12 +210,10 @@ def checked(scene: Scene, by: str, rng, integrator: Any) -> Case:
         found = differences(scene, by, value)
     except la.ConvergenceError:
         return Case("failed")
-    options = {"dt": scene.dt, "steps": scene.steps, "progress": False, "controls": scene.controls}
     try:
-        gradient = la.adjoint(scene.robot, integrator, objective, (by,), q=scene.q, v=scene.v, **options)[1][by]
+        gradient = gradient_of(scene, by, objective, integrator)
     except la.LeastActionError:
         return Case("refused")
-    gradient = gradient if by == "v" else gradient.sum(axis=0)
     central = found[:, 2]
     scale = max(LEAST, float(np.abs(central).max()))
     rough = max(float(np.abs(found[:, 0] - found[:, 1]).max()), float(np.abs(central[0] - central[1]).max()))
@@ -170,15 +225,12 @@ def checked(scene: Scene, by: str, rng, integrator: Any) -> Case:
 def run(progress, quick: bool = False) -> Report:
     """All landings with both integrators; quick: a few seeds."""
     seeds = range(int(os.environ.get("CORPUS_SEEDS", QUICK_SEEDS if quick else SEEDS)))
-    cases = [
-        (name, by) for name in LANDINGS for by in ("v", "controls") if by == "v" or name in ("two links", "grasps")
-    ]
-    methods = la.Maximal(), la.Grounded()
-    progress.total(len(cases) * len(methods) * len(seeds))
+    methods = la.Maximal(), la.Minimal()
+    progress.total(len(CASES) * len(methods) * len(seeds))
     sheet, measures = Sheet("Gradients of landings", COLUMNS), []
     for integrator in methods:
         method = type(integrator).__name__
-        for name, by in cases:
+        for name, by in CASES:
             found = []
             for seed in seeds:
                 progress.next(f"{name}, {method}, seed {seed}")

@@ -10,9 +10,9 @@ from benchmarks import peers, timing
 from benchmarks.fan2018 import action_ad
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet, verdict
 from leastaction._jit import entry
-from leastaction.minimal.jointwise import directions
-from leastaction.minimal.jointwise import linearization as linear
-from leastaction.minimal.jointwise.residual import residual
+from leastaction.minimal.galerkin_joints import joint_linearization as linear
+from leastaction.minimal.galerkin_joints import newton_directions
+from leastaction.minimal.galerkin_joints.joint_residual import residual
 
 LENGTHS, SHORT = (2, 4, 8, 16, 32, 64, 128), (4, 16, 64)
 DT, SEED = 0.001, 0
@@ -21,7 +21,7 @@ PEERS = {"CasADi": ("casadi", action_ad.Casadi), "JAX": ("jax", action_ad.Jax)}
 
 NOTES = """Simpson's variational integrator (order 4 on joint coordinates) of pendulums of uniform rods, angles \
 uniform in ±pi/2, velocities of about 1 rad/s. Linearization: all second derivatives of the discrete action, from \
-which the solve for A and B, the same for all, is left out. Ours in a compiled loop, the recursive solver; CasADi: \
+which the solve for A and B, the same for all, is omitted. Ours in a compiled loop, the recursive solver; CasADi: \
 its virtual machine on scalar expressions with NumPy's dense solve; JAX: jit in float64. Automatic differentiation \
 gets the Lagrangian in O(n) with absolute angles, which the paper's may not have had; its calls from Python are in \
 the times. All answers are compared. CPU time of one thread or, of JAX, of all, medians."""
@@ -36,7 +36,7 @@ def residual_loop(count, model, settings, points, p, u):
 @entry
 def direction_loop(count, model, settings, points, data, dx):
     for _ in range(count):
-        directions.recursive(model, settings, points, data, dx)
+        newton_directions.recursive(model, settings, points, data, dx)
 
 
 @entry

@@ -17,7 +17,7 @@ LONG = {
 """Figures and what the paper says, of those that take minutes."""
 
 NOTES = """`optimize.examples.atlas`, `.spring_flamingo` and `.littledog` (the short version has Atlas alone: the \
-others take minutes); robots from published figures, costs and bounds of ours. The paper solves with SNOPT and tells \
+others take minutes); robots from published figures, costs and bounds of ours. The paper solves with SNOPT and shows \
 neither times nor iterations, so only that a plan is found, and what it does, can be compared. CPU seconds, once."""
 
 

@@ -15,12 +15,12 @@ from benchmarks.wins import BESIDE
 ACCURACIES = (1e-2, 1e-4, 1e-6)
 MUJOCO = ("Euler", "implicitfast", "RK4")
 CALLED = "Pinocchio"
-"""Its time is without what a call from Python takes, as one body tells."""
+"""Its time is without what a call from Python takes, as one body shows."""
 
 RULES = """CPU times, medians of seven repetitions in turns, means over starts. Time at an accuracy is interpolated; \
 "–": not reached."""
 LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
-a call costs, as one body tells, but a tenth at least). Ours are timed from the second step on, and scaled to all: the \
+a call costs, as one body shows, but a tenth at least). Ours are timed from the second step on, and scaled to all: the \
 first one plans the run, as peers do when they read a model."""
 ERRORS = f"Error: largest distance of a body's centre of mass at the end from where a refined solution has it. {LOOPS}"
 

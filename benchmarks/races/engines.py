@@ -106,7 +106,7 @@ class Mujoco:
     def __init__(self, robot, q, v, dt, count, integrator, *, constraints=False):
         import mujoco
 
-        mujoco.set_mju_user_warning(lambda _: None)  # coarse steps are unstable, which the errors tell
+        mujoco.set_mju_user_warning(lambda _: None)  # coarse steps are unstable, which the errors show
         self.mujoco, self.count, self.names = mujoco, count, robot.body_names
         text = text_of(robot, "xml")
         deep = len(robot.bodies) > DEEP

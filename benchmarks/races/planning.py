@@ -8,7 +8,7 @@ import numpy as np
 import leastaction as la
 from benchmarks.races import course
 from leastaction.optimize import Problem
-from leastaction.optimize.motion import costs
+from leastaction.optimize.functions import costs
 
 LINKS, FEW = (2, 3, 4), (2,)
 KNOTS, DURATION = (10, 20, 40, 80, 160), 1.0

@@ -21,7 +21,7 @@ PAPER = {50: (18, 2.0953e-3, 10, 2.3348e-5), 100: (17, 1.0375e-3, 12, 2.8470e-6)
 NOTES = """IPOPT with the same cost, first guesses and tolerances for all, 5 s from rest to rest with the least \
 effort. Error: the mean over the steps of the integral of |x' - f(x, u)| (Eqs. 75 to 77), along the cubics that have x \
 and f(x, u) of the knots at their ends, with controls linear between knots, which are the splines of Betts (2010) that \
-the paper refers to. The paper tells neither its arm nor its postures (ours: `optimize.examples.arm`), so absolute \
+the paper refers to. The paper gives neither its arm nor its postures (ours: `optimize.examples.arm`), so absolute \
 errors cannot be compared; for a twentieth of our turn they are below the paper's at every N \
 (`trajectory_optimization`). From N = 10 to N = 50 the paper's error falls by 16 only, where an order of three gives \
 125. The last rows of the table are our motion itself, found with 300 steps of order 6 and read at the knots: what \
@@ -83,7 +83,7 @@ def run(progress, quick=False) -> Report:
             f"{min(gains):.3g} to {max(gains):.3g} times; the error falls with order {order:.1f}.",
             min(gains) > 1.0,
             "Collocation is as accurate.",
-            note="the factor depends on the motion, which the paper does not tell.",
+            note="the factor depends on the motion, which the paper does not give.",
         ),
         judged(
             "Villanueva 2025, Table 3 (iterations)",

@@ -136,8 +136,8 @@ def _rare_steps(robot: Any, solver: str) -> None:
     import numpy as np
 
     import leastaction as la
-    from leastaction.minimal.jointwise.data import simplified_data, sizes
-    from leastaction.minimal.jointwise.stepper import VariationalStepper
+    from leastaction.minimal.galerkin_joints.joint_models import simplified_data, sizes
+    from leastaction.minimal.galerkin_joints.stepper import VariationalStepper
 
     stepper = VariationalStepper(la.Galerkin(order=2, solver=solver), robot, 0.01)
     record, u = stepper.record(1), np.zeros((1, 2, robot.nu))

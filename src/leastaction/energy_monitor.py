@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from leastaction.damping_quadrature import late_dampers
 from leastaction.dynamics.legendre import quantities, velocity_of_momentum
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import EnergyWarning
-from leastaction.late_dampers import late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import JointActuator
 from leastaction.mechanism.arguments import FloatArray

@@ -11,18 +11,18 @@ import numpy as np
 from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
 from leastaction.controls import check_call, control_at
+from leastaction.damping_quadrature import RunVelocities
 from leastaction.default import announce, choose
 from leastaction.energy_monitor import warn_of_energy
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator, Stepper
-from leastaction.late_dampers import RunVelocities
-from leastaction.left_out import warn_of_limits
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record
 from leastaction.start import Start, start_run
 from leastaction.trajectory import Trajectory
+from leastaction.unsupported_features import warn_of_limits
 
 LONG = 0.01
 """Time of a step [s] from which on steps with a controller can be interrupted by Ctrl-C; before, they are over soon."""

@@ -9,25 +9,26 @@ import numpy as np
 from leastaction.actuation import Actuation, hold_controls
 from leastaction.contact_log import contact_table
 from leastaction.controls import control_at
+from leastaction.damping_quadrature import RunVelocities
 from leastaction.default import announce, choose
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
 from leastaction.energy_monitor import EnergyMonitor, WarnOnce
 from leastaction.errors import IntegratorError, MechanismError
+from leastaction.external_forces import Pushes, prepared_stepper
 from leastaction.integrators import Integrator
-from leastaction.late_dampers import RunVelocities
-from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.arguments import FLOAT, FloatArray
 from leastaction.motions import checked_names, motion_at
-from leastaction.pushes import Pushes
 from leastaction.record import Record
+from leastaction.sensing import SensorReader
+from leastaction.sensing.reading import NO_CONTACTS
 from leastaction.settings import is_number
+from leastaction.simulator_recording import Recording
 from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
 from leastaction.start import checked_integrator, first_state, start_time
 from leastaction.trajectory import Trajectory
-
-FLOAT = np.dtype(np.float64)
+from leastaction.unsupported_features import warn_of_ignored
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
@@ -38,9 +39,9 @@ class Simulator:
 
     Its positions are those of `simulate`, to the last bit (to round-off where motors or springs press on contacts), and
     so are momenta and velocities where nothing touches: in contact those of a run hold half of the impulses of the step
-    to come, which a simulator can only guess. Energy from
-    nowhere is said in an `EnergyWarning`, some hundred steps later at the latest, or at the next reset. It can be
-    copied and pickled, and goes on from its `state` then; a push for the next step is not kept.
+    to come, which a simulator can only guess. An `EnergyWarning` reports spurious energy some hundred steps later at
+    the latest, or at the next reset. Copied or pickled, it goes on from its `state`, without pushes for the next step
+    and without what was recorded.
 
     Example:
         >>> sim = la.Simulator(la.robots.cart_pole(), la.Galerkin(order=4), dt=0.01)
@@ -53,11 +54,24 @@ class Simulator:
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
+        recording: keep all states, controls and contacts since the last reset, for `trajectory`.
         once: simulators with the same `leastaction.energy_monitor.WarnOnce` warn of spurious energy once for all.
 
     Raises:
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
     """
+
+    # Of the run; its start sets them.
+    _record: Any
+    _stride: Any
+    _velocities: RunVelocities
+    _recording: Recording | None
+    _kept: FloatArray | None  # contacts of the last step of a state that was brought back
+    _activation: FloatArray
+    _start: float
+    _steps: int
+    _row: int
+    _seen: int
 
     def __init__(
         self,
@@ -66,6 +80,7 @@ class Simulator:
         dt: float = 0.01,
         *,
         pushable: Any = None,
+        recording: bool = False,
         once: WarnOnce | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -74,12 +89,14 @@ class Simulator:
             )
         if not isinstance(once, WarnOnce | None):
             raise IntegratorError(f"once must be a leastaction.energy_monitor.WarnOnce, got {shown(once)}")
+        if not isinstance(recording, bool):
+            raise IntegratorError(f"recording must be True or False, got {shown(recording)}")
         if integrator is None:
             integrator, why = choose(mechanism)
             announce(mechanism, integrator, why)
         self._own, self._pushes = mechanism, None if pushable is None else Pushes(mechanism, pushable)
         whole = mechanism if self._pushes is None else self._pushes.whole
-        self._stepper = _prepared(checked_integrator(integrator), mechanism, whole, dt)
+        self._stepper = prepared_stepper(checked_integrator(integrator), mechanism, whole, dt)
         warn_of_ignored(self._stepper)
         self._fresh = self._stepper.memory()
         self._whole_u = np.zeros((1, len(self._stepper.control_nodes), whole.nu))
@@ -87,11 +104,18 @@ class Simulator:
         self._shape, self._none = (mechanism.nu,), np.zeros(mechanism.nu)
         self._actuation = Actuation(mechanism, dt, self._stepper.control_nodes)
         self._energies: Energies | None = None
+        self._sensors: SensorReader | None = None
         self._watch = EnergyMonitor(mechanism, self.integrator, self.dt, self._stepper.momentum, once=once)
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
-        self._record: Any = None
-        self._kept: FloatArray | None = None  # contacts of the last step of a state that was brought back
+        self._known_v: dict[int, FloatArray] = {}  # velocities after the last two steps, where they were asked for
+        self._records = recording
+
+    def __getattr__(self, name: str) -> Any:
+        """A simulator that was not told where to start does so at home, once anything of its run is asked for."""
+        if name not in type(self).__annotations__ or "_records" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.reset()
+        return self.__dict__[name]
 
     # ------------------------------------------------------------------ settings
 
@@ -154,7 +178,8 @@ class Simulator:
 
     def _begin(self, record: Record) -> None:
         """Take a new record, or its first rows into the one at hand, for which all is prepared."""
-        rows, own = record.states(), self._record.states() if self._record is not None else {}
+        self._known_v.clear()
+        rows, own = record.states(), self._record.states() if "_record" in self.__dict__ else {}
         if [(name, x.shape) for name, x in rows.items()] != [(name, x.shape) for name, x in own.items()]:
             self._record, self._stride = record, self._stepper.stride(record, self._whole_u)
             self._velocities = RunVelocities(self._stepper, record, self.mechanism)
@@ -216,12 +241,16 @@ class Simulator:
             error.time = self.t
             raise error
         self._row, self._steps, self._activation, self._kept = row + 1, self._steps + 1, activation, None
+        if self._recording is not None:
+            self._recording.note(self._noted(), activation)
         if pushes is not None:
             pushes.controls[:] = 0.0
 
     def _move_to_front(self) -> None:
         """Make room for more steps: they need the last two states."""
         self._look_at_energy()
+        if self._recording is not None:
+            self._recording.keep(1)
         self._seen = 1
         for rows in self._record.states().values():
             if len(rows) == ROOM + 1:
@@ -229,8 +258,19 @@ class Simulator:
         self._row = 1
         self._stepper.start_time = self._start + self.dt * (self._steps - 1)
 
+    def trajectory(self) -> Trajectory:
+        """What was done since the last `reset` or `set_state`, to save, plot and view; needs `recording=True`.
+
+        Momenta in contact are those of the simulator (see there); pushes are not among the controls.
+        """
+        if self._recording is None:
+            raise IntegratorError("this simulator keeps no record of its steps; make it with recording=True")
+        return self._recording.trajectory(self.mechanism, self._stepper, self._start)
+
     def _watch_from_here(self) -> None:
-        """Energies are compared with that of the present state from now on; pushes are forces from outside."""
+        """Record from the present state on, and compare energies with its own; pushes are forces from outside."""
+        start = self._record, self._controls, self._steps, self._row, self._activation
+        self._recording = Recording(*start) if self._records else None
         self._seen = self._row
         if self._pushes is None:
             self._watch.begin(self._record.q[self._row], self._record.second[self._row])
@@ -239,7 +279,7 @@ class Simulator:
 
     def _look_at_energy(self) -> None:
         """Warn of energy from nowhere in the steps that were not looked at yet."""
-        if self._record is None or self._pushes is not None or self._row == self._seen:
+        if "_record" not in self.__dict__ or self._pushes is not None or self._row == self._seen:
             return
         rows, work = slice(self._seen, self._row + 1), self._record.get("work")
         t = self.t - self.dt * np.arange(self._row - self._seen, -1, -1)
@@ -272,7 +312,16 @@ class Simulator:
     @property
     def v(self) -> FloatArray:
         """Joint velocities [rad/s or m/s], shape (nv,); a copy."""
-        return self._velocities.at(self._row, self._steps > 0).copy()
+        return self._velocity(0).copy()
+
+    def _velocity(self, back: int) -> FloatArray:
+        """Velocities so many steps before the present, one at most."""
+        steps = self._steps - back
+        if steps not in self._known_v:
+            if len(self._known_v) > 1:
+                self._known_v = {k: v for k, v in self._known_v.items() if k >= self._steps - 1}
+            self._known_v[steps] = self._velocities.at(self._row - back, steps > 0).copy()
+        return self._known_v[steps]
 
     @v.setter
     def v(self, value: Any) -> None:
@@ -324,15 +373,15 @@ class Simulator:
 
         With the controls and contact forces of the last step; before the first one without any.
         """
-        from leastaction.sensing.reading import holds, read_state
-
-        m, row, q, v = self._stepper.mechanism, self._row, self.q, self.v
-        u = self._whole_u[0, -1].copy() if self._steps else np.zeros(m.nu)
-        known = None
-        if "limits" in self._stepper.acts and row > 0 and holds(m, q):
-            known = (v - self._velocities.at(row - 1, self._steps > 1)) / self.dt
-        touching = self.contacts if self._steps else np.zeros((0, 9))
-        return read_state(m, q, v, u, touching, known)
+        if self._sensors is None:
+            self._sensors = SensorReader(self._stepper.mechanism)
+        reader, row, q, v, known = self._sensors, self._row, self._record.q[self._row], self._velocity(0), None
+        if not self._steps:
+            return reader.read(q, v, np.zeros(reader.mechanism.nu))
+        if "limits" in self._stepper.acts and row > 0 and reader.may_hold(q):
+            known = (v - self._velocity(1)) / self.dt
+        touching = np.ascontiguousarray(self.contacts) if reader.feels_contacts else NO_CONTACTS
+        return reader.read(q, v, self._whole_u[0, -1], touching, known)
 
     @property
     def energy(self) -> float:
@@ -344,8 +393,8 @@ class Simulator:
     @property
     def now(self) -> Trajectory:
         """The state as a `Trajectory` of no steps: poses and twists of bodies, energies, momentum, ..."""
-        name = "p" if self._stepper.momentum else "v"
-        stored = {name: self._record.second[self._row][None].copy(), "v": self.v[None]}
+        second = {"p" if self._stepper.momentum else "v": self._record.second[self._row][None].copy()}
+        stored = second | {"v": self.v[None]}
         return Trajectory(self.mechanism, self.integrator, self.dt, np.array([self.t]), self.q[None], stored)
 
     @Told
@@ -388,28 +437,14 @@ class Simulator:
         self._stepper.start_time = state.start + self.dt * (state.steps - self._row)
 
     def __reduce__(self) -> Any:
-        return _restored, (self.mechanism, self.integrator, self.dt, self.pushable or None, self.state())
+        settings = {"pushable": self.pushable or None, "recording": self._records}
+        return type(self)._restored, (self.mechanism, self.integrator, self.dt, settings, self.state())
+
+    @classmethod
+    def _restored(cls, mechanism: Mechanism, integrator: Integrator, dt: float, settings: Any, state: Any) -> Simulator:
+        sim = cls(mechanism, integrator, dt, **settings)
+        sim.set_state(state)
+        return sim
 
     def __repr__(self) -> str:
         return f"<Simulator of {self.mechanism.name!r} with {self.integrator} at {self.t:g} s>"
-
-
-def _prepared(integrator: Integrator, mechanism: Mechanism, whole: Mechanism, dt: float) -> Any:
-    """The stepper of the whole, a mechanism with pushes; tells where it is these that the integrator does not know."""
-    try:
-        return integrator.prepare(whole, dt)
-    except IntegratorError as error:
-        if whole is not mechanism:
-            integrator.prepare(mechanism, dt)  # what is wrong without pushes comes first
-            name = type(integrator).__name__
-            raise IntegratorError(f"pushable: bodies cannot be pushed in {name}; use leastaction.Maximal") from error
-        raise
-
-
-def _restored(
-    mechanism: Mechanism, integrator: Integrator, dt: float, pushable: Any, state: SimulatorState
-) -> Simulator:
-    """A simulator that was pickled."""
-    sim = Simulator(mechanism, integrator, dt, pushable=pushable)
-    sim.set_state(state)
-    return sim

@@ -15,7 +15,6 @@ from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.run_velocities import closing_velocity
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import Integrator, Stepper
-from leastaction.left_out import warn_of_ignored
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
@@ -24,6 +23,7 @@ from leastaction.record import Record
 from leastaction.settings import MOST, is_number
 from leastaction.start_limits import loops_within_limits, tendons_within_limits, within_limits
 from leastaction.start_loops import closed_start
+from leastaction.unsupported_features import warn_of_ignored
 
 
 @dataclass(frozen=True, eq=False)

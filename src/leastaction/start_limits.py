@@ -13,9 +13,9 @@ from leastaction.dynamics.api import body_jacobian, body_poses
 from leastaction.dynamics.loops import close_loops, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper
-from leastaction.kinematics.tendons import tendon_jacobian, tendon_lengths
 from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.controls import tendon_forces, tendon_length
 from leastaction.mechanism.graph import WORLD
 from leastaction.motions import places, resting_freedoms
 from leastaction.warn import warn
@@ -109,7 +109,9 @@ def tendons_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     """q, whose loops are closed, with tendons whose limits are rigid within these; see `within_limits`."""
     m = stepper.mechanism
     rigid = _rigid_tendons(m) if "limits" in stepper.acts else []
-    beyond = [(k, x) for k in rigid if abs(x := _stretched(m, k, q)[0]) > BEYOND]
+    lengths = [tendon_length(m, q, m.tendons[k]) for k in rigid]
+    over = [x - float(np.clip(x, m.tendons[k].lower, m.tendons[k].upper)) for k, x in zip(rigid, lengths, strict=True)]
+    beyond = [(k, x) for k, x in zip(rigid, over, strict=True) if abs(x) > BEYOND]
     if not beyond:
         return q
     out, (low, high) = q, _bounds(m)
@@ -150,8 +152,10 @@ def _rigid_tendons(m: Mechanism) -> list[int]:
 
 def _stretched(m: Mechanism, k: int, q: FloatArray) -> tuple[float, FloatArray]:
     """How far tendon k is beyond its limits at q [m or rad], and the slopes by v, shape (nv,)."""
-    tendon, length = m.tendons[k], float(tendon_lengths(m, q)[k])
-    return length - float(np.clip(length, tendon.lower, tendon.upper)), tendon_jacobian(m, q)[k]
+    tendon, slopes = m.tendons[k], np.zeros(m.nv)
+    length = tendon_length(m, q, tendon)
+    tendon_forces(m, q, tendon, 1.0, slopes)
+    return length - float(np.clip(length, tendon.lower, tendon.upper)), slopes
 
 
 def _limited_loops(m: Mechanism) -> list[Joint]:

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from leastaction._archive import UNREADABLE, read_archive
 from leastaction._output import writing
+from leastaction.damping_quadrature import late_dampers
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import FormatError, LeastActionError, MechanismError
-from leastaction.late_dampers import late_dampers
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
 from leastaction.record import Record
@@ -329,18 +329,18 @@ class Trajectory:
         return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.dt:g} s to {end}>"
 
     def __str__(self) -> str:
-        from leastaction._display.trajectory import describe
+        from leastaction._display.trajectory_summary import describe
         from leastaction._page import text
 
         return text(describe(self))
 
     def _repr_html_(self) -> str:
-        from leastaction._display.trajectory import html
+        from leastaction._display.trajectory_summary import html
 
         return html(self)
 
     def __rich__(self) -> Any:
-        from leastaction._display.trajectory import panel
+        from leastaction._display.trajectory_summary import panel
 
         return panel(self)
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.batch.fleet import shares
+from leastaction.batch.cpu_chunks import shares
 
 BODIES = la.Galerkin(order=2, interpolation="bodies")
 
@@ -144,7 +144,15 @@ def test_parameters_differ_from_robot_to_robot():
 
 def test_what_does_not_act_is_told():
     with pytest.warns(la.LeastActionWarning, match="contacts do not act with Galerkin: 'cube' falls through"):
-        la.batch.simulate(la.robots.cube(), dt=0.01, steps=1)
+        la.batch.simulate(la.robots.cube(), dt=0.01, steps=1, integrator=la.Galerkin(order=2))
+
+
+@pytest.mark.parametrize("robot", [la.robots.pendulum(2), la.robots.cube()])
+def test_a_batch_takes_the_integrator_of_single_runs(robot):
+    one = la.simulate(robot, dt=0.01, steps=3)
+    batch = la.batch.simulate(robot, dt=0.01, steps=3)
+    assert batch.integrator == one.integrator == la.default_integrator(robot)
+    assert np.array_equal(batch.q[0], one.q)
 
 
 def test_the_simulator_warns_once_for_all_robots():

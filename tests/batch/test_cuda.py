@@ -17,7 +17,7 @@ from tests.test_cuda_ptx import pytestmark as needs_cuda
 SIMULATED = """
 import warnings
 import numpy as np, leastaction as la
-from leastaction.batch.kernels import load
+from leastaction.batch.batch_kernels import load
 from tests.batch.garbage import fill_local_arrays
 
 cuda = load()
@@ -133,6 +133,19 @@ for k in range(9):
         own, other = (np.asarray(getattr(sim, name)) for sim in sims)
         assert abs(own - other).max() < 1e-9, (k, name, abs(own - other).max())
 
+# Balls that bounce, one of them within a step.
+builder = la.MechanismBuilder("ball")
+builder.body("ball", mass=1.0, shapes=la.mechanism.Sphere(0.1, restitution=1.0))
+builder.free("ball")
+builder.add_shape("world", la.mechanism.Plane())
+robot = builder.build()
+q = np.stack([robot.neutral()] * 2)
+q[:, 2] = 0.104, 0.12
+same = dict(dt=0.01, steps=8, every=1, integrator=la.Minimal())
+gpu, cpu = (la.batch.simulate(robot, q, device=device, **same) for device in ("cuda", "cpu"))
+assert cpu.p[:, :, 5].max() > 0.1 and gpu.parts.min() > 8, gpu.parts
+assert abs(gpu.q - cpu.q).max() < 1e-12 and abs(gpu.p - cpu.p).max() < 1e-12
+
 # Single precision far from the origin, where moments about it would have no digits left: the same, without divisions.
 builder = la.MechanismBuilder("far")
 builder.body("trunk", mass=5.0, inertia=(0.1, 0.1, 0.05))
@@ -164,15 +177,15 @@ def ptx_of(robot, dtype, found=None):
     import numba
     from numba import from_dtype, types
 
-    from leastaction.batch import kernels
+    from leastaction.batch import batch_kernels
 
     number = from_dtype(np.dtype(dtype))
-    kernel = kernels.kernel_of(kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
+    kernel = batch_kernels.kernel_of(batch_kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
     shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
     batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
     own = tuple(np.zeros((1, 1), dtype) for _ in range(3))
     settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean, number))
-    with kernels.literals_as(number):
+    with batch_kernels.literals_as(number):
         return cuda_ptx(kernel, (settings, numba.typeof(batch), numba.typeof(own)))
 
 

@@ -133,17 +133,17 @@ def test_integrators_on_the_simulator():
 @pytest.mark.parametrize(
     ("integrator", "number"),
     [(la.BDF(), np.float64), (la.Maximal(), np.float32), (la.Midpoint(), np.float64)],
-    ids=["redmax", "maximal", "jointwise"],
+    ids=["redmax", "maximal", "joints"],
 )
 def test_a_kernel_compiles_to_ptx(integrator, number):
     """All steps of a robot in one thread, from the functions of the CPU; no GPU is needed for that."""
     import numba
 
-    from leastaction.batch import kernels
-    from leastaction.batch.general.card import arrays_of, written
+    from leastaction.batch import batch_kernels
+    from leastaction.batch.batch_plan import Plan
     from leastaction.batch.general.compiling import in_parts
+    from leastaction.batch.general.gpu_runner import arrays_of, written
     from leastaction.batch.general.problems import problem_of
-    from leastaction.batch.plan import Plan
 
     robot = la.robots.pendulum(2)
     states, given = (np.zeros((2, 2)), np.zeros((2, 2))), (np.zeros((1, 2, 1)), None, np.zeros((1, 1)))
@@ -151,7 +151,7 @@ def test_a_kernel_compiles_to_ptx(integrator, number):
     problem = problem_of(plan)
     writer, kernel, _ = written(problem.job, problem.reads, problem.writes, plan.dtype)
     arguments = (*writer.numbers(), tuple(writer.shared), tuple(arrays_of(plan, problem)))
-    with in_parts(), kernels.literals_as(numba.from_dtype(plan.dtype)):
+    with in_parts(), batch_kernels.literals_as(numba.from_dtype(plan.dtype)):
         ptx = cuda_ptx(kernel, tuple(map(numba.typeof, arguments)))
     assert ".visible .entry" in ptx
     assert f"fma.rn.f{8 * plan.dtype.itemsize}" in ptx

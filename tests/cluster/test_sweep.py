@@ -7,7 +7,7 @@ import time
 import pytest
 
 import leastaction as la
-from leastaction.cluster.store import Store
+from leastaction.cluster.result_store import Store
 from leastaction.cluster.sweep import connected
 from leastaction.errors import FormatError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.collocation import arrays, newton, slopes
+from leastaction.collocation import arrays, collocation_jacobians, collocation_newton
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import random_state, random_tree
 
@@ -106,12 +106,12 @@ def test_derivatives_of_the_right_hand_side(name, x_size, tolerance):
 
     def rate(flat):
         data.y[1] = flat.reshape(2, -1)
-        newton.rate(model, data, q, 1, u)
+        collocation_newton.rate(model, data, q, 1, u)
         return data.f[1].ravel().copy()
 
     rate(y.ravel())
     F = np.zeros((2 * robot.nv, 2 * robot.nv))
-    slopes.rate_slopes(model, data, data.q[1].copy(), y, u, data.f[1, 1].copy(), F)
+    collocation_jacobians.rate_slopes(model, data, data.q[1].copy(), y, u, data.f[1, 1].copy(), F)
     unit = np.eye(2 * robot.nv)
     expected = np.stack([central(lambda h, e=e: rate(y.ravel() + h * e)) for e in unit], axis=1)
     assert_close(F, expected, tolerance)

@@ -142,7 +142,7 @@ def test_folders_are_read_by_their_scene_or_their_only_model(tmp_path):
     write(tmp_path, arm(), "robot.urdf")
     assert load(tmp_path) == load(tmp_path / "robot.urdf")
     write(tmp_path, mjcf(BALL), "ball.xml")
-    with pytest.raises(la.FormatError, match="ball.xml, robot.urdf, and no scene.xml"):
+    with pytest.raises(la.FormatError, match=r"ball\.xml, robot\.urdf, and no scene\.xml"):
         load(tmp_path)
     write(tmp_path, mjcf(BALL), "scene.xml")
     assert load(tmp_path) == load(tmp_path / "scene.xml")

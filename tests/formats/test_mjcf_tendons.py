@@ -6,7 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.actuation import follow_muscle, muscle_rate
 from leastaction.mechanism import Muscle
-from leastaction.sensing.reading import read_state
+from leastaction.sensing import SensorReader
 from tests.formats.models import mjcf, write
 
 mujoco = pytest.importorskip("mujoco")
@@ -105,7 +105,7 @@ def test_accelerations_with_clipped_servos(arm):
         run = la.simulate(robot, q, v, controls=u, activation=active, **step)
         a = (run.v[1] - run.v[0]) / 1e-6
         np.testing.assert_allclose(a, data.qacc, atol=1e-9 * max(1.0, np.abs(data.qacc).max()))
-        felt = np.concatenate(list(read_state(robot, q, v, u, np.zeros((0, 9))).values()))
+        felt = np.concatenate(list(SensorReader(robot).read(q, v, u).values()))
         np.testing.assert_allclose(felt, data.sensordata, atol=1e-9 * max(1.0, np.abs(data.qacc).max()))
         clipped += int(np.isin(data.actuator_force, (-8.0, -6.0, 5.0, 8.0)).sum())
     assert 2 < clipped < 16

@@ -16,7 +16,7 @@ from leastaction.kinematics import (
     reach_position,
     solve_ik,
 )
-from leastaction.kinematics.bounded import bounded_data, bounded_minimum
+from leastaction.kinematics.box_qp import bounded_data, bounded_minimum
 from leastaction.mechanism import Frame, Pose
 from tests.oracles.random_trees import random_pose, random_tree, random_unit
 
@@ -178,7 +178,7 @@ def test_bounded_least_squares_is_that_of_scipy():
 
 
 def test_centre_of_mass_and_posture_change_with_the_joints_as_their_jacobians_say():
-    from leastaction.kinematics.descent import descend
+    from leastaction.kinematics.levenberg_marquardt import descend
     from leastaction.kinematics.task_arrays import ik_data, ik_model
 
     robot = random_tree(3, 5)

@@ -7,8 +7,15 @@ import pytest
 import scipy.sparse as sp
 
 from leastaction.errors import SingularMatrixError
-from leastaction.linalg.graph.guard import made_safe
-from leastaction.linalg.graph.order import best_order, depth_first, minimum_degree, nested_dissection, parents_of, work
+from leastaction.linalg.graph.fill_reducing_order import (
+    best_order,
+    depth_first,
+    minimum_degree,
+    nested_dissection,
+    parents_of,
+    work,
+)
+from leastaction.linalg.graph.pivot_check import made_safe
 from leastaction.maximal import GraphLDU
 from tests.maximal.saddle_points import dense, grid, mechanism, random_blocks, random_joints
 

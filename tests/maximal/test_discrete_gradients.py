@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.forces.cable_paths import PATH
 from leastaction.forces.joint_springs import ball_torque
-from leastaction.forces.paths import PATH
 from leastaction.maximal.step import ball_springs, path_springs
 from leastaction.mechanism import MechanismBuilder
 from leastaction.spatial import quat_exp, quat_log, quat_mul

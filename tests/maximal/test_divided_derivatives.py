@@ -8,10 +8,9 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.maximal.derivatives.substep_schedule import ends_of
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
-from leastaction.step_control.substeps import UNKNOWN, middle, note_substep
+from leastaction.step_control.substeps import UNKNOWN, ends_of, middle, note_substep
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 
 
@@ -124,7 +123,7 @@ def tumbling_boxes(seed):
     return robot, q, v
 
 
-@pytest.mark.parametrize("seed", [3, 16, 25])
+@pytest.mark.parametrize("seed", [2, 16, 25])
 def test_a_divided_step_that_needs_another_plan_starts_again(seed, monkeypatch):
     robot, q, v = tumbling_boxes(seed)
     run = la.simulate(robot, q, v, dt=0.02, steps=2, integrator=la.Maximal())

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import backpropagate
-from leastaction.minimal.jointwise.stepper import VariationalStepper
+from leastaction.minimal.galerkin_joints.stepper import VariationalStepper
 from leastaction.step_control.bisection import LONGEST, control_weights, interpolate_controls, lengths_of, substep_after
 from leastaction.step_control.energy_balance import share_of_energy
 from tests.derivatives.checks import assert_relative

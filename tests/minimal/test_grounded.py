@@ -294,7 +294,8 @@ def test_a_robot_that_cannot_move_stands_still():
 
 
 def test_lengths_that_its_tolerances_are_not_made_for_are_named():
-    """Two boxes of 1000 km that fall on each other: where it fails, it says why; `Maximal` runs them."""
+    """Two boxes of 1000 km that fall on each other: where it fails, as with two iterations, it says why; `Maximal` runs
+    them."""
     size, b = 1e6, la.MechanismBuilder("moons")
     for k in range(2):
         b.body(f"box{k}", mass=1.0, inertia=(size * size / 6,) * 3, shapes=Box((size, size, size), friction=0.5))
@@ -304,7 +305,7 @@ def test_lengths_that_its_tolerances_are_not_made_for_are_named():
     q = [0, 0, 0.6 * size, 1, 0, 0, 0, 0.1 * size, 0, 1.7 * size, 1, 0, 0, 0]
     v[0], v[9] = 1e-3, 100.0
     with pytest.raises(la.ConvergenceError, match=r"lengths of .*e\+0[56] m .*Maximal"):
-        la.simulate(robot, q, v, dt=10.0, steps=60, integrator=la.Grounded())
+        la.simulate(robot, q, v, dt=10.0, steps=60, integrator=la.Minimal(max_iterations=2))
     run = la.simulate(robot, q, v, dt=10.0, steps=60, integrator=la.Maximal())
     assert (run.energy - run.energy[0]).max() < 1e-9 * run.kinetic_energy.max()
 

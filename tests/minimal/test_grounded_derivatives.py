@@ -5,8 +5,8 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
+from tests.contact.test_bounce_derivatives import falling_ball, spinning_box
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
-from tests.maximal.test_bounce_derivatives import falling_ball, spinning_box
 
 RIGID = la.Grounded(tolerance=1e-13)
 

@@ -5,11 +5,11 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import entry
-from leastaction.minimal.jointwise import directions
-from leastaction.minimal.jointwise.arrays import GalerkinSettings
-from leastaction.minimal.jointwise.data import galerkin_model, point_data, solver_data
-from leastaction.minimal.jointwise.residual import residual, start_point
-from leastaction.minimal.rules import MIDPOINT, lobatto
+from leastaction.minimal.galerkin_joints import newton_directions
+from leastaction.minimal.galerkin_joints.arrays import GalerkinSettings
+from leastaction.minimal.galerkin_joints.joint_models import galerkin_model, point_data, solver_data
+from leastaction.minimal.galerkin_joints.joint_residual import residual, start_point
+from leastaction.minimal.quadrature_rules import MIDPOINT, lobatto
 from tests.minimal.helpers import JOINTS, method
 from tests.oracles.differences import assert_close, central
 from tests.oracles.random_trees import KINDS, random_state, random_tree
@@ -25,9 +25,9 @@ def all_directions(model, settings, points, solvers, q, p, u, dx):
     start_point(model, settings.rule, points, q)
     norm = residual(model, settings, points, p, u)
     recursive, sparse, dense = solvers
-    directions.recursive(model, settings, points, recursive, dx[0])
-    directions.tree_sparse(model, settings, points, sparse, dx[1])
-    directions.dense(model, settings, points, dense, dx[2])
+    newton_directions.recursive(model, settings, points, recursive, dx[0])
+    newton_directions.tree_sparse(model, settings, points, sparse, dx[1])
+    newton_directions.dense(model, settings, points, dense, dx[2])
     return norm
 
 

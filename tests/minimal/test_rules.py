@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.minimal.rules import MIDPOINT, lobatto
+from leastaction.minimal.quadrature_rules import MIDPOINT, lobatto
 
 SIZES = range(1, 9)
 

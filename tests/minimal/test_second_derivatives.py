@@ -11,10 +11,10 @@ from scipy.spatial.transform import Rotation
 
 from leastaction._jit import entry
 from leastaction.mechanism import Coupling
-from leastaction.minimal.jointwise import hessian, residual
-from leastaction.minimal.jointwise.arrays import GalerkinSettings
-from leastaction.minimal.jointwise.data import galerkin_model, hessian_data, point_data, sizes
-from leastaction.minimal.rules import MIDPOINT, lobatto
+from leastaction.minimal.galerkin_joints import joint_hessian, joint_residual
+from leastaction.minimal.galerkin_joints.arrays import GalerkinSettings
+from leastaction.minimal.galerkin_joints.joint_models import galerkin_model, hessian_data, point_data, sizes
+from leastaction.minimal.quadrature_rules import MIDPOINT, lobatto
 from tests.minimal.helpers import skew
 from tests.oracles.random_trees import KINDS, random_pose, random_tree, random_unit
 
@@ -26,13 +26,13 @@ STEP = 1e-5
 @entry
 def rows_of(model, settings, points, q, p, u):
     """All rows of the discrete action, left in `points`."""
-    residual.start_point(model, settings.rule, points, q)
-    residual.residual(model, settings, points, p, u)
+    joint_residual.start_point(model, settings.rule, points, q)
+    joint_residual.residual(model, settings, points, p, u)
 
 
 @entry
 def blocks_of(model, settings, points, data):
-    hessian.assemble(model, settings, points, data)
+    joint_hessian.assemble(model, settings, points, data)
 
 
 def right_jacobian(xi):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.minimal.galerkin_joints.joint_newton import begin
+from leastaction.minimal.galerkin_joints.joint_residual import residual
+from leastaction.minimal.galerkin_joints.simplified_newton import factor, respond
 from leastaction.minimal.initial_guesses import constant_acceleration, quadratic_acceleration, start_velocity
-from leastaction.minimal.jointwise.newton import begin
-from leastaction.minimal.jointwise.residual import residual
-from leastaction.minimal.jointwise.simplified import factor, respond
 from tests.minimal.test_momentum import floating_tree, resting_state
 from tests.oracles.random_trees import random_state
 

@@ -87,9 +87,9 @@ class Sqp(Snopt):
 
 @pytest.fixture
 def sqp(monkeypatch):
-    from leastaction.optimize import solving
+    from leastaction.optimize.solvers import solve_problem
 
-    monkeypatch.setitem(solving.SOLVERS, "snopt", Sqp)
+    monkeypatch.setitem(solve_problem.SOLVERS, "snopt", Sqp)
 
 
 def reach():

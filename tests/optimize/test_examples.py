@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import leastaction as la
 from leastaction.cli import app
 from leastaction.optimize import examples
-from leastaction.optimize.hessians.exact import ByDifferences, Exact
+from leastaction.optimize.hessians.exact_hessian import ByDifferences, Exact
 
 pytest.importorskip("casadi")
 

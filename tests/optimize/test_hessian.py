@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize.hessians.exact import ByDifferences, Exact
+from leastaction.optimize.hessians.exact_hessian import ByDifferences, Exact
 from tests.optimize.problems import perturbed, swing_up
 from tests.optimize.test_transcription import CONSTRAINTS, COSTS, POSE, floating, lagrangian_hessian
 

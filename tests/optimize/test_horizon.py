@@ -7,11 +7,11 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize.hessians.hessian import GaussNewton
-from leastaction.optimize.solvers import fronts
-from leastaction.optimize.solvers.arrays import front_data
+from leastaction.optimize.hessians.lagrangian_hessian import GaussNewton
+from leastaction.optimize.solvers import multifrontal_ldlt
+from leastaction.optimize.solvers.elimination_order import front_model
+from leastaction.optimize.solvers.front_arrays import front_data
 from leastaction.optimize.solvers.kkt import System
-from leastaction.optimize.solvers.ordering import front_model
 from tests.optimize.problems import swing_up
 
 
@@ -112,12 +112,12 @@ def test_random_chains(seed):
     a, b = np.nonzero(np.triu(A))
     model = front_model(stage, a, b, np.arange(len(a)), len(A))
     data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
-    assert fronts.factor(model, data, A[a, b]) == fronts.DONE
+    assert multifrontal_ldlt.factor(model, data, A[a, b]) == multifrontal_ldlt.DONE
     eigenvalues = np.linalg.eigvalsh(A)
     assert list(data.counts[:3]) == [(eigenvalues > 0).sum(), (eigenvalues < 0).sum(), 0]
     x = b = rng.normal(size=len(A))
     x = b.copy()
-    fronts.solve(model, data, x)
+    multifrontal_ldlt.solve(model, data, x)
     np.testing.assert_allclose(A @ x, b, atol=1e-8 * np.abs(x).max())
     assert data.pivots.sum() == len(A)
     assert data.size.max() < len(A)
@@ -135,10 +135,10 @@ def test_other_values_find_other_pivots():
     for values in (A[a, b], rng.normal(size=len(a)) ** 9, A[a, b]):
         B = np.zeros_like(A)
         B[a, b] = B[b, a] = values
-        assert fronts.factor(model, data, values) == fronts.DONE
+        assert multifrontal_ldlt.factor(model, data, values) == multifrontal_ldlt.DONE
         orders.add(tuple(data.pivots))
         x = B @ wanted
-        fronts.solve(model, data, x)
+        multifrontal_ldlt.solve(model, data, x)
         np.testing.assert_allclose(B @ x, B @ wanted, atol=1e-8 * np.abs(B).max())
     assert len(orders) == 2
 
@@ -149,7 +149,7 @@ def test_singular_matrices_are_found_out():
     a, b = np.nonzero(np.triu(A) + np.eye(len(A)))
     model = front_model(stage, a, b, np.arange(len(a)), len(A))
     data = front_data(model, len(A), len(A) ** 2, len(A) ** 2)
-    assert fronts.factor(model, data, A[a, b]) == fronts.SINGULAR
+    assert multifrontal_ldlt.factor(model, data, A[a, b]) == multifrontal_ldlt.SINGULAR
     assert data.counts[2] == 1
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize.hopping import hops
+from leastaction.optimize.examples.planar_hopper import hops
 
 UP = [0.0, math.pi]
 

@@ -90,10 +90,10 @@ def test_feet_contacts_and_robots_in_files(tmp_path):
     problem = opt.read_problem(tmp_path / "hop.toml")
     assert problem.mechanism.nv == 1
     assert problem.integrator == la.Galerkin(order=4)
-    assert [(p.steps, [f.friction for f in p.feet]) for p in problem.phase_list] == [(5, [0.5]), (3, [])]
-    assert problem.early
-    assert problem.touches[0].radius == 0.1
-    assert problem.terrain == opt.gaps([(0.5, 1.0)])
+    assert [(p.steps, [f.friction for f in p.feet]) for p in problem.schedule.phases] == [(5, [0.5]), (3, [])]
+    assert problem.schedule.early
+    assert problem.schedule.touches[0].radius == 0.1
+    assert problem.schedule.terrain == opt.gaps([(0.5, 1.0)])
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.mechanism import Inertia, MechanismBuilder, Plane
-from leastaction.optimize.shooting.box import box_minimum
-from leastaction.optimize.shooting.stages import Stages, States
+from leastaction.optimize.shooting.projected_newton import box_minimum
+from leastaction.optimize.shooting.stage_costs import Stages, States
 from tests.optimize.problems import limb
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize.motion.own_check import check_own
+from leastaction.optimize.functions.derivative_check import check_own
 from tests.optimize.problems import limb, swing_up
 
 pytest.importorskip("casadi")

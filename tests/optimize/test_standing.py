@@ -6,7 +6,8 @@ import pytest
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.mechanism import Inertia, MechanismBuilder, joints
-from leastaction.optimize.parting import warn_of_parting
+from leastaction.optimize.solution import foothold_replay
+from leastaction.optimize.solution.replay_check import warn_of_parting
 from tests.optimize.problems import jacobian_and_differences, limb, perturbed
 from tests.optimize.test_hessian import BODIES, compare
 
@@ -169,7 +170,7 @@ def test_a_periodic_hop():
     np.testing.assert_allclose(solution.q[-1] - solution.q[0], [0.2, 0, 0, 0, 0], atol=1e-7)
     run = solution.replay()
     np.testing.assert_allclose(run.q[-1] - run.q[0], [0.2, 0, 0, 0, 0], atol=1e-5)
-    again = opt.held.footholds.held(solution.mechanism, (TOE,), run.q[-1])  # the toe lands: the next period begins
+    again = foothold_replay.held(solution.mechanism, (TOE,), run.q[-1])  # the toe lands: the next period begins
     after = la.simulate(again, q=run.q[-1], v=run.v[-1], dt=run.dt, steps=1, integrator=la.Midpoint(), project=True)
     np.testing.assert_allclose(after.v[0], solution.v[0], atol=1e-5)
 

@@ -8,8 +8,9 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.kinematics.frames import Placement
-from leastaction.optimize.stance_feedback import Stance, foot_motion
+from leastaction.kinematics.frame_jacobians import Placement
+from leastaction.optimize.mpc.stance_feedback import Stance, foot_motion
+from leastaction.optimize.solution import foothold_replay
 from tests.optimize.problems import swing_up
 from tests.optimize.test_standing import hop
 
@@ -58,7 +59,7 @@ def test_the_regulator_is_optimal_near_the_solution():
 def test_a_hop_is_followed_through_its_phases():
     solution = hop().solve()
     q = solution.q[0] + [0.0, 0.0, 0.0, 0.05, 0.0]  # it stands a little to the side
-    loose = opt.held.footholds.replay(solution, q=q)
+    loose = foothold_replay.replay(solution, q=q)
     kept = solution.track(q)
     assert np.abs(kept.q[-1] - solution.q[-1]).max() < 0.25 * np.abs(loose.q[-1] - solution.q[-1]).max()
 

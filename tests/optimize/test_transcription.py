@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction import optimize as opt
-from leastaction.optimize.hessians.hessian import Differences, GaussNewton
+from leastaction.optimize.hessians.lagrangian_hessian import Differences, GaussNewton
 from tests.optimize.problems import differences, jacobian_and_differences, limb, perturbed, swing_up
 
 POSE = np.eye(4)
@@ -221,7 +221,7 @@ def test_derivatives_use_their_memory_again(which):
     """Of a second motion: what is allocated on the way is small beside the nonzeros."""
     import tracemalloc
 
-    from leastaction.optimize.hessians.kinds import HESSIANS
+    from leastaction.optimize.hessians.hessian_choice import HESSIANS
 
     problem = opt.examples.nao(10)
     program = problem.transcribe()

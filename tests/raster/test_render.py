@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leastaction.raster import Lamp, Lens, kernels, render
+from leastaction.raster import Lamp, Lens, rasterizer, render
 from leastaction.view import geometry
 
 ABOVE = Lens((0.0, 0.0, 10.0), np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]]), 0.4)
@@ -32,7 +32,7 @@ def test_the_nearer_triangle_hides_the_farther(order):
     square = np.array([[0.0, 0], [20, 0], [20, 20], [0, 20]])
     points = np.concatenate([np.c_[square, np.full(4, w)] for w in (0.5, 0.2)])
     faces = np.array([[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]]).reshape(2, 2, 3)[list(order)].reshape(-1, 3)
-    kernels.nearest(points, faces, near, index)
+    rasterizer.nearest(points, faces, near, index)
     assert np.allclose(near, 0.5)
     assert (faces[index] < 4).all()
 
@@ -40,7 +40,7 @@ def test_the_nearer_triangle_hides_the_farther(order):
 def test_two_triangles_of_a_square_leave_no_gap_and_do_not_bleed():
     near, index = np.zeros((16, 16)), np.full((16, 16), -1)
     points = np.array([[2.0, 3.0, 1.0], [13.0, 3.0, 1.0], [13.0, 12.0, 1.0], [2.0, 12.0, 1.0]])
-    kernels.nearest(points, np.array([[0, 1, 2], [0, 2, 3]]), near, index)
+    rasterizer.nearest(points, np.array([[0, 1, 2], [0, 2, 3]]), near, index)
     assert (index >= 0).sum() == 11 * 9
     assert (index[3:12, 2:13] >= 0).all()
 

@@ -162,7 +162,11 @@ def test_an_unknown_name_gets_a_hint(ask):
 
 def test_home_follows_the_parameters():
     big = robots.cube(edge=2.0)
-    assert robots.home(big)[2] == 1.4
+    assert robots.home(big)[2] == 1.0
     chain = robots.sphere_chain(3, radius=0.1)
     assert robots.home(chain)[2] == 0.1
-    assert robots.home("cube")[2] == 0.65
+    assert robots.home("cube")[2] == 0.25
+    for name in ("cube", "sphere_chain"):  # one home: that in which a run starts
+        robot = robots.get(name)
+        assert np.array_equal(robots.home(robot), robot.home())
+        assert np.allclose(robots.on_ground(robot), robot.home(), atol=1e-12)

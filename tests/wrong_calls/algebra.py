@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 from leastaction import spatial
-from leastaction.spatial._door import entries_of, fits, kinds_of
+from leastaction.spatial._argument_checks import entries_of, fits, kinds_of
 from tests.wrong_calls.kinds import HUGE, ODD, Call
 
 TWIST = ((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))

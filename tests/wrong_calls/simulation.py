@@ -60,9 +60,11 @@ def dynamics():
             "frame": "body",
             "tolerance": 1e-10,
             "max_iterations": 50,
+            "out": None,
         }
         valid = {n: known[n] for n in inspect.signature(function).parameters}
-        yield Call(f"dynamics.{name}", function, valid)
+        wrong = {"out": ["a", 3, ODD, [], np.zeros(99), NAN]} if "out" in valid else {}
+        yield Call(f"dynamics.{name}", function, valid, wrong)
     yield Call(
         "dynamics.close_loops of a loop",
         la.dynamics.close_loops,

@@ -8,10 +8,11 @@ Three decorators, all built on Numba:
 
 A kernel on disk holds the code of everything it calls, so its file is named after a hash of all that code
 (`fingerprint`): after an edit of any function or constant that it reaches, nothing old is found, and an edit
-anywhere else leaves it compiled. A wheel may bring kernels along (`shipped`). Kernels of a GPU are kept there, too
+anywhere else leaves it compiled. A wheel may bring kernels along (`prebuilt`). Kernels of a GPU are kept there, too
 (`kept`). Environment variables:
 
 - ``LEASTACTION_CACHE_DIR``: where kernels are kept, in place of the user's cache directory;
+- ``LEASTACTION_STOCK_NUMBA=1``: stock Numba compiles, without the `hooks` that shorten it;
 - ``LEASTACTION_SHIPPED=0``: kernels that came with the wheel are not used;
 - ``LEASTACTION_QUIET=1``: no line on stderr when an entry point is compiled;
 - ``LEASTACTION_WRAPPERS=1``: Python calls ``inline`` and ``routine`` functions directly, in 1 us not 40 us,
@@ -20,9 +21,20 @@ anywhere else leaves it compiled. A wheel may bring kernels along (`shipped`). K
 """
 
 from .decorators import ENTRIES, entry, inline, routine
-from .gpu import cuda_ptx, cuda_source
+from .folders import cache_directory
+from .gpu import cuda_ptx, cuda_source, faster_cuda
 from .gpu_store import kept
 from .messages import LISTENERS
-from .store import cache_directory
 
-__all__ = ["ENTRIES", "LISTENERS", "cache_directory", "cuda_ptx", "cuda_source", "entry", "inline", "kept", "routine"]
+__all__ = [
+    "ENTRIES",
+    "LISTENERS",
+    "cache_directory",
+    "cuda_ptx",
+    "cuda_source",
+    "entry",
+    "faster_cuda",
+    "inline",
+    "kept",
+    "routine",
+]

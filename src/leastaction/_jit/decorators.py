@@ -3,16 +3,13 @@
 import os
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numba
 from numba import types
-from numba.core.types import unliteral
 
-from .parts import remember
-from .pipeline import PartCompiler, WholeCompiler
-from .store import KernelCache
-from .vectors import VectorPartCompiler
+from . import hooks, stock
 
 __all__ = ["ENTRIES", "entry", "inline", "routine"]
 
@@ -42,60 +39,54 @@ def routine(
     """
     if function is None:
         return lambda function: routine(function, allocates=allocates, vectors=vectors, **options)
-    return _inner(function, _MATH | {"_nrt": allocates} | options, VectorPartCompiler if vectors else PartCompiler)
+    return _inner(function, _MATH | {"_nrt": allocates} | options, vectors)
 
 
 def entry(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
     """Compile a kernel that Python calls, and keep it on disk; arguments as in `routine`."""
     if function is None:
         return lambda function: entry(function, allocates=allocates, **options)
-    # A wrapper for calls from C would be a second copy of all that the first does with the arguments.
-    options = _MATH | {"_nrt": allocates, "pipeline_class": WholeCompiler, "no_cfunc_wrapper": True} | options
-    compiled: Any = numba.njit(**options)(function)
-    if compiled is not function:  # else NUMBA_DISABLE_JIT is set
+    if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        compiled: Any = function
+    else:
+        compiled = _entry_dispatcher()(function, _MATH | {"_nrt": allocates} | options)
         _exact_on_gpu(compiled)
-        compiled._cache = KernelCache(compiled)
-        _let_go_on_failure(compiled)
     ENTRIES.append(compiled)
     return compiled
 
 
-def _let_go_on_failure(compiled: Any) -> None:
-    """Let other processes not wait for a kernel that could not be compiled."""
-    compiler, ordinary = compiled._compiler, compiled._compiler.compile
-
-    def compile(args: Any, return_type: Any) -> Any:
-        try:
-            return ordinary(args, return_type)
-        except BaseException:
-            compiled._cache.give_turns()
-            raise
-
-    compiler.compile = compile
+def _entry_dispatcher() -> Callable[..., Any]:
+    if hooks.why_stock():
+        return stock.entry_dispatcher
+    return import_module(f"{__package__}.hooks.dispatchers").entry_dispatcher
 
 
-def _inner(function: Callable[..., Any], options: dict[str, Any], compiler: Any = PartCompiler) -> Any:
+def _inner(function: Callable[..., Any], options: dict[str, Any], vectors: bool = False) -> Any:
     """Compile a function for other kernels to call.
 
     Numba's wrapper for calls from Python doubles the time to compile, so it is left out. A call from Python
     goes to a twin of the function that has one; without, it would crash the process.
     """
-    bare: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": compiler}
-    if _WRAPPERS:
-        bare = {"no_cfunc_wrapper": True, "pipeline_class": WholeCompiler}
-    compiled: Any = numba.njit(**(options | bare))(function)
-    if compiled is function:  # NUMBA_DISABLE_JIT is set
-        return compiled
+    if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
+        return function
+    njit: Any = numba.njit
+    wrappers = _WRAPPERS or not all(hasattr(_DISPATCHER, name) for name in ("_insert", "_compile_for_args"))
+    bare = options | {"no_cfunc_wrapper": True} | ({} if wrappers else {"no_cpython_wrapper": True})
+    if hooks.why_stock():
+        compiled: Any = njit(**bare)(function)
+    else:
+        inner_dispatcher = import_module(f"{__package__}.hooks.dispatchers").inner_dispatcher
+        compiled = inner_dispatcher(function, bare, wrappers=wrappers, vectors=vectors)
     _exact_on_gpu(compiled)
     _same_for_all_numbers(compiled)
-    remember(compiled)
-    if not _WRAPPERS:
-        options = options | {"pipeline_class": WholeCompiler}
-        njit: Any = numba.njit(**options)
-        twin = cache(lambda: njit(function))
+    if not wrappers:
+        twin = cache(lambda: njit(**options)(function))
         compiled._insert = lambda *args, **kwargs: None  # what Python may call directly: nothing
         compiled._compile_for_args = lambda *args, **kwargs: twin()._compile_for_args(*args, **kwargs)
     return compiled
+
+
+_DISPATCHER = type(numba.njit(lambda: None))
 
 
 def _same_for_all_numbers(compiled: Any) -> None:
@@ -109,7 +100,7 @@ def _same_for_all_numbers(compiled: Any) -> None:
 
 
 def _any_number(kind: Any) -> Any:
-    return unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
+    return types.unliteral(kind) if isinstance(kind, (types.IntegerLiteral, types.BooleanLiteral)) else kind
 
 
 def _exact_on_gpu(compiled: Any) -> None:

@@ -7,15 +7,19 @@ may change, and code that was edited after the import keeps the name of what is 
 
 import enum
 import hashlib
+import platform
 import sys
 from functools import cache
+from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import llvmlite
+import numba
 import numpy as np
-from numba import types
+from numba import config, types
 
-__all__ = ["describe_types", "fingerprint"]
+__all__ = ["describe_types", "fingerprint", "toolchain"]
 
 _FOREIGN = frozenset(sys.stdlib_module_names) | {"llvmlite", "numba", "numpy", "scipy"}
 """Packages that are known by the names of their functions: their versions are part of a kernel's name."""
@@ -47,6 +51,18 @@ def describe_types(kinds: Any) -> str:
         if isinstance(kind, types.BaseTuple):
             waiting += kind  # pyright: ignore[reportOperatorIssue]
     return " ".join(words)
+
+
+@cache
+def toolchain() -> str:
+    """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
+    versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
+    settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
+    names = ("dispatchers", "function_cache", "libraries", "lowering", "machine_code", "numba_patches", "pipeline")
+    here = Path(__file__).parent
+    files = [here / "decorators.py", here / "hooks/vectors.py", *(here / f"hooks/{name}.py" for name in names)]
+    ways = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+    return f"{versions} {np.__version__} {settings} {ways}"
 
 
 @cache

@@ -1,12 +1,20 @@
 """The same kernels for CUDA."""
 
-import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from typing import Any
 
-from .haste import cuda_in_haste
+from . import hooks
 
-__all__ = ["cuda_ptx", "cuda_source"]
+__all__ = ["cuda_ptx", "cuda_source", "faster_cuda"]
+
+
+def faster_cuda() -> AbstractContextManager[None]:
+    """Within, numba-cuda compiles faster, where it is one of the releases that were tested with this."""
+    if hooks.why_stock():
+        return nullcontext()
+    return import_module(f"{__package__}.hooks.numba_patches").patched_numba_cuda()
 
 
 def cuda_source(function: Any) -> Callable[..., Any]:
@@ -22,9 +30,9 @@ def cuda_ptx(kernel: Any, signature: Any, *, capability: tuple[int, int] = (9, 0
     from types import SimpleNamespace
     from unittest import mock
 
-    cuda: Any = importlib.import_module("numba.cuda")
+    cuda: Any = import_module("numba.cuda")
     # numba-cuda asks the present GPU for its compute capability whenever a kernel calls another function.
     gpu = SimpleNamespace(compute_capability=capability)
-    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=gpu), cuda_in_haste():
+    with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=gpu), faster_cuda():
         ptx, _ = cuda.compile(cuda_source(kernel), signature, cc=capability, device=False, abi="numba")
     return str(ptx)

@@ -10,9 +10,9 @@ from typing import Any
 
 from leastaction._output import writing
 
-from .fingerprint import describe_types, fingerprint
+from .fingerprint import describe_types, fingerprint, toolchain
+from .folders import cache_directory, mark_used, remove_unused
 from .messages import tell
-from .store import cache_directory, mark_used, remove_unused, toolchain
 
 __all__ = ["GpuKernelCache", "kept"]
 

@@ -3,45 +3,118 @@
 import contextlib
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
-from threading import Timer
-from typing import TextIO
+from typing import Any, TextIO
 
-__all__ = ["LISTENERS", "PATIENCE", "tell"]
+__all__ = ["LISTENERS", "PATIENCE", "give_up", "subject", "tell"]
 
 LISTENERS: list[Callable[[str, float | None], None]] = []
-"""Called with (name of an entry point, None) before it is compiled, and with the seconds it took after; while there
-are any, nothing is printed."""
+"""Called with (what a kernel is for, None) before it is compiled, and with the seconds it took after; while there are
+any, nothing is printed."""
 
 PATIENCE = 2.0
 """Seconds after which a log is told of a kernel that still compiles: whoever looks at it may think that all hangs."""
 
-_waiting: dict[str, Timer] = {}
+_SUBJECTS = {
+    "collocation": "HermiteSimpson",
+    "contact": "contact",
+    "dynamics": "dynamics",
+    "explicit": "explicit integrators",
+    "kinematics": "kinematics",
+    "kinematics.reduced": "BDF and SDIRK2",
+    "linear_implicit": "ConstrainedEuler",
+    "maximal": "Maximal",
+    "maximal.derivatives": "gradients of Maximal",
+    "minimal": "Galerkin",
+    "minimal.contact": "Minimal",
+    "minimal.contact.derivatives": "gradients of Minimal",
+    "optimize": "optimisation",
+    "raster": "pictures",
+    "redmax": "BDF and SDIRK2",
+    "redmax.adjoint": "gradients of BDF and SDIRK2",
+    "sensing": "sensors",
+}
+"""What users know of packages that have kernels."""
+
+_waiting: dict[str, threading.Timer] = {}
+_spent = 0.0
+
+
+def subject(function: Any) -> str:
+    """What a kernel is for, in words that users know: that of its package, else the name of the function."""
+    words = function.__module__.split(".")[1:]
+    names = (".".join(words[:k]) for k in range(len(words), 0, -1))
+    found = next((_SUBJECTS[name] for name in names if name in _SUBJECTS), function.__name__)
+    return f"{found} with contact" if found == "Maximal" and "contact" in function.__name__ else found
 
 
 def tell(name: str, seconds: float | None = None, fate: str = "") -> None:
-    """Say that an entry point is being compiled (without `seconds`) or was compiled: to listeners, else on stderr."""
+    """Say that a kernel is being compiled (without `seconds`) or was compiled: to listeners, else on stderr.
+
+    In a terminal that is one line, with the seconds that all kernels took so far; it goes when all is done.
+    """
+    global _spent
     if (timer := _waiting.pop(name, None)) is not None:
         timer.cancel()
     for listener in LISTENERS:
         listener(name, seconds)
+    if seconds is None:
+        _line.kernels.append((name, time.perf_counter()))
+    else:
+        _line.kernels[:] = [kernel for kernel in _line.kernels if kernel[0] != name]
+        _spent += 0.0 if _line.kernels else seconds  # it is part of the time of another one
     quiet = os.environ.get("LEASTACTION_QUIET", "0") not in ("", "0")
     if LISTENERS or quiet or sys.stderr is None:
         return
-    terminal = sys.stderr.isatty()
-    if seconds is not None:
-        again = "\r\033[K" if terminal else ""  # in place of the line that announced it
-        print(f"{again}leastaction: compiled {name} in {seconds:.1f} s ({fate})", file=sys.stderr, flush=True)
-    elif terminal:
-        print(f"leastaction: compiling {name}, once ...", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        _line.draw(sys.stderr)
+    elif seconds is not None:
+        print(f"leastaction: compiled {name} in {seconds:.1f} s ({fate})", file=sys.stderr, flush=True)
     elif "ipykernel" in sys.modules:  # a notebook: somebody waits, but no line can be taken back
         _announce(name, sys.stderr)
     else:  # a log: what compiles soon has one line, the one after
-        timer = _waiting[name] = Timer(PATIENCE, _announce, (name, sys.stderr))
+        timer = _waiting[name] = threading.Timer(PATIENCE, _announce, (name, sys.stderr))
         timer.daemon = True
         timer.start()
+
+
+def give_up(name: str) -> None:
+    """Say no more of a kernel that could not be compiled."""
+    if (timer := _waiting.pop(name, None)) is not None:
+        timer.cancel()
+    if any(kernel[0] == name for kernel in _line.kernels):
+        _line.kernels[:] = [kernel for kernel in _line.kernels if kernel[0] != name]
+        if sys.stderr is not None and sys.stderr.isatty():
+            _line.draw(sys.stderr)
 
 
 def _announce(name: str, stream: TextIO) -> None:
     with contextlib.suppress(OSError, ValueError):  # of a stream that was closed since
         print(f"leastaction: compiling {name}, once ...", file=stream, flush=True)
+
+
+class _Line:
+    """The line in a terminal: drawn again every second while kernels compile."""
+
+    def __init__(self) -> None:
+        self.kernels: list[tuple[str, float]] = []  # that are being compiled, and since when
+        self._next: threading.Timer | None = None
+
+    def draw(self, stream: TextIO) -> None:
+        if self._next is not None:
+            self._next.cancel()
+        text = ""
+        if self.kernels:
+            name, began = self.kernels[0]
+            text = f"leastaction: compiling {name}, {_spent + time.perf_counter() - began:.0f} s (the first use only)"
+            self._next = threading.Timer(1.0, self.draw, (stream,))
+            self._next.daemon = True
+            self._next.start()
+        with contextlib.suppress(OSError, ValueError):
+            stream.write(f"\r\033[K{text}")
+            stream.flush()
+
+
+_line = _Line()

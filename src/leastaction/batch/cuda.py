@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from leastaction._jit.haste import cuda_in_haste
+from leastaction._jit import faster_cuda
 from leastaction.batch.arrays import Batch
-from leastaction.batch.general.card import run_generally
-from leastaction.batch.kernels import compiled, job_of, launch, literals_as, load
-from leastaction.batch.plan import Plan
+from leastaction.batch.batch_kernels import compiled, job_of, launch, literals_as, load
+from leastaction.batch.batch_plan import Plan
+from leastaction.batch.general.gpu_runner import run_generally
+from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.batch.run import BatchRun
-from leastaction.batch.starts import moved_starts
 from leastaction.errors import IntegratorError
-from leastaction.left_out import warn_of_passing
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
 from leastaction.minimal.contact.arrays import BatchSettings, lane_model, lane_shapes, memory_size
 from leastaction.minimal.contact.constraints import cones
 from leastaction.minimal.contact.steps import FINEST
 from leastaction.minimal.contact.unsupported import refuse_unknown
+from leastaction.unsupported_features import warn_of_passing
 
 THREADS = 128
 """Of a block."""
@@ -134,13 +134,13 @@ class Card:
             single = self.dtype == np.float32
             kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
             began = time.perf_counter()
-            with nullcontext() if getattr(kernel, "overloads", None) else cuda_in_haste():  # the first launch compiles
+            with nullcontext() if getattr(kernel, "overloads", None) else faster_cuda():  # the first launch compiles
                 launch(kernel, robots, THREADS, tuple(settings), tuple(self.batch), self.own)
             load().synchronize()
         return time.perf_counter() - began
 
 
-def _is_bodywise(integrator: Any) -> bool:
+def _interpolates_poses(integrator: Any) -> bool:
     return isinstance(integrator, Galerkin) and integrator.order == 2 and integrator.interpolates == "bodies"
 
 
@@ -148,7 +148,7 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
     """Refuse what the kernels of lanes do not know."""
     if dtype not in DTYPES:
         raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
-    if not (_is_bodywise(integrator) or isinstance(integrator, Minimal)):
+    if not (_interpolates_poses(integrator) or isinstance(integrator, Minimal)):
         raise IntegratorError(
             f"batch.Simulator with device='cuda' runs Minimal and Galerkin(order=2, interpolation='bodies'), not "
             f"{integrator}; use leastaction.batch.simulate, or device='cpu'"
@@ -165,7 +165,7 @@ def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
     """Whether there is a kernel made for this integrator, and for all that the mechanism has."""
     if isinstance(integrator, Minimal):
         return True
-    if not _is_bodywise(integrator):
+    if not _interpolates_poses(integrator):
         return False
     try:
         refuse_unknown(mechanism, "", "")

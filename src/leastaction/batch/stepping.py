@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.batch.arrays import is_there
+from leastaction.batch.batch_kernels import RUN, checks, copies, launch, load
 from leastaction.batch.cuda import THREADS, Card
-from leastaction.batch.kernels import RUN, checks, copies, launch, load
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.configuration import quaternions

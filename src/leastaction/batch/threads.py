@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from leastaction.actuation import Actuation
-from leastaction.batch.fleet import Fleet, robots_at_once, shares
-from leastaction.batch.plan import Plan
+from leastaction.batch.batch_plan import Plan
+from leastaction.batch.cpu_chunks import Fleet, robots_at_once, shares
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.energy_monitor import warn_of_energies

@@ -68,14 +68,13 @@ def compiling(bar: Any = None) -> Iterator[Clock]:
 
     def listen(name: str, seconds: float | None) -> None:
         nonlocal status
-        text = f"compiling {name}: the first use only, up to a minute"
+        text = f"compiling {name}, {clock.compiling:.0f} s so far (the first use only)"
         if seconds is not None:
             clock.compiling += seconds
             if status is not None:
                 status.stop()
             while tasks and bar is not None:
                 bar.remove_task(tasks.pop())
-            screen.print(f"compiled {name} in {seconds:.1f} s, kept for next time", style="dim")
         elif bar is not None:
             tasks.append(bar.add_task(text, total=None))
         elif screen.is_terminal:
@@ -89,6 +88,8 @@ def compiling(bar: Any = None) -> Iterator[Clock]:
         LISTENERS.remove(listen)
         if status is not None:
             status.stop()
+        if clock.compiling:
+            screen.print(f"compiled in {clock.compiling:.1f} s, kept for next time", style="dim")
 
 
 def progress(show: bool) -> Any:

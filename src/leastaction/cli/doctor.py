@@ -73,18 +73,20 @@ def _gpu() -> dict[str, Any]:
 
 def _cache() -> dict[str, Any]:
     from leastaction._jit import cache_directory
-    from leastaction._jit.shipped import FOLDER, shipped_target
-    from leastaction._jit.store import parts_directory
+    from leastaction._jit.folders import functions_directory, stock_directory
+    from leastaction._jit.hooks import why_stock
+    from leastaction._jit.prebuilt import FOLDER, prebuilt_target
 
     root = cache_directory()
-    files = [*root.rglob("*.nbc"), *parts_directory().glob("*.part")]
+    files = [*root.rglob("*.nbc"), *functions_directory().glob("*.part"), *stock_directory().rglob("*.nbc")]
     nearest = next(folder for folder in (root, *root.parents) if folder.exists())
     return {
         "folder": str(root),
         "kernels": sum(path.suffix == ".nbc" for path in files),
         "megabytes": sum(path.stat().st_size for path in files) / 1e6,
         "writable": os.access(nearest, os.W_OK),
-        "shipped": 0 if shipped_target() is None else len(list(FOLDER.glob("*.nbc"))),
+        "shipped": 0 if prebuilt_target() is None else len(list(FOLDER.glob("*.nbc"))),
+        "stock": why_stock(),
     }
 
 
@@ -154,6 +156,8 @@ def _show(report: dict[str, Any]) -> None:
     state += "" if cache["writable"] else ", NOT writable: set LEASTACTION_CACHE_DIR"
     state += f", and {cache['shipped']} of the wheel" if cache["shipped"] else ""
     facts.add_row("kernel cache", f"{cache['folder']} ({state})")
+    if cache["stock"]:
+        facts.add_row("compilation", f"stock Numba, which takes about four times as long: {cache['stock']}")
     screen.print(facts)
     table = Table("extra", "state", "packages", title="Optional parts", title_justify="left")
     for row in report["extras"]:

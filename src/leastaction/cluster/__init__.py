@@ -4,3 +4,7 @@ from leastaction.cluster.search import CrossEntropy, RandomSearch, Search, searc
 from leastaction.cluster.sweep import Sweep, sweep
 
 __all__ = ["CrossEntropy", "RandomSearch", "Search", "Sweep", "search", "sweep"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

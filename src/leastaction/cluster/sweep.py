@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import track
 
 from leastaction._extras import require
-from leastaction.cluster.store import Store
+from leastaction.cluster.result_store import Store
 from leastaction.errors import LeastActionError
 
 AHEAD = 4

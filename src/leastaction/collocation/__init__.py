@@ -3,3 +3,7 @@
 from leastaction.collocation.integrators import HermiteSimpson, ImplicitTrapezoidal
 
 __all__ = ["HermiteSimpson", "ImplicitTrapezoidal"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -12,8 +12,8 @@ from leastaction._jit.bound import Bound
 from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.collocation.arrays import CollocationSettings, collocation_data, collocation_model
-from leastaction.collocation.horizon import accelerations
-from leastaction.collocation.newton import rollout
+from leastaction.collocation.collocation_horizon import accelerations
+from leastaction.collocation.collocation_newton import rollout
 from leastaction.errors import ConvergenceError
 from leastaction.integrators import Stepper, refuse_loops
 from leastaction.mechanism import Mechanism

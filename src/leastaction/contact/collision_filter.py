@@ -16,7 +16,7 @@ Pairs of which the mechanism says that they always touch do so, wherever they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -27,8 +27,10 @@ from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.penetration_messages import ROUNDED
 from leastaction.contact.records import CONTACT, records
+from leastaction.dynamics import body_poses
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.pose import Pose
 from leastaction.warn import warn
 
 FloatArray = NDArray[np.float64]
@@ -75,6 +77,32 @@ class AtHome(NamedTuple):
     held: frozenset[int]
     poses: Callable[[FloatArray], FloatArray]
     twists: Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def poses_in(
+    mechanism: Mechanism, frames: Mapping[str, tuple[int, Pose]], count: int
+) -> Callable[[FloatArray], FloatArray]:
+    """A function of joint positions (nq,) that gives the poses (count, 12) of what carries bodies.
+
+    Args:
+        mechanism: the robot.
+        frames: for each body the index of its carrier (-1: the world), and its pose there.
+        count: of carriers; one that no body is part of is left at the origin.
+    """
+    held = [(k, *frames[name]) for k, name in enumerate(mechanism.body_names) if frames[name][0] >= 0]
+    body, carrier = (np.array([row[c] for row in held], np.int64) for c in (0, 1))
+    turn = np.array([own.rotation for _, _, own in held]).reshape(-1, 3, 3)
+    place = np.array([own.position for _, _, own in held]).reshape(-1, 3, 1)
+
+    def poses(q: FloatArray) -> FloatArray:
+        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
+        X = body_poses(mechanism, q)[body]
+        R = X[:, :3, :3] @ turn.transpose(0, 2, 1)
+        out[carrier, :9] = R.reshape(-1, 9)
+        out[carrier, 9:] = X[:, :3, 3] - (R @ place)[:, :, 0]
+        return out
+
+    return poses
 
 
 def leave_out(model: AtHome, table: ContactTable) -> ContactTable:

@@ -138,6 +138,18 @@ def yielding(c):
 
 
 @inline
+def impulses_of_motion(c):
+    """Impulses of a cone with the slack `rs` and the sliding velocity `ry`, by its compliance; none without."""
+    if c.kind != DRY:
+        give = c.compliance * (1.0 + min(c.rs, 0.0) / c.deepest)
+        c.gam = -min(c.rs, 0.0) / give if give > 0.0 else 0.0
+    if c.kind != LIMIT and c.slip_compliance > 0.0:
+        bound, size = friction_bound(c), math.sqrt(c.ry[0] ** 2 + c.ry[1] ** 2)
+        share = -min(1.0 / c.slip_compliance, bound / size) if size > 0.0 else 0.0
+        c.beta[0], c.beta[1] = share * c.ry[0], share * c.ry[1]
+
+
+@inline
 def friction_bound(c):
     """Largest friction impulse now."""
     return c.bound if c.kind == DRY else c.mu * c.gam

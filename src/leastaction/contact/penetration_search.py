@@ -109,6 +109,7 @@ class Search:
         self.own = Pairs(table, [*self._links(), *tied], self._strangers())
         self.others = Pairs(table, sorted(set(ground) - set(tied)))
         self.free = np.setdiff1d(np.arange(m.nv), [*model.held, *flying_freedoms(m)])
+        self._posed = np.zeros(0), np.zeros((0, 12))
 
     def _links(self) -> list[tuple[int, int]]:
         """Pairs of shapes that may touch: of one robot, and of all that are tied to the world."""
@@ -143,11 +144,19 @@ class Search:
 
     def look(self, q: FloatArray) -> Found:
         """Contacts of links with their own robot, or with the world that it is tied to."""
-        return Found(self.own, self.model.poses(q))
+        return Found(self.own, self._poses(q))
 
     def rest(self, q: FloatArray) -> Found:
         """Contacts of flying robots with the world."""
-        return Found(self.others, self.model.poses(q))
+        return Found(self.others, self._poses(q))
+
+    def _poses(self, q: FloatArray) -> FloatArray:
+        """`AtHome.poses`; both kinds of contacts are looked at in turn."""
+        last, X = self._posed
+        if not np.array_equal(last, q):
+            X = self.model.poses(q)
+            self._posed = q.copy(), X
+        return X
 
     def sunk(self, q: FloatArray) -> list[str]:
         """Names of the bodies on free joints of their own that are within the world, or carry what is."""

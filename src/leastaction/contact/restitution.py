@@ -23,7 +23,19 @@ the rest of the step are plastic, and a ball comes to rest after finitely many o
 
 import math
 
-from leastaction._jit import inline
+import numpy as np
+
+from leastaction._jit import inline, routine
+
+ACCEPT, BEGIN, GO_ON, GIVE_UP = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+"""What becomes of a solved substep: it is accepted; it is solved again with an end at an impact, or nearer to that; or
+as a whole, without restitution. NumPy's integers, since kernels are compiled anew for each literal."""
+
+NEAREST = 1e-12
+"""Gap at which a substep ends at an impact [m]: round-off of places in 64 bits."""
+
+NARROW = 1e-12
+"""Bracket of a time of impact, relative to the step, beyond which it is known."""
 
 MOST_IMPACTS = 12
 """Times of impact at which one step may end a substep; after these its contacts are plastic, which is passive."""
@@ -75,3 +87,45 @@ def time_of_impact(gap, rate, later, dt):
     under = rate * rate - 4.0 * bend * gap
     below = math.sqrt(max(under, 0.0)) - rate
     return 2.0 * gap / below if below > 0.0 and (under >= 0.0 or later < 0.0) else math.inf
+
+
+@routine(allocates=False)
+def next_end(gap, before, impact, span, whole, bracket, closest):
+    """Where a solved substep is to end: (what becomes of it, its end, bracket of the impact).
+
+    The time of impact is bracketed, and each solution gives a better one: that of the parabola through the gap and its
+    rate at the start and the gap at the end. Where it does not bring the gap down to a quarter, the bracket is halved:
+    other contacts may hold what has come near.
+
+    Args:
+        gap: least gap of the contacts that wait, at the end of the substep [m]; before: by the solution before.
+        impact: when the first of them closes, by this solution (`time_of_impact`) [s].
+        span: (start, end, end of the substep that it is the beginning of, where an impact is looked for already), as
+            shares of the step.
+        whole: length of the step [s].
+        bracket: (early, late) shares of the step; late = 0 where no impact is looked for.
+        closest: gap at which a substep ends at an impact [m], such as `NEAREST`.
+    """
+    start, end, after = span
+    early, late = bracket
+    overlaps = gap < -closest
+    if late == 0.0:
+        if not overlaps:
+            return ACCEPT, end, early, late
+        target = min(start + impact / whole, end - SHORTEST)
+        if target < start + SHORTEST:
+            return GIVE_UP, end, early, late
+        return BEGIN, target, start, end
+    if abs(gap) <= closest or (not overlaps and (end >= after - SHORTEST or impact == math.inf)):
+        return ACCEPT, end, early, late
+    if overlaps:
+        late = end
+    else:
+        early = end
+    target = start + impact / whole
+    if abs(gap) > 0.25 * abs(before) or not early < target < late:
+        target = 0.5 * (early + late)
+    if late - early < NARROW or not early < target < late:
+        return GIVE_UP if overlaps else ACCEPT, end, early, late
+    target = min(target, after - SHORTEST)
+    return GIVE_UP if target < start + SHORTEST else GO_ON, target, early, late

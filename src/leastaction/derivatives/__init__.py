@@ -24,3 +24,7 @@ __all__ = [
     "reach",
     "with_parameters",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

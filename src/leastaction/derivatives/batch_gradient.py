@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.batch.batch_simulate import controls_of_lanes
 from leastaction.batch.run import BatchRun
-from leastaction.batch.simulate import controls_of_lanes
 from leastaction.batch.threads import on_all_cores
 from leastaction.derivatives.adjoint import gradient
 from leastaction.errors import IntegratorError
@@ -49,7 +49,7 @@ def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tup
             raise IntegratorError(f"{what}: expected numbers of shape ({robots}, {rows}, {m.nv})")
     u = controls_of_lanes(m, controls, robots, rows - 1)
     if hasattr(run.device_q, "copy_to_host"):
-        from leastaction.batch.way_back import gradient_on_gpu
+        from leastaction.batch.batch_adjoint import gradient_on_gpu
 
         return gradient_on_gpu(run, dq, dv, u)
     return _on_cores(run, dq, dv, u)

@@ -12,7 +12,7 @@ from leastaction.batch.threads import on_all_cores
 from leastaction.derivatives.adjoint import gradient
 from leastaction.derivatives.ambient import from_tangent, to_tangent
 from leastaction.derivatives.linearize import stepper_that
-from leastaction.derivatives.turns import at_values
+from leastaction.derivatives.rotation_gradients import at_values
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism

@@ -10,7 +10,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
-from leastaction.parameter_stencils import stencils
+from leastaction.parameter_differences import stencils
 from leastaction.parameters import parameter, parameter_names
 
 

@@ -11,7 +11,7 @@ from leastaction.controls import check_call
 from leastaction.derivatives.adjoint import Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.objective_value import ObjectiveValue
-from leastaction.derivatives.turns import at_values
+from leastaction.derivatives.rotation_gradients import at_values
 from leastaction.derivatives.velocity_reversal import STATES
 from leastaction.errors import IntegratorError
 from leastaction.integrators import Integrator

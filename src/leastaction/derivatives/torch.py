@@ -132,7 +132,7 @@ def _function() -> Any:
 def _function_on_gpu() -> Any:
     """The same where tensors are on a GPU: states and gradients stay there."""
     from leastaction.batch import simulate as simulate_batch
-    from leastaction.batch.way_back import device_velocities
+    from leastaction.batch.batch_adjoint import device_velocities
     from leastaction.derivatives.batch_gradient import batch_gradient
 
     torch: Any = require("torch", "torch")
@@ -177,7 +177,7 @@ def _stays_on_gpu(simulation: DifferentiableSimulation, tensors: list[Any]) -> b
         or tensors[2].shape[-2] == 0
     ):
         return False
-    from leastaction.batch.way_back import has_way_back
+    from leastaction.batch.batch_adjoint import has_way_back
 
     return has_way_back(m, integrator)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leastaction.actuation import Actuation
-from leastaction.derivatives.legendre import ClosedStart, LegendreTransform
+from leastaction.derivatives.legendre_jacobians import ClosedStart, LegendreTransform
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError

@@ -51,3 +51,7 @@ __all__ = [
     "passive_forces",
     "potential_energy",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -3,6 +3,8 @@
 Functions take the mechanism first, then q [rad or m], shape (nq,), and v [rad/s or m/s], shape (nv,). The forces of
 the mechanism's own springs, dampers and constant wrenches are in `passive_forces`; inverse and forward dynamics
 leave them to the caller, as Pinocchio's and MuJoCo's do. Loops are not closed here: these are the dynamics of the tree.
+
+Results are new arrays, or `out` where that is given: an array of floats of the same shape, which is returned.
 """
 
 from __future__ import annotations
@@ -16,50 +18,39 @@ from leastaction.dynamics import entries
 from leastaction.dynamics.legendre import quantities
 from leastaction.dynamics.spline_quantities import spline_momenta
 from leastaction.dynamics.wandering import brought_near, free_trees
-from leastaction.dynamics.workspace import Workspace
+from leastaction.dynamics.workspace import Calls, Workspace, calls, given
 from leastaction.errors import MechanismError
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown, vector
 from leastaction.mechanism.arguments import FloatArray, configuration, robot, tangent
-from leastaction.mechanism.tree import Tree
 
-FRAMES = ("world", "body", "origin")
+FRAMES = {"world": entries.WORLD, "body": entries.BODY, "origin": entries.ORIGIN}
 """Of the rows of a Jacobian."""
 
 
-def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Workspace:
-    w = Workspace(mechanism)
-    entries.kinematics(w.tree.nodes, w.links, w.screws, configuration(mechanism, q), tangent(mechanism, v))
-    return w
+def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Calls:
+    """Poses of all bodies, screws and twists of the nodes."""
+    own = calls(mechanism)
+    if not own.take(q, v) or not own.body_poses():
+        own.at_any(own.body_poses, q, v)
+    return own
 
 
-def _body_matrices(w: Workspace) -> FloatArray:
-    frames = w.tree.bodies
-    n = len(frames)
-    local = np.zeros((n, 4, 4))
-    local[:, :3, :3], local[:, :3, 3], local[:, 3, 3] = frames.R.reshape(n, 3, 3), frames.p, 1.0
-    carried = frames.node >= 0
-    node = np.zeros((n, 4, 4)) + np.eye(4)
-    links = w.links[frames.node[carried]]
-    node[carried, :3, :3], node[carried, :3, 3] = links.R.reshape(-1, 3, 3), links.p
-    return node @ local
-
-
-def body_poses(mechanism: Mechanism, q: Any) -> FloatArray:
+def body_poses(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
     """Poses of all bodies: world from body, shape (bodies, 4, 4), in the order of `mechanism.body_names`."""
     if has_splines(mechanism):
-        return State(mechanism, q, chart="exponential").body_poses()
-    return _body_matrices(_kinematics(mechanism, q))
+        return given(State(mechanism, q, chart="exponential").body_poses(), out)
+    return given(_kinematics(mechanism, q).poses, out)
 
 
 def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     """Twists (angular, linear) of all bodies [rad/s, m/s], each in its own body frame, shape (bodies, 6)."""
     if has_splines(mechanism):
         return State(mechanism, q, v, chart="exponential").body_twists()
-    w = _kinematics(mechanism, q, v)
-    X = _body_matrices(w)
+    own = _kinematics(mechanism, q, v)
+    w, X = own.work, own.poses
     V = np.zeros((len(X), 6))
     carried = w.tree.bodies.node >= 0
     V[carried] = w.links.v[w.tree.bodies.node[carried]]
@@ -68,20 +59,14 @@ def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     return np.concatenate([np.einsum("bij,bj->bi", R, V[:, :3]), np.einsum("bij,bj->bi", R, linear)], axis=1)
 
 
-def _screws_above(tree: Tree, screws: Any, body: int) -> FloatArray:
-    """World twists of a body per velocity of the nodes, shape (6, nodes' nv); zero for the world, body -1."""
-    J = np.zeros((6, tree.nv))
-    node = -1 if body < 0 else int(tree.bodies[body].node)
-    while node >= 0:
-        record = tree.nodes[node]
-        k = slice(int(record.iv), int(record.iv + record.nv))
-        J[:, k] = screws.S[k].T
-        node = int(record.parent)
-    return J
-
-
 def body_jacobian(
-    mechanism: Mechanism, q: Any, body: str, *, point: Any = (0, 0, 0), frame: str = "world"
+    mechanism: Mechanism,
+    q: Any,
+    body: str,
+    *,
+    point: Any = (0, 0, 0),
+    frame: str = "world",
+    out: FloatArray | None = None,
 ) -> FloatArray:
     """Jacobian of a body's twist, shape (6, nv): twist = J v.
 
@@ -99,51 +84,42 @@ def body_jacobian(
     point = np.array(vector(point, 3, "point"))
     if has_splines(mechanism):
         state = State(mechanism, q, chart="exponential")
-        tree, screws, matrices = state.coordinates.tree, state.motion.screws, state.body_poses()
-        J = _screws_above(tree, screws, i) @ state.velocity_map()
-    else:
-        w = _kinematics(mechanism, q)
-        matrices = _body_matrices(w)
-        J = _screws_above(w.tree, w.screws, i)
-    if frame == "origin":
-        return J
-    X = np.eye(4) if i < 0 else matrices[i]
-    x = X[:3, :3] @ point + X[:3, 3]
-    J[3:] += np.cross(J[:3].T, x).T
-    if frame == "world":
-        return J
-    R = X[:3, :3].T
-    return np.concatenate([R @ J[:3], R @ J[3:]])
+        tree, poses = state.coordinates.tree, state.body_poses()
+        node, J = -1 if i < 0 else int(tree.bodies[i].node), np.zeros((6, tree.nv))
+        entries.point_jacobian(tree.nodes, state.motion.screws, poses, point, node, i, FRAMES[frame], J)
+        return given(J @ state.velocity_map(), out)
+    own = _kinematics(mechanism, q)
+    own.point[:] = point
+    own.point_jacobian(-1 if i < 0 else int(own.work.tree.bodies.node[i]), i, FRAMES[frame], own.jacobian)
+    return given(own.jacobian, out)
+
+
+def _masses(mechanism: Mechanism) -> tuple[FloatArray, FloatArray]:
+    """Masses [kg], shape (bodies,), and centres of mass in the bodies' frames [m], shape (bodies, 3)."""
+    own = [body.inertia for body in mechanism.bodies]
+    return np.array([x.mass for x in own]), np.array([x.com for x in own]).reshape(-1, 3)
 
 
 def center_of_mass(mechanism: Mechanism, q: Any) -> FloatArray:
     """Centre of mass of all bodies in the world [m], shape (3,)."""
     X = body_poses(mechanism, q)
-    masses = np.array([body.inertia.mass for body in mechanism.bodies])
+    masses, local = _masses(mechanism)
     if masses.sum() <= 0.0:
         raise MechanismError(f"mechanism {mechanism.name!r} has no mass, so no centre of mass")
-    local = np.array([body.inertia.com for body in mechanism.bodies])
     points = np.einsum("bij,bj->bi", X[:, :3, :3], local) + X[:, :3, 3]
     return masses @ points / masses.sum()
 
 
 def com_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
     """Jacobian of the centre of mass, shape (3, nv)."""
-    w = _kinematics(mechanism, q)
-    X = _body_matrices(w)
-    J = np.zeros((3, mechanism.nv))
-    total = 0.0
-    for body, pose, node in zip(mechanism.bodies, X, w.tree.bodies.node, strict=True):
-        m = body.inertia.mass
-        total += m
-        x = pose[:3, :3] @ np.array(body.inertia.com) + pose[:3, 3]
-        while node >= 0:
-            record = w.tree.nodes[node]
-            k = slice(int(record.iv), int(record.iv + record.nv))
-            S = w.screws.S[k]
-            J[:, k] += m * (S[:, 3:] + np.cross(S[:, :3], x)).T
-            node = int(record.parent)
-    return J / total
+    own = _kinematics(mechanism, q)
+    masses, local = _masses(mechanism)
+    J, node = np.zeros((3, mechanism.nv)), own.work.tree.bodies.node
+    for i, m in enumerate(masses):
+        own.point[:] = local[i]
+        own.point_jacobian(int(node[i]), i, entries.WORLD, own.jacobian)
+        J += m * own.jacobian[3:]
+    return J / masses.sum()
 
 
 def _near(mechanism: Mechanism, q: Any) -> FloatArray:
@@ -152,70 +128,63 @@ def _near(mechanism: Mechanism, q: Any) -> FloatArray:
     return brought_near(free_trees(mechanism.tree), given)
 
 
-def mass_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
+def mass_matrix(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
     """Joint-space mass matrix M(q) with armatures [kg m^2, kg m or kg], shape (nv, nv)."""
     if has_splines(mechanism):
         n = mechanism.nv
-        return spline_momenta(mechanism, np.tile(configuration(mechanism, q), (n, 1)), np.eye(n))
-    w = Workspace(mechanism)
-    H = np.zeros((mechanism.nv, mechanism.nv))
-    entries.mass_matrix(w.model, w.data, _near(mechanism, q), H)
-    return H
+        return given(spline_momenta(mechanism, np.tile(configuration(mechanism, q), (n, 1)), np.eye(n)), out)
+    own = calls(mechanism)
+    if not own.take(q) or not own.mass_matrix():
+        own.at_any(own.mass_matrix, q)
+    return given(own.matrix, out)
 
 
-def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FloatArray:
+def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any, *, out: FloatArray | None = None) -> FloatArray:
     """Generalised forces [N m or N] for accelerations a [rad/s^2 or m/s^2], shape (nv,): M a + bias forces.
 
     Of the tree alone, without the mechanism's own springs and dampers (`passive_forces`) and without loops.
     """
-    w = Workspace(mechanism)
-    tau = np.zeros(mechanism.nv)
-    state = _near(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
-    entries.inverse_dynamics(w.model, w.data, *state, tau)
-    return tau
+    own = calls(mechanism)
+    if not own.take(q, v, a) or not own.inverse_dynamics():
+        own.at_any(own.inverse_dynamics, q, v, a)
+    return given(own.tau, out)
 
 
-def bias_forces(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
+def bias_forces(mechanism: Mechanism, q: Any, v: Any, *, out: FloatArray | None = None) -> FloatArray:
     """Coriolis, centrifugal and gravity forces [N m or N], shape (nv,): inverse dynamics at zero acceleration."""
-    return inverse_dynamics(mechanism, q, v, None)
+    return inverse_dynamics(mechanism, q, v, None, out=out)
 
 
-def gravity_forces(mechanism: Mechanism, q: Any) -> FloatArray:
+def gravity_forces(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
     """Generalised forces that hold the mechanism against gravity [N m or N], shape (nv,)."""
-    return inverse_dynamics(mechanism, q, None, None)
+    return inverse_dynamics(mechanism, q, None, None, out=out)
 
 
-def forward_dynamics(mechanism: Mechanism, q: Any, v: Any, u: Any = None) -> FloatArray:
+def forward_dynamics(
+    mechanism: Mechanism, q: Any, v: Any, u: Any = None, *, out: FloatArray | None = None
+) -> FloatArray:
     """Accelerations [rad/s^2 or m/s^2], shape (nv,), under generalised forces u [N m or N], shape (nv,).
 
     Of the tree alone: add `passive_forces(mechanism, q, v)` to u for the mechanism's springs and dampers, use
     `mechanism.generalized_forces(controls)` to turn controls into forces; loops are not closed here.
     """
-    w = Workspace(mechanism)
-    return _accelerations(mechanism, w, _near(mechanism, q), tangent(mechanism, v), tangent(mechanism, u, "u"))
+    own = calls(mechanism)
+    if not own.take(q, v, u) or not own.forward_dynamics():
+        own.at_any(own.forward_dynamics, q, v, u, "u")
+        if not np.isfinite(own.tau).all():
+            k = int(np.flatnonzero(~np.isfinite(own.tau))[0])
+            name = mechanism.velocity_names[k]
+            raise MechanismError(f"forward dynamics of {mechanism.name!r}: the mass matrix is singular at {name!r}")
+    return given(own.tau, out)
 
 
-def _accelerations(mechanism: Mechanism, w: Workspace, q: FloatArray, v: FloatArray, tau: FloatArray) -> FloatArray:
-    acc = np.zeros(mechanism.nv)
-    entries.forward_dynamics(w.model, w.data, q, v, tau, acc)
-    if not np.isfinite(acc).all():
-        k = int(np.flatnonzero(~np.isfinite(acc))[0])
-        raise MechanismError(
-            f"forward dynamics of {mechanism.name!r}: the mass matrix is singular at {mechanism.velocity_names[k]!r}"
-        )
-    return acc
-
-
-def passive_forces(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
+def passive_forces(mechanism: Mechanism, q: Any, v: Any, *, out: FloatArray | None = None) -> FloatArray:
     """Generalised forces [N m or N], shape (nv,), of joint springs, dampers and limits, springs, cables, constant
     wrenches and penalty contacts."""
-    w = Workspace(mechanism)
-    tau = np.zeros(mechanism.nv)
-    t = w.tree
-    state = configuration(mechanism, q), tangent(mechanism, v)
-    entries.passive_forces(plain(w.forces), plain(w.modes), w.links, w.screws, *state, w.external, tau)
-    entries.project_wrenches(t.nodes, w.screws, w.external, tau)
-    return tau
+    own = calls(mechanism)
+    if not own.take(q, v) or not own.passive_forces():
+        own.at_any(own.passive_forces, q, v)
+    return given(own.tau, out)
 
 
 def _quantities(mechanism: Mechanism, q: Any, v: Any) -> tuple[FloatArray, FloatArray, FloatArray]:

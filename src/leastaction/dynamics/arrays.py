@@ -37,6 +37,22 @@ class DynamicsData(NamedTuple):
     external: FloatArray
 
 
+class AppliedData(NamedTuple):
+    """Scratch and results of `applied_forces`.
+
+    Attributes:
+        modes: of one-sided forces and tendons, `forces.ForceModes`.
+        links, screws, external: see `DynamicsData`; wrenches are written.
+        tau: generalised forces, shape (nv,).
+    """
+
+    modes: Any
+    links: Any
+    screws: Any
+    external: FloatArray
+    tau: FloatArray
+
+
 class SlopeData(NamedTuple):
     """Scratch and results of the derivatives of inverse dynamics.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.api import body_poses, center_of_mass
-from leastaction.kinematics.frames import Placement
+from leastaction.kinematics.frame_jacobians import Placement
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 

@@ -19,7 +19,7 @@ from leastaction.dynamics.arrays import ClosureModel, DynamicsData, DynamicsMode
 from leastaction.dynamics.loops import RANK_TOLERANCE
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
-from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, twist_of, wrench_slope
+from leastaction.kinematics.closure_kernels import evaluate, is_coupling, polynomial, twist_of, wrench_slope
 from leastaction.kinematics.loop_equations import coordinate_of, equations
 from leastaction.kinematics.sweeps import joint_acceleration, positions, velocities
 from leastaction.mechanism import Mechanism

@@ -19,7 +19,7 @@ from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.forces import total
 from leastaction.forces.arrays import named_forces, named_modes
-from leastaction.kinematics.closure import soft_energy
+from leastaction.kinematics.closure_kernels import soft_energy
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
@@ -39,6 +39,22 @@ def solve_rows(model, data, Q, P, V, zero):
     model, data = DynamicsModel(*model), DynamicsData(*data)
     for r in range(Q.shape[0]):
         recursions.forward_dynamics(model, data, Q[r], zero, P[r], V[r])
+
+
+@entry
+def solve_near(model, data, trees, q, p, v, zero):
+    """v = M(q)^-1 p of one state; False where a tree is far from the origin, or v is large."""
+    model, data = DynamicsModel(*model), DynamicsData(*data)
+    for i in range(trees.shape[0]):
+        first = int(trees[i, 0])
+        for k in range(first, first + 3):
+            if abs(q[k]) > trees[i, 1]:
+                return False
+    recursions.forward_dynamics(model, data, q, zero, p, v)
+    square = 0.0
+    for k in range(v.shape[0]):
+        square += v[k] * v[k]
+    return square < FAST
 
 
 @entry
@@ -224,19 +240,21 @@ class Velocities:
     def __init__(self, mechanism: Mechanism, late: FloatArray | None = None) -> None:
         self.mechanism, self._late = mechanism, late
         w, n = Workspace(mechanism), mechanism.nv
-        self._q, self._p, self._v = np.zeros((1, mechanism.nq)), np.zeros((1, n)), np.zeros((1, n))
-        arguments = (self._q, self._p, self._v, np.zeros(n))
-        self._walk = Walk(Bound(solve_rows, _with_late(w, late), w.data), lambda row: arguments)
+        self._q, self._p, self._v = np.zeros(mechanism.nq), np.zeros(n), np.zeros(n)
         self._plain, self._trees = not has_splines(mechanism), free_trees(w.tree)
+        first, state = (_with_late(w, late), w.data), (self._q, self._p, self._v, np.zeros(n))
+        self._solve = Bound(solve_near, *first, self._trees, *state)
+        self._solve_anywhere = Bound(solve_near, *first, self._trees[:0].copy(), *state)
 
     def at(self, q: FloatArray, p: FloatArray) -> FloatArray:
         """As `velocity_of_momentum` has it, at q (nq,) with p (nv,): shape (nv,)."""
         if self._plain:
-            self._q[0], self._p[0] = brought_near(self._trees, q) if len(self._trees) else q, p
-            self._walk(1)
-            v = self._v[0].copy()
-            if v.dot(v) < FAST:
-                return v
+            self._q[:], self._p[:] = q, p
+            if self._solve():
+                return self._v.copy()
+            self._q[:] = brought_near(self._trees, q)
+            if self._solve_anywhere():
+                return self._v.copy()
         return velocity_of_momentum(self.mechanism, q[None], p[None], self._late)[0]
 
 

@@ -17,7 +17,7 @@ from leastaction.kinematics.loop_equations import equations, loop_equations
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions
 from leastaction.linalg.dense import multiply, solve_in_place
-from leastaction.linalg.ranked import solve_least_norm
+from leastaction.linalg.rank_revealing import solve_least_norm
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import count, positive
 from leastaction.mechanism.arguments import FloatArray, configuration

@@ -11,8 +11,8 @@ from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.recursions import inverse_dynamics
 from leastaction.forces import total
 from leastaction.forces.arrays import force_modes
-from leastaction.forces.reduced import reduced_forces
-from leastaction.kinematics.closure import soft_energy
+from leastaction.forces.reduced_forces import reduced_forces
+from leastaction.kinematics.closure_kernels import soft_energy
 from leastaction.kinematics.reduced.compiled import compiled_coordinates
 from leastaction.kinematics.reduced.lift import lift, lower
 from leastaction.kinematics.reduced.state import NodeMotion

@@ -3,3 +3,7 @@
 from leastaction.forces.user import PointForce
 
 __all__ = ["PointForce"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.forces import drags, drives, paths, penalty_contacts, tendon_records, wrenches
+from leastaction.forces import cable_paths, drags, drives, penalty_contacts, tendon_records, wrenches
 from leastaction.forces.points import Frames, zeroed
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
@@ -179,7 +179,7 @@ def force_records(
     mechanism: Mechanism, frames: Frames, axes: tendon_records.Axes, split: Sequence[tuple[int, int]] = ()
 ) -> dict[str, Any]:
     """What elements and controls of a mechanism are on nodes of any kind; see `drives.compiled` for `split`."""
-    chains, points = paths.compiled(mechanism, frames)
+    chains, points = cable_paths.compiled(mechanism, frames)
     tendons, items = tendon_records.compiled(mechanism, frames, axes)
     body = {
         "paths": chains,

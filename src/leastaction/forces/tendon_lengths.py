@@ -4,7 +4,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces.tendon_records import BENT, HINGE, SEGMENT
-from leastaction.kinematics.closure import frame, twist_of
+from leastaction.kinematics.closure_kernels import frame, twist_of
 from leastaction.spatial import ZERO3, ZERO6, add3, axpy3, cross, dot, dot3, load3, load6, matvec, scale3, sub, sub3
 from leastaction.spatial.angles import angle_of
 from leastaction.spatial.wrapping import pull, pull_changes

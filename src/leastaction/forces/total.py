@@ -11,15 +11,15 @@ Where a kind of force is None in the model, nothing of it is compiled: Numba dro
 
 from leastaction._jit import inline, routine
 from leastaction.forces import (
-    ball_springs,
+    cable_paths,
     drags,
     drives,
     isotropic_springs,
     joint_limits,
     joint_springs,
-    paths,
     penalty_contacts,
-    tendons,
+    spherical_springs,
+    tendon_forces,
     touch,
     user,
 )
@@ -53,7 +53,7 @@ def _user_count(forces):
 def _any_soft(balls):
     if balls is None:
         return False
-    return ball_springs.any_soft(balls)
+    return spherical_springs.any_soft(balls)
 
 
 @routine
@@ -87,18 +87,18 @@ def wrenches(forces, modes, links, external):
 def _element_wrenches(some, forces, modes, links, external):
     if some is None:
         return
-    paths.wrenches(forces.paths, forces.points, modes.paths, links, external)
+    cable_paths.wrenches(forces.paths, forces.points, modes.paths, links, external)
     isotropic_springs.wrenches(forces.paths, forces.points, links, external)
     constant.wrenches(forces.wrenches, links, external)
     penalty_contacts.wrenches(forces.penalties, modes.penalties, links, external)
     drags.wrenches(forces.drags, links, external)
-    tendons.wrenches(forces.tendons, modes.items, modes.tendons, modes.pull, links, external)
+    tendon_forces.wrenches(forces.tendons, modes.items, modes.tendons, modes.pull, links, external)
 
 
 @inline
 def _ball_wrenches(balls, links, external):
     if balls is not None:
-        ball_springs.wrenches(balls, links, external)
+        spherical_springs.wrenches(balls, links, external)
 
 
 @inline
@@ -117,10 +117,10 @@ def energy(forces, modes, links, q):
 def _element_energy(some, forces, modes, links, q):
     if some is None:
         return 0.0
-    tendons.look_near(modes.items, q)
-    total = paths.energy(forces.paths, forces.points, links)
+    tendon_forces.look_near(modes.items, q)
+    total = cable_paths.energy(forces.paths, forces.points, links)
     total += isotropic_springs.energy(forces.paths, forces.points, links)
-    total += tendons.energy(forces.tendons, modes.items, links)
+    total += tendon_forces.energy(forces.tendons, modes.items, links)
     return total + penalty_contacts.energy(forces.penalties, links)
 
 
@@ -128,7 +128,7 @@ def _element_energy(some, forces, modes, links, q):
 def _ball_energy(balls, links):
     if balls is None:
         return 0.0
-    return ball_springs.energy(balls, links)
+    return spherical_springs.energy(balls, links)
 
 
 @routine
@@ -151,18 +151,18 @@ def resistance_slopes(forces, modes, links, T, dV, out):
 def _element_slopes(some, forces, modes, links, T, dV, out):
     if some is None:
         return
-    paths.slopes(forces.paths, forces.points, modes.paths, links, T, dV, out)
+    cable_paths.slopes(forces.paths, forces.points, modes.paths, links, T, dV, out)
     isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
     constant.slopes(forces.wrenches, links, T, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
     drags.slopes(forces.drags, links, T, dV, out)
-    tendons.slopes(forces.tendons, modes.items, modes.tendons, modes.pull, links, T, dV, out)
+    tendon_forces.slopes(forces.tendons, modes.items, modes.tendons, modes.pull, links, T, dV, out)
 
 
 @inline
 def _ball_slopes(balls, links, T, dV, out):
     if balls is not None:
-        ball_springs.slopes(balls, links, T, dV, out)
+        spherical_springs.slopes(balls, links, T, dV, out)
 
 
 @inline
@@ -183,19 +183,19 @@ def wrench_cotangents(forces, modes, links, cot, GT, GV, grads):
 def _element_cotangents(some, forces, modes, links, cot, GT, GV, grads):
     if some is None:
         return
-    paths.cotangents(forces.paths, forces.points, modes.paths, links, cot, GT, GV, grads.paths, grads.points)
+    cable_paths.cotangents(forces.paths, forces.points, modes.paths, links, cot, GT, GV, grads.paths, grads.points)
     isotropic_springs.cotangents(forces.paths, forces.points, links, cot, GT, GV, grads.paths, grads.points)
     constant.cotangents(forces.wrenches, links, cot, GT, grads.wrenches)
     out, at = grads.penalties, grads.penalty_points
     penalty_contacts.cotangents(forces.penalties, modes.penalties, links, cot, GT, GV, out, at)
     drags.cotangents(forces.drags, links, cot, GT, GV, grads.drags)
-    tendons.cotangents(forces.tendons, modes.items, modes.tendons, modes.pull, links, cot, GT, GV, grads.tendons)
+    tendon_forces.cotangents(forces.tendons, modes.items, modes.tendons, modes.pull, links, cot, GT, GV, grads.tendons)
 
 
 @inline
 def _ball_cotangents(balls, links, cot, GT, GV, out):
     if balls is not None:
-        ball_springs.cotangents(balls, links, cot, GT, GV, out)
+        spherical_springs.cotangents(balls, links, cot, GT, GV, out)
 
 
 @inline
@@ -258,7 +258,7 @@ def set_pulls(forces, modes, u):
 @inline
 def _set_pulls(some, forces, modes, u):
     if some is not None:
-        tendons.set_pulls(some, forces.drives, modes.pull, u)
+        tendon_forces.set_pulls(some, forces.drives, modes.pull, u)
 
 
 @routine
@@ -270,7 +270,7 @@ def look_near(forces, modes, q):
 @inline
 def _look_near(some, modes, q):
     if some is not None:
-        tendons.look_near(modes.items, q)
+        tendon_forces.look_near(modes.items, q)
 
 
 @routine
@@ -282,7 +282,7 @@ def control_wrenches(forces, modes, links, u, out):
 @inline
 def _control_wrenches(some, forces, modes, links, u, out):
     if some is not None:
-        tendons.control_wrenches(some, modes.items, forces.drives, modes.tendons, modes.pull, links, u, out)
+        tendon_forces.control_wrenches(some, modes.items, forces.drives, modes.tendons, modes.pull, links, u, out)
 
 
 @routine
@@ -294,7 +294,7 @@ def control_cotangents(forces, modes, links, cot, bu):
 @inline
 def _control_cotangents(some, forces, modes, links, cot, bu):
     if some is not None:
-        tendons.control_cotangents(some, modes.items, forces.drives, modes.tendons, modes.pull, links, cot, bu)
+        tendon_forces.control_cotangents(some, modes.items, forces.drives, modes.tendons, modes.pull, links, cot, bu)
 
 
 # ------------------------------------------------------------------ one-sided forces
@@ -311,8 +311,8 @@ def any_jumps(forces):
 def _any_element_jumps(some, forces):
     if some is None:
         return False
-    found = penalty_contacts.any_jumps(forces.penalties) or paths.any_jumps(forces.paths)
-    return found or tendons.any_jumps(forces.tendons)
+    found = penalty_contacts.any_jumps(forces.penalties) or cable_paths.any_jumps(forces.paths)
+    return found or tendon_forces.any_jumps(forces.tendons)
 
 
 @inline
@@ -351,9 +351,9 @@ def _change_elements(some, forces, modes, links, settled, most):
     if some is None:
         return 0, 0
     changed, touching = penalty_contacts.change_modes(forces.penalties, modes.penalties, links, settled, most)
-    c, t = paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
+    c, t = cable_paths.change_modes(forces.paths, forces.points, modes.paths, links, settled, most - changed)
     changed, touching = changed + c, touching + t
-    c, t = tendons.change_modes(forces.tendons, modes.items, modes.tendons, links, settled, most - changed)
+    c, t = tendon_forces.change_modes(forces.tendons, modes.items, modes.tendons, links, settled, most - changed)
     return changed + c, touching + t
 
 
@@ -380,8 +380,8 @@ def _settle_elements(some, forces, modes, links):
     if some is None:
         return 0
     changed = penalty_contacts.settle_modes(forces.penalties, modes.penalties, links)
-    changed += paths.settle_modes(forces.paths, forces.points, modes.paths, links)
-    return changed + tendons.settle_modes(forces.tendons, modes.items, modes.tendons, links)
+    changed += cable_paths.settle_modes(forces.paths, forces.points, modes.paths, links)
+    return changed + tendon_forces.settle_modes(forces.tendons, modes.items, modes.tendons, links)
 
 
 @routine

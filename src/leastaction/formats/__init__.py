@@ -8,3 +8,7 @@ from leastaction.formats.urdf_reader import load_urdf
 from leastaction.formats.urdf_writer import save_urdf
 
 __all__ = ["load", "load_keyframes", "load_mjcf", "load_string", "load_urdf", "save_mjcf", "save_urdf"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

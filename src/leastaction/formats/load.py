@@ -45,7 +45,7 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     except TypeError:
         raise FormatError(f"load needs the path of a file, got {path!r}") from None
     checked_options(path, options.get("max_bytes", MAX_BYTES))
-    if path.is_dir():
+    if path.is_dir() and path.suffix.lower() not in _XML_SUFFIXES:
         path = model_in(path)
     elif is_description(str(path)) and not path.exists():
         path, own = described(str(path))

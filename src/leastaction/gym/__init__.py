@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 from leastaction.gym.ids import register
 
 if TYPE_CHECKING:
-    from leastaction.gym.env import RobotEnv
-    from leastaction.gym.tasks import TASKS, Task
+    from leastaction.gym.environment import RobotEnv
+    from leastaction.gym.environment_tasks import TASKS, Task
     from leastaction.gym.vector import RobotVectorEnv
 
 __all__ = ["TASKS", "RobotEnv", "RobotVectorEnv", "Task", "register"]
 
-_HOMES = {"TASKS": "tasks", "Task": "tasks", "RobotEnv": "env", "RobotVectorEnv": "vector"}
+_HOMES = {
+    "TASKS": "environment_tasks",
+    "Task": "environment_tasks",
+    "RobotEnv": "environment",
+    "RobotVectorEnv": "vector",
+}
 
 
 if find_spec("gymnasium") is not None:  # else the first thing asked for says what to install
@@ -29,3 +34,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     register()
     return getattr(import_module(f"leastaction.gym.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

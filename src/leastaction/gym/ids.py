@@ -16,7 +16,7 @@ def register() -> None:
         if name not in gymnasium.registry:
             gymnasium.register(
                 name,
-                entry_point="leastaction.gym.env:RobotEnv",
+                entry_point="leastaction.gym.environment:RobotEnv",
                 vector_entry_point="leastaction.gym.vector:RobotVectorEnv",
                 kwargs={"task": task},
                 max_episode_steps=horizon,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from leastaction.batch.threads import number_of_cores
 from leastaction.errors import LeastActionError
-from leastaction.gym.env import RobotEnv
-from leastaction.gym.tasks import Task, task_of
+from leastaction.gym.environment import RobotEnv
+from leastaction.gym.environment_tasks import Task, task_of
 from leastaction.settings import is_count
 
 

@@ -1,6 +1,6 @@
 """Where links are and how they move: frames, inverse kinematics, and the records and sweeps that dynamics stand on."""
 
-from leastaction.kinematics.frames import frame_jacobian, frame_pose
+from leastaction.kinematics.frame_jacobians import frame_jacobian, frame_pose
 from leastaction.kinematics.inverse import IKResult, solve_ik
 from leastaction.kinematics.tasks import (
     keep_posture,
@@ -9,7 +9,7 @@ from leastaction.kinematics.tasks import (
     reach_pose,
     reach_position,
 )
-from leastaction.kinematics.tendons import tendon_jacobian, tendon_lengths
+from leastaction.kinematics.tendon_jacobians import tendon_jacobian, tendon_lengths
 
 __all__ = [
     "IKResult",
@@ -24,3 +24,7 @@ __all__ = [
     "tendon_jacobian",
     "tendon_lengths",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

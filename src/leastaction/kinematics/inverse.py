@@ -11,7 +11,7 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError, MechanismError
-from leastaction.kinematics.descent import descend
+from leastaction.kinematics.levenberg_marquardt import descend
 from leastaction.kinematics.task_arrays import ik_data, ik_model
 from leastaction.kinematics.tasks import Task
 from leastaction.mechanism import Mechanism, _check

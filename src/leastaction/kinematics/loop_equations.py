@@ -1,7 +1,7 @@
 """Loop and coupling equations in joint coordinates: values and Jacobian."""
 
 from leastaction._jit import entry, routine
-from leastaction.kinematics.closure import evaluate, is_coupling, polynomial
+from leastaction.kinematics.closure_kernels import evaluate, is_coupling, polynomial
 from leastaction.kinematics.sweeps import positions
 from leastaction.spatial import dot, load6
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from leastaction._jit import inline
-from leastaction.kinematics.bounded import BoundedData, bounded_data
+from leastaction.kinematics.box_qp import BoundedData, bounded_data
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 

@@ -1,7 +1,7 @@
 """Kernels of inverse kinematics: errors of tasks at a configuration, and how they change with it."""
 
 from leastaction._jit import routine
-from leastaction.kinematics.closure import frame
+from leastaction.kinematics.closure_kernels import frame
 from leastaction.kinematics.loop_equations import equations
 from leastaction.kinematics.manifold import displacement
 from leastaction.kinematics.sweeps import positions

@@ -1,7 +1,10 @@
 """Linearly implicit integrators with constraints, contact and friction (Sueda 2021)."""
 
 from leastaction.linear_implicit.bearings import Bearing
-from leastaction.linear_implicit.constraints import (
+from leastaction.linear_implicit.hyper_reduction import HyperReduction
+from leastaction.linear_implicit.integrators import ConstrainedEuler, MaximalEuler, StaggeredProjections
+from leastaction.linear_implicit.maximal_map import MaximalMap, taken_apart
+from leastaction.linear_implicit.velocity_constraints import (
     Constraint,
     MaximalConstraint,
     PrescribedMotion,
@@ -9,9 +12,6 @@ from leastaction.linear_implicit.constraints import (
     ReducedConstraint,
     Rows,
 )
-from leastaction.linear_implicit.hyper_reduction import HyperReduction
-from leastaction.linear_implicit.integrators import ConstrainedEuler, MaximalEuler, StaggeredProjections
-from leastaction.linear_implicit.maximal_map import MaximalMap, taken_apart
 
 __all__ = [
     "Bearing",
@@ -28,3 +28,7 @@ __all__ = [
     "StaggeredProjections",
     "taken_apart",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

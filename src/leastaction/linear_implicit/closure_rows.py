@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.kinematics.closure import evaluate, frame, turning, wrap
+from leastaction.kinematics.closure_kernels import evaluate, frame, turning, wrap
 from leastaction.kinematics.loop_equations import add_row, equations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import DOT, SCREW, SHIFT

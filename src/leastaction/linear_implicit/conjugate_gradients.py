@@ -9,12 +9,12 @@ import math
 from leastaction._finite import is_finite
 from leastaction._jit import entry, inline, routine
 from leastaction.dynamics.recursions import articulate, respond
-from leastaction.forces.paths import length_and_rate, tension
+from leastaction.forces.cable_paths import length_and_rate, tension
 from leastaction.forces.points import path_point
 from leastaction.kinematics.manifold import retract
 from leastaction.kinematics.sweeps import add_to, parent_twist
 from leastaction.linear_implicit.arrays import LinearSettings, named_gradient_data, named_model
-from leastaction.linear_implicit.assembly import explicit_forces
+from leastaction.linear_implicit.system_assembly import explicit_forces
 from leastaction.spatial import (
     ZERO6,
     add3,

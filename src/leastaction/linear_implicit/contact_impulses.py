@@ -17,7 +17,7 @@ from leastaction.mechanism.arguments import FloatArray
 
 
 def closing_bounds(g: FloatArray, dt: float, gamma: float) -> FloatArray:
-    """Least rates of inequalities g >= 0: they close no further than they are open; see `constraints`.
+    """Least rates of inequalities g >= 0: they close no further than they are open; see `velocity_constraints`.
 
     Args:
         g: values at the start of a step, shape (count,).

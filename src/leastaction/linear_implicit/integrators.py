@@ -9,12 +9,12 @@ from leastaction.contact.qp import SOLVERS
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator, Stepper
 from leastaction.linear_implicit.bearings import Bearing
-from leastaction.linear_implicit.constraints import Constraint
 from leastaction.linear_implicit.maximal_staggered_stepper import MaximalStaggeredStepper
 from leastaction.linear_implicit.maximal_stepper import MaximalStepper
 from leastaction.linear_implicit.preconditioned_stepper import PreconditionedStepper
 from leastaction.linear_implicit.staggered_stepper import StaggeredStepper
 from leastaction.linear_implicit.stepper import ContactStepper
+from leastaction.linear_implicit.velocity_constraints import Constraint
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 

@@ -21,10 +21,10 @@ from leastaction.contact.qp import QuadraticProgram
 from leastaction.dynamics import entries
 from leastaction.errors import ConvergenceError
 from leastaction.linear_implicit.anderson import Anderson
-from leastaction.linear_implicit.assembly import push_rows
 from leastaction.linear_implicit.bearings import Bearings
 from leastaction.linear_implicit.contact_rows import ContactRows
 from leastaction.linear_implicit.stepper import ConstrainedStepper, RunMemory, StepEquations
+from leastaction.linear_implicit.system_assembly import push_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.record import Record

@@ -16,14 +16,14 @@ from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.integrators import Stepper
 from leastaction.linear_implicit.arrays import LinearSettings, linear_data, linear_model
-from leastaction.linear_implicit.assembly import assemble, moved
-from leastaction.linear_implicit.constraints import Constraint, stacked
 from leastaction.linear_implicit.contact_impulses import approach_bounds, closing_bounds, contact_impulses, single_qp
 from leastaction.linear_implicit.contact_rows import ContactRows
 from leastaction.linear_implicit.ground_contacts import GroundContacts
 from leastaction.linear_implicit.hyper_reduction import HyperReduction
 from leastaction.linear_implicit.projection import Projection
 from leastaction.linear_implicit.shape_contacts import ShapeContacts
+from leastaction.linear_implicit.system_assembly import assemble, moved
+from leastaction.linear_implicit.velocity_constraints import Constraint, stacked
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.closure import COUPLING

@@ -4,3 +4,7 @@ from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.integrators import Maximal
 
 __all__ = ["GraphLDU", "Maximal"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leastaction.contact.complementarity import DIRECTIONS
+from leastaction.damping_quadrature import LateDampers
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
-from leastaction.late_dampers import LateDampers
 from leastaction.maximal.composition import composition
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Mechanism

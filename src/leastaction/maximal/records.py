@@ -231,6 +231,7 @@ CONTACT_STATE = np.dtype(
         ("step", "i8"),  # number of the present step, for the log
         ("impact", "f8"),  # when the first of those that wait closes, from the start of the substep on [s] ...
         ("nearest", "f8"),  # ... and the least of their gaps at its end [m]
+        ("nearest_before", "f8"),  # the same of the solution before
         ("hits", "i8"),  # of the impact that the present substep starts with
         ("closing", "i8"),  # key of the contact that a substep ends at, for its derivative
         ("node_work", "f8"),  # work of prescribed motions in impacts since it was last read [J]

@@ -351,7 +351,7 @@ class MaximalStepper(Stepper):
         self.read_log()
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         names = [*self.mechanism.body_names, WORLD]
-        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in self._first_bodies()], self.layout.reach)
+        warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in self._first_bodies], self.layout.reach)
         if self.noting:
             record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
             record["contacts"] = self.noted_contacts()
@@ -360,13 +360,14 @@ class MaximalStepper(Stepper):
         """See `Stepper.noted_contacts`."""
         self.read_log()
         log = np.concatenate([*self.log, np.zeros((0, 10))])
-        log[:, 1:3] = self._first_bodies()[log[:, 1:3].astype(int)]
+        log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
         return log
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
         self.log, self.unread = [], -1
 
+    @cached_property
     def _first_bodies(self) -> NDArray[np.int64]:
         """For each rigid body the index of the first body of the mechanism that is part of it; last the world's, -1."""
         first = np.full(len(self.model.bodies) + 1, -1)

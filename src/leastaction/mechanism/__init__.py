@@ -80,3 +80,7 @@ __all__ = [
     "solid_ellipsoid",
     "solid_sphere",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
+FLOAT = np.dtype(np.float64)
+
+UNIT_NORM, EXACT_NORM = 1e-6, 1e-15
+"""Quaternions whose norm is further from one than the first are refused, those beyond the second are normalised."""
+
 
 def state_vector(mechanism: Mechanism, value: Any, size: int, what: str) -> FloatArray:
     """`value` as a contiguous float array of shape (size,); refuses wrong sizes, NaN and numbers beyond `LARGEST`."""
@@ -54,10 +59,10 @@ def configuration(mechanism: Mechanism, q: Any) -> FloatArray:
         if node.kind in (Motion.SPHERICAL, Motion.FREE):
             i = int(node.iq) + (3 if node.kind == Motion.FREE else 0)
             norm = float(np.linalg.norm(a[i : i + 4]))
-            if abs(norm - 1.0) > 1e-6:
+            if abs(norm - 1.0) > UNIT_NORM:
                 name = mechanism.coordinate_names[i]
                 raise MechanismError(f"q: the quaternion at {name!r} must have unit norm, got norm {norm:.9g}")
-            if abs(norm - 1.0) > 1e-15:
+            if abs(norm - 1.0) > EXACT_NORM:
                 a[i : i + 4] /= norm
     return a
 

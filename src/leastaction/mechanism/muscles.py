@@ -72,7 +72,7 @@ class Muscle(JointActuator):
 
     @property
     def push(self) -> float:
-        """What acts per unit of control: the activation itself; its force is that of `leastaction.forces.muscles`."""
+        """What acts per unit of control: the activation itself; its force is in `leastaction.forces.muscle_forces`."""
         return 1.0
 
     @property

@@ -3,3 +3,7 @@
 from leastaction.minimal.integrators import Galerkin, Grounded, Midpoint, Minimal
 
 __all__ = ["Galerkin", "Grounded", "Midpoint", "Minimal"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -13,7 +13,7 @@ from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 from leastaction.minimal.floating_origin import wandering_trees
-from leastaction.minimal.rules import FloatArray
+from leastaction.minimal.quadrature_rules import FloatArray
 
 
 class NativeModel(NamedTuple):
@@ -38,7 +38,7 @@ class NativeModel(NamedTuple):
 
 
 class Contractions(NamedTuple):
-    """What `horizon.contractions` of all steps of a motion reads and writes beside its configurations.
+    """What `joint_horizon.contractions` of all steps of a motion reads and writes beside its configurations.
 
     Attributes:
         rows: of the equations, shape (steps, s + 1, nv).

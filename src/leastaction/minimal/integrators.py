@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from leastaction.damping_quadrature import LateDampers
 from leastaction.errors import IntegratorError
 from leastaction.integrators import PENALTIES, Integrator
-from leastaction.late_dampers import LateDampers
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.bodywise.constrained_stepper import bodywise_stepper
 from leastaction.minimal.contact.stepper import GroundStepper
-from leastaction.minimal.jointwise.stepper import variational_stepper
-from leastaction.minimal.rules import MIDPOINT, Rule, lobatto
+from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
+from leastaction.minimal.galerkin_joints.stepper import variational_stepper
+from leastaction.minimal.quadrature_rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 SOFT = frozenset({"penalty contact"})
@@ -29,7 +29,7 @@ def _check(integrator: Any) -> None:
 
 
 def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
-    make = bodywise_stepper if integrator.interpolates == "bodies" else variational_stepper
+    make = galerkin_bodies_stepper if integrator.interpolates == "bodies" else variational_stepper
     return make(integrator, mechanism, dt)
 
 

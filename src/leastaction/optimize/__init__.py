@@ -7,21 +7,10 @@ shoots through an integrator's own steps, contacts included.
 """
 
 from leastaction.optimize import examples
-from leastaction.optimize.files import load
-from leastaction.optimize.held.contact import Touch, touch
-from leastaction.optimize.held.feet import Foot, Phase, foot, phase
-from leastaction.optimize.held.relaxation import solve_relaxed
-from leastaction.optimize.held.terrain import Terrain, flat, gaps, steps
-from leastaction.optimize.motion.constraints import (
-    Constraint,
-    center_of_mass,
-    centroidal_momentum,
-    clearance,
-    constraint,
-    pose,
-    position,
-)
-from leastaction.optimize.motion.costs import (
+from leastaction.optimize.constraints.contact_implicit import Touch, touch
+from leastaction.optimize.constraints.feet import Foot, Phase, foot, phase
+from leastaction.optimize.constraints.terrain import Terrain, flat, gaps, steps
+from leastaction.optimize.functions.costs import (
     Cost,
     cost,
     differences,
@@ -33,17 +22,28 @@ from leastaction.optimize.motion.costs import (
     tracking,
     velocity,
 )
-from leastaction.optimize.mpc import MPC
-from leastaction.optimize.multistart import multi_start
-from leastaction.optimize.problem import Problem
-from leastaction.optimize.problem_files import read_problem
-from leastaction.optimize.regulator import Tracker, tvlqr
-from leastaction.optimize.servo_track import servo_forces, servo_track
+from leastaction.optimize.functions.motion_constraints import (
+    Constraint,
+    center_of_mass,
+    centroidal_momentum,
+    clearance,
+    constraint,
+    pose,
+    position,
+)
+from leastaction.optimize.mpc.mpc import MPC
+from leastaction.optimize.mpc.servo_track import servo_forces, servo_track
+from leastaction.optimize.mpc.stance_feedback import StanceFeedback
+from leastaction.optimize.mpc.tvlqr import Tracker, tvlqr
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.problem.problem_files import read_problem
+from leastaction.optimize.shooting.closed_loop_rollout import rehearse
 from leastaction.optimize.shooting.ilqr import Shot, ilqr
-from leastaction.optimize.shooting.rehearsal import rehearse
-from leastaction.optimize.solution import Iteration, Solution
-from leastaction.optimize.solving import solve
-from leastaction.optimize.stance_feedback import StanceFeedback
+from leastaction.optimize.solution.solution import Iteration, Solution
+from leastaction.optimize.solution.solution_files import load
+from leastaction.optimize.solvers.complementarity_relaxation import solve_relaxed
+from leastaction.optimize.solvers.multistart import multi_start
+from leastaction.optimize.solvers.solve_problem import solve
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 __all__ = [
@@ -94,3 +94,7 @@ __all__ = [
     "tvlqr",
     "velocity",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -26,3 +26,7 @@ __all__ = [
     "sparsity",
     "work_precision",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

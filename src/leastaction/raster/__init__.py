@@ -6,3 +6,7 @@ It draws stills and films where there is nothing but Python. The light is that o
 from leastaction.raster.image import Lamp, Lens, render
 
 __all__ = ["Lamp", "Lens", "render"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

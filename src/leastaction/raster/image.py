@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._tuples import plain
-from leastaction.raster import kernels
+from leastaction.raster import rasterizer
 from leastaction.raster.arrays import FloatArray, Light, Seen, Triangles
 
 
@@ -81,7 +81,7 @@ def render(
     normals, colors = np.ascontiguousarray(normals, float), np.array(colors, float).reshape(-1, 4)
     faces = np.ascontiguousarray(faces, np.int64).reshape(-1, 3)
     face_color = np.ascontiguousarray(face_color, np.int64)
-    colors[:, :3] **= kernels.GAMMA
+    colors[:, :3] **= rasterizer.GAMMA
     eye, axes = np.asarray(lens.eye, float), np.asarray(lens.axes, float)
     focal = 0.5 * h / math.tan(0.5 * lens.field_of_view)
     seen = (positions - eye) @ axes.T
@@ -94,8 +94,8 @@ def render(
     glass_near, glass_index = np.zeros((h, w)), np.zeros((h, w), np.int64)
     order = np.concatenate([np.flatnonzero(solid), np.flatnonzero(~solid)])
     faces, face_color, count = faces[order], face_color[order], int(solid.sum())
-    kernels.nearest(screen, faces[:count], near, index)
-    kernels.nearest(screen, faces[count:], glass_near, glass_index)
+    rasterizer.nearest(screen, faces[:count], near, index)
+    rasterizer.nearest(screen, faces[count:], glass_near, glass_index)
     glass_index += count
     to_map, shadow, bias = _shadow_map(positions, faces[:count], np.asarray(lamp.direction, float), shadows)
     rays = np.stack([-focal * axes[2] - 0.5 * w * axes[0] + 0.5 * h * axes[1], axes[0], -axes[1]])
@@ -113,7 +113,7 @@ def render(
         reach=float(lamp.reach),
         pixel=1.0 / focal,
     )
-    kernels.shade(plain(triangles), plain(seen), plain(light), rays, image)
+    rasterizer.shade(plain(triangles), plain(seen), plain(light), rays, image)
     return image
 
 
@@ -137,5 +137,5 @@ def _shadow_map(
     to_map = np.concatenate([frame * scale, (-scale * low + np.array([4.0, 4.0, 1.0]))[:, None]], axis=1)
     shadow, index = np.zeros((size, size)), np.zeros((size, size), np.int64)
     points = np.ascontiguousarray(positions @ to_map[:, :3].T + to_map[:, 3])
-    kernels.nearest(points, faces, shadow, index)
+    rasterizer.nearest(points, faces, shadow, index)
     return to_map, shadow, 3.0

@@ -66,3 +66,7 @@ __all__ = [
     "reduced_coordinates",
     "taken_apart",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

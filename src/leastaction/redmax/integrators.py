@@ -10,8 +10,8 @@ from leastaction.errors import IntegratorError
 from leastaction.forces.user import PointForce
 from leastaction.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.redmax.driven import DrivenStepper
-from leastaction.redmax.step import rollout
+from leastaction.redmax.prescribed_joints import DrivenStepper
+from leastaction.redmax.step import reduced_rollout
 from leastaction.redmax.stepper import LinearStepper, ReducedStepper
 
 CHART_KINDS = ("euler", "exponential")
@@ -68,7 +68,7 @@ class BDF(Integrator):
     @property
     def method(self) -> int:
         """Code for the kernel."""
-        return (rollout.BDF1, rollout.BDF2)[self.order - 1]
+        return (reduced_rollout.BDF1, reduced_rollout.BDF2)[self.order - 1]
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class SDIRK2(Integrator):
     @property
     def method(self) -> int:
         """Code for the kernel."""
-        return rollout.SDIRK2
+        return reduced_rollout.SDIRK2
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class LinearlyImplicitEuler(Integrator):
     forces: tuple[PointForce, ...] = ()
     tolerance: ClassVar[float] = 0.5
     max_iterations: ClassVar[int] = 1
-    method: ClassVar[int] = rollout.BDF1
+    method: ClassVar[int] = reduced_rollout.BDF1
     handles: ClassVar[frozenset[str]] = PENALTIES | {"spline joint"}
     stepper_class: ClassVar[Any] = LinearStepper
 

@@ -22,10 +22,10 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.mechanism import Mechanism
 from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
-from leastaction.redmax.model import Reduced
+from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.energies import energies_of
 from leastaction.redmax.step.linear_euler import linear_rollout
-from leastaction.redmax.step.rollout import BDF1, SDIRK2, rollout
+from leastaction.redmax.step.reduced_rollout import BDF1, SDIRK2, rollout
 from leastaction.step_control.bisection import FINEST, substep_after
 
 
@@ -220,7 +220,7 @@ class ReducedStepper(Stepper):
         """See `Stepper.reverse`."""
         if "reverse" not in self.can:
             self.refuse("reverse")
-        from leastaction.redmax.adjoint.runs import ReducedReversal
+        from leastaction.redmax.adjoint.run_adjoint import ReducedReversal
 
         return ReducedReversal(self, names)
 

@@ -61,3 +61,7 @@ __all__ = [
     "three_link_loop",
     "unitree_a1",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any
 def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitution: float = 0.0) -> Mechanism:
     """A uniform cube with eight contact points at its corners, over the ground z = 0.
 
-    The box drop of Brüdigam 2023 (Fig. 7d): edge 0.5 m, 1 kg, dropped with 0.4 m between its bottom and the
-    ground. Coordinates: (x, y, z, qw, qx, qy, qz) of its centre.
+    The box drop of Brüdigam 2023 (Fig. 7d): edge 0.5 m, 1 kg; there it starts 0.4 m above the ground, at home it stands
+    on it. Coordinates: (x, y, z, qw, qx, qy, qz) of its centre.
 
     Args:
         edge: length of the edges [m].
@@ -54,6 +55,7 @@ def cube(*, edge: float = 0.5, mass: float = 1.0, friction: float = 0.2, restitu
     for k, signs in enumerate(itertools.product((-0.5, 0.5), repeat=3), start=1):
         corner = tuple(edge * s for s in signs)
         b.contact(f"corner{k}", "cube", corner, friction=friction, restitution=restitution)
+    b.home({"base.z": 0.5 * edge})
     ground_plane(b)
     return b.build()
 
@@ -65,8 +67,8 @@ def sphere_chain(
     """Balls over the ground z = 0 on ball joints, each joint at the centre of the ball before.
 
     The n-sphere chain of Brüdigam 2023 (Fig. 8b): radius 0.25 m, 1 kg, centres 1 m apart. Coordinates: (x,
-    y, z, qw, qx, qy, qz) of the first ball, then one unit quaternion per ball; at zero the chain lies along
-    x.
+    y, z, qw, qx, qy, qz) of the first ball, then one unit quaternion per ball; at home the chain rises
+    along x by 45 degrees from the first ball, on the ground.
 
     Args:
         links: number of balls.
@@ -91,5 +93,7 @@ def sphere_chain(
             b.spherical(f"joint{k}", parent, name, position=joint_at)
         b.contact(f"contact{k}", name, centre, radius=radius, friction=friction)
         parent, joint_at = name, centre
+    turn = math.pi / 8  # half of the slope of 45 degrees
+    b.home({"base.z": radius, "base.qw": math.cos(turn), "base.qy": -math.sin(turn)})
     ground_plane(b)
     return b.build()

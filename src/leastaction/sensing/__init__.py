@@ -1,5 +1,9 @@
 """What the sensors of a mechanism tell."""
 
-from leastaction.sensing.reading import read_run, read_state
+from leastaction.sensing.reading import SensorReader, read_run
 
-__all__ = ["read_run", "read_state"]
+__all__ = ["SensorReader", "read_run"]
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

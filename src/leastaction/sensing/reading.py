@@ -2,35 +2,157 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from leastaction.mechanism import JointActuator, Mechanism, Sensor
+from leastaction._jit.bound import Bound
+from leastaction._tuples import plain
+from leastaction.dynamics import entries
+from leastaction.dynamics.api import bias_forces, mass_matrix
+from leastaction.dynamics.loops import loop_jacobian
+from leastaction.dynamics.workspace import Workspace
+from leastaction.errors import MechanismError
+from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.configuration import rotation_vectors
-from leastaction.mechanism.pose import quaternion_of_matrix
-from leastaction.mechanism.servos import feedback
-from leastaction.mechanism.shapes import Box, Capsule, Plane, Shape, Sphere
-from leastaction.mechanism.tendons import has_range
-from leastaction.sensing.motion import Motion
-from leastaction.sensing.rays import NONE, distance
+from leastaction.sensing.arrays import OF_CONTACTS, OF_FORCES, sensed_forces, sensor_data, sensor_model
+from leastaction.sensing.kernels import forces_on_sensors, is_beyond, read_sensors
 
 STOPPED = 1e-6
 """Distance from a limit at which a joint may rest on it [rad or m]."""
 
+STEP = 1e-5
+"""Time [s] over which the Jacobian of loops is differentiated along the motion."""
 
-def read_state(
-    mechanism: Mechanism,
-    q: FloatArray,
-    v: FloatArray,
-    u: FloatArray,
-    contacts: FloatArray,
-    acceleration: FloatArray | None = None,
-) -> dict[str, FloatArray]:
-    """What all sensors tell at one state, by their names; see `Motion` for the arguments."""
-    motion = Motion(mechanism, q, v, u, contacts, acceleration)
-    return {sensor.name: _cut(sensor, _READ[sensor.kind](motion, sensor)) for sensor in mechanism.sensors}
+NO_CONTACTS = np.zeros((0, 9))
+
+
+class SensorReader:
+    """The sensors of one mechanism, for who reads them again and again; not for two threads at once.
+
+    Args:
+        mechanism: the robot.
+
+    Attributes:
+        feels_contacts: whether any of the sensors depends on contact forces.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = m = mechanism
+        kinds = {sensor.kind for sensor in m.sensors}
+        self._check(kinds)
+        self.feels_contacts = not kinds.isdisjoint(OF_CONTACTS)
+        self._feels_wrenches = not kinds.isdisjoint(("force", "torque"))
+        self._feels_forces = not kinds.isdisjoint(OF_FORCES)
+        self._of_tree = m.is_tree
+        w = self._work = Workspace(m)
+        self._q, self._v, self._u = np.zeros(m.nq), np.zeros(m.nv), np.zeros(m.nu)
+        model = sensor_model(m)
+        self._data, self._bodies = sensor_data(w), model.bodies
+        self._out = np.zeros(sum(sensor.size for sensor in m.sensors))
+        self._read = Bound(read_sensors, plain(model), plain(self._data), self._q, self._v, self._u)
+        self._move = Bound(entries.kinematics, w.tree.nodes, w.links, w.screws, self._q, self._v)
+        self._parts = [
+            (sensor.name, slice(int(own.first), int(own.first + own.count)))
+            for sensor, own in zip(m.sensors, model.sensors, strict=True)
+        ]
+
+    @cached_property
+    def _forces(self) -> tuple[Bound, Any]:
+        """What works out the forces that act, and its scratch."""
+        w = self._work
+        scratch = sensed_forces(w, w.forces, self._data)
+        first = plain(w.forces), w.tree.gravity, plain(scratch), self._bodies, (self._q, self._v, self._u)
+        return Bound(forces_on_sensors, *first), scratch
+
+    def _check(self, kinds: set[str]) -> None:
+        m = self.mechanism
+        wrenches = [sensor for sensor in m.sensors if sensor.kind in ("force", "torque")]
+        if wrenches and (m.loops or m.couplings or m.rollings):
+            part = (*m.loops, *m.couplings, *m.rollings)[0].name
+            raise MechanismError(f"forces in joints are known of trees alone, and {part!r} closes a loop")
+        for sensor in wrenches:
+            body = m.frame(sensor.target).body
+            k = m.body_index(body)
+            if k < 0 or m.tree.frames[body][0] < 0:
+                raise MechanismError(f"nothing carries {body!r}, which is fixed to the world; a force needs a joint")
+
+    @cached_property
+    def _limits(self) -> tuple[bool, Bound]:
+        """Whether any joint may always be held, and what tells whether one is at a rigid limit."""
+        m = self.mechanism
+        loose = any(any(joint.friction) or joint.has_rigid_limits for joint in m.loops)
+        at: list[int] = []
+        bounds: list[tuple[float, float]] = []
+        iq = 0
+        for joint in m.joints:
+            loose = loose or any(joint.friction)
+            if joint.nq == joint.nv and not any(joint.limit_stiffness):
+                at += range(iq, iq + joint.nq)
+                bounds += zip(joint.lower, joint.upper, strict=True)
+            iq += joint.nq
+        lower, upper = np.array(bounds, float).reshape(-1, 2).T
+        kept = np.isfinite(lower) | np.isfinite(upper)
+        inner = np.array(at, np.int64)[kept], lower[kept] + STOPPED, upper[kept] - STOPPED
+        return loose, Bound(is_beyond, self._q, *inner)
+
+    def may_hold(self, q: FloatArray) -> bool:
+        """Whether dry friction or a rigid limit may hold a joint at q; of limits of loops q does not tell."""
+        self._q[:] = q
+        always, beyond = self._limits
+        return always or beyond()
+
+    def read(
+        self,
+        q: FloatArray,
+        v: FloatArray,
+        u: FloatArray,
+        contacts: FloatArray = NO_CONTACTS,
+        acceleration: FloatArray | None = None,
+    ) -> dict[str, FloatArray]:
+        """What all sensors tell at one state, by their names.
+
+        Args:
+            q, v: the state, shapes (nq,) and (nv,).
+            u: controls that act, shape (nu,).
+            contacts: rows (two bodies, point, force on the second, gap), shape (n, 9).
+            acceleration: of the joints, shape (nv,), where it is known; else it is that of the forces.
+        """
+        self._q[:], self._v[:], self._u[:] = q, v, u
+        if self._feels_forces:
+            self._feel(contacts, acceleration)
+        else:
+            self._move()
+        unknown = self._read(contacts, self._out)
+        if unknown >= 0:
+            body = self.mechanism.frame(self.mechanism.sensors[unknown].target).body
+            raise MechanismError(f"springs and forces on bodies that are welded to {body!r} hide its share")
+        values = self._out.copy()
+        return {name: values[part] for name, part in self._parts}
+
+    def _feel(self, contacts: FloatArray, acceleration: FloatArray | None) -> None:
+        """Forces and accelerations."""
+        kernel, scratch = self._forces
+        if acceleration is not None:
+            scratch.acc[:] = acceleration
+        known = acceleration is not None or not self._of_tree
+        if kernel(contacts, known, self._feels_wrenches) and (self._of_tree or acceleration is not None):
+            return
+        scratch.acc[:] = self._constrained_accelerations(scratch)
+        kernel(contacts, True, True)
+
+    def _constrained_accelerations(self, scratch: Any) -> FloatArray:
+        """Of the joints under the forces in `scratch`, with loops closed; the least where masses do not tell."""
+        m, q, v = self.mechanism, self._q, self._v
+        tau = scratch.tau - bias_forces(m, q, v)
+        entries.project_wrenches(self._work.tree.nodes, scratch.screws, scratch.external.copy(), tau)
+        M, (_, A) = mass_matrix(m, q), loop_jacobian(m, q)
+        ahead, back = (loop_jacobian(m, m.integrate(q, s * STEP * v))[1] for s in (1.0, -1.0))
+        gamma = -(ahead - back) @ v / (2.0 * STEP)
+        zero = np.zeros((len(A), len(A)))
+        both = np.linalg.lstsq(np.block([[M, A.T], [A, zero]]), np.concatenate([tau, gamma]), rcond=1e-12)[0]
+        return np.asarray(both[: m.nv], float)
 
 
 def read_run(
@@ -52,187 +174,17 @@ def read_run(
         contacts: rows (step, two bodies, point, force on the second, gap), shape (n, 10), or None.
         rigid: whether limits and dry friction of joints act, whose forces no record tells.
     """
-    rows = []
+    reader, rows = SensorReader(mechanism), []
+    if contacts is not None:
+        contacts = contacts[np.argsort(contacts[:, 0], kind="stable")]
+        ends = np.searchsorted(contacts[:, 0], np.arange(len(Q) + 1))
     for k in range(len(Q)):
         u = np.zeros(mechanism.nu) if U is None or not len(U) else (U[k, 0] if k < len(U) else U[-1, -1])
-        touching = np.zeros((0, 9)) if contacts is None else contacts[contacts[:, 0] == max(k - 1, 0), 1:]
+        step = max(k - 1, 0)
+        touching = NO_CONTACTS if contacts is None else contacts[ends[step] : ends[step + 1], 1:].copy()
         known = None
-        if rigid and len(Q) > 1 and holds(mechanism, Q[k]):
+        if rigid and len(Q) > 1 and reader.may_hold(Q[k]):
             at = max(k, 1)
             known = (V[at] - V[at - 1]) / dt
-        rows.append(read_state(mechanism, Q[k], V[k], u, touching, known))
+        rows.append(reader.read(Q[k], V[k], u, touching, known))
     return {sensor.name: np.array([row[sensor.name] for row in rows]) for sensor in mechanism.sensors}
-
-
-def holds(mechanism: Mechanism, q: FloatArray) -> bool:
-    """Whether dry friction or a rigid limit may hold a joint at q; of limits of loops q does not tell."""
-    if any(any(joint.friction) or joint.has_rigid_limits for joint in mechanism.loops):
-        return True
-    iq = 0
-    for joint in mechanism.joints:
-        if any(joint.friction):
-            return True
-        if joint.nq == joint.nv and not any(joint.limit_stiffness):
-            x = q[iq : iq + joint.nq]
-            if (x - np.array(joint.lower) < STOPPED).any() or (np.array(joint.upper) - x < STOPPED).any():
-                return True
-        iq += joint.nq
-    return False
-
-
-def _cut(sensor: Sensor, values: Any) -> FloatArray:
-    out = np.atleast_1d(np.asarray(values, float))
-    if sensor.cutoff > 0.0 and sensor.kind != "orientation":
-        out = np.clip(out, -sensor.cutoff, sensor.cutoff)
-    return out
-
-
-def _joint_position(motion: Motion, sensor: Sensor) -> Any:
-    return motion.q[motion.mechanism.coordinate_index(sensor.target)]
-
-
-def _joint_velocity(motion: Motion, sensor: Sensor) -> Any:
-    return motion.v[motion.mechanism.velocity_index(sensor.target)]
-
-
-def _joint_force(motion: Motion, sensor: Sensor) -> Any:
-    m, k = motion.mechanism, motion.mechanism.velocity_index(sensor.target)
-    if not m.actuators:
-        return motion.u[k]
-    back = feedback(m)
-    x = 0.0
-    if back.stiffness[k]:
-        x = motion.q[m.coordinate_index(sensor.target)]
-    elif back.turning[k]:
-        ball = next(group for group in m.coordinate_groups if group.iv <= k < group.iv + group.nv)
-        x = rotation_vectors(motion.q[ball.iq : ball.iq + 4])[k - ball.iv]
-    force = back.pull[k] - (back.stiffness[k] + back.turning[k]) * x - back.damping[k] * motion.v[k]
-    force += motion.along_tendons()[k]
-    for u, actuator in zip(motion.u, m.actuators, strict=True):
-        if isinstance(actuator, JointActuator) and actuator.coordinate == sensor.target and not has_range(actuator):
-            force += actuator.push * u
-    return force
-
-
-def _position(motion: Motion, sensor: Sensor) -> Any:
-    X = np.linalg.inv(motion.pose(sensor.reference)) @ motion.pose(sensor.target)
-    return X[:3, 3]
-
-
-def _orientation(motion: Motion, sensor: Sensor) -> Any:
-    X = np.linalg.inv(motion.pose(sensor.reference)) @ motion.pose(sensor.target)
-    return quaternion_of_matrix(X[:3, :3])
-
-
-def _angular_velocity(motion: Motion, sensor: Sensor) -> Any:
-    w = motion.twist(sensor.target)[0] - motion.twist(sensor.reference)[0]
-    return motion.pose(sensor.reference)[:3, :3].T @ w
-
-
-def _linear_velocity(motion: Motion, sensor: Sensor) -> Any:
-    X, Y = motion.pose(sensor.reference), motion.pose(sensor.target)
-    w, v = motion.twist(sensor.reference)
-    return X[:3, :3].T @ (motion.twist(sensor.target)[1] - v - np.cross(w, Y[:3, 3] - X[:3, 3]))
-
-
-def _gyro(motion: Motion, sensor: Sensor) -> Any:
-    return motion.pose(sensor.target)[:3, :3].T @ motion.twist(sensor.target)[0]
-
-
-def _velocimeter(motion: Motion, sensor: Sensor) -> Any:
-    return motion.pose(sensor.target)[:3, :3].T @ motion.twist(sensor.target)[1]
-
-
-def _accelerometer(motion: Motion, sensor: Sensor) -> Any:
-    return motion.pose(sensor.target)[:3, :3].T @ motion.felt_acceleration(sensor.target)
-
-
-def _force(motion: Motion, sensor: Sensor) -> Any:
-    return motion.pose(sensor.target)[:3, :3].T @ motion.carried_wrench(sensor.target)[3:]
-
-
-def _torque(motion: Motion, sensor: Sensor) -> Any:
-    return motion.pose(sensor.target)[:3, :3].T @ motion.carried_wrench(sensor.target)[:3]
-
-
-def _center_of_mass(motion: Motion, sensor: Sensor) -> Any:
-    m = motion.mechanism
-    total, x = 0.0, np.zeros(3)
-    for name in m.subtree(m.frame(sensor.target).body):
-        inertia = m.bodies[m.body_index(name)].inertia
-        X = motion.pose_of_body(name)
-        total, x = total + inertia.mass, x + inertia.mass * (X[:3, :3] @ np.array(inertia.com) + X[:3, 3])
-    return x / total if total > 0.0 else motion.pose(sensor.target)[:3, 3]
-
-
-def _touch(motion: Motion, sensor: Sensor) -> Any:
-    m = motion.mechanism
-    own, X = m.body_index(m.frame(sensor.target).body), motion.pose(sensor.target)
-    total = 0.0
-    for row in motion.contacts:
-        bodies = int(row[0]), int(row[1])
-        if own not in bodies:
-            continue
-        inside = sensor.zone is None or _inside(sensor.zone, X[:3, :3].T @ (row[2:5] - X[:3, 3]))
-        if inside:
-            other = bodies[1] if bodies[0] == own else bodies[0]
-            total += _normal_force(m, other, row[2:5], row[5:8])
-    return total
-
-
-def _normal_force(m: Mechanism, other: int, point: FloatArray, force: FloatArray) -> float:
-    """Part of a contact force along the normal; where that is not a plane's, the whole force."""
-    planes = [shape for shape in m.ground if isinstance(shape, Plane)] if other < 0 else []
-    if not planes:
-        return float(np.linalg.norm(force))
-    near = min(planes, key=lambda p: abs(float((point - p.pose.position) @ p.pose.rotation[:, 2])))
-    return abs(float(force @ near.pose.rotation[:, 2]))
-
-
-def _inside(zone: Shape, x: FloatArray) -> bool:
-    x = np.array(zone.pose.inverse().apply(tuple(x.tolist())))
-    if isinstance(zone, Box):
-        return bool((np.abs(x) <= 0.5 * np.array(zone.size)).all())
-    if isinstance(zone, Sphere):
-        return float(x @ x) <= zone.radius**2
-    half = 0.5 * zone.length  # type: ignore[attr-defined]
-    if isinstance(zone, Capsule):
-        x[2] = max(abs(x[2]) - half, 0.0)
-        return float(x @ x) <= zone.radius**2
-    return abs(float(x[2])) <= half and float(x[:2] @ x[:2]) <= zone.radius**2  # type: ignore[attr-defined]
-
-
-def _range(motion: Motion, sensor: Sensor) -> Any:
-    m, X = motion.mechanism, motion.pose(sensor.target)
-    origin, direction = X[:3, 3], X[:3, 2]
-    own, nearest = m.frame(sensor.target).body, NONE
-    carriers: list[tuple[str, FloatArray, tuple[Shape, ...]]] = [("world", np.eye(4), m.ground)]
-    carriers += [(body.name, motion.pose_of_body(body.name), body.shapes) for body in m.bodies if body.shapes]
-    for name, pose, shapes in carriers:
-        if name == own:
-            continue
-        for shape in shapes:
-            if shape.visual or shape.collision:
-                Y = np.linalg.inv(pose @ shape.pose.matrix)
-                nearest = min(nearest, distance(shape, Y[:3, :3] @ origin + Y[:3, 3], Y[:3, :3] @ direction))
-    return nearest if nearest < NONE else -1.0
-
-
-_READ = {
-    "joint_position": _joint_position,
-    "joint_velocity": _joint_velocity,
-    "joint_force": _joint_force,
-    "position": _position,
-    "orientation": _orientation,
-    "linear_velocity": _linear_velocity,
-    "angular_velocity": _angular_velocity,
-    "velocimeter": _velocimeter,
-    "gyro": _gyro,
-    "accelerometer": _accelerometer,
-    "force": _force,
-    "torque": _torque,
-    "touch": _touch,
-    "range": _range,
-    "center_of_mass": _center_of_mass,
-}
-"""How each kind is read."""

@@ -19,7 +19,7 @@ call them too: each is compiled at its first call (some 0.1 s), and a call takes
 To step through them, set ``NUMBA_DISABLE_JIT=1``. Pass floats: integers are another type, compiled anew.
 """
 
-from leastaction.spatial._door import guard
+from leastaction.spatial._argument_checks import guard
 from leastaction.spatial.arrays import (
     add6_at,
     load3,
@@ -36,17 +36,6 @@ from leastaction.spatial.arrays import (
     store9,
     store_inertia,
     store_sym,
-)
-from leastaction.spatial.inertia import (
-    add_inertia,
-    gravity_wrench,
-    inertia_from_com,
-    inertia_transform,
-    kinetic,
-    momentum,
-    rotate_sym,
-    symvec,
-    world_inertia,
 )
 from leastaction.spatial.quaternion import (
     QUAT_ID,
@@ -97,6 +86,17 @@ from leastaction.spatial.so3 import (
     rot_log,
     transpose,
     vee,
+)
+from leastaction.spatial.spatial_inertia import (
+    add_inertia,
+    gravity_wrench,
+    inertia_from_com,
+    inertia_transform,
+    kinetic,
+    momentum,
+    rotate_sym,
+    symvec,
+    world_inertia,
 )
 from leastaction.spatial.twist import (
     ZERO6,
@@ -217,3 +217,7 @@ __all__ = [
 for _name in __all__:
     if callable(globals()[_name]):
         guard(globals()[_name])
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

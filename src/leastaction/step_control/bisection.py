@@ -18,7 +18,10 @@ from leastaction._jit import inline, routine
 from leastaction.errors import IntegratorError
 
 FINEST = 1024
-"""Most substeps of a step."""
+"""Most substeps of a step, but for those in which contacts need more."""
+
+LAST = 32768
+"""Most substeps of a step in which things touch: light links between heavy ones snap taut within microseconds."""
 
 MOST = 1 << 20
 """Substeps that no step has."""
@@ -54,6 +57,21 @@ def substep_length(dt, substeps):
     while substeps > 1:
         dt, substeps = 0.5 * dt, substeps // 2
     return dt
+
+
+@inline
+def first_half(substeps, substep, start, end):
+    """(substeps, substep, end) of the first half of what is left of a substep, between these shares of the step.
+
+    It ends near the middle, on the coarsest grid of equal substeps that has two of them there: of a whole substep it is
+    that of `substep_after`. Quotients by whole numbers would not stay in single precision.
+    """
+    width, last, middle = substep_length(1.0, substeps), substep + 1, 0.5 * (start + end)
+    while 0.5 * (end - start) < width:
+        width, substeps, last = 0.5 * width, 2 * substeps, 2 * last
+    while end - middle > 0.5 * width:
+        end, last = end - width, last - 1
+    return substeps, last - 1, end
 
 
 @inline

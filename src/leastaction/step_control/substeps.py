@@ -53,3 +53,13 @@ def last_share(ends: NDArray[np.float64]) -> float:
         return np.nan
     ends = np.abs(ends[ends != 0.0])
     return 1.0 if len(ends) < 2 else float(ends[-1] - ends[-2])
+
+
+def ends_of(ends: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Where the substeps of a step end, relative to it, and which are without restitution (1, else 0).
+
+    Args:
+        ends: of a record, see `note_substep`; of a step whose substeps are known.
+    """
+    own = ends[ends != 0.0]
+    return (np.abs(own), (own < 0.0).astype(np.int64)) if len(own) else (np.ones(1), np.zeros(1, np.int64))

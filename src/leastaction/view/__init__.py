@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from leastaction.view.camera import Camera
     from leastaction.view.files import export_html, export_mp4, screenshot
-    from leastaction.view.live import Viewer
-    from leastaction.view.running import SimulationViewer
+    from leastaction.view.live_simulation import SimulationViewer
     from leastaction.view.scene import Scene, build_scene
+    from leastaction.view.viewer import Viewer
 
 _NAMES = {
     "Camera": "camera",
     "Scene": "scene",
-    "SimulationViewer": "running",
-    "Viewer": "live",
+    "SimulationViewer": "live_simulation",
+    "Viewer": "viewer",
     "build_scene": "scene",
     "export_html": "files",
     "export_mp4": "files",
@@ -45,7 +45,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_NAMES])
+    return [*__all__]
 
 
 class ViewModule(ModuleType):
@@ -62,14 +62,14 @@ class ViewModule(ModuleType):
         screenshot = staticmethod(screenshot)
 
     def __call__(self, what: Any, **options: Any) -> Any:
-        """Show a run, several runs, a robot or a simulation in the browser, as `leastaction.view.live.view` does.
+        """Show a run, several runs, a robot or a simulation in the browser, as `leastaction.view.viewer.view` does.
 
         Args:
             what: a `Trajectory`, several, a `Mechanism`, or a `Simulator`.
             options: `labels`, `layout`, `traces`, `plots`, `follow`, `camera`, `q`, `host`, `port`, `open_browser`,
                 `block`, `play`; of a simulation `controller`, `drive`, `pull`.
         """
-        from leastaction.view.live import view
+        from leastaction.view.viewer import view
 
         return view(what, **options)
 

@@ -17,7 +17,7 @@ from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
 from leastaction.mechanism.tendons import Wrap, pieces
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
-from leastaction.view import geometry, style
+from leastaction.view import body_colours, geometry
 from leastaction.view.geometry import Triangles
 from leastaction.view.poses import body_frames, rotate, transform
 
@@ -40,7 +40,7 @@ class Part:
 
     body: int
     mesh: Triangles
-    color: style.Color
+    color: body_colours.Color
     role: str = "body"
 
 
@@ -79,12 +79,12 @@ class Path:
 
     kind: str
     points: tuple[Point, ...]
-    color: style.Color
+    color: body_colours.Color
     radius: float
     bends: tuple[Bend | None, ...] = ()
 
 
-def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) -> tuple[list[Part], list[Path]]:
+def figure(mechanism: Mechanism, size: float, color: body_colours.Color | None = None) -> tuple[list[Part], list[Path]]:
     """The parts and lines of a robot.
 
     Args:
@@ -95,14 +95,14 @@ def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) 
     parts: list[Part] = []
     for i, body in enumerate(mechanism.bodies):
         shapes = visible(body.shapes)
-        plain = not shapes or all(s.color == style.PLAIN and not isinstance(s, Mesh) for s in shapes)
+        plain = not shapes or all(s.color == body_colours.PLAIN and not isinstance(s, Mesh) for s in shapes)
         drawn = shapes or stand_in(mechanism, i, size)
         depth = len(mechanism.ancestors[i])
-        own = style.ROBOT[depth % len(style.ROBOT)] if color is None else style.shade(color, depth)
+        own = body_colours.ROBOT[depth % len(body_colours.ROBOT)] if color is None else body_colours.shade(color, depth)
         for shape in drawn:
             mesh = geometry.of_shape(shape)
             if mesh is not None:
-                parts.append(Part(i, mesh, own if shape.color == style.PLAIN else shape.color))
+                parts.append(Part(i, mesh, own if shape.color == body_colours.PLAIN else shape.color))
         if plain:
             parts += _hubs(mechanism, i, drawn)
     parts += _axes(mechanism, size) + _rails(mechanism, size)
@@ -111,7 +111,7 @@ def figure(mechanism: Mechanism, size: float, color: style.Color | None = None) 
             continue
         i, dot = mechanism.body_index(contact.body), geometry.capsule(max(1.04 * contact.radius, 0.008 * size), 0.0)
         visible_ball = contact.radius > 0.0
-        tone, role = (style.RUBBER, "body") if visible_ball else (style.CONTACT, "contact")
+        tone, role = (body_colours.RUBBER, "body") if visible_ball else (body_colours.CONTACT, "contact")
         parts.append(Part(i, dot.moved(Pose(contact.point)), tone, role))
     return parts, _paths(mechanism, size)
 
@@ -139,7 +139,9 @@ def ground(mechanism: Mechanism, size: float) -> tuple[list[Part], list[float]]:
                 continue
             mesh = geometry.slab(1.5 * size, 0.01 * size).moved(shape.pose)
         if mesh is not None:
-            parts.append(Part(-1, mesh, style.GROUND if shape.color == style.PLAIN else shape.color, "ground"))
+            parts.append(
+                Part(-1, mesh, body_colours.GROUND if shape.color == body_colours.PLAIN else shape.color, "ground")
+            )
     return parts, floors
 
 
@@ -255,7 +257,7 @@ def _hubs(mechanism: Mechanism, i: int, shapes: list[Shape]) -> list[Part]:
         # The axis about which a closed loop turns may be that of its first motion: a slide along the hinge.
         turning = [p for p in joint.primitives if p.motion in (Motion.REVOLUTE, Motion.SCREW)]
         turning = turning[-1:] or [p for p in joint.primitives[:1] if joint in closing and p.motion in AXES]
-        back, color = joint.child_pose.inverse(), style.LOOP if joint in closing else style.HUB
+        back, color = joint.child_pose.inverse(), body_colours.LOOP if joint in closing else body_colours.HUB
         if turning:
             drum = geometry.cylinder(1.18 * radius, 2.5 * radius)
             parts.append(Part(i, drum.moved(back * Pose((0.0, 0.0, 0.0), _along(turning[0].axis))), color))
@@ -276,7 +278,7 @@ def _axes(mechanism: Mechanism, size: float) -> list[Part]:
                 # The last motion's axis is fixed to the child, the others follow the parent nearly enough.
                 last = k == len(joint.primitives) - 1
                 body, place = (child, joint.child_pose.inverse()) if last else (parent, joint.pose)
-                parts.append(Part(body, rod.moved(place * turned), style.AXIS, "axis"))
+                parts.append(Part(body, rod.moved(place * turned), body_colours.AXIS, "axis"))
     return parts
 
 
@@ -288,7 +290,9 @@ def _rails(mechanism: Mechanism, size: float) -> list[Part]:
             low, high = max(joint.lower[0], -1.5 * size), min(joint.upper[0], 1.5 * size)
             middle = tuple(0.5 * (low + high) * x for x in joint.primitives[0].axis)
             place = joint.pose * Pose(middle, _along(joint.primitives[0].axis))
-            parts.append(Part(-1, geometry.capsule(0.008 * size, high - low, 12).moved(place), style.RAIL, "rail"))
+            parts.append(
+                Part(-1, geometry.capsule(0.008 * size, high - low, 12).moved(place), body_colours.RAIL, "rail")
+            )
     return parts
 
 
@@ -296,22 +300,22 @@ def _paths(mechanism: Mechanism, size: float) -> list[Path]:
     index, paths = mechanism.body_index, []
     for spring in mechanism.springs:
         points = tuple((index(end.body), end.point) for end in (spring.start, spring.end))
-        paths.append(Path("spring", points, style.SPRING, 0.004 * size))
+        paths.append(Path("spring", points, body_colours.SPRING, 0.004 * size))
     for cable in mechanism.cables:
         points = tuple((index(end.body), end.point) for end in cable.via)
-        paths.append(Path("cable", points, style.CABLE, 0.004 * size))
+        paths.append(Path("cable", points, body_colours.CABLE, 0.004 * size))
     for tendon in mechanism.tendons:
         for stretch in tendon.stretches:
             points = tuple((index(a.body), a.point) for a in stretch[1] if isinstance(a, Attachment))
             between = [around for _, _, around, _ in pieces((stretch,))]
             bends = tuple(around and _bend(index(around.body), around) for around in between)
-            paths.append(Path("cable", points, style.CABLE, 0.004 * size, bends if any(bends) else ()))
+            paths.append(Path("cable", points, body_colours.CABLE, 0.004 * size, bends if any(bends) else ()))
     for joint in mechanism.loops:
         points = (
             (index(joint.parent), joint.pose.position),
             (index(joint.child), joint.child_pose.inverse().position),
         )
-        paths.append(Path("loop", points, style.LOOP, 0.006 * size))
+        paths.append(Path("loop", points, body_colours.LOOP, 0.006 * size))
     return paths
 
 

@@ -19,7 +19,7 @@ from leastaction.controls import check_call
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.mechanism._check import shown, text
 from leastaction.settings import is_number
-from leastaction.view.page import page
+from leastaction.view.html_page import page
 from leastaction.view.render import Painter
 from leastaction.view.scene import Scene, build_scene
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.view import style
+from leastaction.view import body_colours
 
 FloatArray = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ class Panel:
 
     title: str
     labels: tuple[str, ...]
-    colors: tuple[style.Color, ...]
+    colors: tuple[body_colours.Color, ...]
     values: FloatArray
 
     def range(self) -> tuple[float, float]:
@@ -81,5 +81,5 @@ def _sensor(sensor: Any, runs: Sequence[Any], names: Sequence[str], states: Sequ
 
 
 def _panel(title: str, labels: Sequence[str], values: Sequence[Any]) -> Panel:
-    colors = tuple(style.RUNS[k % len(style.RUNS)] for k in range(len(labels)))
+    colors = tuple(body_colours.RUNS[k % len(body_colours.RUNS)] for k in range(len(labels)))
     return Panel(title, tuple(labels), colors, np.stack([np.asarray(v, float) for v in values], axis=1))

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism._check import instances, shown
-from leastaction.view import style
+from leastaction.view import body_colours
 from leastaction.view.camera import Camera
 from leastaction.view.figure import coil
 from leastaction.view.geometry import Triangles, capsule, join, tubes
 from leastaction.view.poses import rotate, transform
 from leastaction.view.scene import Actor, Scene
 
-Solid = tuple[Triangles, style.Color]
+Solid = tuple[Triangles, body_colours.Color]
 
 
 def lamp_direction(azimuth: float) -> tuple[float, float, float]:
@@ -104,10 +104,10 @@ class Painter:
         neck, radius = start + (1.0 - head) * vector, 0.008 * scene.size
         shafts = tubes(start, neck, radius, radius)
         heads = tubes(neck, start + vector, 2.6 * radius, 1e-4 * radius)
-        return [(shafts, style.FORCE), (heads, style.FORCE)]
+        return [(shafts, body_colours.FORCE), (heads, body_colours.FORCE)]
 
 
-def actor_lines(actor: Actor, frame: int) -> list[tuple[NDArray[np.float64], float, style.Color]]:
+def actor_lines(actor: Actor, frame: int) -> list[tuple[NDArray[np.float64], float, body_colours.Color]]:
     """Springs, cables and loops of an actor: points [m] without its offset, radius [m] and colour of each."""
     lines = []
     for path in actor.paths:
@@ -118,5 +118,5 @@ def actor_lines(actor: Actor, frame: int) -> list[tuple[NDArray[np.float64], flo
     return lines
 
 
-def _faded(color: style.Color, opacity: float) -> style.Color:
+def _faded(color: body_colours.Color, opacity: float) -> body_colours.Color:
     return (*color[:3], color[3] * opacity)

@@ -15,7 +15,7 @@ from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import count, flag, instances, positive, shown
 from leastaction.mechanism.elements import attachment
-from leastaction.view import style
+from leastaction.view import body_colours
 from leastaction.view.camera import Camera, choose_camera
 from leastaction.view.figure import Part, Path, figure, ground, path_points, reach
 from leastaction.view.panels import PLOTS, Panel, panels
@@ -46,7 +46,7 @@ class Actor:
     """
 
     label: str
-    color: style.Color
+    color: body_colours.Color
     parts: list[Part]
     paths: list[Path]
     poses: FloatArray
@@ -188,7 +188,7 @@ def build_scene(
         t, states = _sample(runs, fps, max_frames)
         actors = []
         for k, (run, name, rows) in enumerate(zip(runs, names, states, strict=True)):
-            tint = None if len(runs) == 1 else style.RUNS[k % len(style.RUNS)]
+            tint = None if len(runs) == 1 else body_colours.RUNS[k % len(body_colours.RUNS)]
             frames = frames_of_run(run, rows)
             opacity = 0.45 if layout == "ghost" and k > 0 else 1.0
             actors.append(_actor(run.mechanism, name, tint, frames, traces, opacity, _forces(run, rows, frames)))
@@ -258,7 +258,7 @@ def _floor(planes: list[float], lowest: float, depths: list[float], size: float)
 def _actor(
     mechanism: Mechanism,
     label: str,
-    tint: style.Color | None,
+    tint: body_colours.Color | None,
     frames: FloatArray,
     traces: Sequence[Any],
     opacity: float = 1.0,
@@ -277,7 +277,7 @@ def _actor(
         point = mechanism.bodies[body].inertia.com if isinstance(trace, str) and body >= 0 else end.point
         tracks.append(transform(poses[:, body], np.array(point)))
     points, pushes = (rotate(turn, x) for x in forces) if forces is not None else (None, None)
-    color = tint or style.RUNS[0]
+    color = tint or body_colours.RUNS[0]
     everything = parts + earth
     return Actor(label, color, everything, paths, poses, size, floors, opacity, np.zeros(3), tracks, points, pushes)
 

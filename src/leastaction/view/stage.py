@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.view import style
+from leastaction.view import body_colours
 from leastaction.view.figure import Part
 from leastaction.view.geometry import join
 from leastaction.view.render import actor_lines, grid_cell, lamp_direction
@@ -106,7 +106,7 @@ class Stage:
         scene = self.server.scene
         count = actor.poses.shape[1]
         frames = [scene.add_frame(f"/actor{k}/body{i}", show_axes=False) for i in range(count)]
-        groups: dict[tuple[int, str, style.Color], list[Part]] = {}
+        groups: dict[tuple[int, str, body_colours.Color], list[Part]] = {}
         for part in actor.parts:
             groups.setdefault((part.body % count, part.role, part.color), []).append(part)
         for n, ((body, role, color), parts) in enumerate(groups.items()):
@@ -123,7 +123,7 @@ class Stage:
                 self.meshes.append((k, body, handle))
         return frames
 
-    def _line(self, k: int, number: int, points: Any, radius: float, color: style.Color) -> Any:
+    def _line(self, k: int, number: int, points: Any, radius: float, color: body_colours.Color) -> Any:
         return self.server.scene.add_line_segments(
             f"/actor{k}/line{number}", _segments(points), _bytes(color), thickness=2.0 * radius, thickness_units="world"
         )
@@ -133,7 +133,7 @@ class Stage:
             return None
         size = self.scene.size
         return self.server.scene.add_arrows(
-            f"/actor{k}/forces", np.zeros((1, 2, 3), np.float32), _bytes(style.FORCE), shaft_radius=0.008 * size,
+            f"/actor{k}/forces", np.zeros((1, 2, 3), np.float32), _bytes(body_colours.FORCE), shaft_radius=0.008 * size,
             head_radius=0.02 * size, head_length=0.05 * size, visible=False,
         )  # fmt: skip
 
@@ -155,6 +155,6 @@ def _segments(points: Any) -> NDArray[np.float32]:
     return np.stack([points[:-1], points[1:]], axis=1)
 
 
-def _bytes(color: style.Color) -> tuple[int, int, int]:
+def _bytes(color: body_colours.Color) -> tuple[int, int, int]:
     r, g, b = (round(255 * min(max(x, 0.0), 1.0)) for x in color[:3])
     return (r, g, b)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from leastaction._jit.haste import cuda_in_haste
+from leastaction._jit import faster_cuda
 
 LONG_NAME = 100
 """Names with more letters are shortened. Numba's hold the types of all arguments, with every field of every record, and
@@ -27,7 +27,7 @@ def in_parts() -> Iterator[None]:
     ordinary = nvvm.compile_ir
     nvvm.compile_ir = lambda code, **options: ordinary(parted(code), **options)
     try:
-        with cuda_in_haste():
+        with faster_cuda():
             yield
     finally:
         nvvm.compile_ir = ordinary

@@ -9,27 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.batch.batch_plan import Plan
 from leastaction.batch.general.arrays import UNSOLVED
-from leastaction.batch.general.asking import (
+from leastaction.batch.general.gpu_runs import ActionRows, MaximalRows, action_run, loop_run, maximal_run
+from leastaction.batch.general.policy_controls import (
     Asking,
     asking_of_momenta,
     asking_of_reduced,
     controls_of,
     velocity_of_rates,
 )
-from leastaction.batch.general.reduced import reduced_rows, reduced_run
-from leastaction.batch.general.runs import ActionRows, MaximalRows, action_run, loop_run, maximal_run
-from leastaction.batch.plan import Plan
-from leastaction.batch.starts import moved_starts
+from leastaction.batch.general.reduced_runs import reduced_rows, reduced_run
+from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN
 from leastaction.maximal.stepper import MaximalStepper
-from leastaction.minimal.bodywise.constrained_stepper import ClosedBodywiseStepper
-from leastaction.minimal.bodywise.stepper import BodywiseStepper
-from leastaction.minimal.jointwise.stepper import VariationalStepper
+from leastaction.minimal.galerkin_bodies.constrained_stepper import GalerkinBodiesLoopStepper
+from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper
+from leastaction.minimal.galerkin_joints.stepper import VariationalStepper
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.redmax.step.energies import energies_of
 from leastaction.redmax.stepper import ReducedStepper
@@ -59,7 +59,7 @@ class Problem:
     """What a kernel is made of.
 
     Attributes:
-        job: what one thread does with the bundles, see `runs`.
+        job: what one thread does with the bundles, see `gpu_runs`.
         reads: bundles that are only read, those of all robots where they differ, else of one.
         writes: bundles of one robot, as they are at the start, but for its state.
         q, second, third: the states at the start, shapes (robots, n).
@@ -109,8 +109,8 @@ def problem_of(plan: Plan) -> Problem:
 def _families() -> dict[Any, Callable[[Plan, Sequence[Any]], Problem]]:
     """How problems are made, by the stepper."""
     return {
-        BodywiseStepper: _action,
-        ClosedBodywiseStepper: _action,
+        GalerkinBodiesStepper: _action,
+        GalerkinBodiesLoopStepper: _action,
         VariationalStepper: _action,
         MaximalStepper: _maximal,
         ReducedStepper: _reduced,

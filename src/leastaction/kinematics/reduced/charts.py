@@ -7,7 +7,7 @@ rewrites three placements and the coordinates of the states that the integrator 
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.kinematics.reduced.exponential import change_sheet, is_far, is_long
+from leastaction.kinematics.reduced.exponential_coordinates import change_sheet, is_far, is_long
 from leastaction.spatial import (
     EYE,
     cross,

@@ -10,7 +10,7 @@ and what it takes to differentiate it: with v = T rd and a = T rdd + Td rd,
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.kinematics.reduced.exponential import ball_block
+from leastaction.kinematics.reduced.exponential_coordinates import ball_block
 from leastaction.mechanism.joints import Motion
 
 CURVE = int(Motion.SPLINE_CURVE)

@@ -10,8 +10,8 @@ class GraphPlan(NamedTuple):
     """How a matrix on a graph is factored: worked out once, nothing writes it.
 
     Attributes:
-        nodes: `plan.GRAPH_NODE` records in the order of elimination.
-        links: `plan.GRAPH_LINK` records, those of a node together.
+        nodes: `symbolic_factorization.GRAPH_NODE` records in the order of elimination.
+        links: `symbolic_factorization.GRAPH_LINK` records, those of a node together.
         targets: for each node, where the blocks (p, q) of all its parents p and q begin, p by p.
         diagonal: where each node's diagonal block begins among the values, shape (nodes,).
         offsets: where the blocks (i, j) and (j, i) of each edge (i, j) begin, shape (edges, 2).

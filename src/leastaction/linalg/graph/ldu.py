@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastaction._jit import entry
 from leastaction.errors import MatrixError, SingularMatrixError
-from leastaction.linalg.graph import kernels
+from leastaction.linalg.graph import graph_factorization
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
-from leastaction.linalg.graph.order import best_order, minimum_degree, parents_of, work
-from leastaction.linalg.graph.plan import Plan
+from leastaction.linalg.graph.fill_reducing_order import best_order, minimum_degree, parents_of, work
+from leastaction.linalg.graph.symbolic_factorization import Plan
 from leastaction.mechanism._check import real_array, shown
 
 __all__ = ["GraphLDU"]
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 @entry
 def _factorize(plan, factors, tolerance):
-    return kernels.factorize(GraphPlan(*plan), GraphFactors(*factors), tolerance)
+    return graph_factorization.factorize(GraphPlan(*plan), GraphFactors(*factors), tolerance)
 
 
 @entry
@@ -32,10 +32,10 @@ def _solve(plan, factors, original, x, rhs, residual, m, steps, transposed):
     for i in range(rhs.shape[0]):
         x[i] = rhs[i]
     if transposed:
-        kernels.solve_transposed(plan, factors, x, m)
+        graph_factorization.solve_transposed(plan, factors, x, m)
     else:
-        kernels.solve_many(plan, factors, x, m)
-    kernels.refine(plan, factors, original, x, rhs, residual, m, steps, transposed)
+        graph_factorization.solve_many(plan, factors, x, m)
+    graph_factorization.refine(plan, factors, original, x, rhs, residual, m, steps, transposed)
 
 
 class GraphLDU:

@@ -83,7 +83,12 @@ def add_missed(model, settings, data, near, contact, dt):
     count = append_contacts(model, settings, data, near, contact, count, dt, near.features, near.convex)
     missed = count - now.count
     if count > 0 and missed > 0:
-        now.count, now.known, now.sure = count, count, 0
+        for k in range(count):
+            c = contact.cones[k]
+            c.was = k if k < now.count else -1
+            contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
+        now.sure = 1 if settings.warm_start and settings.directions == 0 else 0
+        now.count, now.known, now.saved, now.matched = count, count, 0, 0
         for k in range(count):
             c = contact.cones[k]
             c.share = c.own

@@ -33,9 +33,6 @@ def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
 def at_home(model: Model) -> by_design.AtHome:
     """The mechanism of a model and its home configuration."""
 
-    def poses(q: FloatArray) -> FloatArray:
-        return as_transforms(place(model, q, np.zeros(model.mechanism.nv))[0])
-
     def twists(q: FloatArray, v: FloatArray) -> FloatArray:
         Z, V, _ = place(model, q, v)
         R = as_transforms(Z)[:, :9].reshape(-1, 3, 3)
@@ -43,6 +40,7 @@ def at_home(model: Model) -> by_design.AtHome:
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
     m = model.mechanism
+    poses = by_design.poses_in(m, model.frames, len(model.bodies))
     return by_design.AtHome(m, m.home(), links, frozenset(held_freedoms(model)), poses, twists)
 
 

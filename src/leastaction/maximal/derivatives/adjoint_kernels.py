@@ -1,7 +1,7 @@
 """The compiled way back over the steps of a run of `Maximal`.
 
-Each step is solved again from the state that the run had, from the velocities that it found and the impulses of the
-step after, which takes an iteration or a few; the Newton matrix there is factorised, and one transposed solve and the
+Each step is solved again from the state that the run had, from the velocities that it found and the impulses that go
+with them, which takes an iteration or a few; the Newton matrix there is factorised, and one transposed solve and the
 gradients of `cotangents` bring the gradient by the state at the end of the step to its start.
 """
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.forces import total
-from leastaction.linalg.graph.kernels import refine, solve_transposed
+from leastaction.linalg.graph.graph_factorization import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
 from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents

@@ -20,10 +20,10 @@ from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.parameters import Derivative
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
 from leastaction.maximal.derivatives.step_tape import KeptSteps
-from leastaction.maximal.derivatives.substep_schedule import PartedSteps, ends_of
+from leastaction.maximal.derivatives.substep_schedule import PartedSteps
 from leastaction.maximal.records import BALL, FREE, records
 from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
-from leastaction.step_control.substeps import UNKNOWN
+from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 TRIES = 20
 """How often contacts are laid out anew for one step."""

@@ -11,6 +11,7 @@ from leastaction.contact import complementarity as ip
 from leastaction.contact.narrow_phase.closest_points import tangents, tangents_transposed
 from leastaction.contact.narrow_phase.gap import gap, material_points
 from leastaction.contact.penetration_recovery import overlap_slope
+from leastaction.contact.pose_differences import STEP, stencil, turned
 from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
 from leastaction.maximal.contact.contact_setup import OVERLAPPING
 from leastaction.maximal.derivatives.constraint_hessians import add_gradient, add_to, bend_coordinate, poses_at
@@ -25,42 +26,12 @@ from leastaction.spatial import (
     dot3,
     load3,
     load9,
-    matmul,
     mattvec,
     matvec,
     neg3,
     scale3,
     sub3,
 )
-
-STEP = 1e-4
-"""Displacement of central differences [rad; lengths relative to the radius of gyration]."""
-
-
-@inline
-def stencil(k):
-    """Offset and weight k (0 to 3) of a central difference of fourth order, for a unit step."""
-    offset = k - 2.0 if k < 2 else k - 1.0
-    weight = 2.0 / 3.0 if abs(offset) == 1.0 else 1.0 / 12.0
-    return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
-
-
-@inline
-def turned(R, axis, d):
-    """R turned by the small angle d about an axis of the world."""
-    # Cayley's map: exact to d^3, and what is left of that the difference of fourth order removes.
-    h = 0.5 * d
-    e = (h if axis == 0 else 0.0, h if axis == 1 else 0.0, h if axis == 2 else 0.0)
-    k = 2.0 / (1.0 + h * h)
-    # 1 + k (e x) + k (e x)^2
-    K = (0.0, -e[2], e[1], e[2], 0.0, -e[0], -e[1], e[0], 0.0)
-    KK = matmul(K, K)
-    T = (
-        *(1.0 + k * KK[0], k * (K[1] + KK[1]), k * (K[2] + KK[2])),
-        *(k * (K[3] + KK[3]), 1.0 + k * KK[4], k * (K[5] + KK[5])),
-        *(k * (K[6] + KK[6]), k * (K[7] + KK[7]), 1.0 + k * KK[8]),
-    )
-    return matmul(T, R)
 
 
 @inline

@@ -23,6 +23,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
+from leastaction.contact.restitution import NEAREST
 from leastaction.maximal.contact.contact_setup import find_cones
 from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, point_cotangents, wrench_cotangents
 from leastaction.maximal.derivatives.impact_vjp import keep_impact
@@ -36,7 +37,6 @@ from leastaction.maximal.derivatives.velocity_cotangents import (
 )
 from leastaction.maximal.step.bodies import END, move
 from leastaction.maximal.step.impacts import (
-    NEAREST,
     begin_impact,
     choose_approaching,
     give_back,

@@ -17,7 +17,7 @@ class OneStep:
 
     Args:
         stepper: a `MaximalStepper`.
-        stencils: of parameters to differentiate by, see `leastaction.parameter_stencils`.
+        stencils: of parameters to differentiate by, see `leastaction.parameter_differences`.
 
     Attributes:
         q, p: at its end.

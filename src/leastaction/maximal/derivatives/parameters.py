@@ -21,7 +21,7 @@ from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE, ROPE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
-from leastaction.parameter_stencils import CENTRAL
+from leastaction.parameter_differences import CENTRAL
 
 READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
 """Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
@@ -230,7 +230,7 @@ class Derivative:
 
     Args:
         stepper: a `MaximalStepper`.
-        stencil: weights and mechanisms, see `leastaction.parameter_stencils`.
+        stencil: weights and mechanisms, see `leastaction.parameter_differences`.
     """
 
     def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:

@@ -1,15 +1,15 @@
 """Solving the steps of a run of `Maximal` again, each from the state that the run had, for the way back over them.
 
-A step is solved from the velocities that the run found and the impulses of the step after, which takes an iteration or
-a few. Steps of a composition, and those that were divided, are unfolded first: the run does not tell the states between
-their parts.
+A step is solved from the velocities that the run found and the impulses that go with them, which takes an iteration or
+a few and leads to the solution of the run where there are several. Steps of a composition, and those that were divided,
+are unfolded first: the run does not tell the states between their parts.
 """
 
 import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact.records import POINT_ON_PLANE
-from leastaction.linalg.graph.kernels import factorize
+from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.arrays import MaximalSettings
 from leastaction.maximal.contact.contact_setup import cone_of
 from leastaction.maximal.coordinates.recover import read_coordinates
@@ -25,7 +25,7 @@ from leastaction.maximal.derivatives.velocity_cotangents import (
 from leastaction.maximal.records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
-from leastaction.maximal.step.initial_guess import AGAIN, FIRST
+from leastaction.maximal.step.initial_guess import AGAIN, FIRST, FOUND
 from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.path_springs import start_paths
 from leastaction.maximal.step.prescribed_motion import set_goals
@@ -39,7 +39,7 @@ OTHERWISE = UNTIED - 1
 NONE, JOINTS, CONTACTS = 0, 1, 2
 """What holds the momenta at the end of a part, see `second_phase`."""
 
-SAME = 1e-4
+SAME = 1e-6
 """Largest difference of poses to those of the run [m and quaternions, relative to one and to the coordinate]."""
 
 
@@ -173,11 +173,13 @@ def solve_again(model, settings, data, near, contact, back, k, j):
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
         return np.int64(why)
-    if cones_of(contact) == 0:
-        for i in range(states.shape[0]):
+    data.past[0].known = FOUND
+    for i in range(states.shape[0]):
+        for c in range(6):
+            states[i].x[c] = path.velocities[row + 1, i, c]
+        if cones_of(contact) == 0:
             for c in range(3):
-                states[i].w[c] = path.velocities[row + 1, i, c]
-                states[i].vc[c] = path.velocities[row + 1, i, 3 + c]
+                states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
     spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
     if why != DONE:
         return np.int64(why)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.integrators import FloatArray
-from leastaction.step_control.substeps import UNKNOWN
+from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 
 class PartedSteps:
@@ -54,16 +54,6 @@ class PartedSteps:
         """Parts of the steps from `last` down to `first`, those of a step in order of time: as slots are filled."""
         ranges = [np.arange(self.begins[k], self.begins[k + 1]) for k in range(last, first - 1, -1)]
         return np.concatenate([np.zeros(0, np.int64), *ranges])
-
-
-def ends_of(ends: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Where the substeps of a step end, relative to it, and which are without restitution (1, else 0).
-
-    Args:
-        ends: of a record, see `substeps.note_substep`; of a step whose substeps are known.
-    """
-    own = ends[ends != 0.0]
-    return (np.abs(own), (own < 0.0).astype(np.int64)) if len(own) else (np.ones(1), np.zeros(1, np.int64))
 
 
 def _parts_of(lengths: Sequence[float], substeps: FloatArray) -> tuple[Any, ...]:

@@ -14,10 +14,10 @@ around things by `tendon_lengths.turned`, since second derivatives are symmetric
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.paths import direction, size
+from leastaction.forces.cable_paths import direction, size
+from leastaction.forces.tendon_forces import elastic, mean_tension
 from leastaction.forces.tendon_lengths import measure, turned
 from leastaction.forces.tendon_records import SEGMENT
-from leastaction.forces.tendons import elastic, mean_tension
 from leastaction.maximal.derivatives.constraint_hessians import add_to, motion_of, poses_at
 from leastaction.maximal.step.bodies import END, START, exchange_ends
 from leastaction.maximal.step.tendon_springs import LENGTH, MEAN, other_end

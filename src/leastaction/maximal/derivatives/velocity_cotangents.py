@@ -11,7 +11,7 @@ fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
 
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
-from leastaction.linalg.graph.kernels import factorize, refine, solve, solve_transposed
+from leastaction.linalg.graph.graph_factorization import factorize, refine, solve, solve_transposed
 from leastaction.maximal.derivatives.cone_cotangents import asked, gap_cotangents, wrench_cotangents
 from leastaction.maximal.derivatives.constraint_hessians import (
     ball_rate,

@@ -9,8 +9,8 @@ the gradients of its length. All kernels take these forces once more: None compi
 """
 
 from leastaction._jit import inline, routine
+from leastaction.forces.tendon_forces import free_share, rate_slope
 from leastaction.forces.tendon_lengths import measure
-from leastaction.forces.tendons import free_share, rate_slope
 from leastaction.forces.total import resistance_slopes, wrenches
 from leastaction.spatial import ZERO6, add3, cross, load3, load6, load9, mattvec, matvec, scale, store6, sub, sub3
 

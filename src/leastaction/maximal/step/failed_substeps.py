@@ -3,16 +3,16 @@
 from leastaction._jit import routine
 from leastaction.contact import complementarity as ip
 from leastaction.step_control.bisection import FINEST as FINEST
-
-LAST = 32768
-"""Most substeps of a step. Fast motions of long chains, loops that pass a singular configuration while they touch, and
-bodies that jam between others for a moment need up to FINEST. Coulomb's law need not have a solution; where there is
-none in one of these, all contacts slip in it and none bounces, as without friction there always is one. What fails even
-then, as where light links between heavy ones snap taut within microseconds, is halved on, up to the LAST."""
+from leastaction.step_control.bisection import LAST as LAST
 
 JAMMED = 16
-"""From so many parts on, contacts that Newton cannot solve, as those of links that wedge each other, slip in a part
-that fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
+"""Fast motions of long chains, loops that pass a singular configuration while they touch, and bodies that jam between
+others for a moment need up to FINEST substeps. Coulomb's law need not have a solution; where there is none in one of
+these, all contacts slip in it and none bounces, as without friction there always is one. What fails even then is halved
+on, up to the LAST.
+
+From so many substeps on, contacts that Newton cannot solve, as those of links that wedge each other, slip in one that
+fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
 is."""
 
 GIVE = 1e-8

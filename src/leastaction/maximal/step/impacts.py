@@ -7,13 +7,19 @@ one moment. Contacts that are open then wait while the substep is solved, and `f
 
 import math
 
-import numpy as np
-
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.gap import gap
-from leastaction.contact.restitution import HITS, SHORTEST, closes_now, is_closed, returned_share, time_of_impact
+from leastaction.contact.restitution import (
+    HITS,
+    NEAREST,
+    closes_now,
+    is_closed,
+    next_end,
+    returned_share,
+    time_of_impact,
+)
 from leastaction.maximal.contact.contact_setup import cone_of, node_rate
 from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import move, start_pose
@@ -31,16 +37,6 @@ from leastaction.maximal.step.velocity_projection import (
     with_held_factors,
 )
 from leastaction.spatial import add3, load3, scale3
-
-ACCEPT, BEGIN, GO_ON, GIVE_UP = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
-"""What becomes of a solved substep: it is accepted; it is solved again with an end at an impact, or nearer to that; or
-as a whole, without restitution. NumPy's integers, since kernels are compiled anew for each literal."""
-
-NEAREST = 1e-12
-"""Gap at which a substep ends at an impact [m]: round-off of places."""
-
-NARROW = 1e-12
-"""Bracket of a time of impact, relative to the step, beyond which it is known."""
 
 
 @inline
@@ -353,36 +349,9 @@ def find_impact(model, settings, data, contact, dt):
 
 
 @routine(allocates=False)
-def next_end(contact, start, end, after, whole, early, late):
-    """Where a solved substep is to end, after `find_impact`: (what becomes of it, its end, bracket of the impact).
-
-    All are shares of a step of `whole` [s]. The time of impact is bracketed, and each solution gives a better one: that
-    of the parabola through the gap and its rate at the start and the gap at the end.
-
-    Args:
-        start, end: of the substep.
-        after: end of the substep that it is the beginning of, where an impact is looked for already.
-        early, late: the bracket; late = 0 where none is looked for.
-    """
+def end_at_impact(contact, span, whole, bracket):
+    """`restitution.next_end` after `find_impact`."""
     now = contact.now[0]
-    overlaps = now.nearest < -NEAREST
-    if late == 0.0:
-        if not overlaps:
-            return ACCEPT, end, early, late
-        target = min(start + now.impact / whole, end - SHORTEST)
-        if target < start + SHORTEST:
-            return GIVE_UP, end, early, late
-        return BEGIN, target, start, end
-    if abs(now.nearest) <= NEAREST or (not overlaps and (end >= after - SHORTEST or now.impact == math.inf)):
-        return ACCEPT, end, early, late
-    if overlaps:
-        late = end
-    else:
-        early = end
-    if late - early < NARROW:
-        return GIVE_UP if overlaps else ACCEPT, end, early, late
-    target = start + now.impact / whole
-    if not early < target < late:
-        target = 0.5 * (early + late)
-    target = min(target, after - SHORTEST)
-    return GIVE_UP if target < start + SHORTEST else GO_ON, target, early, late
+    found = next_end(now.nearest, now.nearest_before, now.impact, span, whole, bracket, NEAREST)
+    now.nearest_before = now.nearest
+    return found

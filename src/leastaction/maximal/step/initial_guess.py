@@ -10,8 +10,9 @@ from leastaction._jit import routine
 from leastaction.maximal.step.bodies import spin_of
 from leastaction.spatial import dot3, load3, load9
 
-FIRST, SECOND, LATER, AGAIN = 0, 1, 2, 3
-"""How much is known: nothing, one step, two steps; one step, of a run that is solved again."""
+FIRST, SECOND, LATER, AGAIN, FOUND = range(5)
+"""How much is known: nothing, one step, two steps; one step, of a run that is solved again, and in it the velocities of
+the present step itself, in `x`."""
 
 GUESSED = 0.9
 """Largest |dt w / 2| that a run starts with as a guess."""

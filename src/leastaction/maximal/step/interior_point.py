@@ -8,7 +8,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
-from leastaction.linalg.graph.kernels import factorize
+from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.contact.open_contacts import is_open
 from leastaction.maximal.step.contact_masses import give_compliance
 from leastaction.maximal.step.crossover import SOLVED_BY_MODES, end_by_modes

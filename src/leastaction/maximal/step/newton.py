@@ -8,7 +8,7 @@ import math
 
 from leastaction._finite import is_finite
 from leastaction._jit import routine
-from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.bodies import FURTHEST
 

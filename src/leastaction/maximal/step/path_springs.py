@@ -36,7 +36,7 @@ All kernels take the paths once more, as an argument: where it is None they do n
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.paths import direction, mean_tension, size
+from leastaction.forces.cable_paths import direction, mean_tension, size
 from leastaction.maximal.step.block_parts import add_outer, end_row
 from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
 from leastaction.spatial import (

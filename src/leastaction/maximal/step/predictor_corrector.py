@@ -11,7 +11,7 @@ import numpy as np
 from leastaction._jit import routine
 from leastaction.contact import complementarity as ip
 from leastaction.contact.narrow_phase.gap import gap
-from leastaction.linalg.graph.kernels import solve
+from leastaction.linalg.graph.graph_factorization import solve
 from leastaction.maximal.contact.slip import slips
 from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose

@@ -7,7 +7,7 @@ not be told from the round-off that dependent ones leave. Which depend on others
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.linalg.graph.kernels import factorize
+from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.newton import DEPENDENT
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.contact.complementarity import TURN
-from leastaction.contact.restitution import MOST_IMPACTS
+from leastaction.contact.restitution import ACCEPT, BEGIN, GIVE_UP, MOST_IMPACTS, NEAREST
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -43,14 +43,15 @@ from leastaction.maximal.step.failed_substeps import (
     let_slip,
     touches,
 )
-from leastaction.maximal.step.impacts import ACCEPT, BEGIN, GIVE_UP, NEAREST, find_impact, next_end, reflect
+from leastaction.maximal.step.impacts import end_at_impact, find_impact, reflect
 from leastaction.maximal.step.impulses import add_impulses, add_rates
-from leastaction.maximal.step.initial_guess import AGAIN, FIRST, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.initial_guess import AGAIN, FIRST, LATER, extrapolate, guess, guess_spins, remember
 from leastaction.maximal.step.interior_point import solve_step
 from leastaction.maximal.step.joint_springs import end_joint_springs
 from leastaction.maximal.step.path_springs import end_paths, start_paths
 from leastaction.maximal.step.prescribed_motion import pass_goals, set_goals
 from leastaction.maximal.step.rotation_limit import rotates_too_far, would_rotate_too_far
+from leastaction.maximal.step.semismooth_newton import accelerate
 from leastaction.maximal.step.tendon_springs import end_lengths, start_lengths
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
@@ -143,7 +144,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                     return k, EXHAUSTED
                 accepted = spent >= 0
             if accepted and contact is not None:
-                look, target, early, late = next_end(contact, t, end, ends[max(depth - 2, 0)], whole, early, late)
+                span = t, end, ends[max(depth - 2, 0)]
+                look, target, early, late = end_at_impact(contact, span, whole, (early, late))
                 if look != ACCEPT:
                     forget_failure(data, contact)
                     if look == GIVE_UP:
@@ -365,6 +367,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         return spent, iterations, DONE
     if slip:
         let_slip(contact, not divisible)
+    if contact.now[0].sure == 1 and contact.now[0].count > 0 and data.past[0].known == LATER:
+        accelerate(model.bodies, data.bodies, settings.gravity, dt)
     spent = solve_step(model, settings, data, contact, dt)
     iterations = abs(spent)
     for rounds in range(ROUNDS + 1):

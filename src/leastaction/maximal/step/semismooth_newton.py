@@ -19,10 +19,10 @@ import math
 from leastaction._finite import is_finite
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
-from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.contact.slip import slips
 from leastaction.maximal.step.contact_masses import weigh_cone
-from leastaction.maximal.step.initial_guess import LATER
+from leastaction.maximal.step.initial_guess import FOUND
 from leastaction.maximal.step.newton import apply
 from leastaction.maximal.step.predictor_corrector import add_block, push_cones, slack_at
 from leastaction.maximal.step.redundant_rows import leave_out_residuals, leave_out_rows
@@ -373,22 +373,38 @@ def look(model, settings, data, contact, dt, fresh):
 @routine(allocates=False)
 def active_step(model, settings, data, contact, dt):
     """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
-    bodies, states = model.bodies, data.bodies
-    kept = begin_modes(bodies, contact)
-    if data.past[0].known == LATER:
-        accelerate(bodies, states, settings.gravity, dt)
-    fresh = not kept or not is_slow(states, dt)
+    kept = begin_modes(model.bodies, contact)
+    fresh = not kept or not is_slow(data.bodies, dt)
+    if data.past[0].known == FOUND:
+        begin_at_solution(model, settings, data, contact, dt)
     if fresh:
         forget_modes(contact)
-    return follow_modes(model, settings, data, contact, dt, fresh)
+    return follow_modes(model, settings, data, contact, dt, fresh, WATCH)
 
 
 @routine(allocates=False)
-def follow_modes(model, settings, data, contact, dt, fresh):
+def begin_at_solution(model, settings, data, contact, dt):
+    """The known velocities of a step that is solved again, and the impulses that go with them.
+
+    The compliance makes these a function of the motion, so a step with several solutions has the same one again.
+    """
+    states, fresh = data.bodies, dt == 0.0  # no literal False: it would be compiled anew
+    for i in range(states.shape[0]):
+        for c in range(3):
+            states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+    equations(model, settings, data, contact, dt, fresh)
+    look_at_modes(model.coordinates, states, data.coordinates, contact, dt, fresh)
+    for k in range(contact.now[0].count):
+        ip.impulses_of_motion(contact.cones[k])
+
+
+@routine(allocates=False)
+def follow_modes(model, settings, data, contact, dt, fresh, patience):
     """Newton's iterations from the present velocities and impulses; see `active_step`.
 
     Args:
         fresh: whether the factors are of another matrix.
+        patience: iterations within which the merit function must fall to HALF.
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, _, limit, closed = scales(bodies, settings, contact, dt)
@@ -412,7 +428,7 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         idle += 1
         if worst <= HALF * best:
             best, idle = worst, 0
-        if idle == WATCH or not is_finite(worst):
+        if idle == patience or not is_finite(worst):
             return -1 - iteration
         for i in range(bodies.shape[0]):
             for c in range(6):

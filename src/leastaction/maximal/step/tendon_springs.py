@@ -12,11 +12,11 @@ the difference to them. All kernels take these lengths once more: None compiles 
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.forces.paths import direction, size
+from leastaction.forces.cable_paths import direction, size
+from leastaction.forces.tendon_forces import elastic, look_near, mean_tension
 from leastaction.forces.tendon_lengths import measure
 from leastaction.forces.tendon_records import SEGMENT
-from leastaction.forces.tendons import elastic, look_near, mean_tension
-from leastaction.kinematics.closure import frame
+from leastaction.kinematics.closure_kernels import frame
 from leastaction.maximal.step.block_parts import add_outer, end_row
 from leastaction.maximal.step.bodies import end_pose, exchange_ends
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3

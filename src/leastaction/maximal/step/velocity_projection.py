@@ -10,7 +10,7 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
 from leastaction.contact.narrow_phase.closest_points import tangents
-from leastaction.linalg.graph.kernels import factorize, solve
+from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.arrays import MaximalData
 from leastaction.maximal.contact.contact_setup import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limit_setup import coordinate_wrenches
@@ -22,6 +22,7 @@ from leastaction.maximal.step.newton import DEPENDENT
 from leastaction.maximal.step.prescribed_motion import goal_rate
 from leastaction.maximal.step.semismooth_newton import (
     OPEN,
+    WATCH,
     accelerate,
     follow_modes,
     forget_modes,
@@ -170,7 +171,7 @@ def solve_velocities(model, settings, data, contact, dt):
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
             forget_modes(contact)
-        if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
+        if follow_modes(model, settings, data, contact, dt, fresh, WATCH) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_kept(contact.cones[k], contact.second[k])
             now.soft[VELOCITIES] = 0

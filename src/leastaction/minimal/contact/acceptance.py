@@ -9,9 +9,9 @@ lost there where nothing touches may come back within the same step.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.minimal.contact.detected_contacts import is_partial
 from leastaction.minimal.contact.legendre import factor, late_of, solve
-from leastaction.minimal.contact.newton_restitution import given, mass_of
-from leastaction.minimal.contact.robot_records import TIE
+from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
 from leastaction.minimal.contact.sweeps import work_of_thrust
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.bisection import FINEST
@@ -19,6 +19,49 @@ from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_
 
 QUARTER = 1.0
 """Trace of a turn by a right angle: up to there the momentum of a body grows with its turn, so that there is one."""
+
+
+@routine
+def mass_of(model):
+    """Mass of all bodies [kg]."""
+    mass = 0.0
+    for i in range(model.nodes.shape[0]):
+        mass += model.nodes[i].mass
+    return mass
+
+
+@routine
+def given(model, touch, found, dt):
+    """Energy that contacts may add [J] as they leave overlaps, and surfaces that move along their shapes."""
+    if found is None:
+        return parting(model.cones, touch, model.cones.shape[0]) / dt
+    many = model.cones.shape[0] + found.now[0].count
+    return (parting(found.cones, touch, many) + belt_work(model, touch, found)) / dt
+
+
+@routine
+def belt_work(model, touch, found):
+    """Most work of moving surfaces in the step, times its length [J s]."""
+    work = 0.0
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        if touch.active[c]:
+            at, way = found.cones[c].row, found.cones[c].drift
+            work += abs(touch.lam[at + 1] * way[0]) + abs(touch.lam[at + 2] * way[1])
+    return work
+
+
+@routine
+def parting(cones, touch, many):
+    """Work of contacts and limits that leave overlaps, times the length of the step [J s].
+
+    It is at most twice the impulse of the position phase times the overlap: C in docs/theory/contact.md.
+    """
+    work = 0.0
+    for c in range(many):
+        if touch.active[c] and (cones[c].kind == CONTACT or cones[c].kind == LIMIT):
+            work += 2.0 * touch.lam[cones[c].row] * max(-touch.begun[c], 0.0)
+    return work
 
 
 @routine
@@ -151,6 +194,9 @@ def accept_or_go_back(model, data, touch, dt, factored):
     if touch is None:
         return True
     balance, g = touch.balance[0], load3(model.gravity)
+    if is_partial(touch.found):
+        balance["kinetic"] = -1.0
+        return True
     before, after = balance["kinetic"], kinetic_energy(model, data, dt, factored)
     gain, lossless = after - before - balance["work"], balance["lossless"] != 0
     most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance["noise"]

@@ -25,7 +25,7 @@ from leastaction.minimal.contact.robot_records import (
     TURNING,
     narrowed,
 )
-from leastaction.minimal.contact.scratch_arrays import between_arrays, momentum_arrays
+from leastaction.minimal.contact.scratch_arrays import between_arrays, impact_arrays, momentum_arrays
 from leastaction.minimal.contact.spring_arrays import equations, pull_arrays, pulling
 
 FloatArray = NDArray[np.floating]
@@ -153,10 +153,10 @@ class Touch(NamedTuple):
             of which `unknown`, (m,), lists those that are solved for.
         best: impulses that Newton on them goes back to, shape (m,).
         which: impulses of the cones that take part, one after another, shape (m,).
-        share: part of the restitution that acts, shape (1,).
         balance: one `BALANCE` record.
         q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
+        impacts: `Impacts`, or None where no contact has restitution.
         phase: `MomentumPhase`.
         found: `Found`, or None where bodies touch planes alone.
         pulls: `Pulls`, or None where there are no springs, cables and tendons.
@@ -184,12 +184,12 @@ class Touch(NamedTuple):
     which: NDArray[np.int64]
     d: FloatArray
     unknown: NDArray[np.int64]
-    share: FloatArray
     balance: Any
     q_start: FloatArray
     p_start: FloatArray
     v: FloatArray
     rolls: bool | None = None
+    impacts: Any = None
     phase: Any = None
     found: Any = None
     pulls: Any = None
@@ -337,6 +337,12 @@ def pruned(model: RobotModel, driven: bool) -> RobotModel:
     return model._replace(**{name: True if has else None for name, has in there.items()})
 
 
+def bounces(model: RobotModel) -> bool:
+    """Whether any contact has restitution."""
+    pairs = model.shapes is not None and (model.shapes.pairs.restitution > 0.0).any()
+    return bool(pairs or (model.cones is not None and (model.cones.restitution > 0.0).any()))
+
+
 def width_of(shapes: RobotShapes | None) -> int:
     """Impulses that there is room for of each contact that is looked for."""
     turns = shapes is not None and ((shapes.pairs.spin > 0.0) | (shapes.pairs.roll > 0.0)).any()
@@ -358,7 +364,7 @@ def lane_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
             ("W", "M"), (m, m)
         )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
-        own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "share": (1,), "deepest": (1,), "balance": (1,)}
+        own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "deepest": (1,), "balance": (1,)}
         own |= {"q_start": (nq,), "p_start": (nv,), "v": (nv,)}
         shapes["touch"] = Touch(**own)
     return RobotData(**shapes)
@@ -385,13 +391,20 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("balance", "rolls", "phase", "found", "pulls")
+            if name not in ("balance", "rolls", "impacts", "phase", "found", "pulls")
         }
         arrays["balance"] = records(1, BALANCE)
         rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
         found = None if model.shapes is None else _found(model, nq, room)
-        phase = momentum_arrays(len(arrays["active"]), len(model.dofs), len(arrays["lam"]))
-        own["touch"] = Touch(**arrays, rolls=rolls or None, phase=phase, found=found, pulls=pull_arrays(model.forces))
+        sizes = len(arrays["active"]), len(model.dofs), len(arrays["lam"])
+        own["touch"] = Touch(
+            **arrays,
+            rolls=rolls or None,
+            impacts=impact_arrays(*sizes) if bounces(model) else None,
+            phase=momentum_arrays(*sizes),
+            found=found,
+            pulls=pull_arrays(model.forces),
+        )
     return RobotData(**own)
 
 

@@ -5,13 +5,14 @@ one, the two ways meet at the joints that carry both, and go on as one.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.contact.compliance import depth_of
 from leastaction.minimal.contact.detected_contacts import gap_at
 from leastaction.minimal.contact.islands import impulses
 from leastaction.minimal.contact.paths import against, pull_both, push_both
 from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.torsional_rolling import miss_turn, relate_turn, with_torque
+from leastaction.minimal.contact.waiting_contacts import is_waiting
+from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import ZEROS, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
@@ -136,7 +137,7 @@ def miss_found(model, data, found, worst):
                 soft = give + touch.soft[c]
                 worst = max(worst, abs(one + soft * f1), abs(two + soft * f2))
             worst = max(worst, miss_turn(data, touch.rolls, cone))
-        elif d < 0.0:
+        elif d < 0.0 and not is_waiting(touch.impacts, c):
             worst = max(worst, -d)
             touch.active[c] = 1
     return worst

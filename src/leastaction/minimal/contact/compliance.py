@@ -33,18 +33,14 @@ TANGENTIAL = 1e-2
 A box that wind pushes with 1.4 m / s^2 creeps by 4e-13 m in a step of 0.005 s. Of the gradients above none is off by
 more than 1e-4 with 1e-2 or 1."""
 
-BOUNCING = 1e-3
-"""Compliance of a contact while it bounces, relative to others: it would take some of its restitution."""
-
 GIVING = 1e-6
 """Least share of the compliance along the normal that friction is taken to have."""
 
 
 @inline
-def compliance_of(mass, whole, dt, bounces):
+def compliance_of(mass, whole, dt):
     """How far a contact gives way for each unit of an impulse in a part, dt long, of a step of length `whole`."""
-    share = BOUNCING if bounces else 1.0
-    return share * COMPLIANCE * whole * whole / (mass * dt) if mass > 0.0 else 0.0
+    return COMPLIANCE * whole * whole / (mass * dt) if mass > 0.0 else 0.0
 
 
 @inline

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import AtHome, leave_out
+from leastaction.contact.collision_filter import AtHome, leave_out, poses_in
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration_search import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
@@ -70,18 +70,7 @@ def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
 def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
     """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
     tree, count = mechanism.tree, len(mechanism.tree.nodes)
-    held = [(k, *frames[name]) for k, name in enumerate(mechanism.body_names) if frames[name][0] >= 0]
-    body, node = (np.array([row[c] for row in held], np.int64) for c in (0, 1))
-    turn = np.array([own.rotation for _, _, own in held]).reshape(-1, 3, 3)
-    place = np.array([own.position for _, _, own in held]).reshape(-1, 3)
-
-    def poses(q: Any) -> Any:
-        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
-        X = body_poses(mechanism, q)[body]
-        R = np.einsum("kij,klj->kil", X[:, :3, :3], turn)
-        out[node, :9] = R.reshape(-1, 9)
-        out[node, 9:] = X[:, :3, 3] - np.einsum("kij,kj->ki", R, place)
-        return out
+    poses = poses_in(mechanism, frames, count)
 
     def twists(q: Any, v: Any) -> Any:
         out, X, placed = np.zeros((count, 6)), poses(q), body_poses(mechanism, q)

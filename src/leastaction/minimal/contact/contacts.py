@@ -18,18 +18,18 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.contact.body_pairs import miss_found, push_found, relate_found
 from leastaction.minimal.contact.compliance import DEEPEST, compliance_of, depth_of, overlap_kept, slight_overlap
 from leastaction.minimal.contact.detected_contacts import find
 from leastaction.minimal.contact.islands import impulses, relate_islands
 from leastaction.minimal.contact.ncp_solver import list_impulses
-from leastaction.minimal.contact.newton_restitution import bounced
 from leastaction.minimal.contact.paths import pull_up, push_up
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.spring_forces import kick_loop, miss_loop, relate_tie
 from leastaction.minimal.contact.torsional_rolling import miss_turn, relate_turn, with_torque
+from leastaction.minimal.contact.waiting_contacts import has_to_wait, is_waiting
+from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import plus, times
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms
@@ -120,12 +120,11 @@ def choose(model, data, dt, whole):
         touch.least[c], near = 0.0, True
         if cone.kind == CONTACT:
             first = gap(cone, data.R[data.now[0]], data.x[data.now[0]])
-            at = axpy3(-cone.radius, load3(cone.normal), centre(cone, data.R[data.now[0]], data.x[data.now[0]]))
-            touch.begun[c], least = first, overlap_kept(first, fall, slight)
-            touch.least[c] = bounced(model, data, cone, wrench(load3(cone.normal), at), first, least, dt, fall)
-            touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
+            touch.begun[c], touch.least[c] = first, overlap_kept(first, fall, slight)
+            touch.compliance[c] = compliance_of(cone.mass, whole, dt)
             near = gap(cone, data.R[1 - data.now[0]], data.x[1 - data.now[0]]) - touch.least[c] <= fall
             near = near or touch.lam[cone.row] > 0.0
+            near = not has_to_wait(model, touch.impacts, cone, c, first, whole) and near
         elif cone.kind == LIMIT:
             side = touch.side[c]
             take_side(data, cone, c, fall)
@@ -293,7 +292,7 @@ def miss(model, data, dt):
                     soft = slip + touch.soft[c]
                     worst = max(worst, abs(dot3(t, moved) + soft * f1), abs(dot3(s, moved) + soft * f2))
                 worst = max(worst, miss_turn(data, touch.rolls, cone))
-        elif d < 0.0:
+        elif d < 0.0 and not is_waiting(touch.impacts, c):
             worst = max(worst, -d)
             touch.active[c] = True
     return miss_found(model, data, touch.found, worst)

@@ -19,10 +19,11 @@ from leastaction.contact.narrow_phase.gap import gap, material_points
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.contact.sticking import is_sticking
 from leastaction.minimal.contact.compliance import compliance_of, overlap_kept
-from leastaction.minimal.contact.newton_restitution import bounced, rate_along
 from leastaction.minimal.contact.pair_list import end_bodies, is_listed, list_pairs, margin_of, pose
+from leastaction.minimal.contact.paths import rate_along
 from leastaction.minimal.contact.robot_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.contact.row_vec6 import wrench
+from leastaction.minimal.contact.waiting_contacts import has_to_wait, is_waiting
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
 
 DEEP = 1e-6
@@ -59,7 +60,7 @@ def find(model, data, shapes, found, lengths, falls):
         active[c] = 0
     list_pairs(shapes, data, found, fall)
     count = np.int64(0)
-    now.count = now.full = 0
+    now.count = now.full = now.rounds = 0
     for m in range(now.listed):
         k = found.listed[m]
         begin, start = count, count * 0
@@ -76,6 +77,7 @@ def find(model, data, shapes, found, lengths, falls):
             now.full = 1
             return
         for j in range(begin, count):
+            contacts[j].late = 0
             take(model, data, found, j, lengths, falls)
     now.count = count
 
@@ -103,16 +105,19 @@ def take(model, data, found, j, lengths, falls):
     move_surfaces(model.shapes, data, contact, cone, dt)
     touch.begun[c] = phi
     choose_friction(model, data, contact, cone, dt, whole)
-    touch.least[c] = bounced(model, data, cone, wrench(n, x), phi, overlap_kept(phi, fall, falls[1]), dt, fall)
-    touch.compliance[c] = compliance_of(cone.mass, whole, dt, touch.least[c] > 0.0)
+    touch.least[c] = overlap_kept(phi, fall, falls[1])
+    touch.compliance[c] = compliance_of(cone.mass, whole, dt)
     touch.active[c] = gap_at(data, contact, start + 1)[0] - touch.least[c] <= fall
+    waits = has_to_wait(model, touch.impacts, cone, c, phi, whole)
+    if waits:
+        touch.active[c] = 0
     for i in range(width):
         touch.lam[at + i] = 0.0
         for k in range(touch.columns.shape[1]):
             touch.columns[at + i, k] = touch.rows[at + i, k] = 0.0
     for k in range(found.now[0].kept):
         if found.keys[k] == contact.key:
-            if found.impulses[k, 0] > 0.0:
+            if found.impulses[k, 0] > 0.0 and not waits:
                 touch.active[c] = 1
             for i in range(width):
                 touch.lam[at + i] = found.impulses[k, i] if touch.active[c] else 0.0
@@ -194,7 +199,9 @@ def overlooked(model, data, shapes, found, lengths, falls):
     if found is None:
         return 0
     now, contacts, first, nothing, fall = found.now[0], found.contacts, model.cones.shape[0], 0.0, falls[0]
-    before, start, known = now.count, now.count * 0, np.int64(0)
+    if now.until == now.rounds + 1:
+        return 0
+    before, start, waiting, known = now.count, now.count * 0, now.count * 0, np.int64(0)
     listed = is_listed(shapes, data, found, nothing, start + 1)
     end_bodies(shapes, data, found.clearance, start + 1)
     for m in range(now.listed if listed else shapes.pairs.shape[0]):
@@ -221,8 +228,13 @@ def overlooked(model, data, shapes, found, lengths, falls):
             phi, _, _ = gap_at(data, contacts[j], start + 1)
             if phi < -deep - left and (sharp or not is_known(found, now.count, contacts[j].key)):
                 contacts[now.count] = contacts[j]
+                contacts[now.count].late = now.rounds + 1
                 take(model, data, found, now.count, lengths, falls)
                 c = first + now.count
+                now.count += 1
+                if is_waiting(data.touch.impacts, c):
+                    waiting += 1
+                    continue
                 data.touch.active[c] = 1
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
                 # Then what is deep is left as in `overlap_left`: nothing is shot away.
@@ -230,8 +242,16 @@ def overlooked(model, data, shapes, found, lengths, falls):
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
                 data.touch.begun[c], data.touch.least[c] = 0.0, max(data.touch.least[c], rest)
-                now.count += 1
-    return now.count - before
+    now.rounds += 1 if now.count > before else 0
+    return now.count - before - waiting
+
+
+@routine
+def is_partial(found):
+    """Whether a solution is taken although bodies overlap in it, see `FOUND`."""
+    if found is None:
+        return False
+    return found.now[0].until > 0
 
 
 @routine

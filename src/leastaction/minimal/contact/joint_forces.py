@@ -14,7 +14,7 @@ y: with these it still converges, by as much as y is small. Slopes of springs of
 
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_springs import has_ball_spring, mean_torque, mean_torque_slope
-from leastaction.forces.tendons import mean_depth
+from leastaction.forces.tendon_forces import mean_depth
 from leastaction.kinematics.sweeps import FREE
 from leastaction.spatial import (
     axpy3,

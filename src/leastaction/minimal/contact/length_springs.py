@@ -11,12 +11,12 @@ does along the joints is averaged over both ends (`mean_along`).
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces import isotropic_springs, paths, tendons
-from leastaction.forces.paths import direction, mean_tension, size
+from leastaction.forces import cable_paths, isotropic_springs, tendon_forces
+from leastaction.forces.cable_paths import direction, mean_tension, size
 from leastaction.forces.points import path_point, pull
 from leastaction.forces.tendon_lengths import measure
 from leastaction.forces.tendon_records import SEGMENT
-from leastaction.kinematics.closure import frame
+from leastaction.kinematics.closure_kernels import frame
 from leastaction.kinematics.sweeps import FREE, add_to
 from leastaction.minimal.contact.row_vec6 import hold, six
 from leastaction.minimal.vec6 import times
@@ -120,7 +120,7 @@ def tendon_tension(model, pulls, k, dt):
     """Tension of tendon k over the step, its derivative by the length at the end, and how much longer it gets."""
     tendon, items = model.forces.tendons[k], pulls.modes.items
     a, b = tendon_length(tendon, items, pulls.links[0]), tendon_length(tendon, items, pulls.links[1])
-    force, _, slope, _ = tendons.step_tension(tendon, pulls.modes.pull[0, k, 0], a, b, dt)
+    force, _, slope, _ = tendon_forces.step_tension(tendon, pulls.modes.pull[0, k, 0], a, b, dt)
     return force, slope, b - a
 
 
@@ -183,13 +183,13 @@ def gradient_at_end(model, pulls, cone, out):
     """Add to `out` (bodies, 6) the gradient of the length of such a tie by the motions of bodies at the end."""
     forces, k, links = model.forces, cone.tie, pulls.links[1]
     if k < forces.tendons.shape[0]:
-        tendons.push(forces.tendons[k], pulls.modes.items, links, 1.0, out)
+        tendon_forces.push(forces.tendons[k], pulls.modes.items, links, 1.0, out)
         return
     path = forces.paths[k - forces.tendons.shape[0]]
     if path.isotropic != 0:
         isotropic_springs.push_along(path, forces.points, links, cone.axis, out)
     else:
-        paths.push(path, forces.points, links, -1.0, out)
+        cable_paths.push(path, forces.points, links, -1.0, out)
 
 
 @inline

@@ -12,8 +12,7 @@ state of a run is (q, p): nothing else goes from step to step but first guesses.
 1983; Moreau 1988 for the impulses of a whole step.)
 
 At rest L is twice l0. Contacts give way by k (L - 2 l0) / dt, with the slope k of their depth in the position phase
-(see `compliance`): their loads are unique, and what rests has no velocity. What bounces is open at the end, and takes
-no part: its law is one of the position phase.
+(see `compliance`): their loads are unique, and what rests has no velocity.
 """
 
 from leastaction._jit import inline, routine
@@ -43,7 +42,7 @@ def solve_momenta(model, data, touch, dt, tolerance):
         phase.total[k], phase.w[k], phase.give[k] = touch.lam[k], touch.w[k], touch.W[k, k]
     if close_some(model, touch, touch.found):
         some = True
-        relate_momenta(model, data, touch, dt)
+        relate_momenta(model, data, touch, dt, dt)
         settle_all(model, touch, touch.found, dt, tolerance)
         change_momenta(data, touch)
     for c in range(touch.active.shape[0]):
@@ -57,7 +56,7 @@ def is_closed(cone, c, touch):
     if not touch.active[c] or cone.kind == TIE:
         return False
     if cone.kind == CONTACT or cone.kind == LIMIT:
-        return touch.lam[cone.row] > 0.0 and touch.least[c] <= 0.0
+        return touch.lam[cone.row] > 0.0
     return True
 
 
@@ -87,8 +86,12 @@ def close_found(model, touch, found):
 
 
 @routine
-def relate_momenta(model, data, touch, dt):
-    """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L."""
+def relate_momenta(model, data, touch, dt, before):
+    """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L.
+
+    Args:
+        before: length of the step that has led here [s], see `legendre.late_of`.
+    """
     phase, found, lam = touch.phase, touch.found, touch.lam
     n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]
     place_start(model, data, touch.pulls)
@@ -96,7 +99,7 @@ def relate_momenta(model, data, touch, dt):
         if touch.active[c]:
             find_directions(model, data, phase, model.cones[c], c)
     find_others(model, data, phase, found)
-    factor(model, data, phase.W, dt)
+    factor(model, data, phase.W, before)
     for k in range(nv):
         phase.off[k] = data.p[k]
         for i in range(n):

@@ -72,3 +72,16 @@ def pull_both(model, data, i, h, j, g, row):
 def against(h):
     """The opposite of six numbers."""
     return (-h[0], -h[1], -h[2], -h[3], -h[4], -h[5])
+
+
+@routine
+def rate_along(model, data, rates, i, h, j):
+    """Velocity of body i relative to body j along a wrench h at the start, with these rates of the joints."""
+    nodes, S0_, sign, rate = model.nodes, data.S[data.now[0]], 1.0, 0.0
+    while i != j:
+        if i < j:
+            i, j, sign = j, i, -sign
+        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+            rate += sign * rates[k] * times(six(S0_[k]), h)
+        i = nodes[i].parent
+    return rate

@@ -64,6 +64,8 @@ FOUND = np.dtype(
         ("within", "f8"),  # pairs closer than this are in the list [m]
         ("fixed", "i8"),  # whether shapes of the world are among them
         ("full", "i8"),  # whether there was no room for a contact or a row of the log
+        ("rounds", "i8"),  # how many solutions of the present part have overlapped, see `overlooked`
+        ("until", "i8"),  # solution of a part that is taken as it is, for derivatives; 0: the one without overlaps
         ("step", "i8"),  # in this call
         ("written", "i8"),  # rows of the log
         ("dt", "f8"),  # of whole steps [s]
@@ -85,6 +87,23 @@ BALANCE = np.dtype(
     align=True,
 )
 """Energy balance of a step, see `energy_balance`."""
+
+IMPACT_STATE = np.dtype(
+    [
+        ("impact", "f8"),  # when the first contact that waits closes, by a solved substep [s]
+        ("nearest", "f8"),  # least gap of these at its end [m]
+        ("nearest_before", "f8"),  # the same of the solution before
+        ("closest", "f8"),  # gap at which a substep ends at an impact [m]
+        ("share", "f8"),  # of the restitution that acts in a hit
+        ("closing", "i8"),  # which of the cones has that least gap, -1 for none
+        ("plastic", "i8"),  # 1: restitution does not act in the present substep
+        ("hits", "i8"),  # in the present step
+        ("ended", "i8"),  # substeps of the step that have ended at impacts
+        ("forced", "i8"),  # 1: the substep at hand is to end where the step does
+    ],
+    align=True,
+)
+"""Impacts of a step, see `impacts`."""
 
 
 def narrowed(dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -4,6 +4,7 @@ from leastaction._jit import entry, inline, routine
 from leastaction.contact.clearance import Clearance
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import named_forces, named_modes
+from leastaction.minimal.contact.acceptance import know_start
 from leastaction.minimal.contact.arrays import (
     BatchSettings,
     Found,
@@ -14,10 +15,11 @@ from leastaction.minimal.contact.arrays import (
     Touch,
 )
 from leastaction.minimal.contact.contacts import centre, gap
+from leastaction.minimal.contact.impacts import hit_alone
 from leastaction.minimal.contact.island_arrays import Islands
-from leastaction.minimal.contact.scratch_arrays import Between, MomentumPhase
+from leastaction.minimal.contact.scratch_arrays import Between, Impacts, MomentumPhase
 from leastaction.minimal.contact.spring_arrays import Pulls
-from leastaction.minimal.contact.steps import apply_controls, forget_energy, prepare, step
+from leastaction.minimal.contact.steps import apply_controls, begin, forget_energy, prepare, step
 
 
 @inline
@@ -60,6 +62,22 @@ def named_closure(closure):
     return ClosureModel(closure[0], closure[1], closure[2])
 
 
+@inline
+def named_impacts(impacts):
+    """The plain tuple of `Impacts` by name again, where there is one."""
+    if impacts is None:
+        return None
+    return Impacts(*impacts)
+
+
+@inline
+def named_touch(touch):
+    """The plain tuple of `Touch` by name again."""
+    impacts, phase, found, pulls = touch[-4:]
+    own = named_impacts(impacts), MomentumPhase(*phase), named_found(found), named_pulls(pulls)
+    return Touch(*(touch[:-4] + own))
+
+
 @routine
 def has_room(found, done, dt):
     """Whether there is room in the log for a step; tells the log which step it is."""
@@ -83,6 +101,31 @@ def is_at(data, q):
 
 
 @entry(nogil=True)
+def hit_once(model, settings, data, touch, q, p, number):
+    """A hit at the start of a step, with the state before it, of which p becomes that after it; whether there is any.
+
+    Args:
+        model, settings, data, touch: as of `rollout`.
+        number: of hits before it, at the same positions.
+    """
+    model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
+    touch, settings = named_touch(touch), BatchSettings(*settings)
+    data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
+    for k in range(q.shape[0]):
+        data.q0[k] = q[k]
+    for k in range(p.shape[0]):
+        data.p[k] = p[k]
+    prepare(model, data)
+    know_start(model, data, touch)
+    begin(model, data, settings, settings.dt, False)
+    if not hit_alone(model, data, touch, touch.impacts, settings, number):
+        return False
+    for k in range(p.shape[0]):
+        p[k] = data.p[k]
+    return True
+
+
+@entry(nogil=True)
 def rollout(model, settings, data, touch, u, record, going_on):
     """Steps from row 0 of a record; gives back how many were done and whether it failed.
 
@@ -93,7 +136,7 @@ def rollout(model, settings, data, touch, u, record, going_on):
         going_on: whether the first state was reached by a step.
     """
     model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
-    touch = Touch(*(touch[:-3] + (MomentumPhase(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
+    touch = named_touch(touch)
     settings, record = BatchSettings(*settings), GroundRecord(*record)
     data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
     q0, p, memory = data.q0, data.p, record.memory

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from leastaction.contact.records import records
+from leastaction.minimal.contact.robot_records import IMPACT_STATE
+from leastaction.step_control.substeps import TOLD
 
 FloatArray = NDArray[np.floating]
 
@@ -55,6 +59,26 @@ class MomentumPhase(NamedTuple):
     count: NDArray[np.int64]
 
 
+class Impacts(NamedTuple):
+    """What waits for impacts, and scratch of these, see `impacts`.
+
+    Attributes:
+        now: one `IMPACT_STATE` record.
+        waiting, struck: whether a contact takes no part in the substep, and whether one is hit, shape (cones,).
+        ends: shares of the step at which its substeps end, see `step_control.substeps.note_substep`.
+        lam: impulses of the step before, shape (m,).
+        dp, dv: momenta and velocities, shape (nv,).
+    """
+
+    now: Any
+    waiting: NDArray[np.int64]
+    struck: NDArray[np.int64]
+    ends: FloatArray
+    lam: FloatArray
+    dp: FloatArray
+    dv: FloatArray
+
+
 def between_arrays(bodies: int, nq: int, nv: int) -> Between:
     """Arrays for so many bodies, joint positions and velocities."""
     return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
@@ -66,3 +90,9 @@ def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:
     (compliance, soft), W = np.zeros((2, cones)), np.zeros((nv, 8))
     active, count = np.zeros(cones, np.int64), np.zeros(1, np.int64)
     return MomentumPhase(total, active, compliance, soft, w, give, N, Y, off, y, W, count)
+
+
+def impact_arrays(cones: int, nv: int, m: int) -> Impacts:
+    """Arrays for so many cones, velocities and impulses."""
+    (waiting, struck), (dp, dv) = np.zeros((2, cones), np.int64), np.zeros((2, nv))
+    return Impacts(records(1, IMPACT_STATE), waiting, struck, np.zeros(TOLD), np.zeros(m), dp, dv)

@@ -14,7 +14,7 @@ from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force
 from leastaction.forces.tendon_records import HINGE, SLIDE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
-from leastaction.minimal.bodywise.arrays import BODY_AT_NODE
+from leastaction.minimal.galerkin_bodies.arrays import BODY_AT_NODE
 
 FloatArray = NDArray[np.float64]
 

@@ -13,11 +13,10 @@ they hold at its end, as those of contacts do.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces import drags, tendons
+from leastaction.forces import drags, tendon_forces
 from leastaction.forces.tendon_records import HINGE, SLIDE
-from leastaction.kinematics.closure import evaluate, is_coupling, polynomial, push
+from leastaction.kinematics.closure_kernels import evaluate, is_coupling, polynomial, push
 from leastaction.kinematics.loop_equations import coordinate_of
-from leastaction.minimal.bodywise.turning import turn_between
 from leastaction.minimal.contact.joint_forces import pull_in_joints, turn_slopes
 from leastaction.minimal.contact.length_springs import (
     gradient_at_end,
@@ -29,6 +28,7 @@ from leastaction.minimal.contact.length_springs import (
 )
 from leastaction.minimal.contact.robot_records import LOOP, TIE
 from leastaction.minimal.contact.row_vec6 import hold, six
+from leastaction.minimal.galerkin_bodies.rotational_energy import turn_between
 from leastaction.minimal.vec6 import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
 
@@ -41,7 +41,7 @@ def pull_by_controls(model, data, pulls):
     """Let the controls in `data.u` act on tendons."""
     if pulls is None:
         return
-    tendons.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[0], data.u)
+    tendon_forces.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[0], data.u)
 
 
 @routine
@@ -78,7 +78,7 @@ def pull(model, data, pulls, dt):
         return
     forces, start, end = model.forces, pulls.start, pulls.end
     place_links(model, data, pulls, dt)
-    tendons.look_near(pulls.modes.items, data.q0)
+    tendon_forces.look_near(pulls.modes.items, data.q0)
     clear(pulls.external[0])
     clear(pulls.external[1])
     pulls.work[0] = pull_lengths(model, pulls, dt)
@@ -277,14 +277,6 @@ def with_pull(pulls, c, r, slope):
     if pulls is None:
         return r, slope
     return r + pulls.start[c] - pulls.drives[0, c], slope + pulls.slope[c]
-
-
-@inline
-def momenta_of_drive(pulls, c):
-    """Momenta of the drive of a ball or a free joint along c at both ends of the step."""
-    if pulls is None:
-        return 0.0, 0.0
-    return pulls.drives[0, c], pulls.drives[1, c]
 
 
 @inline

@@ -37,8 +37,8 @@ from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.robot_records import CONTACT
-from leastaction.minimal.contact.rollout import rollout
-from leastaction.minimal.contact.steps import FINEST
+from leastaction.minimal.contact.rollout import hit_once, rollout
+from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 from leastaction.record import Record
 
@@ -229,14 +229,16 @@ class GroundStepper(Stepper):
     def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
         impulses, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
-        touching = self.cones[: places.shape[1]]
-        step, c = np.nonzero(impulses[:, touching.row] > 0.0)
+        touching = self.cones.view(np.ndarray)[: places.shape[1]]  # fields of a recarray are slow
+        step, c = np.nonzero(impulses[:, touching["row"]] > 0.0)
         at, cone = places[step, c], touching[c]
-        parts = impulses[step[:, None], cone.row[:, None] + np.arange(3)] / self.dt
-        force = parts[:, :1] * cone.normal + parts[:, 1:2] * cone.first + parts[:, 2:] * cone.second
-        point = at[:, :3] - cone.radius[:, None] * cone.normal
-        pair = np.column_stack([np.full(len(c), -1), self.bodies[c]])
-        return np.column_stack([first + step, pair, point, force, at[:, 3]]).astype(float)
+        parts = impulses[step[:, None], cone["row"][:, None] + np.arange(3)] / self.dt
+        out = np.empty((len(c), 10))
+        out[:, 0], out[:, 1], out[:, 2] = first + step, -1.0, self.bodies[c]
+        out[:, 3:6] = at[:, :3] - cone["radius"][:, None] * cone["normal"]
+        out[:, 6:9] = parts[:, :1] * cone["normal"] + parts[:, 1:2] * cone["first"] + parts[:, 2:] * cone["second"]
+        out[:, 9] = at[:, 3]
+        return out
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
@@ -320,10 +322,19 @@ class GroundStepper(Stepper):
     def with_length(self, dt: float) -> GroundStepper:
         """A stepper with steps of dt, and with arrays of its own."""
         other = copy.copy(self)
+        other.__dict__.pop("_hit_once", None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt)
         other.steady, other.log, other.found_log = np.zeros(1, np.int64), [], []
         other._make_room(self.room)
         return other
+
+    def hit(self, q: FloatArray, p: FloatArray, number: int) -> bool:
+        """Bring momenta p to those after a hit at q, with so many before it; whether there is any. See `hit_once`."""
+        return bool(self._hit_once(q, p, number))
+
+    @cached_property
+    def _hit_once(self) -> Any:
+        return Bound(hit_once, *plain((self.model, self.settings, self.data[:-1], self.data.touch)))
 
     def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
@@ -364,7 +375,7 @@ class GroundStepper(Stepper):
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
-        why = f"Minimal: no step of dt / {FINEST} converged"
+        why = f"Minimal: no step of dt / {LAST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
         return ConvergenceError(why, step=step, residuals=[])

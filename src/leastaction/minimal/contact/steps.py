@@ -1,14 +1,21 @@
 """Steps of a robot: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
+from leastaction.contact.restitution import ACCEPT
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.compliance import slight_overlap
-from leastaction.minimal.contact.contact_work import work_of_contacts
 from leastaction.minimal.contact.contacts import choose, fall_of, miss, push, relate
-from leastaction.minimal.contact.detected_contacts import keep_found, overlooked
+from leastaction.minimal.contact.detected_contacts import is_partial, keep_found, overlooked
+from leastaction.minimal.contact.impacts import (
+    begin_step,
+    end_at_impact,
+    end_substep,
+    find_impact,
+    jump,
+    length_of,
+)
 from leastaction.minimal.contact.momentum_phase import solve_momenta
 from leastaction.minimal.contact.ncp_solver import settle_all
-from leastaction.minimal.contact.newton_restitution import LEFT, RIGID, SLIGHT, bounces, work_of_impulses
 from leastaction.minimal.contact.spring_forces import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.contact.sweeps import (
     eliminate,
@@ -21,16 +28,13 @@ from leastaction.minimal.contact.sweeps import (
     update,
 )
 from leastaction.minimal.contact.tunnelling_check import passes_through
-from leastaction.step_control.bisection import FINEST, next_substep, substep_length
+from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6
 """Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
 
 DIVIDED_IN_VAIN = 16
 """Most parts of a step where round-off keeps Newton from its end: smaller ones have as much of it."""
-
-TRIES = 40
-"""Most shares of the restitution that are tried."""
 
 SHARP = 1e-15
 """Errors below this [rad or m] need no further iteration where contacts push. They divide their load by how far they
@@ -117,18 +121,27 @@ def is_sharp(touch, missed, left):
 
 
 @routine
+def begin(model, data, settings, dt, steady):
+    """The first guess, see `attempt`, and `begin_contacts` with it."""
+    near, far, dx, moved = data.near, data.far, data.dx, data.moved
+    for k in range(dx.shape[0]):
+        dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
+        moved[k] = dx[k]
+    move(model, data.q0, dx, data.q1, model.turning)
+    return begin_contacts(model, data, data.touch, settings, dt)
+
+
+@routine
 def attempt(model, data, settings, dt, steady):
     """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
 
     The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
     one before, `far`.
     """
-    q0, q1, near, far, dx, moved = data.q0, data.q1, data.near, data.far, data.dx, data.moved
-    for k in range(dx.shape[0]):
-        dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
-        moved[k] = dx[k]
-    move(model, q0, dx, q1, model.turning)
-    placed = begin_contacts(model, data, data.touch, settings, dt)
+    dx, moved = data.dx, data.moved
+    placed = begin(model, data, settings, dt, steady)
+    if jump(model, data, data.touch, settings, dt):
+        placed = begin(model, data, settings, dt, False)
     if is_full(data.touch):
         return -1
     last = False
@@ -156,7 +169,8 @@ def attempt(model, data, settings, dt, steady):
             if solved and not last and not is_sharp(data.touch, short, size * new / norm if norm > 0.0 else 0.0):
                 last = True
             elif solved:
-                if is_whole(model, data, data.touch, settings, dt):
+                # A step that goes beyond an impact ends there: what it misses beyond does not count.
+                if find_impact(model, data, data.touch, dt) or is_whole(model, data, data.touch, settings, dt):
                     return it
                 last = False
     return -settings.max_iterations
@@ -170,32 +184,54 @@ def step(model, data, settings, steady):
     its length, each divided again where that does not help. Gives back the iterations, or -1 where not even the finest
     part has a solution; and the number of parts.
     """
-    near, far, moved = data.near, data.far, data.moved
+    near, far, moved, impacts = data.near, data.far, data.moved, impacts_of(data.touch)
     total, count = 0, 0
-    parts, part, halvings = 1, 0, 1
+    parts, part, start, end, split = 1, 0, 0.0, 1.0, False
+    cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
     recentre(model, data, data.touch, model.turning)
     know_start(model, data, data.touch)
+    begin_step(data.touch, min(settings.tolerance, settings.floor))
     while part < parts:
-        dt = substep_length(settings.dt, parts)
-        spent, tried = solve(model, data, data.touch, settings, dt, steady)
-        total += tried
+        dt = length_of(impacts, settings.dt, parts, split or cut > 0.0, start, cut if cut > 0.0 else end)
+        spent = solve(model, data, data.touch, settings, dt, steady)
+        total += abs(spent)
+        if spent > 0:
+            look, cut, early, late = end_at_impact(impacts, settings.dt, start, end, cut, early, late)
+            if look != ACCEPT:
+                steady = False
+                continue
         accepted = spent > 0 and end_part(model, data, data.touch, settings, dt)
         if not accepted:
             if parts >= most_parts(data, data.touch, spent) or is_full(data.touch):
                 return -1, count
-            parts, part, halvings = next_substep(parts, part, halvings, False)
-            steady = False
+            parts, part, end = first_half(parts, part, start, end)
+            cut, early, late, steady = 0.0, 0.0, 0.0, False
             continue
         for k in range(near.shape[0]):
             far[k] = near[k]
             near[k] = moved[k] / dt
-        note(model, data, data.touch, count, dt)
+        note(model, data, data.touch, dt)
         if is_full(data.touch):
             return -1, count
+        end_substep(impacts, count, cut if cut > 0.0 else end, cut > 0.0)
         count += 1
-        steady = parts == 1
-        parts, part, halvings = next_substep(parts, part, halvings, True)
+        steady = parts == 1 and cut == 0.0
+        split = cut > 0.0
+        if split:
+            start = cut
+        else:
+            parts, part, _ = next_substep(parts, part, 1, True)
+            start, end = end, end + substep_length(1.0, parts)
+        cut, early, late = 0.0, 0.0, 0.0
     return total, count
+
+
+@routine
+def impacts_of(touch):
+    """What waits for impacts; None where no contact has restitution."""
+    if touch is None:
+        return None
+    return touch.impacts
 
 
 @routine
@@ -216,7 +252,9 @@ def most_parts(data, touch, spent):
     Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
     bits do not tell positions apart any more.
     """
-    if touch is not None or spent > -PATIENCE:
+    if touch is not None:
+        return LAST
+    if spent > -PATIENCE:
         return FINEST
     for k in range(data.dx.shape[0]):
         if not abs(data.dx[k]) <= CLOSE:
@@ -226,57 +264,16 @@ def most_parts(data, touch, spent):
 
 @routine
 def solve(model, data, touch, settings, dt, steady):
-    """`attempt`, and where bounces add energy others with less restitution; (the last result, all iterations).
+    """`attempt`, but for a step in which things pass through each other or bodies turn by more than a right angle.
 
-    A step in which things pass through each other or bodies turn by more than a right angle is none.
+    One that goes beyond an impact is not looked at.
     """
-    if touch is None:
-        spent = attempt(model, data, settings, dt, steady)
-        return spent, abs(spent)
-    spent, tried = attempt_bounces(model, data, settings, dt, steady)
-    if spent > 0 and (rotates_too_far(model, data) or tunnels(model, data, model.shapes, touch.found)):
-        return -spent, tried
-    return spent, tried
-
-
-@routine
-def attempt_bounces(model, data, settings, dt, steady):
-    """Lower the restitution until the impulses do no work; (result as of `attempt`, all iterations).
-
-    Regula falsi (Illinois) for the share that is kept, from what the work is above its bound with all of it. Where the
-    work jumps, the share is the one below. There is one call of `attempt`: a GPU's compiler puts all of it here.
-    """
-    share, low, high, above, below, side, tried, spent = data.touch.share, 0.0, 1.0, 0.0, 0.0, 0, 0, 0
-    energy = data.touch.balance[0]["kinetic"]
-    share[0] = 1.0
-    for k in range(TRIES + 1):
-        if k > 0:
-            share[0] = low if k == 1 or k == TRIES else (low * above - high * below) / (above - below)
-        spent = attempt(model, data, settings, dt, steady)
-        tried += abs(spent)
-        if spent < 0 or (k == 0 and not bounces(data.touch)):
-            break
-        exact, after = work_of_contacts(model, data, dt)
-        work = max(work_of_impulses(model, data, dt) - LEFT * energy, exact - SLIGHT * (after + after - exact))
-        if k == 0:
-            above = work
-            if work <= 0.0:
-                break
-        elif k == 1:
-            below = work
-            if work >= 0.0:  # it is not restitution that adds energy
-                break
-        elif abs(work) <= RIGID * energy or k == TRIES:
-            break
-        elif work > 0.0:
-            high, above = share[0], work
-            below *= 0.5 if side > 0 else 1.0
-            side = 1
-        else:
-            low, below = share[0], work
-            above *= 0.5 if side < 0 else 1.0
-            side = -1
-    return spent, tried
+    spent = attempt(model, data, settings, dt, steady)
+    if touch is None or spent < 0 or is_partial(touch.found) or find_impact(model, data, touch, dt):
+        return spent
+    if rotates_too_far(model, data) or tunnels(model, data, model.shapes, touch.found):
+        return -spent
+    return spent
 
 
 @routine
@@ -288,12 +285,12 @@ def tunnels(model, data, shapes, found):
 
 
 @routine
-def note(model, data, touch, count, dt):
+def note(model, data, touch, dt):
     """Impulses of a part of a step, of length dt, whose end the robot is at."""
     if touch is not None:
         touch.before[0], total = dt, touch.phase.total
         for k in range(total.shape[0]):
-            touch.total[k] = total[k] if count == 0 else touch.total[k] + total[k]
+            touch.total[k] += total[k]
         keep_found(model, data, touch.found)
 
 

@@ -3,7 +3,6 @@
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import go_on, retract
 from leastaction.kinematics.sweeps import library_sine_and_cosine, place_with, screw_axis
-from leastaction.minimal.bodywise.turning import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.contact.blocks import (
     NO_BLOCK,
     column_of,
@@ -17,6 +16,7 @@ from leastaction.minimal.contact.blocks import (
 from leastaction.minimal.contact.controls import HELD_BY_WORLD
 from leastaction.minimal.contact.row_vec6 import held, hold, six
 from leastaction.minimal.contact.spring_forces import pull, pulls_of, with_pull, with_pulls
+from leastaction.minimal.galerkin_bodies.rotational_energy import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.vec6 import ZEROS, plus, times
 from leastaction.spatial import (
     EYE,

@@ -9,10 +9,10 @@ of Coulomb's kind, with the impulse lam along the normal: `friction` solves for 
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.bodywise.turning import polynomial, turn_between
 from leastaction.minimal.contact.compliance import GIVING, add, disc_rows, stiffness, within
 from leastaction.minimal.contact.paths import against, pull_both, push_both
 from leastaction.minimal.contact.robot_records import PLAIN
+from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import ZEROS, plus
 from leastaction.spatial import ZERO3, add3, dot3, load3, load9, mattvec, scale3, sub3
 from leastaction.spatial._series import inverse_jacobian_terms

@@ -17,14 +17,14 @@ import numpy as np
 
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import ConvergenceError, ProblemError
-from leastaction.optimize import arguments
-from leastaction.optimize.motion.own_check import check_own
-from leastaction.optimize.problem import Problem
-from leastaction.optimize.regulator import Tracker
-from leastaction.optimize.shooting.box import box_minimum
-from leastaction.optimize.shooting.stages import FloatArray, Quadratic, Stages, States
-from leastaction.optimize.solution import Iteration, Solution
-from leastaction.optimize.solvers.solver import REASONS
+from leastaction.optimize.functions import argument_checks
+from leastaction.optimize.functions.derivative_check import check_own
+from leastaction.optimize.mpc.tvlqr import Tracker
+from leastaction.optimize.problem.problem import Problem
+from leastaction.optimize.shooting.projected_newton import box_minimum
+from leastaction.optimize.shooting.stage_costs import FloatArray, Quadratic, Stages, States
+from leastaction.optimize.solution.solution import Iteration, Solution
+from leastaction.optimize.solvers.nlp_solver import REASONS
 from leastaction.trajectory import Trajectory
 
 SHARES = 0.5 ** np.arange(12)
@@ -95,10 +95,10 @@ def ilqr(
         ProblemError: the problem asks for what shooting cannot do.
     """
     _check(problem)
-    arguments.number(tolerance, "tolerance", above=0.0)
-    arguments.number(violation, "violation", above=0.0)
-    arguments.number(penalty, "penalty", above=0.0)
-    arguments.count(max_iterations, "max_iterations")
+    argument_checks.number(tolerance, "tolerance", above=0.0)
+    argument_checks.number(violation, "violation", above=0.0)
+    argument_checks.number(penalty, "penalty", above=0.0)
+    argument_checks.count(max_iterations, "max_iterations")
     return _Search(problem, penalty, log).run(tolerance, violation, max_iterations, time_limit or np.inf)
 
 
@@ -110,7 +110,7 @@ def _check(problem: Any) -> None:
         raise ProblemError("ilqr: start: q and v must be given as a whole")
     if problem.fixed_duration is None:
         raise ProblemError("ilqr: the final time must be given")
-    if problem.phase_list or problem.touches or problem.shift is not None:
+    if problem.schedule.phases or problem.schedule.touches or problem.schedule.shift is not None:
         raise ProblemError("ilqr: phases, Problem.contact and periods are for `solve`; contacts of the robot act")
     if not problem.mechanism.is_tree:
         raise ProblemError(f"ilqr: {problem.mechanism.name!r} has closed loops, which shooting does not take")
@@ -237,13 +237,13 @@ class _Search:
         self, model: Quadratic, A: FloatArray, B: FloatArray, k: FloatArray, K: FloatArray
     ) -> tuple[float, float]:
         """Slope of the cost along the linear motion, and half its curvature."""
-        x, slope, bend = np.zeros(2 * self.n), 0.0, 0.0
+        x, slope, second = np.zeros(2 * self.n), 0.0, 0.0
         for i in range(self.N):
             u = k[i] + K[i] @ x
             slope += float(model.x[i] @ x + model.u[i] @ u)
-            bend += float(0.5 * (x @ model.xx[i] @ x + u @ model.uu[i] @ u) + u @ model.ux[i] @ x)
+            second += float(0.5 * (x @ model.xx[i] @ x + u @ model.uu[i] @ u) + u @ model.ux[i] @ x)
             x = A[i] @ x + B[i] @ u + self.gaps[i]
-        return slope + float(model.x[self.N] @ x), bend + float(0.5 * x @ model.xx[self.N] @ x)
+        return slope + float(model.x[self.N] @ x), second + float(0.5 * x @ model.xx[self.N] @ x)
 
     # ------------------------------------------------------------------ the search
 
@@ -255,15 +255,15 @@ class _Search:
             found = self.backward(model, A, B)
             if found is not None:
                 k, K, S, steepest = found
-                slope, bend = self.descent(model, A, B, k, K)
-                told = (slope, bend) if wide > 0.0 else None
+                slope, second = self.descent(model, A, B, k, K)
+                quadratic = (slope, second) if wide > 0.0 else None
                 if wide > 0.0:
                     self.price = max(self.price, 1.5 * steepest, 2.0 * slope / wide)
                 slope -= self.price * wide
                 self.gains, self.cost_to_go = -K, S
                 if -slope <= tolerance * (tolerance + abs(merit)):
                     return True
-                if self._searched(k, K, slope, merit, wide, told):
+                if self._searched(k, K, slope, merit, wide, quadratic):
                     self.mu = max(0.2 * self.mu, LEAST)
                     return False
             self.mu *= 10.0
@@ -271,7 +271,13 @@ class _Search:
         return True
 
     def _searched(
-        self, k: FloatArray, K: FloatArray, slope: float, merit: float, wide: float, told: tuple[float, float] | None
+        self,
+        k: FloatArray,
+        K: FloatArray,
+        slope: float,
+        merit: float,
+        wide: float,
+        quadratic: tuple[float, float] | None,
     ) -> bool:
         """Whether some share of the changes improves the motion, which is then the new one.
 
@@ -282,8 +288,8 @@ class _Search:
             if states is None:
                 continue
             gaps, value = (1.0 - share) * self.gaps, self.stages.value(states)[1]
-            if told is not None:
-                more = abs(share * told[0]) + share * share * abs(told[1])
+            if quadratic is not None:
+                more = abs(share * quadratic[0]) + share * share * abs(quadratic[1])
                 if value > merit + FAR * more:
                     continue
             found = value + self.price * float(np.abs(gaps).sum())

@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.ipopt import Called, settings
-from leastaction.optimize.solvers.solver import Asked
+from leastaction.optimize.solvers.nlp_solver import Asked
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 

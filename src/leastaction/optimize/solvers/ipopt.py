@@ -9,7 +9,7 @@ import numpy as np
 from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.casadi_calls import callback_class, sparsity, watch_class
-from leastaction.optimize.solvers.solver import Asked, Solver
+from leastaction.optimize.solvers.nlp_solver import Asked, Solver
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 

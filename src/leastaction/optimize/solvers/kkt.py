@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction._jit.bound import Bound
-from leastaction.optimize.solvers import fronts
-from leastaction.optimize.solvers.arrays import FrontModel, front_data
-from leastaction.optimize.solvers.ordering import front_model
+from leastaction.optimize.solvers import multifrontal_ldlt
+from leastaction.optimize.solvers.elimination_order import front_model
+from leastaction.optimize.solvers.front_arrays import FrontModel, front_data
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Memory, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 
@@ -182,8 +182,8 @@ class System:
         room = int((1.2 * size.max(initial=0) + 8) * more)
         self.more, members, factor = more, int(1.2 * more * size.sum()) + 64, int(more * (size @ left)) + 1024
         self.data = front_data(model, min(room, self.n + self.m), members, factor)
-        self._factor = Bound(fronts.factor, model, self.data)
-        self._solve = Bound(fronts.solve, model, self.data)
+        self._factor = Bound(multifrontal_ldlt.factor, model, self.data)
+        self._solve = Bound(multifrontal_ldlt.solve, model, self.data)
         self._product, self._proven = np.zeros(self.n + self.m), False
 
     def scale_rows(self, scale: FloatArray) -> None:
@@ -206,7 +206,7 @@ class System:
     def factor(self) -> tuple[int, int, int]:
         """Factor what `values` holds; gives the numbers of positive, negative and vanishing pivots."""
         self._proven = False
-        while self._factor(self.values) == fronts.NO_ROOM:
+        while self._factor(self.values) == multifrontal_ldlt.NO_ROOM:
             self._make_room(2.0 * self.more)
         positive, negative, none, _ = self.data.counts
         return int(positive), int(negative), int(none)

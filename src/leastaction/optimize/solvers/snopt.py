@@ -10,7 +10,7 @@ from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.casadi_calls import callback_class, sparsity
 from leastaction.optimize.solvers.ipopt import Called
-from leastaction.optimize.solvers.solver import Asked
+from leastaction.optimize.solvers.nlp_solver import Asked
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 

@@ -183,7 +183,7 @@ class Block(NamedTuple):
 
 
 @entry
-def add_squares(values, slots, block, bends, J, shares, by_time):
+def add_squares(values, slots, block, curvature, J, shares, by_time):
     """values[slots[k, a]] += (sum of 2 shares J'J, of bends and of by_time)[source[a]] for all elements k.
 
     bends (elements, all, all) counts at the rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
@@ -215,9 +215,9 @@ def add_squares(values, slots, block, bends, J, shares, by_time):
                     for j in range(n - first):
                         out[j] += x * a[j]
             m += 1
-        if bends.shape[0] > 0:
+        if curvature.shape[0] > 0:
             for i in range(n):
-                row, out = bends[k, chosen[i]], work[i, :n]
+                row, out = curvature[k, chosen[i]], work[i, :n]
                 for j in range(i if upper else 0, n):
                     out[j] += row[chosen[j]]
         if by_time.shape[0] > 0:

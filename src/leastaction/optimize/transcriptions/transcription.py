@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.optimize.held.cuts import Cuts
-from leastaction.optimize.held.reactions import Reactions
-from leastaction.optimize.motion.tangents import Tangents
+from leastaction.optimize.constraints.impact_knots import Cuts
+from leastaction.optimize.constraints.reactions import Reactions
+from leastaction.optimize.functions.manifold_derivatives import Tangents
+from leastaction.optimize.transcriptions.chain_rule import Chords, Motion, Piece
 from leastaction.optimize.transcriptions.layout import Controls, Layout
-from leastaction.optimize.transcriptions.pieces import Chords, Motion, Piece
 from leastaction.optimize.transcriptions.sparsity import Pattern, add_products, add_slopes
 
 if TYPE_CHECKING:
-    from leastaction.optimize.motion.costs import Cost
-    from leastaction.optimize.problem import Problem
+    from leastaction.optimize.functions.costs import Cost
+    from leastaction.optimize.problem.problem import Problem
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -104,8 +104,8 @@ class Transcription(ABC):
         self.steps, self.s, self.points, self.nodes = problem.steps, len(points) - 1, points, nodes
         self.tangents = Tangents(problem.mechanism)
         self.controls = Controls.of(problem.controls, problem.steps, nodes)
-        m, reactions = problem.mechanism, problem.reactions(points)
-        cuts = problem.cuts
+        m, reactions = problem.mechanism, problem.schedule.reactions(problem, points)
+        cuts = problem.schedule.impact_knots
         acting = [*((r.points, len(r.labels)) for r in reactions), (self.s * cuts, m.nv)]
         free = problem.fixed_duration is None
         self.layout = Layout.of(
@@ -123,7 +123,7 @@ class Transcription(ABC):
             where = "knot" if constraint.function.where == "knots" else "step"
             labels = problem.labels(constraint.function)
             self.add_rows(constraint.function.name, where, piece.index, labels, *constraint.limits)
-        for piece in problem.point_pieces(self):
+        for piece in problem.schedule.point_pieces(self):
             self.add_rows(piece.name, piece.where, piece.index, piece.labels, *piece.limits)
             self.paths.append(piece)
         self.c_lower, self.c_upper = (np.concatenate([np.zeros(0), *(x[i] for x in self._limits)]) for i in (0, 1))

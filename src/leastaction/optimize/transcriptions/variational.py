@@ -23,21 +23,21 @@ from leastaction.integrators import Stepper
 from leastaction.mechanism.actuators import Servo
 from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.tendons import drives_tendon
-from leastaction.optimize.held.contact_rows import largest_product
-from leastaction.optimize.hessians.contraction import is_gradient
-from leastaction.optimize.transcriptions.ends import Ends
-from leastaction.optimize.transcriptions.pieces import Motion
+from leastaction.optimize.constraints.complementarity_rows import largest_product
+from leastaction.optimize.hessians.dynamics_hessian import is_gradient
+from leastaction.optimize.transcriptions.boundary_momenta import Ends
+from leastaction.optimize.transcriptions.chain_rule import Motion
 from leastaction.optimize.transcriptions.sparsity import Pattern, scatter
 from leastaction.optimize.transcriptions.transcription import FloatArray, IntArray, Transcription
 
 if TYPE_CHECKING:
-    from leastaction.optimize.problem import Problem
+    from leastaction.optimize.problem.problem import Problem
 
 STRETCH = 1.001
 """Ratio of the two time steps whose rows give the derivative by dt."""
 
 
-DRAWN, TOLD, ZERO = 6, 0.0937, 1e-13
+DRAWN, SAMPLE_STEP, ZERO = 6, 0.0937, 1e-13
 """Steps at random whose blocks tell which of their entries are nonzeros, their time step [s], and round-off."""
 UNREACHED = 1e200
 """Force [N or N m]."""
@@ -69,7 +69,7 @@ class Variational(Transcription):
             for k, _ in self.ends.given:
                 name = "velocity at the finish" if k else "velocity at the start"
                 self.ends.rows.append(self.add_rows(name, "knot", np.array([N if k else 0]), labels)[0])
-        elif self.problem.shift is not None:  # the start of a period goes on where its end came in
+        elif self.problem.schedule.shift is not None:  # the start of a period goes on where its end came in
             numbers = self.add_rows("dynamics", "knot", np.arange(1, N + 1), labels)
             kept[1:, 0], kept[:, s], kept[0, 0] = numbers[:-1], numbers, numbers[-1]
         else:
@@ -155,7 +155,7 @@ class Variational(Transcription):
             q = self.mechanism.integrate(q[0], near)
         u = rng.normal(size=(N, *self._C.shape[3:]))
         D, C = self._D[:N], self._C[:N]
-        self._never_at_its_limits().horizon_blocks(q, u, TOLD, self._rows[:N], D, C)
+        self._never_at_its_limits().horizon_blocks(q, u, SAMPLE_STEP, self._rows[:N], D, C)
         # Round-off is small beside what the smaller of two degrees of freedom does at most.
         sizes = np.abs(D).max(axis=(0, 1, 3))
         most = np.minimum(sizes.max(axis=1)[:, None], sizes.max(axis=0))
@@ -174,7 +174,7 @@ class Variational(Transcription):
         }
         if all(changes[name] == getattr(m, name) for name in changes):
             return self.stepper
-        return self.problem.integrator.prepare(m.replace(**changes), TOLD)
+        return self.problem.integrator.prepare(m.replace(**changes), SAMPLE_STEP)
 
     def _close_dynamics_pattern(self, pattern: Pattern) -> None:
         self._by_q.slots, self._by_u.slots = pattern.slots(self._by_q.ticket), pattern.slots(self._by_u.ticket)
@@ -244,7 +244,7 @@ class Variational(Transcription):
 
     @property
     def has_contraction(self) -> bool:
-        """Whether second derivatives of the rows are known; see `contraction`."""
+        """Whether second derivatives of the rows are known; see `dynamics_hessian`."""
         return is_gradient(self.mechanism)
 
     def dynamics_couplings(self) -> list[tuple[IntArray, IntArray]]:

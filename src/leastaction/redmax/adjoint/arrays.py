@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline
 from leastaction.forces.arrays import ForceGradients, force_gradients
-from leastaction.redmax.model import Reduced
+from leastaction.redmax.reduced_model import Reduced
 
 FloatArray = NDArray[np.float64]
 

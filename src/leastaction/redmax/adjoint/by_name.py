@@ -16,7 +16,7 @@ from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.tendons import drives_tendon, has_range
 from leastaction.mechanism.tree import Span
 from leastaction.parameters import parameter
-from leastaction.redmax.adjoint.runs import Gradients
+from leastaction.redmax.adjoint.run_adjoint import Gradients
 
 FloatArray = NDArray[np.float64]
 

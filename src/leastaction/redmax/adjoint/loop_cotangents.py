@@ -5,8 +5,8 @@ spring and damper; its equation has the value h. See `force_cotangents` for the 
 """
 
 from leastaction._jit import inline, routine
-from leastaction.kinematics.closure import evaluate, is_coupling, is_velocity, soft_force, twist_of
-from leastaction.kinematics.closure import wrench_slope as closure_slope
+from leastaction.kinematics.closure_kernels import evaluate, is_coupling, is_velocity, soft_force, twist_of
+from leastaction.kinematics.closure_kernels import wrench_slope as closure_slope
 from leastaction.kinematics.sweeps import add_to
 from leastaction.spatial import ZERO6, axpy, coAd_inv, dot, load3, load6, load9, scale, sub
 

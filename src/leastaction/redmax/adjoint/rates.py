@@ -10,7 +10,7 @@ from leastaction.redmax.adjoint.inverse_dynamics_cotangents import (
     cotangents,
 )
 from leastaction.redmax.adjoint.parameter_cotangents import add_gravity_gradient, add_joint_gradients, wrench_cotangents
-from leastaction.redmax.step.ball_drives import add_drive_gradients, add_drive_rates
+from leastaction.redmax.step.reduced_ball_drives import add_drive_gradients, add_drive_rates
 
 
 @routine

@@ -14,7 +14,7 @@ from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.arrays import named_data, named_model
-from leastaction.redmax.model import Reduced
+from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.columns import wrench_changes
 
 FloatArray = NDArray[np.float64]

@@ -9,7 +9,7 @@ from leastaction._jit import routine
 from leastaction.forces import drives, total
 from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import add_to
-from leastaction.redmax.step.loops import loop_columns, loop_directions, project
+from leastaction.redmax.step.reduced_loops import loop_columns, loop_directions, project
 from leastaction.spatial import ZERO6, ad, add, axpy, cross_force, load6, scale, store6, sub
 
 

@@ -12,9 +12,9 @@ from leastaction.kinematics.reduced.charts import switch_charts, use_charts
 from leastaction.linalg.factor import factor, solve
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings, named_data, named_model
 from leastaction.redmax.step.columns import force_column, has_wrenches
-from leastaction.redmax.step.loops import loop_directions
 from leastaction.redmax.step.masses import mass_matrix
-from leastaction.redmax.step.residual import residual
+from leastaction.redmax.step.reduced_loops import loop_directions
+from leastaction.redmax.step.reduced_residual import residual
 from leastaction.spatial import ZERO6, store6
 
 

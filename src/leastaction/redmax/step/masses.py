@@ -3,9 +3,9 @@
 from leastaction._jit import routine
 from leastaction.dynamics.recursions import composite_inertias
 from leastaction.linalg.factor import factor, solve
-from leastaction.redmax.step.ball_drives import add_drive_masses
-from leastaction.redmax.step.loops import loop_directions
 from leastaction.redmax.step.matrix import store_column
+from leastaction.redmax.step.reduced_ball_drives import add_drive_masses
+from leastaction.redmax.step.reduced_loops import loop_directions
 from leastaction.spatial import dot, load6, load_inertia, momentum
 
 

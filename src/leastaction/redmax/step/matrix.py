@@ -12,8 +12,8 @@ from leastaction.forces import total
 from leastaction.kinematics.reduced.lift import lower
 from leastaction.kinematics.sweeps import lift as lift_world
 from leastaction.kinematics.sweeps import parent_twist
-from leastaction.redmax.step.ball_drives import add_drive_slopes
 from leastaction.redmax.step.columns import add_force_columns
+from leastaction.redmax.step.reduced_ball_drives import add_drive_slopes
 from leastaction.spatial import (
     ZERO6,
     ad,

@@ -12,7 +12,7 @@ from leastaction.integrators import Reversal
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
-from leastaction.parameter_stencils import by_name, stencils
+from leastaction.parameter_differences import by_name, stencils
 
 FloatArray = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class OneStep:
             direct: by a parameter, for each part as of `PartMap.forward`.
         """
         parts = [None] * len(self.maps) if direct is None else direct
-        state = State(dq, dp)
+        state = State(dq, dp, np.zeros((1, dq.shape[1])))
         for part, own in zip(self.maps, parts, strict=True):
             state = part.forward(state, du, own)
         return np.concatenate([state.q, state.p])
@@ -121,7 +121,7 @@ class GroundReversal(Reversal):
             self.bar = State(bar.q + q, bar.p + p)
             controls[k, 0] += by_controls
         if row == 0:
-            self.first = np.stack(self.bar)
+            self.first = np.stack([self.bar.q, self.bar.p])
         self.before = bars[:, :row].copy()
         if self.keeps_controls:
             self.controls.append(controls)

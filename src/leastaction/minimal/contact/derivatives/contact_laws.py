@@ -1,432 +1,316 @@
-"""The laws of what touches in a solved part of a step, as equations of its ends and impulses.
+"""The laws of the contacts of a solved part of a step, in both of its phases, and their derivatives.
 
-A contact that pushes has three: its gap is what it must be, and it sticks or slides,
+In the position phase a contact that pushes with lam has three equations: its gap at the end is what it must be, and it
+sticks or slides,
 
     gap + depth(lam_n) = least,   w + c lam_t = 0   or   lam_t = -mu lam_n w / |w|,
 
-with its depth and compliance c (see `contact.compliance`) and the motion w along its tangents; what slides has one
-equation along the impulse and one across it. A limit that pushes has one, dry friction another. Which of them act is
-fixed by the solution.
+with its depth and compliance c (see `contact.compliance`) and the motion w along its tangents. In the momentum phase
+(see `momentum_phase`) it is the same with the impulses L of the whole part, motions h N v1 and the compliance on
+L - 2 lam. Contacts that resist spinning and rolling have three more in each, about normal and tangents. What slides or
+rolls has one equation along the impulse and one across it. Which of them act is fixed by the solution.
 """
 
 from __future__ import annotations
 
+from math import copysign, sqrt
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from leastaction.dynamics.loops import loop_jacobian
-from leastaction.minimal.contact.compliance import (
-    BOUNCING,
-    COMPLIANCE,
-    DEEPEST,
-    TANGENTIAL,
-    overlap_kept,
-    slight_overlap,
+from leastaction._jit import entry, inline, routine
+from leastaction.minimal.contact.compliance import TANGENTIAL, overlap_kept
+from leastaction.minimal.contact.derivatives.contact_kernels import (
+    GAP,
+    RATE,
+    SLIDE,
+    START_GAP,
+    TURN,
+    TURN_RATE,
+    Part,
+    Rows,
+    place_of,
 )
-from leastaction.minimal.contact.derivatives.contact_geometry import Changes, Touching
-from leastaction.minimal.contact.derivatives.smooth_equations import (
-    Placed,
-    Smooth,
-    bodies_by_joints,
-    turned_axes,
-    wrenches,
-)
-from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.derivatives.torsional_rolling_laws import (
-    Turning,
-    fill_slopes,
-    motion_slopes,
-    torque_slopes,
-    turn_slopes,
-    turning,
-)
-from leastaction.minimal.contact.robot_records import DRY
-
-FloatArray = NDArray[np.float64]
-
-REST, OVERLAP, BOUNCE = range(3)
-"""What says how large a gap must be: nothing that changes, the overlap at the start, restitution."""
 
 
-class Laws(NamedTuple):
-    """The equations of m contacts and the stops, and what impulses do, at the ends of a step as they are.
+class Modes(NamedTuple):
+    """What acts in a part, with m contacts of which t resist turning.
 
     Attributes:
-        columns: what unit impulses along normals and tangents do along the joints, shape (m, 3, nv).
-        kick: what all impulses do, shape (nv,).
-        motion: how far contact points move along the tangents [m], shape (m, 2).
-        rate: velocities along the normals before, shape (m,).
-        values: of the equations, three for each contact and for each that resists turning, one for each stop and those
-            of loops, shape (3 m + 3 t + stops + equations,).
-        loops: gradients of the equations of loops at the start, shape (equations, nv).
-        turning: contacts that resist spinning and rolling.
+        friction, spin, roll: coefficients, shape (m,).
+        slides, spins, rolls: which contacts do, shape (2, m): in the position phase, and in the momentum phase.
+        pushes: which contacts push in the momentum phase, shape (m,).
+        creep: how much more a contact creeps for each unit of friction [m / (N s)], shape (2, m).
+        compliance: of the contacts [m / (N s)], shape (m,); deepest: depth that no impulse reaches [m].
+        least: gaps at the end [m], shape (m,); overlaps: whether they are what is left of the overlaps at the start.
+        falls: see `compliance.overlap_kept`, two numbers [m].
+        turn: place of the torques of each contact among the triples of impulses, or -1, shape (m,).
     """
 
-    columns: FloatArray
-    kick: FloatArray
-    motion: FloatArray
-    rate: FloatArray
-    values: FloatArray
-    loops: FloatArray
-    turning: Turning
+    friction: Any
+    spin: Any
+    roll: Any
+    slides: Any
+    spins: Any
+    rolls: Any
+    pushes: Any
+    creep: Any
+    compliance: Any
+    deepest: Any
+    least: Any
+    overlaps: Any
+    falls: Any
+    turn: Any
 
 
-def fall_of(gravity: Any, h: float) -> float:
-    """See `contacts.fall_of`."""
-    return h * h * float(np.abs(gravity).sum())
+class Places(NamedTuple):
+    """Where equations and unknowns stand in the matrix of a part, with n joints.
 
-
-def falls_of(gravity: Any, solved: Solved) -> tuple[float, float]:
-    """`fall_of` of a part of a step, and the overlap that is slight."""
-    return fall_of(gravity, solved.h), slight_overlap(fall_of(gravity, solved.whole), solved.whole)
-
-
-def sides_of(smooth: Smooth, touch: Touching) -> FloatArray:
-    """1 for joints that carry the body which normals point to, -1 for those of the other, shape (m, nv)."""
-    carried = np.concatenate([smooth.carried, np.zeros((1, smooth.carried.shape[1]), bool)]).astype(float)
-    return carried[touch.node] - carried[touch.other]
-
-
-def compliances(solved: Solved, cones: Any) -> FloatArray:
-    """Of the contacts, with these records: see `compliance.compliance_of`."""
-    heavy, share = cones.mass > 0.0, np.where(solved.least > 0.0, BOUNCING, 1.0)
-    return np.where(heavy, share * COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
-
-
-def depths(solved: Solved, soft: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Of the contacts with these compliances: see `compliance.depth_of`; and how slips change with normal impulses."""
-    push, deepest = solved.lam[:, 0], DEEPEST * solved.whole**2
-    share = deepest / (deepest + soft * push)
-    slip = TANGENTIAL * share * soft
-    return share * soft * push, share**2 * soft, slip, -slip * share * soft / deepest
-
-
-def kinds_of_gaps(solved: Solved, touch: Touching, falls: tuple[float, float]) -> NDArray[np.int64]:
-    """What says how large the gap of each contact must be."""
-    kinds = np.full(len(solved.least), REST)
-    for k, (phi, least) in enumerate(zip(touch.phi, solved.least, strict=True)):
-        left = overlap_kept(float(phi), *falls) if phi < 0.0 else 0.0
-        if least > 0.0 and solved.cones.restitution[k] > 0.0:
-            kinds[k] = BOUNCE
-        elif left < 0.0 and abs(least - left) <= 1e-6 * abs(left):
-            kinds[k] = OVERLAP
-    return kinds
-
-
-def moved_points(placed: Placed, touch: Touching, h: float) -> FloatArray:
-    """How far the surface of each contact moves there within the step, less how far the other does, shape (m, 3)."""
-    out = h * (touch.belts[:, 0] - touch.belts[:, 1])
-    for side, (body, sign) in enumerate(((touch.node, 1.0), (touch.other, -1.0))):
-        k = np.flatnonzero(body >= 0)
-        i, c = body[k], touch.fixed[k, side]
-        last = placed.x[1, i] + carried(placed, i, c - placed.x[0, i])
-        out[k] += sign * (last - c + np.cross(placed.y[i], touch.x[k] - c))
-    return out
-
-
-def carried(placed: Placed, i: Any, arms: FloatArray) -> FloatArray:
-    """Arms (n, 3) of bodies i at the start as they are at the end, turned with them."""
-    turns = placed.R[1, i] @ np.swapaxes(placed.R[0, i], 1, 2)
-    return (turns @ arms[:, :, None])[:, :, 0]
-
-
-def least_gaps(
-    solved: Solved, touch: Touching, kinds: Any, rate: FloatArray, falls: tuple[float, float], cones: Any
-) -> FloatArray:
-    """Gap that each contact must have at the end; `cones`: as of `laws`."""
-    out = solved.least.copy()
-    for k in np.flatnonzero(kinds == OVERLAP):
-        out[k] = overlap_kept(float(touch.phi[k]), *falls)
-    bounced = touch.phi - solved.share * cones.restitution * solved.h * rate
-    return np.where(kinds == BOUNCE, bounced, out)
-
-
-def across(solved: Solved) -> tuple[FloatArray, FloatArray]:
-    """Directions of the impulses of friction, and across them, in the tangents, each shape (m, 2)."""
-    lam = solved.lam[:, 1:]
-    size = np.linalg.norm(lam, axis=1, keepdims=True)
-    along = np.where(size > 0.0, lam / np.where(size > 0.0, size, 1.0), (1.0, 0.0))
-    return along, np.stack([-along[:, 1], along[:, 0]], axis=1)
-
-
-def idle_stops(solved: Solved) -> NDArray[np.bool_]:
-    """Stops whose impulses stay, since another one on the same joint holds it: both would say where it ends.
-
-    What rests on its limit, with dry friction, is held by the limit where it presses with more than friction can bear,
-    and by friction else.
+    Attributes:
+        n: joints; displacements at the end are the first unknowns, and the impulses of the position phase the next.
+        velocities: first velocity at the end; the equations of momenta begin there, too.
+        impulses: first impulse of the momentum phase.
+        start: first column of the displacements at the start; late: of those at the ends of earlier solutions.
     """
-    idle = np.zeros(len(solved.stops), bool)
-    for j, stop in enumerate(solved.stops):
-        if stop.kind != DRY or abs(solved.push[j]) >= solved.bounds[j]:
-            continue
-        beside = np.flatnonzero((solved.stops.dof == stop.dof) & (solved.stops.kind != DRY))
-        for k in beside:
-            held = abs(solved.push[j] + solved.side[k] * solved.push[k]) <= solved.bounds[j]
-            idle[k if held else j] = True
-    return idle
+
+    n: Any
+    velocities: Any
+    impulses: Any
+    start: Any
+    late: Any
 
 
-def laws(
-    solved: Solved,
-    smooth: Smooth,
-    placed: Placed,
-    touch: Touching,
-    kinds: Any,
-    cones: Any,
-    stops: Any,
-    v0: FloatArray,
-) -> Laws:
-    """The equations.
+@inline
+def give_of(modes, k, push):
+    """(depth, its slope, creep for each unit of friction, its slope) of contact k with a normal impulse."""
+    share = modes.deepest / (modes.deepest + modes.compliance[k] * push)
+    soft = share * modes.compliance[k]
+    return soft * push, share * soft, TANGENTIAL * soft, -TANGENTIAL * soft * soft / modes.deepest
+
+
+@inline
+def least_of(modes, k, phi):
+    """Gap that contact k must have at the end, with the gap phi at the start [m]."""
+    return overlap_kept(phi, modes.falls[0], modes.falls[1]) if modes.overlaps[k] else modes.least[k]
+
+
+@inline
+def along(f1, f2):
+    """Direction of an impulse in a plane."""
+    size = sqrt(f1 * f1 + f2 * f2)
+    return (f1 / size, f2 / size) if size > 0.0 else (1.0, 0.0)
+
+
+@routine
+def disc(out, at, lam, i, w, most, moves):
+    """The two equations, from out[at] on, of friction lam[i], lam[i + 1] against motions w on a disc of radius `most`.
 
     Args:
-        solved: the step.
-        smooth, placed: its mechanism, or one with another value of a parameter, and bodies there.
-        touch: its contacts there, with gaps as `kinds` says.
-        cones, stops: records with its coefficients, in the order of those of `solved`.
-        v0: velocities at the start, shape (nv,).
+        moves: whether it is on the disc's edge; where there is no friction, `most` is negative.
     """
-    nv, S = len(v0), placed.S[0]
-    sides = sides_of(smooth, touch)
-    frames = np.stack([touch.n, touch.t, touch.s], axis=1)
-    columns = wrenches(frames, touch.x[:, None]) @ S.T * sides[:, None]
-    kick = np.einsum("mi,min->n", solved.lam, columns) if len(columns) else np.zeros(nv)
-    moved = moved_points(placed, touch, solved.h)
-    motion = np.einsum("mic,mc->mi", frames[:, 1:], moved)
-    rate = columns[:, 0] @ v0
-    falls, (depth, _, slip, _) = falls_of(smooth.model.gravity, solved), depths(solved, compliances(solved, cones))
-    values = np.zeros((len(touch.phi), 3))
-    values[:, 0] = touch.end - least_gaps(solved, touch, kinds, rate, falls, cones) + depth
-    lam, (along, beside) = solved.lam, across(solved)
-    values[:, 1:] = motion + (slip + solved.soft)[:, None] * lam[:, 1:]
-    slide = solved.slides
-    values[slide, 2] = (beside * values[:, 1:]).sum(axis=1)[slide]
-    values[slide, 1] = ((along * lam[:, 1:]).sum(axis=1) - cones.friction * lam[:, 0])[slide]
-    smooth_ones = cones.friction == 0.0
-    values[smooth_ones, 1:] = lam[smooth_ones, 1:]
-    turns = turning(solved, placed, touch, sides, cones)
-    kick += np.einsum("ti,tin->n", solved.torques[turns.which], turns.columns)
-    stopped, idle = np.zeros(len(stops)), idle_stops(solved)
-    for k, stop in enumerate(stops):
-        kick[stop.dof] += solved.push[k] * (1.0 if stop.kind == DRY else solved.side[k])
-        if idle[k]:
+    if most < 0.0:
+        out[at], out[at + 1] = lam[i], lam[i + 1]
+    elif moves:
+        a, b = along(lam[i], lam[i + 1])
+        out[at], out[at + 1] = a * lam[i] + b * lam[i + 1] - most, -b * w[0] + a * w[1]
+    else:
+        out[at], out[at + 1] = w
+
+
+@routine
+def disc_slopes(F, row, column, lam, i, w, mu, push, moves):
+    """Rows `row` and the next, which hold the derivatives of the motions w, become those of `disc`.
+
+    Args:
+        column: of the first impulse; push: of the normal one and its value.
+    """
+    if mu == 0.0:
+        only(F, row, column)
+        only(F, row + 1, column + 1)
+    elif moves:
+        a, b = along(lam[i], lam[i + 1])
+        for c in range(F.shape[1]):
+            F[row + 1, c] = -b * F[row, c] + a * F[row + 1, c]
+            F[row, c] = 0.0
+        F[row, push[0]], F[row, column], F[row, column + 1] = -mu, a, b
+        more = sqrt(w[0] * w[0] + w[1] * w[1]) / (mu * push[1])
+        F[row + 1, column] -= more * b
+        F[row + 1, column + 1] += more * a
+
+
+@inline
+def only(F, row, column):
+    """Make an equation say that an impulse does not change."""
+    for c in range(F.shape[1]):
+        F[row, c] = 0.0
+    F[row, column] = 1.0
+
+
+@inline
+def edge(coefficient, push):
+    """Radius of the disc of friction; negative where there is none."""
+    return coefficient * push if coefficient > 0.0 else -1.0
+
+
+@entry
+def law_values(part, modes, values, impulses, out):
+    """Values of the laws of all contacts.
+
+    Args:
+        part, modes: `Part` and `Modes` as plain tuples.
+        values: of the contacts, shape (m, `contact_kernels.VALUES`).
+        impulses: L of the whole part along and about normal and tangents, shape (2, m, 3).
+        out: of both phases: three for each contact, then three for each that resists turning; a pair of arrays.
+    """
+    part, modes = Part(*part), Modes(*modes)
+    lam, torques, (first, second) = part.lam, part.torques, out
+    L, T = impulses
+    for k in range(part.cones.shape[0]):
+        push, v, at = lam[k, 0], values[k], 3 * k
+        depth, _, creep, _ = give_of(modes, k, push)
+        first[at] = v[GAP] - least_of(modes, k, v[START_GAP]) + depth
+        soft = creep + modes.creep[0, k]
+        w = v[SLIDE] + soft * lam[k, 1], v[SLIDE + 1] + soft * lam[k, 2]
+        disc(first, at + 1, lam[k], 1, w, edge(modes.friction[k], push), modes.slides[0, k])
+        if modes.turn[k] >= 0:
+            at, w = 3 * modes.turn[k], (v[TURN + 1], v[TURN + 2])
+            first[at] = about_normal(torques[k, 0], modes.spin[k], push, v[TURN], modes.spins[0, k])
+            disc(first, at + 1, torques[k], 1, w, edge(modes.roll[k], push), modes.rolls[0, k])
+        at, push, turned = 3 * k, L[k, 0], 3 * modes.turn[k]
+        if not modes.pushes[k]:
+            for i in range(3):
+                second[at + i] = L[k, i]
+                if turned >= 0:
+                    second[turned + i] = T[k, i]
             continue
-        if stop.kind == DRY:
-            bound = 0.5 * solved.h * stop.friction
-            stopped[k] = solved.q1[stop.iq] - solved.q0[stop.iq]
-            if abs(solved.push[k]) >= solved.bounds[k]:
-                stopped[k] = solved.push[k] - np.copysign(bound, solved.push[k])
-            continue
-        first, last = (
-            q[stop.iq] - stop.lower if solved.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (solved.q0, solved.q1)
-        )
-        stopped[k] = last - min(0.0, first + 0.5 * falls[0])
-    (_, loops), (ends, _) = (loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
-    kick += solved.loops @ loops
-    found = np.concatenate([values.ravel(), turns.values.ravel(), stopped, ends])
-    return Laws(columns, kick, motion, rate, found, loops, turns)
+        w0, w1, w2 = momentum_motion(part, modes, k, v, L)
+        second[at] = w0
+        disc(second, at + 1, L[k], 1, (w1, w2), edge(modes.friction[k], push), modes.slides[1, k])
+        if turned >= 0:
+            w = part.h * v[TURN_RATE + 1], part.h * v[TURN_RATE + 2]
+            second[turned] = about_normal(T[k, 0], modes.spin[k], push, part.h * v[TURN_RATE], modes.spins[1, k])
+            disc(second, turned + 1, T[k], 1, w, edge(modes.roll[k], push), modes.rolls[1, k])
 
 
-class LawSlopes(NamedTuple):
-    """Derivatives of the equations and of `kick`, with n joints, m contacts and all e equations.
+@inline
+def about_normal(torque, spin, push, w, moves):
+    """The equation of a torque about the normal."""
+    return torque - copysign(spin * push, torque) if spin == 0.0 or moves else w
 
-    Attributes:
-        by_end: by the joints at the end, shape (e, n).
-        by_start: by those at the start, shape (e, n).
-        by_velocity: by the velocities at the start, shape (e, n).
-        by_impulses: shape (e, e): unknown impulses are those of contacts, then of stops, then of loops.
-        by_share: by the share of restitution that acts, shape (e,).
-        columns: what unit impulses do along the joints, shape (e, n).
-        kick: of what impulses do by the joints at the start, shape (n, n).
+
+@inline
+def momentum_motion(part, modes, k, v, L):
+    """Motions of contact k in the momentum phase along normal and tangents, with what it gives way [m]."""
+    _, slope, creep, _ = give_of(modes, k, part.lam[k, 0])
+    normal, tangent, h, half, drift = 0.5 * slope, 0.5 * creep, part.h, part.lam[k], part.cones[k].drift
+    w0 = h * v[RATE] + normal * (L[k, 0] - 2.0 * half[0])
+    w1 = h * v[RATE + 1] + drift[0] + tangent * (L[k, 1] - 2.0 * half[1]) + modes.creep[1, k] * L[k, 1]
+    w2 = h * v[RATE + 2] + drift[1] + tangent * (L[k, 2] - 2.0 * half[2]) + modes.creep[1, k] * L[k, 2]
+    return w0, w1, w2
+
+
+@entry
+def position_law_slopes(part, modes, places, rows, F):
+    """Fill in the derivatives of the laws of all contacts in the position phase, rows of the matrix F of a part.
+
+    Args:
+        part, modes, places, rows: `Part`, `Modes`, `Places` and `Rows` as plain tuples.
     """
-
-    by_end: FloatArray
-    by_start: FloatArray
-    by_velocity: FloatArray
-    by_impulses: FloatArray
-    by_share: FloatArray
-    columns: FloatArray
-    kick: FloatArray
+    part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
+    for k in range(part.cones.shape[0]):
+        position_slopes(part, modes, places, rows, k, F)
 
 
-def slopes(
-    solved: Solved,
-    smooth: Smooth,
-    placed: Placed,
-    touch: Touching,
-    kinds: Any,
-    found: Laws,
-    change: Changes,
-) -> LawSlopes:
-    """Derivatives of `laws` at a solved step; `change`: of its contacts, see `contact_geometry.changes`."""
-    m, nv = len(touch.phi), len(solved.p)
-    e = len(found.values)
-    shapes = (e, nv), (e, nv), (e, nv), (e, e), e, (e, nv), (nv, nv)
-    out = LawSlopes._make(np.zeros(shape) for shape in shapes)
-    out.columns[: 3 * m] = found.columns.reshape(3 * m, nv)
-    turns = found.turning
-    last = 3 * m + 3 * len(turns.which)
-    if m:
-        _contact_slopes(out, solved, smooth, placed, touch, kinds, found, change)
-    if len(turns.which):
-        turned, sides = frame_changes(touch, change), sides_of(smooth, touch)
-        out.columns[3 * m : last] = turns.columns.reshape(-1, nv)
-        fill_slopes(out, 3 * m, solved, turns, motion_slopes(smooth, placed, touch, turns, turned), solved.cones)
-        out.kick[:] += torque_slopes(smooth, placed, touch, sides, turned, solved.torques)
-    if len(solved.loops):
-        own = slice(e - len(solved.loops), e)
-        out.columns[own], out.by_end[own] = found.loops, loop_jacobian(smooth.mechanism, solved.q1)[1]
-        out.kick[:] += np.einsum("k,kab->ab", solved.loops, smooth.bends(solved.q0))
-    fall, idle = fall_of(smooth.model.gravity, solved.h), idle_stops(solved)
-    for j, stop in enumerate(solved.stops):
-        k, dof = last + j, stop.dof
-        sign = 1.0 if stop.kind == DRY else solved.side[j]
-        out.columns[k, dof] = sign
-        if idle[j]:
-            out.by_impulses[k, k] = 1.0
-            continue
-        if stop.kind == DRY:
-            if abs(solved.push[j]) >= solved.bounds[j]:
-                out.by_impulses[k, k] = 1.0
-            else:
-                out.by_end[k, dof], out.by_start[k, dof] = 1.0, -1.0
-            continue
-        out.by_end[k, dof] = sign
-        q = solved.q0[stop.iq]
-        first = q - stop.lower if sign > 0.0 else stop.upper - q
-        if first + 0.5 * fall < 0.0:
-            out.by_start[k, dof] = -sign
-    return out
+@entry
+def momentum_law_slopes(part, modes, places, rows, impulses, F):
+    """The same for the momentum phase; impulses: as of `law_values`."""
+    part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
+    for k in range(part.cones.shape[0]):
+        momentum_slopes(part, modes, places, rows, k, impulses, F)
 
 
-def _contact_slopes(
-    out: LawSlopes,
-    solved: Solved,
-    smooth: Smooth,
-    placed: Placed,
-    touch: Touching,
-    kinds: Any,
-    found: Laws,
-    change: Changes,
-) -> None:
-    """Fill in the rows of contacts, and the derivatives of what impulses do by the joints at the start."""
-    m, nv, lam = len(touch.phi), len(solved.p), solved.lam
-    sides, turned = sides_of(smooth, touch), frame_changes(touch, change)
-    out.kick[:] += impulse_slopes(smooth, placed, touch, change, lam)
-    # Gaps at the end, less what they must be.
-    normal_start, normal_rate = change.end.copy(), np.zeros((m, nv))
-    by_end = wrenches(touch.n1, touch.x1) @ placed.S[1].T * sides
-    falls = falls_of(smooth.model.gravity, solved)
-    _, deeper, slip, less = depths(solved, compliances(solved, solved.cones))
-    soft = slip + solved.soft
-    for k in np.flatnonzero(kinds == OVERLAP):
-        phi, d = float(touch.phi[k]), 1e-4 * abs(float(touch.phi[k]))
-        slope = (overlap_kept(phi + d, *falls) - overlap_kept(phi - d, *falls)) / (2.0 * d)
-        normal_start[k] -= slope * change.phi[k]
-    bouncing = np.flatnonzero(kinds == BOUNCE)
-    rates = rate_slopes(smooth, placed, touch, change, solved.v0)[:, 0] if len(bouncing) else normal_rate
-    for k in bouncing:
-        scale = solved.share * solved.cones.restitution[k] * solved.h
-        normal_start[k] += scale * rates[k] - change.phi[k]
-        normal_rate[k] = scale * found.columns[k, 0]
-        out.by_share[3 * k] = solved.cones.restitution[k] * solved.h * found.rate[k]
-    # Motions along the tangents.
-    moved = moved_points(placed, touch, solved.h)
-    first, last = _motions(smooth, placed, touch, change, solved.h)
-    slide_end = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), last)
-    slide_start = np.einsum("mic,mcn->min", np.stack([touch.t, touch.s], axis=1), first)
-    slide_start += np.einsum("micn,mc->min", turned[:, 1:], moved)
-    along, beside = across(solved)
-    for k in range(m):
-        at = slice(3 * k + 1, 3 * k + 3)
-        out.by_end[3 * k], out.by_start[3 * k], out.by_velocity[3 * k] = by_end[k], normal_start[k], normal_rate[k]
-        out.by_impulses[3 * k, 3 * k] = deeper[k]
-        mu = solved.cones.friction[k]
-        if mu == 0.0:
-            out.by_impulses[at, at] = np.eye(2)
-        elif not solved.slides[k]:
-            out.by_end[at], out.by_start[at] = slide_end[k], slide_start[k]
-            out.by_impulses[at, at], out.by_impulses[at, 3 * k] = soft[k] * np.eye(2), less[k] * lam[k, 1:]
-        else:
-            w = found.motion[k] + soft[k] * lam[k, 1:]
-            out.by_impulses[3 * k + 1, 3 * k] = -mu
-            out.by_impulses[3 * k + 1, at] = along[k]
-            out.by_end[3 * k + 2], out.by_start[3 * k + 2] = beside[k] @ slide_end[k], beside[k] @ slide_start[k]
-            out.by_impulses[3 * k + 2, at] = (np.linalg.norm(w) / (mu * lam[k, 0]) + soft[k]) * beside[k]
+@inline
+def put(F, row, part, places, rows, k, value, scale):
+    """Row `row` of F becomes the derivative of a value of contact k, times a scale, by the joints.
 
-
-def frame_changes(touch: Touching, change: Changes) -> FloatArray:
-    """How normals and tangents of contacts change with the joints at the start, shape (m, 3, 3, nv).
-
-    Tangents follow the normal the shortest way, but for `Changes.twist`.
+    They are those at both ends, and at the end of the solution that found the contact.
     """
-    dt, ds = (
-        -np.einsum("mc,mcn->mn", tangent, change.n)[:, None] * touch.n[:, :, None] for tangent in (touch.t, touch.s)
-    )
-    dt, ds = (
-        dt + change.twist[:, None] * touch.s[:, :, None],
-        ds - change.twist[:, None] * touch.t[:, :, None],
-    )
-    return np.stack([change.n, dt, ds], axis=1)
+    late = place_of(part, k) - 2
+    for b in range(places.n):
+        F[row, b] = scale * rows.slopes[1, k, value, b]
+        F[row, places.start + b] = scale * rows.slopes[0, k, value, b]
+        if late >= 0:
+            F[row, places.late + late * places.n + b] = scale * rows.slopes[2, k, value, b]
 
 
-def impulse_slopes(
-    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, lam: FloatArray, turn: bool = True
-) -> FloatArray:
-    """How what impulses lam (m, 3) of contacts do along the joints changes with the joints at the start, (nv, nv).
-
-    Without `turn` axes of joints stay as they are.
-    """
-    sides = sides_of(smooth, touch)
-    f = np.einsum("mi,mic->mc", lam, np.stack([touch.n, touch.t, touch.s], axis=1))
-    df = np.einsum("mi,micn->mcn", lam, frame_changes(touch, change))
-    out = np.einsum("mk,kc,mcb->kb", sides, placed.S[0], _wrench_changes(f, df, touch.x, change.x))
-    if turn:
-        out += np.einsum("mk,bkc,mc->kb", sides, turned_axes(smooth, placed), wrenches(f, touch.x))
-    return out
-
-
-def rate_slopes(
-    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, v: FloatArray, turn: bool = True
-) -> FloatArray:
-    """How velocities along normals and tangents change with the joints at the start at fixed v, shape (m, 3, nv).
-
-    Without `turn` axes of joints stay as they are.
-    """
-    sides, frames = sides_of(smooth, touch) * v, (touch.n, touch.t, touch.s)
-    twist, turned = sides @ placed.S[0], frame_changes(touch, change)
-    out = np.zeros((len(touch.phi), 3, len(v)))
-    for i, f in enumerate(frames):
-        if turn:
-            out[:, i] = np.einsum("mk,bkc,mc->mb", sides, turned_axes(smooth, placed), wrenches(f, touch.x))
-        out[:, i] += np.einsum("mc,mcb->mb", twist, _wrench_changes(f, turned[:, i], touch.x, change.x))
-    return out
+@routine
+def position_slopes(part, modes, places, rows, k, F):
+    """Rows of contact k in the position phase."""
+    at, lam, v, n = places.n + 3 * k, part.lam[k], rows.values[k], places.n
+    _, deeper, creep, less = give_of(modes, k, lam[0])
+    put(F, at, part, places, rows, k, GAP, 1.0)
+    F[at, at] = deeper
+    if modes.overlaps[k]:
+        phi, d = v[START_GAP], 1e-4 * abs(v[START_GAP])
+        low, high = least_of(modes, k, phi - d), least_of(modes, k, phi + d)
+        for b in range(n):
+            F[at, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, START_GAP, b]
+            F[at, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, START_GAP, b]
+    soft = creep + modes.creep[0, k]
+    for i in range(1, 3):
+        put(F, at + i, part, places, rows, k, SLIDE + i - 1, 1.0)
+        F[at + i, at + i] = soft
+        F[at + i, at] = less * lam[i]
+    w = v[SLIDE] + soft * lam[1], v[SLIDE + 1] + soft * lam[2]
+    disc_slopes(F, at + 1, at + 1, lam, 1, w, modes.friction[k], (at, lam[0]), modes.slides[0, k])
+    if modes.turn[k] < 0:
+        return
+    row, torques = n + 3 * modes.turn[k], part.torques[k]
+    for i in range(3):
+        put(F, row + i, part, places, rows, k, TURN + i, 1.0)
+    spin_slopes(F, row, row, torques[0], modes.spin[k], at, modes.spins[0, k])
+    w = v[TURN + 1], v[TURN + 2]
+    disc_slopes(F, row + 1, row + 1, torques, 1, w, modes.roll[k], (at, lam[0]), modes.rolls[0, k])
 
 
-def _wrench_changes(f: FloatArray, df: FloatArray, x: FloatArray, dx: FloatArray) -> FloatArray:
-    """How wrenches of forces f (m, 3) at x (m, 3) change, shape (m, 6, n), where these change by df, dx (m, 3, n)."""
-    torque = np.cross(dx, f[:, :, None], axis=1) + np.cross(x[:, :, None], df, axis=1)
-    return np.concatenate([torque, df], axis=1)
+@inline
+def spin_slopes(F, row, column, torque, spin, push, moves):
+    """The row of a torque about the normal; push: column of the normal impulse."""
+    if spin == 0.0 or moves:
+        only(F, row, column)
+        F[row, push] = -copysign(spin, torque)
 
 
-def _motions(
-    smooth: Smooth, placed: Placed, touch: Touching, change: Changes, h: float
-) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of `moved_points` by the joints at the start and at the end, each shape (m, 3, nv)."""
-    J0, J1 = bodies_by_joints(smooth, placed, 0), bodies_by_joints(smooth, placed, 1)
-    first, last = np.zeros_like(change.x), np.zeros_like(change.x)
-    for side, (body, sign) in enumerate(((touch.node, 1.0), (touch.other, -1.0))):
-        for k in np.flatnonzero(body >= 0):
-            i, c, dc = body[k], touch.fixed[k, side], change.fixed[k, side]
-            y, o, turn = placed.y[i], touch.x[k] - c, placed.R[1, i] @ placed.R[0, i].T
-            r = c - placed.x[0, i]
-            by_start, by_end = turn_slopes(placed, i)
-            last[k] += sign * (J1[i, 3:] + np.cross(J1[i, :3], (turn @ r)[:, None], axis=0))
-            last[k] += sign * np.cross(by_end @ J1[i, :3], o[:, None], axis=0)
-            # A point that goes with the body does not move within it: dc = J0 linear + J0 angular x r.
-            within = dc - J0[i, 3:] - np.cross(J0[i, :3], r[:, None], axis=0)
-            rolled = np.cross(by_start @ J0[i, :3], o[:, None], axis=0) + np.cross(y[:, None], change.x[k] - dc, axis=0)
-            belt = np.cross(J0[i, :3], h * touch.belts[k, side][:, None], axis=0)
-            first[k] += sign * (turn @ within - dc + rolled + belt)
-    return first, last
+@routine
+def momentum_slopes(part, modes, places, rows, k, impulses, F):
+    """Rows of contact k in the momentum phase."""
+    L, T = impulses[0][k], impulses[1][k]
+    at, half, n = places.impulses + 3 * k, places.n + 3 * k, places.n
+    turned = places.impulses + 3 * modes.turn[k]
+    if not modes.pushes[k]:
+        for i in range(3):
+            only(F, at + i, at + i)
+            if modes.turn[k] >= 0:
+                only(F, turned + i, turned + i)
+        return
+    _, slope, creep, less = give_of(modes, k, part.lam[k, 0])
+    share = modes.deepest / (modes.deepest + modes.compliance[k] * part.lam[k, 0])
+    steeper = -2.0 * slope * share * modes.compliance[k] / modes.deepest
+    for i in range(3):
+        put(F, at + i, part, places, rows, k, RATE + i, part.h)
+        for b in range(n):
+            F[at + i, places.velocities + b] = part.h * rows.columns[1, k, i, b]
+        give = 0.5 * (slope if i == 0 else creep)
+        F[at + i, at + i] = give + (modes.creep[1, k] if i > 0 else 0.0)
+        F[at + i, half + i] -= 2.0 * give
+        F[at + i, half] += 0.5 * (steeper if i == 0 else less) * (L[i] - 2.0 * part.lam[k, i])
+    _, w1, w2 = momentum_motion(part, modes, k, rows.values[k], impulses[0])
+    disc_slopes(F, at + 1, at + 1, L, 1, (w1, w2), modes.friction[k], (at, L[0]), modes.slides[1, k])
+    if modes.turn[k] < 0:
+        return
+    for i in range(3):
+        put(F, turned + i, part, places, rows, k, TURN_RATE + i, part.h)
+        for b in range(n):
+            F[turned + i, places.velocities + b] = part.h * rows.columns[1, k, 3 + i, b]
+    spin_slopes(F, turned, turned, T[0], modes.spin[k], at, modes.spins[1, k])
+    v = rows.values[k]
+    w = part.h * v[TURN_RATE + 1], part.h * v[TURN_RATE + 2]
+    disc_slopes(F, turned + 1, turned + 1, T, 1, w, modes.roll[k], (at, L[0]), modes.rolls[1, k])

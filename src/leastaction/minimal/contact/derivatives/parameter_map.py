@@ -12,11 +12,10 @@ from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.contact.arrays import RobotShapes, lane_model
 from leastaction.minimal.contact.constraints import cones_and_shapes
-from leastaction.minimal.contact.derivatives.contact_geometry import found_again
+from leastaction.minimal.contact.derivatives.found_again import found_again
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
-from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
-from leastaction.parameter_stencils import Stencil
+from leastaction.parameter_differences import Stencil
 
 FloatArray = NDArray[np.float64]
 
@@ -37,26 +36,34 @@ class Variant:
         """See `PartMap.equations`."""
         s = part.solved
         placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
-        contacts = self._renewed(s, placed)
-        cones = s.cones.copy()
+        cones, contacts = self._cones(s.cones, s.contacts, placed)
+        stops = self.cones[self._index(s.stops)]
+        closing = s.closing, s.closing_contacts
+        if len(s.closing):
+            closing = self._cones(s.closing, s.closing_contacts, placed)
+        return part.equations(self.smooth, cones, stops, contacts, placed, closing)
+
+    def _cones(self, known: Any, found: Any, placed: Placed) -> tuple[Any, Any]:
+        """Cones and contacts of a part with the coefficients and shapes of this mechanism."""
+        contacts = self._renewed(found, placed)
+        cones = known.copy()
         own = cones.found < 0
-        cones[own] = self.cones[self._index(s.cones[own])]
+        cones[own] = self.cones[self._index(known[own])]
         cones["restitution"][~own] = contacts.restitution
         if self.shapes is not None:
             pairs = self.shapes.pairs[contacts.pair]
-            cones["friction"][~own] = np.where(s.contacts.sticks == 1, pairs.static, pairs.friction)
+            cones["friction"][~own] = np.where(found.sticks == 1, pairs.static, pairs.friction)
             cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
             cones["mass"][~own] = self.shapes.masses[contacts.pair]
-        stops = self.cones[self._index(s.stops)]
-        return part.equations(self.smooth, cones, stops, contacts, placed)
+        return cones, contacts
 
     def _index(self, cones: Any) -> NDArray[np.int64]:
         """Which of the cones that are always there these are, by their first impulse."""
         return np.searchsorted(self.stepper.cones.row, cones.row)
 
-    def _renewed(self, solved: Solved, placed: Placed) -> Any:
+    def _renewed(self, contacts: Any, placed: Placed) -> Any:
         """The contacts of a part that were looked for, with these shapes and coefficients."""
-        contacts, shapes = solved.contacts, self.shapes
+        shapes = self.shapes
         if not len(contacts) or shapes is None:
             return contacts
         kinds = shapes.shapes.kind[np.stack([shapes.pairs.a[contacts.pair], shapes.pairs.b[contacts.pair]])]
@@ -91,7 +98,7 @@ class Derivative:
 
     Args:
         stepper: a `GroundStepper`.
-        stencil: weights and mechanisms, see `leastaction.parameter_stencils`.
+        stencil: weights and mechanisms, see `leastaction.parameter_differences`.
     """
 
     def __init__(self, stepper: Any, stencil: Stencil) -> None:
@@ -99,12 +106,18 @@ class Derivative:
 
     def of(self, part: PartMap) -> FloatArray:
         """Of the equations and outputs of a part, at fixed unknowns; see `PartMap.equations`."""
-        return sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+        out = sum_of([weight * variant.equations(part) for weight, variant in self.variants])
+        for by_found, solution in zip(part.by_found, part.earlier, strict=True):
+            moved = by_found @ solution.end_by(self.of(solution))
+            last = len(out) - part.outputs
+            out[: len(moved) - 2 * part.n] += moved[: len(moved) - 2 * part.n]
+            out[last : last + 2 * part.n] += moved[-2 * part.n :]
+        return out
 
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
         """The same as `PartMap.forward` takes it."""
         found = self.of(part)[:, None]
-        return found[: len(found) - 2 * part.n], found[len(found) - 2 * part.n :]
+        return found[: len(found) - part.outputs], found[len(found) - part.outputs :]
 
 
 def sum_of(parts: list[FloatArray]) -> FloatArray:

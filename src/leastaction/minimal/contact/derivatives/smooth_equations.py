@@ -11,10 +11,15 @@ from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.bodywise import horizon
-from leastaction.minimal.bodywise.arrays import BodywiseModel, BodywiseSettings, bodywise_data, bodywise_model
 from leastaction.minimal.contact.arrays import RobotModel, lane_arrays
 from leastaction.minimal.contact.derivatives.spring_map import pulled_rows
+from leastaction.minimal.galerkin_bodies import body_horizon
+from leastaction.minimal.galerkin_bodies.arrays import (
+    GalerkinBodiesModel,
+    GalerkinBodiesSettings,
+    galerkin_bodies_data,
+    galerkin_bodies_model,
+)
 
 FloatArray = NDArray[np.float64]
 
@@ -56,18 +61,20 @@ class Smooth:
 
     Attributes:
         carried: whether a degree of freedom moves a body, shape (bodies, nv).
-        along: whether a degree of freedom (first index) moves the axis of another one, shape (nv, nv).
+        owner: the body that each degree of freedom belongs to, shape (nv,); parents: of the bodies, -1 for the world.
     """
 
     def __init__(self, mechanism: Mechanism, lanes: RobotModel) -> None:
-        self.mechanism, self.dofs = mechanism, lanes.dofs
+        self.mechanism = mechanism
         single = [node for node in mechanism.tree.nodes if node.nv == 1]
         self.single = np.array([node.iv for node in single], np.int64)
         self.single_q = np.array([node.iq for node in single], np.int64)
-        self.model = without_pulls(bodywise_model(mechanism, 1))
-        self.data = bodywise_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
-        self._blocks = Bound(horizon.blocks, self.model, self.data)
-        self._rows = Bound(horizon.rows, self.model, self.data._replace(dense=None))
+        dofs = lanes.dofs[self.single]
+        self.damping, self.servo, self.holds = (np.array(dofs[name], float) for name in ("damping", "servo", "holds"))
+        self.model = without_pulls(galerkin_bodies_model(mechanism, 1))
+        self.data = galerkin_bodies_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
+        self._blocks = Bound(body_horizon.blocks, self.model, self.data)
+        self._rows = Bound(body_horizon.rows, self.model, self.data._replace(dense=None))
         self._pulled = None
         if lanes.forces is not None:
             *data, touch = lane_arrays(lanes, mechanism.nq)
@@ -78,7 +85,7 @@ class Smooth:
             if node.parent >= 0:
                 self.carried[i] = self.carried[node.parent]
             self.carried[i, node.iv : node.iv + node.nv] = True
-        self.along = self.carried[owner].T
+        self.owner, self.parents = np.array(owner, np.int64), np.array(nodes.parent, np.int64)
 
     def at(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
         """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
@@ -90,7 +97,7 @@ class Smooth:
     def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
         """The same without `pulls`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
-        settings, Q, U = BodywiseSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
+        settings, Q, U = GalerkinBodiesSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
         rows = np.zeros((1, 2, n))
         H, C = np.zeros((1, 2, n, 2, n)), np.zeros((1, 2, n, 2, nu))
         if slopes:
@@ -123,10 +130,13 @@ class Smooth:
                 lam[0, k] = 0.0
         return out
 
+    def held_damping(self, h: float) -> FloatArray:
+        """What of dampers acts at the start of a step of length h rather than at its end, over the single axes."""
+        return np.maximum(0.5 * self.damping - 0.25 * h * self.servo - self.holds / h, 0.0)
+
     def _hold_dampers(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
-        """What of dampers acts at the start of the step rather than at its end, see `sweeps.late_damping`."""
-        k, d = self.single, self.dofs[self.single]
-        late = np.maximum(0.5 * d.damping - 0.25 * h * d.servo - d.holds / h, 0.0)
+        """Add what `held_damping` does, see `sweeps.late_damping`."""
+        k, late = self.single, self.held_damping(h)
         if not late.any():
             return
         push = late * (q1 - q0)[self.single_q]
@@ -136,7 +146,7 @@ class Smooth:
             H[end, k, 1, k] += sign * late
 
 
-def without_pulls(model: BodywiseModel) -> BodywiseModel:
+def without_pulls(model: GalerkinBodiesModel) -> GalerkinBodiesModel:
     """The body-wise rule without the forces of `pulls`, and with springs of single axes that act in the middle."""
     single = np.repeat(model.nodes.nv == 1, model.nodes.nv)
     dofs, forces = model.dofs.copy(), model.forces
@@ -153,24 +163,3 @@ def without_pulls(model: BodywiseModel) -> BodywiseModel:
             for field in fields:
                 none[name][field] = 0
     return model._replace(dofs=dofs, forces=forces._replace(**none))
-
-
-def bodies_by_joints(smooth: Smooth, placed: Placed, end: int) -> FloatArray:
-    """How bodies move with the joints at one end: turns and shifts of their centres of mass, shape (bodies, 6, nv)."""
-    S = placed.S[end]
-    shifts = S[:, 3:] + np.cross(S[:, :3], placed.x[end][:, None])
-    twists = np.concatenate([np.broadcast_to(S[:, :3], shifts.shape), shifts], axis=2)
-    return np.where(smooth.carried[:, :, None], twists, 0.0).transpose(0, 2, 1)
-
-
-def turned_axes(smooth: Smooth, placed: Placed) -> FloatArray:
-    """How the axes at the start move with the joints there: of c with b, shape (nv b, nv c, 6)."""
-    S = placed.S[0]
-    w, v = S[:, None, :3], S[:, None, 3:]
-    out = np.concatenate([np.cross(w, S[:, :3]), np.cross(w, S[:, 3:]) + np.cross(v, S[:, :3])], axis=2)
-    return np.where(smooth.along[:, :, None], out, 0.0)
-
-
-def wrenches(f: Any, x: Any) -> FloatArray:
-    """Wrenches about the origin of forces f at points x, along the last axis."""
-    return np.concatenate([np.cross(x, f), f], axis=-1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
+from leastaction.contact.restitution import NEAREST
 from leastaction.minimal.contact.arrays import RobotData
 from leastaction.minimal.contact.compliance import GIVING
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, TURNING
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TURNING
 from leastaction.minimal.contact.torsional_rolling import SPIN
 
 FloatArray = NDArray[np.float64]
+
+AT_IMPACT = 1e3 * NEAREST
+"""Gap [m] up to which the end of a part is at an impact."""
+
+
+NO_CONES, NO_CONTACTS = records(0, LANE_CONE), records(0, CONTACT_RECORD)
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,12 @@ class Solved:
         turning: which of them resist spinning or rolling, shape (m,); torques: their impulses about normal and tangents
             [N m s], shape (m, 3); spins, rolls: which of them spin and roll, shape (m,).
         soft, least: see `Touch`, shape (m,).
-        share: part of the restitution that acts.
         stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
+        stops_slip: which of them is dry friction that slips, shape (stops,).
         loops: impulses of the equations of loops and couplings, shape (equations,).
-        closed: contacts that take part in the momentum phase, shape (m,). Of these, with `_end`, what they do there:
-            `pushes_end`, and as above.
+        pushes_end: whether contacts push in the momentum phase, shape (m,); with `_end` also what else they do there.
+        closing, closing_contacts: as `cones` and `contacts`, of the contact whose impact the part ends at, if any.
         stops_stick: stops whose joints do not move at the end, shape (stops,).
     """
 
@@ -66,13 +73,12 @@ class Solved:
     rolls: NDArray[np.bool_]
     soft: FloatArray
     least: FloatArray
-    share: float
     stops: Any
     push: FloatArray
     side: FloatArray
     stop_least: FloatArray
+    stops_slip: NDArray[np.bool_]
     loops: FloatArray
-    closed: NDArray[np.bool_]
     pushes_end: NDArray[np.bool_]
     lam_end: FloatArray
     slides_end: NDArray[np.bool_]
@@ -83,6 +89,8 @@ class Solved:
     push_end: FloatArray
     stops_stick: NDArray[np.bool_]
     loops_end: FloatArray
+    closing: Any
+    closing_contacts: Any
 
     @property
     def bounds(self) -> FloatArray:
@@ -110,14 +118,12 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
     stopping = np.flatnonzero(active & (((kind == LIMIT) & (lam > 0.0)) | (kind == DRY)))
     at = row[pushing][:, None] + np.arange(3)
     hits, impulses = cones[pushing].copy(), touch.lam[at]
-    contacts = records(0, CONTACT_RECORD)
-    if found is not None:
-        contacts = found.contacts[hits.found[hits.found >= 0]].copy()
+    contacts = contacts_of(found, hits)
     turning = hits.width == TURNING
     about = np.where(turning[:, None], at + SPIN, at)  # others have no torques
     phase = touch.phase
     first = _modes(hits, at, about, touch.lam, phase.w, phase.give)
-    total, closed = phase.total, touch.least[pushing] <= 0.0
+    total = phase.total
     last = _modes(hits, at, about, total, touch.w, np.diag(touch.W))
     stops, end = cones[stopping].copy(), total[row[stopping]]
     bound = start["h"] * stops.friction
@@ -136,14 +142,13 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         rolls=turning & first[2],
         soft=phase.soft[pushing],
         least=touch.least[pushing],
-        share=float(touch.share[0]),
         stops=stops,
         push=lam[stopping],
         side=touch.side[stopping],
         stop_least=touch.least[stopping],
+        stops_slip=(stops.kind == DRY) & (np.abs(lam[stopping]) >= 0.5 * bound),
         loops=lam[kind == LOOP],
-        closed=closed,
-        pushes_end=closed & (total[at[:, 0]] > 0.0),
+        pushes_end=total[at[:, 0]] > 0.0,
         lam_end=total[at],
         slides_end=last[0],
         torques_end=np.where(turning[:, None], total[about], 0.0),
@@ -153,6 +158,80 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         push_end=end,
         stops_stick=np.where(stops.kind == DRY, np.abs(end) < bound, end > 0.0),
         loops_end=total[row[kind == LOOP]],
+        closing=NO_CONES,
+        closing_contacts=NO_CONTACTS,
+    )
+
+
+def contacts_of(found: Any, cones: Any) -> Any:
+    """`CONTACT` records of those among `LANE_CONE` records that were looked for."""
+    return NO_CONTACTS if found is None else found.contacts[cones.found[cones.found >= 0]].copy()
+
+
+def ends_at(data: RobotData, own: Any, solved: Solved) -> Solved:
+    """A part that the kernels have left, with the contact whose impact it ends at, if it does."""
+    touch = data.touch
+    now, found = touch.impacts.now[0], touch.found
+    if now.closing < 0 or abs(now.nearest) > AT_IMPACT:
+        return solved
+    cones = (own if found is None else found.cones)[now.closing : now.closing + 1].copy()
+    return replace(solved, closing=cones, closing_contacts=contacts_of(found, cones))
+
+
+def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
+    """What the kernels have left of a hit (`impacts.hit`), as a momentum phase at the start of a part without impulses
+    of the position phase, without compliance, and with equations of loops for the plastic hit.
+
+    Args:
+        data, own, start: as of `left_by`, with the length of the part that its surfaces move in as `part`.
+    """
+    touch, (cones, count) = data.touch, (own, len(own))
+    found, phase, part = touch.found, touch.phase, start.pop("part")
+    if found is not None:
+        count += int(found.now[0].count)
+        cones = found.cones[:count]
+    kind, struck = np.asarray(cones.kind), touch.impacts.struck[:count] != 0
+    hits, stops = cones[struck & (kind == CONTACT)].copy(), cones[struck & (kind == LIMIT)].copy()
+    hits.mass, hits.drift = 0.0, hits.drift * (start["h"] / part)
+    at = np.asarray(hits.row)[:, None] + np.arange(3)
+    turning = hits.width == TURNING
+    about = np.where(turning[:, None], at + SPIN, at)
+    slides, spins, rolls = _modes(hits, at, about, phase.total, phase.w, phase.give)
+    total, m = phase.total, len(hits)
+    push, none, loops = total[stops.row], np.zeros(len(stops)), total[np.asarray(cones.row)[kind == LOOP]]
+    return Solved(
+        **start,
+        q1=start["q0"],
+        rates=start["v0"],
+        kick=np.zeros(len(start["p"])),
+        cones=hits,
+        contacts=contacts_of(found, hits),
+        lam=np.zeros((m, 3)),
+        slides=slides,
+        turning=turning,
+        torques=np.zeros((m, 3)),
+        spins=turning & spins,
+        rolls=turning & rolls,
+        soft=np.zeros(m),
+        least=np.zeros(m),
+        stops=stops,
+        push=none,
+        side=touch.side[:count][struck & (kind == LIMIT)],
+        stop_least=none,
+        stops_slip=none > 0.0,
+        loops=np.zeros(len(loops)),
+        pushes_end=total[at[:, 0]] > 0.0,
+        lam_end=total[at],
+        slides_end=slides,
+        torques_end=np.where(turning[:, None], total[about], 0.0),
+        spins_end=turning & spins,
+        rolls_end=turning & rolls,
+        soft_end=np.zeros(m),
+        push_end=push,
+        stops_stick=push > 0.0,
+        loops_end=loops,
+        closing=NO_CONES,
+        closing_contacts=NO_CONTACTS,
     )
 
 

@@ -7,9 +7,8 @@ to.
 
 from leastaction._jit import entry, routine
 from leastaction.kinematics.manifold import retract
-from leastaction.minimal.contact.arrays import RobotData, RobotModel, Touch
-from leastaction.minimal.contact.rollout import named_closure, named_found, named_pulling, named_pulls, named_shapes
-from leastaction.minimal.contact.scratch_arrays import MomentumPhase
+from leastaction.minimal.contact.arrays import RobotData, RobotModel
+from leastaction.minimal.contact.rollout import named_closure, named_pulling, named_shapes, named_touch
 from leastaction.minimal.contact.spring_forces import pull, pull_by_controls
 from leastaction.minimal.contact.sweeps import put_end, put_start
 
@@ -45,7 +44,7 @@ def pulled_rows(model, data, touch, out, ends, u, dt, slopes, found):
     """
     rows, H, C = found
     model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
-    touch = Touch(*(touch[:-3] + (MomentumPhase(*touch[-3]), named_found(touch[-2]), named_pulls(touch[-1]))))
+    touch = named_touch(touch)
     data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
     nv, nu, x = rows.shape[1], u.shape[0], data.dx
     for k in range(ends.shape[1]):

@@ -1,8 +1,9 @@
 """Solving the steps of a run of `Minimal` again, in the parts that they were solved in, to differentiate them.
 
 What a step goes on from is its state and what the step before has left: mean velocities, impulses to begin with. A step
-that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. The
-derivative is that of the division as it was.
+that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. Parts of a
+step with impacts are steps of their lengths, with the hits before them. The derivative is that of the division as it
+was, with the times of impact.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
+from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
-from leastaction.minimal.contact.derivatives.solved_substep import Solved, left_by
+from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
+from leastaction.minimal.contact.robot_records import LOOP
+from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 FloatArray = NDArray[np.float64]
 
@@ -67,35 +71,98 @@ class Replay:
         return self.steppers[h]
 
     def solve(self, at: At, u: FloatArray, h: float) -> tuple[Solved, At] | None:
-        """One step of length h with the controls u (nu,); None where it is divided."""
-        s = self.stepper_of(h)
+        """One step of length h with the controls u (nu,); None where it is divided, or has hits."""
+        return self._solve(self.stepper_of(h), at, u, h)
+
+    def _solve(self, s: Any, at: At, u: FloatArray, h: float, until: int = 0) -> tuple[Solved, At] | None:
+        """`solve` with a stepper; until: which of its solutions is taken, see `robot_records.FOUND`."""
         record = s.record(2)
+        if until:
+            s.data.touch.found.now[0].until = until
         first = 0 if at.memory is None else 1
         record["q"][first], record["p"][first] = at.q, at.p
         if at.memory is not None:
             s.remember(at.memory)
-        if s.advance(record, first, first + 1, u[None, None]) == first:
+        done = s.advance(record, first, first + 1, u[None, None])
+        if until:
+            s.data.touch.found.now[0].until = 0
+        if done == first:
             raise s.failure(0, record)
-        if record["divided"][first + 1]:
+        impacts = s.data.touch.impacts
+        if record["divided"][first + 1] or (impacts is not None and impacts.now[0].hits):
             return None
         start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
         start["u"] = np.clip(u, self.lower, self.upper)
         solved = left_by(s.data, s.cones, start)
         return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), h, s.memory())
 
-    def map(self, solved: Solved, u: FloatArray) -> PartMap:
-        """Differentiate a part."""
-        free = (u >= self.lower) & (u <= self.upper)
-        return PartMap(solved, self.smooth, self.stepper.model.shapes, free)
+    def map(self, s: Any, at: At, u: FloatArray, solved: Solved, timed: bool = False) -> PartMap:
+        """Differentiate a part that a stepper has solved, with its earlier solutions where these found its contacts."""
+        shapes, earlier = self.stepper.model.shapes, []
+        for until in range(1, int(solved.contacts.late.max(initial=0)) + 1):
+            if timed:
+                s.data.touch.impacts.now[0].forced = 1
+            found = self._solve(s, at, u, s.dt, until)
+            if found is None:
+                raise IntegratorError("Minimal: a part of a step was solved again with another result; take another dt")
+            earlier.append(PartMap(found[0], self.smooth, shapes, self._free(u), False, tuple(earlier)))
+        return PartMap(solved, self.smooth, shapes, self._free(u), timed, earlier)
+
+    def _free(self, u: FloatArray) -> NDArray[np.bool_]:
+        """Which controls are within their limits."""
+        return (u >= self.lower) & (u <= self.upper)
 
     def step(self, at: At, u: FloatArray, h: float) -> tuple[list[PartMap], At]:
         """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from)."""
         found = self.solve(at, u, h)
         if found is not None:
-            return [self.map(found[0], u)], found[1]
+            return [self.map(self.stepper_of(h), at, u, found[0])], found[1]
+        if self.stepper.data.touch.impacts is not None:
+            return self._parts(at, u, h)
         first, middle = self.step(at, u, 0.5 * h)
         second, end = self.step(middle, u, 0.5 * h)
         return first + second, end
+
+    def _parts(self, at: At, u: FloatArray, h: float) -> tuple[list[PartMap], At]:
+        """`step` of one that has just been solved, with impacts or divided, by the same stepper."""
+        s = self.stepper_of(h)
+        noted = s.data.touch.impacts.ends.copy()
+        if noted[0] == UNKNOWN:
+            raise IntegratorError("Minimal: a step was divided so finely that the run does not tell its parts")
+        ends, plastic = ends_of(noted)
+        maps: list[PartMap] = []
+        for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
+            part = s.with_length((end - start) * h)
+            now = part.data.touch.impacts.now[0]
+            now.forced, now.plastic = 1, still
+            hits, at = self._hits(part, at, u)
+            found = self._solve(part, at, u, part.dt)
+            if found is None:
+                raise IntegratorError("Minimal: a part of a step was solved again with another result; take another dt")
+            solved = found[0] if end == 1.0 else ends_at(part.data, part.cones, found[0])
+            now.plastic = still
+            maps += [*hits, self.map(part, at, u, solved, True)]
+            at = found[1]
+        return maps, at
+
+    def _hits(self, s: Any, at: At, u: FloatArray) -> tuple[list[PartMap], At]:
+        """Maps of the hits at the start of a part, and what the part goes on from."""
+        maps: list[PartMap] = []
+        q, p, touch = at.q.copy(), at.p.copy(), s.data.touch
+        s.data.near[:] = at.v
+        if at.memory is not None:
+            s.remember(at.memory)
+        while True:
+            start = {"h": at.before or s.dt, "part": s.dt, "before": at.before, "whole": s.settings.whole, "q0": q}
+            start |= {"p": p.copy(), "v0": at.v, "u": np.clip(u, self.lower, self.upper)}
+            if not s.hit(q, p, len(maps)):
+                break
+            loops = touch.lam[np.asarray(s.cones.row)[np.asarray(s.cones.kind) == LOOP]].copy()
+            solved, share = hit_by(s.data, s.cones, start), float(touch.impacts.now[0].share)
+            maps.append(HitMap(solved, self.smooth, self.stepper.model.shapes, share, loops))
+        if not maps:
+            return maps, at
+        return maps, At(q, p, touch.v.copy(), at.before, at.memory)
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
         """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.

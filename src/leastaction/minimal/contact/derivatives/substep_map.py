@@ -1,43 +1,79 @@
 """The linear map of a solved part of a step: from the state at its start and its controls to the state at its end.
 
-A state is the configuration q and the momentum p; restitution looks at the velocities of the latter. With the unknowns
-z = (displacements at the end, impulses, and those of the momentum phase, see `momenta`) and the equations G of a part,
+A state is the configuration q and the momentum p. With the unknowns z = (displacements at the end, impulses, velocities
+at the end, impulses of the momentum phase) and the equations F of both phases of a part,
 
-    G_z z = -(G_x x + G_theta),   out = O_x x + O_z z + O_theta,
+    F_z z = -(F_x x + F_theta),   out = O_x x + O_z z + O_theta,
 
-for changes x of the state and the controls. Contacts of one rigid body share its load by their compliance, as in the
-solver. Limits, torques against turning and equations of loops have none: their impulses are held back by a tiny share
-of what gives way under them, which picks one of many ways to share a load and leaves the motion.
+for changes x of the state and the controls (implicit function theorem). The momentum phase is
+
+    M v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or   what else the law of a row is,
+
+and comes after the position phase, so F_z is a block triangle. Contacts of one rigid body share its load by their
+compliance, as in the solver. Limits, torques against turning and equations of loops have none: their impulses are held
+back by a tiny share of what gives way under them, which picks one of many ways to share a load and leaves the motion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.legendre import momentum_slopes, velocity_of_momentum
-from leastaction.mechanism import Mechanism
+from leastaction._jit.bound import Bound
+from leastaction.dynamics import mass_matrix
+from leastaction.dynamics.legendre import momentum_slopes
+from leastaction.dynamics.loops import loop_jacobian
+from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
-from leastaction.minimal.contact.derivatives import contact_laws as law
-from leastaction.minimal.contact.derivatives.contact_geometry import changes, touching
-from leastaction.minimal.contact.derivatives.momentum_phase_map import Phase, PhaseSlopes, closed_ones, slopes
-from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth, bodies_by_joints
+from leastaction.minimal.contact.compliance import COMPLIANCE, DEEPEST, overlap_kept, slight_overlap
+from leastaction.minimal.contact.derivatives.contact_kernels import (
+    GAP,
+    START_GAP,
+    VALUES,
+    Joints,
+    Part,
+    Rows,
+    contact_columns,
+    contact_slopes,
+    contact_values,
+)
+from leastaction.minimal.contact.derivatives.contact_laws import (
+    Modes,
+    Places,
+    law_values,
+    momentum_law_slopes,
+    position_law_slopes,
+)
+from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.newton_restitution import LEFT
+from leastaction.minimal.contact.derivatives.stop_laws import fall_of, stop_rows, stop_slopes, stop_values
+from leastaction.parameter_differences import CENTRAL
 
 FloatArray = NDArray[np.float64]
+
+LENGTHEN = 1e-3
+"""Central differences by the length of a part are this share of it wide. They are of order 4, of explicit equations at
+fixed unknowns, polynomials in h and 1 / h."""
 
 HOLD = 1e-10
 """Share of what gives way under them that holds impulses back which have no compliance."""
 
+_columns, _values, _slopes = Bound(contact_columns), Bound(contact_values), Bound(contact_slopes)
+_law_values, _position_slopes, _momentum_slopes = map(Bound, (law_values, position_law_slopes, momentum_law_slopes))
+
 
 class State(NamedTuple):
-    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns)."""
+    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns); `t`: when it is reached in its
+    step [s], where that step has impacts."""
 
     q: Any
     p: Any
+    t: Any = 0.0
 
 
 class PartMap:
@@ -48,98 +84,137 @@ class PartMap:
         smooth: equations of its mechanism.
         shapes: what may touch beside balls over planes.
         free: which controls are within their limits, shape (nu,).
+        timed: whether when it starts depends on the state, as of a part after an impact.
+        earlier: maps of its earlier solutions, at whose ends more contacts were found.
 
     Attributes:
-        kinds: what says how large the gaps of its contacts must be.
+        placed: its bodies.
+        by_found: derivatives of the equations and of q and p at the end by the joints at the ends of these, each shape
+            (equations + 2 n, n).
     """
 
-    def __init__(self, solved: Solved, smooth: Smooth, shapes: RobotShapes | None, free: NDArray[np.bool_]) -> None:
-        self.solved, self.smooth, self.shapes = solved, smooth, shapes
-        self.n = n = len(solved.p)
-        placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
-        C, H = np.where(free, placed.C, 0.0), placed.H
-        touch = touching(solved.cones, solved.contacts, placed)
-        self.kinds = law.kinds_of_gaps(solved, touch, law.falls_of(smooth.model.gravity, solved))
-        found = law.laws(solved, smooth, placed, touch, self.kinds, solved.cones, solved.stops, solved.v0)
-        moved = bodies_by_joints(smooth, placed, 0)
-        change = changes(solved.cones, solved.contacts, placed, moved, shapes)
-        slope = law.slopes(solved, smooth, placed, touch, self.kinds, found, change)
-        e, nu = len(found.values), C.shape[2]
-        bounces = bool((self.kinds == law.BOUNCE).any())
-        self.bends = bounces and self._is_bent(found.kick)
-        size = n + e + self.bends
-        G_z, G_x = np.zeros((size, size)), np.zeros((size, 2 * n + nu))
-        G_z[:n, :n], G_z[:n, n : n + e] = H[0, :, 1], slope.columns.T
-        G_z[n : n + e, :n], G_z[n : n + e, n : n + e] = slope.by_end, slope.by_impulses
-        G_x[:n, :n], G_x[:n, n : 2 * n], G_x[:n, 2 * n :] = H[0, :, 0] + slope.kick, np.eye(n), C[0]
-        G_x[n : n + e, :n] = slope.by_start
-        velocities = (
-            np.concatenate(start_velocities(smooth.mechanism, solved.q0, solved.v0), axis=1) if bounces else None
-        )
-        if velocities is not None:
-            G_x[n : n + e, : 2 * n] += slope.by_velocity @ velocities
-        # Rows of the outputs: q and p at the end.
-        O_z, O_x = np.zeros((2 * n, size)), np.zeros((2 * n, 2 * n + nu))
-        O_z[:n, :n], O_z[n:, :n] = np.eye(n), H[1, :, 1]
-        O_x[n:, :n], O_x[n:, 2 * n :] = H[1, :, 0], C[1]
-        if self.bends:
-            kick_z, kick_x = np.zeros((n, size)), np.zeros((n, 2 * n + nu))
-            kick_x[:, :n], kick_z[:, n : n + e] = slope.kick, slope.columns.T
-            self._bend(G_z, G_x, (kick_z, kick_x), velocities, found.kick, slope.by_share)
-        rest = n + rigid_rows(solved.cones, e)
-        self.G_x, self.O_x, self.O_z = G_x, O_x, O_z
-        self.inverse = inverse(G_z, n, e, rest, len(solved.loops))
-        self.touches = e > 0
-        self.phase = Phase(solved, smooth, solved.cones, solved.stops, solved.contacts, placed.rows[1])
-        if len(self.phase.rows.L):
-            self._add_phase(slopes(self.phase, shapes, e, change), e)
-
-    def _add_phase(self, own: PhaseSlopes, e: int) -> None:
-        """Add the equations of the momentum phase, whose unknowns come last."""
-        n, size, phase = self.n, len(self.inverse), self.phase
-        more, rows, last = len(own.own), phase.rows, slice(n, 2 * n)
-        G_z, G_x = np.zeros((more, size)), np.zeros((more, self.G_x.shape[1]))
-        G_z[:, :n], G_z[:, n : n + e] = own.by_end, own.by_half
-        G_z[:n] -= self.O_z[last]
-        G_x[:n] = -self.O_x[last]
-        G_x[:, :n] += own.by_start
-        rest = n + rigid_rows(self.solved.cones[closed_ones(self.solved)[0]], len(rows.L))
-        inner = inverse(own.own, n, len(rows.L), rest, len(self.solved.loops))
-        O_z = np.zeros((2 * n, size + more))
-        O_z[:, :size] = self.O_z
-        O_z[last, :n] += own.kick
-        self.O_x[last, :n] += own.kick_start
-        O_z[last, n + rows.where] -= rows.N.T
-        O_z[last, size + n :] = rows.N.T
-        whole = np.zeros((size + more, size + more))
-        whole[:size, :size], whole[size:, size:] = self.inverse, inner
-        whole[size:, :size] = -inner @ G_z @ self.inverse
-        self.G_x, self.O_z, self.inverse = np.concatenate([self.G_x, G_x]), O_z, whole
-
-    def _is_bent(self, kick: FloatArray) -> bool:
-        """Whether restitution is held back such that impulses do no work."""
-        s = self.solved
-        energy = 0.5 * max(float(s.p @ s.v0), 0.0)
-        work = 0.5 * float(kick @ (s.v0 + s.rates)) - LEFT * energy
-        return 0.0 < s.share < 1.0 and abs(work) <= 1e-6 * energy
-
-    def _bend(
-        self, G_z: FloatArray, G_x: FloatArray, kicks: Any, velocities: Any, kick: FloatArray, by_share: FloatArray
+    def __init__(
+        self,
+        solved: Solved,
+        smooth: Smooth,
+        shapes: RobotShapes | None,
+        free: NDArray[np.bool_],
+        timed: bool = False,
+        earlier: Sequence[PartMap] = (),
     ) -> None:
-        """The share of the restitution is an unknown, and the work of the impulses an equation.
+        self.solved, self.smooth, self.timed, self.earlier = solved, smooth, timed, earlier
+        self.n, self.reach = len(solved.p), reach_of(smooth, shapes)
+        self.by_found: list[FloatArray] = []
+        self.placed = placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
+        self.modes = modes_of(solved, smooth)
+        if impulses_of(solved):
+            self._with_contacts(placed, np.where(free, placed.C, 0.0))
+        else:
+            self._without_contacts(placed, np.where(free, placed.C, 0.0))
+        if timed:
+            self._add_length(placed)
 
-        Args:
-            kicks: derivatives of what the impulses do, `kick`, by the unknowns and by the state.
-            velocities: derivatives of those at the start by q and p there, shape (nv, 2 nv).
+    def _without_contacts(self, placed: Placed, C: FloatArray) -> None:
+        n, H = self.n, placed.H
+        self.v = np.zeros(0)
+        self.F_x = np.concatenate([H[0, :, 0], np.eye(n), C[0]], axis=1)
+        self.inverse = np.asarray(np.linalg.inv(H[0, :, 1]), np.float64)
+        self.O_z = np.concatenate([np.eye(n), H[1, :, 1]])
+        self.O_x = np.zeros((2 * n, self.F_x.shape[1]))
+        self.O_x[n:, :n], self.O_x[n:, 2 * n :] = H[1, :, 0], C[1]
+
+    def _with_contacts(self, placed: Placed, C: FloatArray) -> None:
+        s, smooth, H, n, e = self.solved, self.smooth, placed.H, self.n, impulses_of(self.solved)
+        first, size = n + e, 2 * (n + e)
+        M, ((_, loops), (_, loops_end)) = heavy_matrix(s, smooth), loop_equations(s, smooth)
+        found = [placed, *(part.placed for part in self.earlier)]
+        part = part_of(s, s.cones, s.contacts, found, self.reach)
+        columns = contact_rows(smooth, part, found)
+        D, N = rows_at(s, columns[0], loops), rows_at(s, columns[1], loops_end)
+        self.v = v = np.asarray(np.linalg.solve(M, placed.rows[1] + N.T @ added(s)), np.float64)
+        part = part._replace(twists=body_twists(smooth, placed, v))
+        rows = slopes_of(smooth, part, found, columns)
+        self.modes = self.modes._replace(overlaps=overlaps(s, rows.values[:, START_GAP], self.modes.falls))
+        late, count = size + 2 * n + C.shape[2], len(self.earlier)
+        F, places = np.zeros((size, late + count * n)), Places(n, first, first + n, size, late)
+        _position_slopes(tuple(part), tuple(self.modes), tuple(places), tuple(rows), F)
+        write_momentum_slopes(s, part, self.modes, places, rows, F)
+        stop_slopes(s, smooth, F, places)
+        kick, kick_end = rows.kick, rows.kick_end
+        if len(s.loops):
+            bends, bends_end = smooth.bends(s.q0), smooth.bends(s.q1)
+            kick[0] += np.einsum("k,kab->ab", s.loops, bends)
+            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, bends_end)
+            F[first - len(loops) : first, :n] = loops_end
+            own = slice(size - len(loops), size)
+            F[own, :n], F[own, first : first + n] = s.h * (v @ bends_end), s.h * loops_end
+        x, last = slice(size, size + n), slice(first, first + n)
+        F[:n, :n], F[:n, n:first], F[:n, x] = H[0, :, 1] + kick[1], D.T, H[0, :, 0] + kick[0]
+        F[:n, size + n : size + 2 * n], F[:n, size + 2 * n : late] = np.eye(n), C[0]
+        # The momentum at the end, and the equation that it is M v1.
+        P = np.zeros((n, F.shape[1]))
+        P[:, :n], P[:, x], P[:, size + 2 * n : late] = H[1, :, 1] + kick_end[1], H[1, :, 0] + kick_end[0], C[1]
+        for r in range(count):
+            own = slice(late + r * n, late + (r + 1) * n)
+            F[:n, own], P[:, own] = kick[2 + r], kick_end[2 + r]
+        P[:, n:first], P[:, first + n : size] = -N.T, N.T
+        F[last] = -P
+        F[last, :n] += heavier(smooth, s.q1, v)
+        F[last, last] = M
+        self.F_x, self.O_x = F[:, size:late], np.concatenate([np.zeros((n, late - size)), P[:, size:late]])
+        for r, solution in enumerate(self.earlier):
+            own = slice(late + r * n, late + (r + 1) * n)
+            by_found, moved = np.concatenate([F[:, own], np.zeros((n, n)), P[:, own]]), solution.end_by(solution.F_x)
+            self.by_found.append(by_found)
+            self.F_x, self.O_x = self.F_x + by_found[:size] @ moved, self.O_x + by_found[size:] @ moved
+        self.O_z = np.concatenate([np.eye(n, size), P[:, :size]])
+        rigid, loose = n + rigid_rows(s.cones, e), len(s.loops)
+        one, two = (inverse(F[at, at], n, e, rigid, loose) for at in (slice(0, first), slice(first, size)))
+        self.inverse = np.zeros((size, size))
+        self.inverse[:first, :first], self.inverse[first:, first:] = one, two
+        self.inverse[first:, :first] = -two @ F[first:size, :first] @ one
+
+    def _add_length(self, placed: Placed) -> None:
+        """Let the length h of the part be an unknown, the last one, and when it starts part of the state.
+
+        It ends where its step does, t + h = const, or at an impact, where a gap closes.
         """
-        n, s, last = self.n, self.solved, len(G_z) - 1
-        G_z[n : n + len(by_share), last] = by_share
-        speed = 0.5 * (s.v0 + s.rates)
-        first, end = rates_by_ends(self.smooth.mechanism, s)
-        G_z[last], G_x[last] = speed @ kicks[0], speed @ kicks[1]
-        G_z[last, :n] += 0.5 * kick @ end
-        G_x[last, :n] += 0.5 * kick @ first
-        G_x[last, : 2 * n] += 0.5 * kick @ velocities
+        n, s, by_h = self.n, self.solved, self._by_length()
+        for by_found, solution in zip(self.by_found, self.earlier, strict=True):
+            by_h += by_found @ solution.end_by(solution._by_length())
+        size, many = self.F_x.shape
+        row, F_x, O_x = np.zeros(size), np.zeros((size + 1, many + 1)), np.zeros((2 * n + 1, many + 1))
+        states = np.delete(np.arange(many + 1), 2 * n)
+        F_x[:size, states], O_x[: 2 * n, states] = self.F_x, self.O_x
+        O_z, corner = np.zeros((2 * n + 1, size + 1)), 1.0
+        O_z[: 2 * n, :size], O_z[: 2 * n, size] = self.O_z, by_h[size:]
+        if len(s.closing):
+            part = part_of(s, s.closing, s.closing_contacts, [placed], self.reach)
+            rows = slopes_of(self.smooth, part, [placed], contact_rows(self.smooth, part, [placed]))
+            row[:n], F_x[size, :n] = rows.slopes[1, 0, GAP], rows.slopes[0, 0, GAP]
+            O_x[2 * n, 2 * n] = O_z[2 * n, size] = 1.0
+            corner = 0.0
+        else:
+            F_x[size, 2 * n] = 1.0
+        column, across = self.inverse @ by_h[:size], row @ self.inverse
+        pivot = corner - row @ column
+        if not abs(pivot) > 0.0:
+            raise IntegratorError("Minimal: a contact only grazes at the end of a part of a step: no derivative")
+        whole = np.empty((size + 1, size + 1))
+        whole[:size, :size] = self.inverse + np.outer(column, across) / pivot
+        whole[:size, size], whole[size, :size], whole[size, size] = -column / pivot, -across / pivot, 1.0 / pivot
+        self.F_x, self.O_x, self.O_z, self.inverse = F_x, O_x, O_z, whole
+
+    def _by_length(self) -> FloatArray:
+        """Derivatives of the equations and of q and p at the end by the length of the part, at fixed unknowns."""
+        s, out = self.solved, 0.0
+        for offset, weight in CENTRAL:
+            h = s.h * (1.0 + LENGTHEN * offset)
+            cones, placed = s.cones.copy(), self.smooth.at(s.q0, s.q1, s.u, h, False)
+            cones.drift *= h / s.h
+            other = replace(s, h=h)
+            out = out + weight / (LENGTHEN * s.h) * self._values(other, self.smooth, cones, s.stops, s.contacts, placed)
+        return np.asarray(out, np.float64)
 
     def forward(self, state: State, du: Any, direct: Any = None) -> State:
         """Change of the state at the end, each of its parts (nv, columns).
@@ -149,13 +224,13 @@ class PartMap:
             du: of the controls, shape (nu, columns).
             direct: of the equations and of the outputs by something else, see `equations`.
         """
-        x = np.concatenate([*state, du])
-        G, out = self.G_x @ x, self.O_x @ x
+        x = np.concatenate([state.q, state.p, np.atleast_2d(state.t), du] if self.timed else [state.q, state.p, du])
+        F, out = self.F_x @ x, self.O_x @ x
         if direct is not None:
-            G, out = G + direct[0], out + direct[1]
-        out -= self.O_z @ (self.inverse @ G)
+            F, out = F + direct[0], out + direct[1]
+        out -= self.O_z @ (self.inverse @ F)
         n = self.n
-        return State(out[:n], out[n:])
+        return State(out[:n], out[n : 2 * n], out[2 * n :] if self.timed else 0.0 * out[:1])
 
     def backward(self, bar: State) -> tuple[State, FloatArray, FloatArray]:
         """Gradients by (state at the start, controls), and by the equations and outputs at fixed unknowns.
@@ -164,40 +239,248 @@ class PartMap:
             bar: gradients by the state at the end.
         """
         n = self.n
-        out = np.concatenate([*bar])
-        G = -self.inverse.T @ (self.O_z.T @ out)
-        x = self.G_x.T @ G + self.O_x.T @ out
-        return State(x[:n], x[n : 2 * n]), x[2 * n :], np.concatenate([G, out])
+        out = np.concatenate([bar.q, bar.p, [bar.t]] if self.timed else [bar.q, bar.p])
+        F = -self.inverse.T @ (self.O_z.T @ out)
+        x = self.F_x.T @ F + self.O_x.T @ out
+        if self.timed:
+            return State(x[:n], x[n : 2 * n], x[2 * n]), x[2 * n + 1 :], np.concatenate([F, out])
+        return State(x[:n], x[n : 2 * n]), x[2 * n :], np.concatenate([F, out])
 
-    def equations(self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
+    def end_by(self, equations: FloatArray) -> FloatArray:
+        """How the joints at the end change where the equations, the first rows, do at fixed unknowns."""
+        return -(self.inverse[: self.n] @ equations[: len(self.inverse)])
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers the state at the end has."""
+        return len(self.O_x)
+
+    def equations(
+        self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed, closing: Any
+    ) -> FloatArray:
         """Equations and outputs at the unknowns of the part with another value of a parameter; those at fixed ends.
 
         Args:
             smooth, placed: of the mechanism with that value.
-            cones, stops, contacts: its records of those of the part.
+            cones, stops, contacts: its records of those of the part; closing: (cones, contacts) of that which ends it.
         """
-        s = self.solved
-        touch = touching(cones, contacts, placed)
-        v0 = s.v0
-        if (self.kinds == law.BOUNCE).any():
-            v0 = velocity_of_momentum(smooth.mechanism, s.q0[None], s.p[None])[0]
-        found = law.laws(s, smooth, placed, touch, self.kinds, cones, stops, v0)
-        work = [0.5 * found.kick @ (v0 + s.rates)] if self.bends else []
-        zero = np.zeros(self.n)
-        phase = Phase(s, smooth, cones, stops, contacts, placed.rows[1], self.phase.v)
-        own = phase.values() if len(phase.rows.L) else []
-        return np.concatenate([placed.rows[0] + found.kick, found.values, work, own, zero, phase.p])
+        out = self._values(self.solved, smooth, cones, stops, contacts, placed)
+        if not self.timed:
+            return out
+        last, gap = len(out) - 2 * self.n, np.zeros(1)
+        if len(self.solved.closing):
+            gap = values_of(part_of(self.solved, closing[0], closing[1], [placed], self.reach))[:, GAP]
+        return np.concatenate([out[:last], gap, out[last:], np.zeros(1)])
+
+    def _values(self, s: Solved, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
+        """`equations` of a part that may have another length, without when it ends."""
+        n = self.n
+        if not len(self.v):
+            return np.concatenate([placed.rows[0], np.zeros(n), placed.rows[1]])
+        (_, loops), (ends, loops_end) = loop_equations(s, smooth)
+        part = part_of(s, cones, contacts, [placed], self.reach)
+        part = part._replace(twists=body_twists(smooth, placed, self.v))
+        columns = contact_rows(smooth, part, [placed])
+        modes = with_coefficients(self.modes, s, cones)._replace(falls=np.array(falls_of(smooth.model.gravity, s)))
+        first, second = contact_law_values(s, part, modes)
+        kick = rows_at(s, columns[0], loops).T @ position_impulses(s)
+        N = rows_at(s, columns[1], loops_end)
+        p = placed.rows[1] + N.T @ added(s)
+        stopped, stopped_end = stop_values(s, smooth, stops, self.v)
+        own = heavy_matrix(s, smooth) @ self.v - p, second, stopped_end, s.h * loops_end @ self.v
+        return np.concatenate([placed.rows[0] + kick, first, stopped, ends, *own, np.zeros(n), p])
+
+
+def impulses_of(solved: Solved) -> int:
+    """Number of impulses of a part: of contacts, torques, stops and equations of loops, in this order."""
+    return 3 * len(solved.lam) + 3 * int(solved.turning.sum()) + len(solved.stops) + len(solved.loops)
+
+
+def position_impulses(solved: Solved) -> FloatArray:
+    """Impulses of the position phase, in the order of `impulses_of`."""
+    s = solved
+    return np.concatenate([s.lam.ravel(), s.torques[s.turning].ravel(), s.push, s.loops])
+
+
+def added(solved: Solved) -> FloatArray:
+    """What the momentum phase adds to them."""
+    s = solved
+    total = s.lam_end.ravel(), s.torques_end[s.turning].ravel(), s.push_end, s.loops_end
+    return np.concatenate(total) - position_impulses(s)
+
+
+def rows_at(solved: Solved, columns: FloatArray, loops: FloatArray) -> FloatArray:
+    """What unit impulses do along the joints at one end, in the order of `impulses_of`, shape (e, nv).
+
+    Args:
+        columns: of the contacts there, shape (m, 6, nv); loops: gradients of the equations of loops there.
+    """
+    n = columns.shape[2]
+    along, about = columns[:, :3].reshape(-1, n), columns[solved.turning, 3:].reshape(-1, n)
+    return np.concatenate([along, about, stop_rows(solved, n), loops])
+
+
+def loop_equations(solved: Solved, smooth: Smooth) -> Any:
+    """Values and gradients of the equations of loops at both ends of a part."""
+    if not len(solved.loops):
+        none = np.zeros(0), np.zeros((0, len(solved.p)))
+        return none, none
+    return tuple(loop_jacobian(smooth.mechanism, q) for q in (solved.q0, solved.q1))
+
+
+def heavier(smooth: Smooth, q: FloatArray, v: FloatArray) -> FloatArray:
+    """Derivative of M(q) v by q, shape (nv, nv)."""
+    n = len(v)
+    return momentum_slopes(smooth.mechanism, np.tile(q, (n, 1)), np.tile(v, (n, 1)), np.eye(n))
+
+
+def values_of(part: Part) -> FloatArray:
+    """Values of the contacts of a part, shape (m, `VALUES`)."""
+    values = np.zeros((len(part.cones), VALUES))
+    _values(tuple(part), values)
+    return values
+
+
+def contact_law_values(solved: Solved, part: Part, modes: Modes) -> tuple[FloatArray, FloatArray]:
+    """Values of the laws of contacts in both phases."""
+    e = 3 * len(solved.lam) + 3 * int(solved.turning.sum())
+    first, second = np.zeros(e), np.zeros(e)
+    _law_values(tuple(part), tuple(modes), values_of(part), total_of(solved), (first, second))
+    return first, second
+
+
+def reach_of(smooth: Smooth, shapes: RobotShapes | None) -> FloatArray:
+    """Radii of the bodies, for differences [m]."""
+    if shapes is None:
+        return np.ones(len(smooth.carried))
+    return np.asarray(np.where(shapes.reach > 0.0, shapes.reach, 1.0), np.float64)
+
+
+def falls_of(gravity: Any, solved: Solved) -> tuple[float, float]:
+    """`fall_of` of a part of a step, and the overlap that is slight."""
+    return fall_of(gravity, solved.h), _slight(fall_of(gravity, solved.whole), solved.whole)
+
+
+@lru_cache(maxsize=64)
+def _slight(fall: float, whole: float) -> float:
+    """`compliance.slight_overlap`, whose call from Python takes longer than all else."""
+    return slight_overlap(fall, whole)
+
+
+def compliances(solved: Solved, cones: Any) -> FloatArray:
+    """Of the contacts, with these records: see `compliance.compliance_of`."""
+    heavy = np.asarray(cones.mass) > 0.0
+    return np.where(heavy, COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
+
+
+def modes_of(solved: Solved, smooth: Smooth) -> Modes:
+    """What acts in a part."""
+    s, m = solved, len(solved.lam)
+    none = np.zeros(m)
+    modes = Modes(
+        friction=none,
+        spin=none,
+        roll=none,
+        slides=np.stack([s.slides, s.slides_end]),
+        spins=np.stack([s.spins, s.spins_end]),
+        rolls=np.stack([s.rolls, s.rolls_end]),
+        pushes=s.pushes_end,
+        creep=np.stack([s.soft, s.soft_end]),
+        compliance=none,
+        deepest=DEEPEST * s.whole**2,
+        least=s.least,
+        overlaps=np.zeros(m, bool),
+        falls=np.array(falls_of(smooth.model.gravity, s)),
+        turn=np.where(s.turning, m + np.cumsum(s.turning) - 1, -1),
+    )
+    return with_coefficients(modes, s, s.cones)
+
+
+def overlaps(solved: Solved, gaps: FloatArray, falls: FloatArray) -> NDArray[np.bool_]:
+    """Whether the gaps that contacts must have at the end are what is left of those at the start."""
+    out = np.zeros(len(gaps), bool)
+    for k in np.flatnonzero((gaps < 0.0) & (solved.least < 0.0)):
+        left = overlap_kept(float(gaps[k]), *falls.tolist())
+        out[k] = abs(solved.least[k] - left) <= 1e-6 * abs(left)
+    return out
+
+
+def with_coefficients(modes: Modes, solved: Solved, cones: Any) -> Modes:
+    """The same modes with the coefficients of other records."""
+    friction, spin, roll = (np.array(cones[name], float) for name in ("friction", "spin", "roll"))
+    return modes._replace(friction=friction, spin=spin, roll=roll, compliance=compliances(solved, cones))
+
+
+def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed], reach: FloatArray) -> Part:
+    """A part as kernels read it, with these records and bodies; with other cones than its own, without impulses.
+
+    Args:
+        placed: bodies in it, then those in its earlier solutions.
+    """
+    s, m, bodies, (now, *earlier) = solved, len(cones), len(placed[0].y), placed
+    own = (s.lam, s.torques, s.lam_end - s.lam, s.torques_end - s.torques) if m == len(s.lam) else np.zeros((4, m, 3))
+    lam, torques, more, more_torques = own
+    of = np.where(cones.found >= 0, np.cumsum(cones.found >= 0) - 1, -1)
+    R = np.concatenate([now.R, *(one.R[1:] for one in earlier)]).reshape(len(placed) + 1, -1, 9)
+    x = np.concatenate([now.x, *(one.x[1:] for one in earlier)])
+    twists, e = np.zeros((bodies, 6)), now.e[:bodies]
+    return Part(cones, contacts, of, R, x, now.y, e, lam, torques, more, more_torques, twists, reach, s.h)
+
+
+def joints_of(smooth: Smooth, placed: Sequence[Placed]) -> tuple[Any, ...]:
+    """The joints as kernels read them."""
+    S = np.concatenate([placed[0].S, *(one.S[1:] for one in placed[1:])])
+    return tuple(Joints(S, smooth.carried, smooth.owner, smooth.parents))
+
+
+def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatArray:
+    """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
+    columns = np.zeros((2, len(part.cones), 6, placed[0].S.shape[1]))
+    _columns(tuple(part), joints_of(smooth, placed), columns)
+    return columns
+
+
+def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
+    """Values of the contacts of a part and their derivatives by the joints."""
+    m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
+    shapes = (3, m, VALUES, n), (ends, n, n), (ends, n, n), (3, 2, 6, VALUES), VALUES, (n, 6)
+    rows = Rows(np.zeros((m, VALUES)), columns, *map(np.zeros, shapes))
+    _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
+    return rows
+
+
+def write_momentum_slopes(solved: Solved, part: Part, modes: Modes, places: Places, rows: Rows, F: FloatArray) -> None:
+    """Rows of contacts in the momentum phase in the matrix F of a part."""
+    _momentum_slopes(tuple(part), tuple(modes), tuple(places), tuple(rows), total_of(solved), F)
+
+
+def total_of(solved: Solved) -> tuple[FloatArray, FloatArray]:
+    """Impulses of the whole part along and about normal and tangents, each shape (m, 3)."""
+    return np.ascontiguousarray(solved.lam_end), np.ascontiguousarray(solved.torques_end)
+
+
+def body_twists(smooth: Smooth, placed: Placed, v: FloatArray) -> FloatArray:
+    """World twists of the bodies at the end with the velocities v, shape (bodies, 6)."""
+    return (smooth.carried * v) @ placed.S[1]
+
+
+def heavy_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
+    """M at the end, with what of dampers momenta hold, shape (nv, nv)."""
+    M = mass_matrix(smooth.mechanism, solved.q1)
+    M[smooth.single, smooth.single] += solved.h * smooth.held_damping(solved.h)
+    return np.asarray(M, np.float64)
 
 
 def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:
     """Which of e impulses, the first of them three for each contact, have no compliance."""
     light = np.flatnonzero(cones.mass <= 0.0)
-    return np.concatenate([(3 * light[:, None] + np.arange(3)).ravel(), np.arange(3 * len(cones), e)])
+    return np.concatenate([(3 * light[:, None] + np.arange(3)).ravel(), np.arange(3 * len(cones), e)]).astype(np.int64)
 
 
 def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
     """The inverse of a matrix whose rows and columns from n on are those of e impulses, of which `rest` have no
     compliance, the last ones those of equations of loops."""
+    G = G.copy()
     if e == 0:
         return np.asarray(np.linalg.inv(G), np.float64)
     free = np.linalg.solve(G[:n, :n], G[:n, n : n + e])
@@ -216,37 +499,3 @@ def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
     scaled = G * unit
     rows = np.abs(scaled).max(axis=1, keepdims=True)
     return unit[:, None] * np.linalg.inv(scaled / rows) / rows.T
-
-
-def start_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of v = M(q)^-1 p by q along the tangent and by p, each shape (nv, nv)."""
-    n = mechanism.nv
-    rows = np.tile(q, (n, 1))
-    inverse = velocity_of_momentum(mechanism, rows, np.eye(n))
-    return -momentum_slopes(mechanism, rows, np.tile(v, (n, 1)), inverse), inverse
-
-
-def rates_by_ends(mechanism: Mechanism, solved: Solved) -> tuple[FloatArray, FloatArray]:
-    """Derivatives of the mean velocities of a part by the joints at its start and at its end, each shape (nv, nv)."""
-    n, h = len(solved.p), 1.0 / solved.h
-    first, last = -h * np.eye(n), h * np.eye(n)
-    for node in mechanism.tree.nodes:
-        if node.nv == 1:
-            continue
-        at = slice(node.iv, node.iv + node.nv)
-        x = solved.h * solved.rates[at]
-        first[at, at], last[at, at] = -h * inverse_right_jacobian(-x), h * inverse_right_jacobian(x)
-    return first, last
-
-
-def inverse_right_jacobian(x: FloatArray) -> FloatArray:
-    """Of the exponential map at a small turn (3) or twist (6): 1 + ad / 2 + ad^2 / 12 + ..., to order 4 in x."""
-    ad = np.zeros((len(x), len(x)))
-    for at in range(0, len(x), 3):
-        w = x[:3]
-        ad[at : at + 3, at : at + 3] = [[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]]
-    if len(x) == 6:
-        v = x[3:]
-        ad[3:, :3] = [[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]]
-    square = ad @ ad
-    return np.eye(len(x)) + 0.5 * ad + square / 12.0 - square @ square / 720.0

@@ -1,0 +1,292 @@
+"""The code of functions, in LLVM's hands: of those that kernels call, and of kernels, which are made of them."""
+
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core import cgutils
+from numba.core.codegen import CodeLibrary, JITCodeLibrary
+from numba.core.environment import Environment, lookup_environment
+from numba.core.runtime.nrt import rtsys
+
+from .function_cache import Kept, read, write
+from .machine_code import load, machine_code, make_private
+
+__all__ = ["Part", "Whole", "keep", "known"]
+
+_SMALL = 1500
+"""Instructions, before any are optimised away, of functions that LLVM may inline where it thinks that it pays."""
+
+
+class Part(JITCodeLibrary):
+    """The code of one function, to be linked into an entry point.
+
+    Functions that are inlined are kept by themselves; others are optimised together with those they inline.
+    """
+
+    counts = False  # references to arrays
+    borrows = True  # bundles are passed by reference, see `lowering`
+    fails = True  # until it is known
+    inlined = False
+    small = False
+    argtypes: Any = ()
+    kept: Kept | None = None  # without its code
+    environment: Any = None
+    key = ""
+    _alone: Any = None
+    _ready: Any = None  # its module, or that as bytes
+    code = b""  # for the machine, of a function that is `kept` and stays one
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        CodeLibrary.__init__(self, codegen, name)  # without an empty module
+        self._linking_libraries: list[Any] = []
+        self._shared_module = None
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        self._raise_if_finalized()
+        self.small = sum(len(block.instructions) for f in ir_module.functions for block in f.blocks) < _SMALL
+        text = cgutils.normalize_ir_text(str(ir_module))
+        if not self.inlined:
+            self._ready = _optimised(self, text)
+            return
+        others = [library for library in self._linking_libraries if not isinstance(library, Part)]
+        for library in others:
+            _reload_with(self, library)
+            self._linking_libraries.remove(library)
+        self._ready = _optimised_alone(self, text, others)
+
+    def add_linking_library(self, library: Any) -> None:
+        if self.counts or library is not rtsys.library:  # which counts references
+            super().add_linking_library(library)
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        self._finalized = True
+
+    def module(self) -> Any:
+        """The module, whose symbols any number of modules may define."""
+        if not isinstance(self._ready, bytes):
+            return self._ready
+        module = llvm.parse_bitcode(self._ready)
+        if self.frequent:
+            self._ready = module
+        return module
+
+    def bitcode(self) -> bytes:
+        """The same as bytes."""
+        return self._ready if isinstance(self._ready, bytes) else self._ready.as_bitcode()
+
+    @property
+    def frequent(self) -> bool:
+        """Whether many others inline it. All else is kept as bytes, a small part of the memory that modules take."""
+        return self.inlined or self.small
+
+    def _get_module_for_linking(self) -> Any:
+        """What code that is not compiled by us gets: everything that the function needs."""
+        if self._alone is None:
+            self._alone = Whole(self._codegen, self.name)
+            self._alone._final_module = self.module().clone()
+            for function in self._alone._final_module.functions:
+                if function.linkage == llvm.Linkage.weak_odr:
+                    function.linkage = "external"
+            self._alone._linking_libraries = self._linking_libraries
+            self._alone.finalize()
+        return self._alone._get_module_for_linking()
+
+
+def _reload_with(library: Any, other: Any) -> None:
+    """Have a library call again what another one calls when it is loaded; older releases have no such calls."""
+    if hasattr(library, "_reload_init"):
+        library._reload_init.update(other._reload_init)
+
+
+def _optimised_alone(part: Part, text: str, others: list[Any]) -> Any:
+    """The module of a function that is inlined, with what it needs of Numba's own."""
+    module = _simplified(part, text)
+    own = {function.name for function in module.functions if not function.is_declaration}
+    _link(module, others)
+    for function in module.functions:
+        if not function.is_declaration and function.name not in own:
+            function.linkage = "internal"
+    return _shared(module)
+
+
+def _optimised(part: Part, text: str) -> Any:
+    """The module of a function with those it inlines."""
+    module = _simplified(part, text)
+    own = {function.name for function in module.functions if not function.is_declaration}
+    _link(module, _inlined_by(part))
+    _hide(module, own, "internal")
+    _link(module, _small_ones(part))
+    _hide(module, own, "available_externally")  # LLVM may inline them
+    _optimise(part, module)
+    part._final_module = None
+    return _shared(module) if part.frequent else _shared(module).as_bitcode()
+
+
+def _hide(module: Any, own: set[str], linkage: str) -> None:
+    for function in module.functions:
+        if function.linkage == llvm.Linkage.weak_odr and function.name not in own:
+            function.linkage = linkage
+
+
+def _small_ones(library: Any) -> list[Any]:
+    """The small functions that a function, or one that it inlines, calls."""
+    return [other for other in _called_by(library) if other.small]
+
+
+def _simplified(part: Part, text: str) -> Any:
+    """The module of a function after LLVM's passes over single functions."""
+    codegen: Any = part._codegen
+    module = llvm.parse_assembly(text)
+    module.data_layout = codegen._data_layout
+    for function in module.functions:
+        if not function.is_declaration:
+            passes, builder = codegen._function_pass_manager()
+            passes.run(function, builder)
+    return module
+
+
+def _optimise(library: Any, module: Any) -> None:
+    """Numba's passes over a whole module."""
+    library._final_module = module
+    library._optimize_final_module()
+
+
+def _shared(module: Any) -> Any:
+    for function in module.functions:
+        if not function.is_declaration and function.linkage == llvm.Linkage.external:
+            function.linkage = "weak_odr"  # linkonce_odr would be left out where nothing calls it yet
+    return module
+
+
+def _link(module: Any, libraries: Iterable[Any]) -> None:
+    for library in libraries:
+        other = library.module() if isinstance(library, Part) else library._get_module_for_linking()
+        module.link_in(other, preserve=not isinstance(library, Part) or library.frequent)
+
+
+class Whole(JITCodeLibrary):
+    """The code of one function that Python calls; machine code of what it calls stands beside it, made once for all."""
+
+    borrows = False
+    argtypes: Any = ()
+    parts: tuple[Part, ...] = ()  # whose machine code it calls
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        self._codegen._check_llvm_bugs()
+        reached = [*_reached(self)]
+        for library in reached:
+            _reload_with(self, library)
+        _link(self._final_module, _inlined_by(self))
+        make_private(self._final_module)  # what is inlined everywhere goes
+        self._optimize_final_module()
+        called = [library for library in reached if _stays(library)]
+        self.parts = tuple(part for part in called if part.kept is not None)
+        _link(self._final_module, (part for part in called if part.kept is None))
+        make_private(self._final_module)
+        self._final_module.verify()
+        for part in self.parts:
+            load(self._codegen, part.kept.name, part.code)  # pyright: ignore[reportOptionalMemberAccess]
+        self._finalize_final_module()
+
+    def serialize_using_object_code(self) -> Any:
+        """What `kernel_cache` keeps: machine code, and what inlines it elsewhere, of the function and all it calls."""
+        own = self.name, self._get_compiled_object(), super()._get_module_for_linking().as_bitcode()
+        others = [(part.kept.name, part.code, part.bitcode()) for part in self.parts if part.kept is not None]
+        return self.name, "object", (own, *others)
+
+    def _get_module_for_linking(self) -> Any:
+        """What code that is not compiled by us gets: everything that the function needs."""
+        own = super()._get_module_for_linking()
+        if not self.parts:
+            return own
+        whole = own.clone()
+        _link(whole, self.parts)
+        return make_private(whole)
+
+    def _finalize_specific(self) -> None:
+        super()._finalize_specific()
+        codegen: Any = self._codegen
+        for variable in self._final_module.global_variables:
+            if variable.name.startswith("_ZN08NumbaEnv") and not variable.is_declaration:
+                environment = lookup_environment(variable.name)
+                if environment is not None:
+                    codegen.set_env(variable.name, environment)
+
+
+def _reached(library: Any, through: Callable[[Any], bool] = lambda _: True) -> Iterator[Any]:
+    """The libraries that a function needs, each once: its own, and `through` some of its parts those of parts."""
+    waiting, seen = [*library._linking_libraries], set()
+    for other in waiting:  # grows
+        if other not in seen:
+            seen.add(other)
+            yield other
+            if isinstance(other, Part) and through(other):
+                waiting += other._linking_libraries
+
+
+def _inlined_by(library: Any) -> list[Any]:
+    """The libraries to link before a function is optimised: all but those of parts that stay functions."""
+    return [other for other in _reached(library, lambda part: part.inlined) if not _stays(other)]
+
+
+def _called_by(part: Part) -> list[Any]:
+    """The parts that a part, or one that it inlines, calls."""
+    return [other for other in _reached(part, lambda part: part.inlined) if _stays(other)]
+
+
+def _stays(library: Any) -> bool:
+    """Whether it is a part that stays a function."""
+    return isinstance(library, Part) and not library.inlined
+
+
+_PARTS: dict[str, Part] = {}
+"""The functions of this process that are on disk, or about to be, by their keys."""
+
+
+def known(key: str, codegen: Any) -> Part | None:
+    """A function that is on disk, with all that it calls; None where any of it is missing."""
+    if key in _PARTS:
+        return _PARTS[key]
+    kept = read(key)
+    called = None if kept is None else [known(other, codegen) for other in kept.calls]
+    if kept is None or called is None or None in called:
+        return None
+    library = Part(codegen, kept.name)
+    library.key, library.kept, library._linking_libraries = key, kept._replace(bitcode=b"", code=b""), called
+    library.inlined, library.small, library.fails = kept.inlined, kept.small, kept.fails
+    library._ready, library.code = kept.bitcode, kept.code
+    # Numba's modules look for it by its name.
+    library.environment = Environment.from_fndesc(
+        SimpleNamespace(env_name=kept.environment, lookup_globals=lambda: vars(import_module(kept.module)))
+    )
+    library.finalize()
+    _PARTS[key] = library
+    return library
+
+
+def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
+    """Put a function on disk; not one that is of use in this process only."""
+    needed = library._linking_libraries if library.inlined else _called_by(library)
+    dynamic = fndesc.global_dict is not None or getattr(library, "_reload_init", ()) or environment.consts
+    if not key or dynamic or any(getattr(other, "kept", None) is None for other in needed):
+        return
+    names = fndesc.mangled_name, fndesc.modname, fndesc.env_name
+    flags = library.inlined, library.small, library.fails
+    calls = tuple(dict.fromkeys(other.key for other in needed))
+    library.kept = Kept(*names, fndesc.restype, *flags, b"", b"", calls)
+    library.key, library.environment = key, environment
+    _PARTS[key] = library
+    bitcode = library.bitcode()
+    if not library.inlined:
+        library.code = machine_code(library._codegen, bitcode, library.kept.name)
+    if not any(name in bitcode for name in _ADDRESSES):
+        write(key, library.kept._replace(bitcode=bitcode, code=library.code))
+
+
+_ADDRESSES = (b"numba.dynamic.globals", b".numba.unresolved$")
+"""In names of what only makes sense in this process."""

@@ -1,0 +1,87 @@
+"""Entry points by stock Numba: its own cache on disk, in a folder of the package's, and a message when it compiles."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import event
+
+from .folders import KEEP_SECONDS, stock_directory
+from .messages import subject, tell
+
+__all__ = ["entry_dispatcher"]
+
+_ROOM = 300e6
+"""Free space [bytes] below which nothing is kept: a full disk would end a call. All kernels take 230 MB."""
+
+_NAMES: dict[Any, str] = {}
+"""The entry points, with their names for people."""
+
+
+def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
+    """A function for Python to call, kept on disk where that is possible."""
+    njit: Any = numba.njit
+    compiled = njit(**({"no_cfunc_wrapper": True} | options))(function)
+    if not _NAMES:
+        event.register("numba:compile", _Teller())
+    _NAMES[compiled] = subject(function)
+    folder = _folder()
+    if folder is not None:
+        chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # pyright: ignore[reportAttributeAccessIssue]
+        try:
+            compiled.enable_caching()
+        except (OSError, RuntimeError):  # a function without a file, a folder that cannot be written
+            pass
+        finally:
+            numba.config.CACHE_DIR = chosen  # pyright: ignore[reportAttributeAccessIssue]
+    return compiled
+
+
+@cache
+def _folder() -> Path | None:
+    """The folder for kernels of these very sources, for Numba compares no more than the file of an entry point.
+
+    None where there is no room. Folders that no process has used for 30 days are removed.
+    """
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        about = file.stat()
+        digest.update(f"{file.relative_to(package)} {about.st_size} {about.st_mtime_ns}\n".encode())
+    root = stock_directory()
+    folder = root / digest.hexdigest()[:24]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        if shutil.disk_usage(folder).free < _ROOM:
+            return None
+    except OSError:
+        return None
+    for other in root.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - other.stat().st_mtime > KEEP_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+class _Teller(event.Listener):
+    """Tells of the compilations of entry points."""
+
+    def __init__(self) -> None:
+        self._began: list[float] = []
+
+    def on_start(self, event: Any) -> None:
+        if (name := _NAMES.get(event.data["dispatcher"])) is not None:
+            self._began.append(time.perf_counter())
+            tell(name)
+
+    def on_end(self, event: Any) -> None:
+        if (name := _NAMES.get(event.data["dispatcher"])) is not None:
+            fate = "not cached" if _folder() is None else "cached for next time"
+            tell(name, time.perf_counter() - self._began.pop(), fate)

@@ -1,0 +1,39 @@
+"""Contacts of a solved step found again with other shapes, for derivatives by parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.records import CONTACT, records
+from leastaction.minimal.contact.arrays import RobotShapes
+
+FloatArray = NDArray[np.float64]
+
+
+def gaps_at(contacts: Any, poses: FloatArray) -> FloatArray:
+    """Gap of each `CONTACT` record at the poses (bodies, 12) [m]."""
+    phi, n, x = np.zeros(len(contacts)), np.zeros((len(contacts), 3)), np.zeros((len(contacts), 3))
+    measure_all(contacts, poses, phi, n, x)
+    return phi
+
+
+def found_again(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> tuple[Any, NDArray[np.bool_]]:
+    """The same contacts looked for at other poses (bodies, 12), or of other shapes; and which were found."""
+    out, there = contacts.copy(), np.zeros(len(contacts), bool)
+    pairs = shapes.pairs[np.unique(contacts.pair)]
+    # More than the gaps: what is found beyond the contacts wanted is left aside.
+    margin = 2.0 * float(np.abs(gaps_at(contacts, poses)).max(initial=0.0)) + 1e-3
+    found = records(8 * len(contacts) + 16, CONTACT)
+    while (count := detect_all(shapes.shapes, pairs, poses, shapes.table, found, margin)) > len(found):
+        found = records(count, CONTACT)
+    keys = {int(key): k for k, key in enumerate(found.key[:count])}
+    for k, key in enumerate(contacts.key):
+        if int(key) in keys:
+            out[k], there[k] = found[keys[int(key)]], True
+    for name in ("pair", "belt", "belt_a", "belt_b"):
+        out[name] = contacts[name]
+    return out, there

@@ -1,0 +1,92 @@
+"""Limits and dry friction in a solved part of a step as equations of both phases, and their derivatives.
+
+A limit that pushes is closed at the end of the part, dry friction holds its joint or slips; in the momentum phase the
+joint does not move at the end, or the impulse is zero or that of slipping. Which of them act is fixed by the solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.minimal.contact.derivatives.contact_laws import Places
+from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
+from leastaction.minimal.contact.derivatives.solved_substep import Solved
+from leastaction.minimal.contact.robot_records import DRY
+
+FloatArray = NDArray[np.float64]
+
+
+def fall_of(gravity: Any, h: float) -> float:
+    """See `contacts.fall_of`."""
+    return h * h * float(np.abs(gravity).sum())
+
+
+def stop_rows(solved: Solved, n: int) -> FloatArray:
+    """What unit impulses of stops do along the joints, shape (stops, n)."""
+    out = np.zeros((len(solved.stops), n))
+    out[np.arange(len(out)), solved.stops.dof] = np.where(solved.stops.kind == DRY, 1.0, solved.side)
+    return out
+
+
+def idle_stops(solved: Solved) -> NDArray[np.bool_]:
+    """Stops whose impulses stay, since another one on the same joint holds it: both would say where it ends.
+
+    What rests on its limit, with dry friction, is held by the limit where it presses with more than friction can bear,
+    and by friction else.
+    """
+    idle = np.zeros(len(solved.stops), bool)
+    for j, stop in enumerate(solved.stops):
+        if stop.kind != DRY or solved.stops_slip[j]:
+            continue
+        beside = np.flatnonzero((solved.stops.dof == stop.dof) & (solved.stops.kind != DRY))
+        for k in beside:
+            held = abs(solved.push[j] + solved.side[k] * solved.push[k]) <= solved.bounds[j]
+            idle[k if held else j] = True
+    return idle
+
+
+def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The equations of limits and dry friction in both phases, with these records and the velocities v at the end."""
+    s, idle, fall = solved, idle_stops(solved), fall_of(smooth.model.gravity, solved.h)
+    out, end = np.zeros((2, len(stops)))
+    for k, stop in enumerate(stops):
+        dry = stop.kind == DRY
+        bound = s.h * stop.friction if dry else 0.0
+        end[k] = s.h * v[stop.dof] * (1.0 if dry else s.side[k])
+        if not s.stops_stick[k]:
+            end[k] = s.push_end[k] - np.copysign(bound, s.push_end[k])
+        if idle[k]:
+            continue
+        if dry:
+            out[k] = s.q1[stop.iq] - s.q0[stop.iq]
+            if s.stops_slip[k]:
+                out[k] = s.push[k] - np.copysign(0.5 * bound, s.push[k])
+            continue
+        first, last = (q[stop.iq] - stop.lower if s.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (s.q0, s.q1))
+        out[k] = last - min(0.0, first + 0.5 * fall)
+    return out, end
+
+
+def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, positions: bool = True) -> None:
+    """Rows of `stop_values` in the matrix of a part; `positions`: with those of the position phase."""
+    own = 3 * (len(solved.lam) + int(solved.turning.sum()))
+    s, idle, fall = solved, idle_stops(solved), fall_of(smooth.model.gravity, solved.h)
+    for j, stop in enumerate(s.stops):
+        row, end, dof, dry = places.n + own + j, places.impulses + own + j, stop.dof, stop.kind == DRY
+        sign = 1.0 if dry else s.side[j]
+        if s.stops_stick[j]:
+            F[end, places.velocities + dof] = s.h * sign
+        else:
+            F[end, end] = 1.0
+        if not positions:
+            continue
+        if idle[j] or (dry and s.stops_slip[j]):
+            F[row, row] = 1.0
+            continue
+        F[row, dof] = sign
+        first = s.q0[stop.iq] - stop.lower if sign > 0.0 else stop.upper - s.q0[stop.iq]
+        if dry or first + 0.5 * fall < 0.0:
+            F[row, places.start + dof] = -sign

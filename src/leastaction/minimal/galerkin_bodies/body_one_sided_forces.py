@@ -1,0 +1,20 @@
+"""`minimal.one_sided` at the nodes."""
+
+from leastaction._jit import routine
+from leastaction.forces.arrays import modes_at
+from leastaction.forces.total import settle_modes
+from leastaction.minimal.one_sided_forces import settle_limit
+
+
+@routine
+def open_or_close(jumps, model, data):
+    """Let forces act at the nodes by the present positions; gives back how often that is a change."""
+    if jumps is None:
+        return 0
+    changed = 0
+    for j in range(data.Q.shape[0]):
+        modes = modes_at(data.modes, j)
+        changed += settle_modes(model.forces, modes, data.bodies[j])
+        for i in range(model.nodes.shape[0]):
+            changed += settle_limit(model.nodes[i], model.dofs, modes, data.Q[j, model.nodes[i].iq])
+    return changed

@@ -1,0 +1,357 @@
+"""The arrays of variational integrators in joint coordinates, by name.
+
+Kernels are f(model, settings, data, ...): models are compiled from the mechanism and read only, settings are what the
+user chose, data is the state and scratch of one robot (one lane of a batch: copy it for the next).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction.dynamics.arrays import ClosureModel
+from leastaction.forces.arrays import ForceModel, ForceModes
+from leastaction.minimal.arrays import GuessData, NativeModel
+from leastaction.minimal.elimination import LoopSystem
+from leastaction.minimal.quadrature_rules import FloatArray, Rule
+from leastaction.minimal.substep_rollout import SubstepData
+
+POINT_NODE = np.dtype(
+    [
+        ("R", "f8", 9),
+        ("p", "f8", 3),
+        ("v", "f8", 6),  # twist
+        ("M", "f8", 10),  # inertia of the node
+        ("mu", "f8", 6),  # momentum of its subtree (Definition 1)
+        ("G", "f8", 6),  # impulse on its subtree (Definition 2)
+        ("C", "f8", 10),  # inertia of its subtree
+    ],
+    align=True,
+)
+"""One node at one quadrature point."""
+
+POINT_SCREW = np.dtype([("S", "f8", 6), ("Sp", "f8", 6)], align=True)
+"""One degree of freedom at one quadrature point: its screw, and ad(twist of the parent) S."""
+
+POINT_BALL = np.dtype(
+    [
+        ("start", "f8", 9),  # rotation of the joint at the start of the step
+        ("xi", "f8", 3),  # exponential coordinates at this point
+        ("rate", "f8", 3),  # their rate
+        ("k", "f8", 8),  # see spatial.exponential
+        ("phi", "f8", 3),  # rotation vector from the rest of the joint's spring
+    ],
+    align=True,
+)
+"""One ball joint at one quadrature point."""
+
+
+class TreeModel(NamedTuple):
+    """A mechanism as kernels at the points of a step read it: free joints split into three sliders and a ball.
+
+    Attributes:
+        nodes, dofs: records of its nodes and degrees of freedom.
+        gravity: [m/s^2], shape (3,).
+        free: where the free joints are, see `Tree.free`.
+        forces: all forces but gravity.
+        closure: loops; None for trees, whose kernels are compiled without.
+        jumps: True where one-sided forces with dampers act, see `joint_one_sided_forces`; None compiles kernels
+            without.
+    """
+
+    nodes: Any
+    dofs: Any
+    gravity: FloatArray
+    free: Any
+    forces: ForceModel
+    closure: ClosureModel | None
+    jumps: bool | None
+
+
+class GalerkinModel(NamedTuple):
+    """A mechanism, as the equations of a step and as its first guesses read it."""
+
+    tree: TreeModel
+    native: NativeModel
+
+
+class GalerkinSettings(NamedTuple):
+    """What the user chose.
+
+    Attributes:
+        rule: interpolation and quadrature.
+        dt: time step [s].
+        tolerance: size of the Newton update [rad or m] at which a step counts as solved.
+        max_iterations: Newton iterations allowed from each first guess.
+        energy: share of the energy of a step by which its balance may be off, see `energy_balance`.
+        finest: most substeps of a step.
+    """
+
+    rule: Rule
+    dt: float
+    tolerance: float
+    max_iterations: int
+    energy: float
+    finest: int
+
+
+class PointData(NamedTuple):
+    """The mechanism at the Q quadrature points of a step with s + 1 control points, and the equations of the step.
+
+    Attributes:
+        nodes: `POINT_NODE` records (Q, nodes).
+        screws: `POINT_SCREW` records (Q, nv).
+        balls: `POINT_BALL` records (Q, balls).
+        Om, P: what ball joints do, see `joint_residual`; shapes (Q, balls, s + 1, 9).
+        X: control points, shape (s + 1, nv).
+        rate: joint velocities, shape (Q, nv).
+        force: generalised forces [N m or N], shape (Q, nv).
+        external: world wrenches on the nodes, scratch of one point, shape (nodes, 6).
+        g: derivative of the discrete action along the control points, shape (s + 1, nv).
+        r: residual, shape (s, nv).
+        lam: impulses of the loop equations, shape (Q, rows).
+        modes: on which piece of their law one-sided forces are, one row per point.
+    """
+
+    nodes: Any
+    screws: Any
+    balls: Any
+    Om: FloatArray
+    P: FloatArray
+    X: FloatArray
+    rate: FloatArray
+    force: FloatArray
+    external: FloatArray
+    g: FloatArray
+    r: FloatArray
+    lam: FloatArray
+    modes: ForceModes
+
+
+class Variations(NamedTuple):
+    """First variations of the equations joint by joint, see `variations`.
+
+    Attributes:
+        col: what a control point of a coordinate moves, shape (nv, s, mz).
+        row: how a row of the residual weighs momenta and impulses, shape (nv, s, mf); in the recursion (nv, s, wide).
+        e: what it weighs of the twist beside that, shape (nv, s, 6).
+        own: what a joint does to itself, shape (nv, s, 3, s).
+    """
+
+    col: FloatArray
+    row: FloatArray
+    e: FloatArray
+    own: FloatArray
+
+
+class RecursionData(NamedTuple):
+    """Scratch of the O(n) recursion, see `joint_recursion`; `wide` is mf, rounded up to whole lots of `data.LANES`.
+
+    Attributes:
+        var: first variations.
+        slots: which of the blocks A a node uses, shape (nodes,), see `minimal.arrays.inherited_slots`.
+        begun: whether a node's block holds the answers of children, shape (nodes,).
+        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mf, wide) and (nodes, mf).
+        z: variations of the nodes but those of the last pose, shape (nodes, mf).
+        X: coordinates per variation of the parent, shape (nv, s, mf).
+        H: shape (nv, s, wide).
+        Lam: equations of one joint, shape (3 s, 6 s).
+        inverse: of those of each joint, shape (nv, s, 3 s).
+        y: right-hand side of one joint, shape (3 s,).
+    """
+
+    var: Variations
+    slots: NDArray[np.int64]
+    begun: NDArray[np.bool_]
+    A: FloatArray
+    l: FloatArray
+    z: FloatArray
+    X: FloatArray
+    H: FloatArray
+    Lam: FloatArray
+    inverse: FloatArray
+    y: FloatArray
+
+
+class SparseData(NamedTuple):
+    """Scratch of the tree-sparse factorisation over scalar nodes (coordinate, control point), see `tree_sparse_ldu`.
+
+    Attributes:
+        var: first variations.
+        depth: number of coordinates above each coordinate, shape (nv,).
+        ancestors: scalar nodes above each scalar node, root first, shape (s nv, s reach).
+        LU: rows of U and columns of L over the ancestors, shape (2, s nv, s reach).
+        D: diagonal, shape (s nv,).
+        cols, rows: variations along the path to the root, shapes (s, mz, reach) and (s, mf, reach).
+        up, down: weights of one coordinate's rows and columns, shape (s, 6 Q + 6).
+        line: products along a path, shape (reach,).
+        x: right-hand side, shape (s nv,).
+    """
+
+    var: Variations
+    depth: Any
+    ancestors: Any
+    LU: FloatArray
+    D: FloatArray
+    cols: FloatArray
+    rows: FloatArray
+    up: FloatArray
+    down: FloatArray
+    line: FloatArray
+    x: FloatArray
+
+
+class HessianData(NamedTuple):
+    """All second derivatives of the discrete action, see `joint_hessian`.
+
+    Attributes:
+        col, row: columns and rows of all coordinates and control points, shape (nv, s + 1, 12 Q).
+        up, down: weights of one coordinate's rows and columns, shape (s + 1, 12 Q).
+        D: the blocks, shape (s + 1, nv, s + 1, nv).
+        T, dV, dF: displacements, twist changes and changes of the wrenches of the nodes, shape (nodes, 6).
+    """
+
+    col: FloatArray
+    row: FloatArray
+    up: FloatArray
+    down: FloatArray
+    D: FloatArray
+    T: FloatArray
+    dV: FloatArray
+    dF: FloatArray
+
+
+class QuasiData(NamedTuple):
+    """Records of the classical recursions, at rest, see `lee2016`."""
+
+    links: Any
+    screws: Any
+    external: FloatArray
+    zero3: FloatArray
+    zero: FloatArray
+
+
+class DenseData(NamedTuple):
+    """Scratch of elimination on the whole Jacobian J (s nv, s nv), with the right-hand side b (s nv, 1)."""
+
+    hessian: HessianData
+    J: FloatArray
+    b: FloatArray
+
+
+class SimplifiedData(NamedTuple):
+    """Scratch of `simplified_newton`.
+
+    Attributes:
+        A: articulated inertias, shape (nodes, 21).
+        U, D: factors of the degrees of freedom, shapes (nv, 6) and (nv,).
+        f: wrenches, then accelerations, shape (nodes, 6).
+        inverse: of the matrix K of the rule, shape (s, s).
+        F: update, shape (s, nv).
+        oldX, oldF: the last two control points and updates, shape (2, s, nv).
+    """
+
+    A: FloatArray
+    U: FloatArray
+    D: FloatArray
+    f: FloatArray
+    inverse: FloatArray
+    F: FloatArray
+    oldX: FloatArray
+    oldF: FloatArray
+
+
+class StepData(NamedTuple):
+    """State and scratch of one robot.
+
+    Attributes:
+        points: the mechanism at the quadrature points.
+        guess: first guesses.
+        solver: scratch of the solver for the Newton direction.
+        sweeps: scratch of `simplified_newton`; None where it is not wanted.
+        p: momentum with split free joints, shape (nv,).
+        dx: Newton update, shape (s, nv).
+        history: residual norms of the last attempt, shape (max_iterations + 1,).
+        substep: the substep at hand; None until there are steps.
+        loops: scratch of loop equations; None without.
+    """
+
+    points: PointData
+    guess: GuessData
+    solver: Any
+    sweeps: SimplifiedData | None
+    p: FloatArray
+    dx: FloatArray
+    history: FloatArray
+    substep: SubstepData | None = None
+    loops: LoopData | None = None
+
+
+class LinearData(NamedTuple):
+    """Scratch of `joint_linearization`.
+
+    Attributes:
+        hessian: the blocks D.
+        C: derivative of the rows by the controls, shape (s + 1, nv, nu).
+        J: derivative of the residual by the control points after the first, shape (s nv, s nv).
+        Y: derivatives of these control points, shape (s nv, 2 nv + nu).
+        W: derivatives of the end of the step, shape (2 nv, 2 nv + nu).
+        y, bar: the same transposed, for one gradient: shapes (s nv, 1) and (2, 2 nv).
+    """
+
+    hessian: HessianData
+    C: FloatArray
+    J: FloatArray
+    Y: FloatArray
+    W: FloatArray
+    y: FloatArray
+    bar: FloatArray
+
+
+class LoopData(NamedTuple):
+    """Scratch of steps with m loop equations, see `joint_loops`.
+
+    Attributes:
+        settings: those of the step, with the Lobatto rule through its control points.
+        points: the mechanism at the control points; for Galerkin the points of the step itself.
+        hessian: rows and columns there.
+        p: momentum at the start with the impulses of the loops there, for rules without a point at the start.
+        system: the equations, see `elimination`.
+    """
+
+    settings: GalerkinSettings
+    points: PointData
+    hessian: HessianData
+    p: FloatArray
+    system: LoopSystem
+
+
+class ForceRows(NamedTuple):
+    """Where the derivatives of one wrench go, at one quadrature point; see `body_force_hessian`.
+
+    Attributes:
+        nodes: records of the tree.
+        links: `POINT_NODE` records of the point.
+        row, D: of `HessianData`.
+        at: offset of the point's pose variations in `row`.
+        weight: [s] of forces, 1 of impulses.
+    """
+
+    nodes: Any
+    links: Any
+    row: FloatArray
+    D: FloatArray
+    at: int
+    weight: float
+
+
+class ForceColumn(NamedTuple):
+    """Control point `other` of degree of freedom k of a node moves the node by the pose T and the twist V."""
+
+    node: int
+    k: int
+    other: int
+    T: Any
+    V: Any

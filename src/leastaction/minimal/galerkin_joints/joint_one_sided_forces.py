@@ -1,0 +1,22 @@
+"""`minimal.one_sided` at the quadrature points."""
+
+from leastaction._jit import routine
+from leastaction.forces.arrays import modes_at
+from leastaction.forces.total import settle_modes
+from leastaction.minimal.galerkin_joints.quadrature_points import coordinate
+from leastaction.minimal.one_sided_forces import settle_limit
+
+
+@routine
+def open_or_close(jumps, model, settings, points):
+    """Let forces act at the points by the present control points; gives back how often that is a change."""
+    if jumps is None:
+        return 0
+    changed = 0
+    for al in range(points.nodes.shape[0]):
+        modes = modes_at(points.modes, al)
+        changed += settle_modes(model.forces, modes, points.nodes[al])
+        for i in range(model.nodes.shape[0]):
+            x = coordinate(settings.rule, points.X, al, model.nodes[i].iv)
+            changed += settle_limit(model.nodes[i], model.dofs, modes, x)
+    return changed
