@@ -99,4 +99,5 @@ def test_what_is_remembered_of_pairs_does_not_change_a_run(integrator):
         run = la.simulate(robot, state[0], p=state[1], dt=0.002, steps=1, integrator=integrator)
         state = run.q[-1], run.p[-1]
         path.append(run.q[-1])
-    np.testing.assert_allclose(path, whole.q, atol=1e-8)
+    # Restarts change the first guess at the first impact: a contact that is missed would change the run by 1e-3.
+    np.testing.assert_allclose(path, whole.q, atol=1e-6)
