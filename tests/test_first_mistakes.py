@@ -1,5 +1,6 @@
 """What new users typed wrongly, and the line that helps them."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -137,3 +138,104 @@ def test_reports_of_benchmarks_keep_units():
     text = console.file.getvalue()
     for unit in ("angle [rad]", "in [rad]", "error [rad]", "time [s]", "with [x]", "drift [J]"):
         assert unit in text
+
+
+def test_a_name_in_another_spelling_is_suggested():
+    for module, wrong, right in [
+        (la, "Runge_Kutta", "RungeKutta"),
+        (la, "maximal_", "maximal"),
+        (la.robots, "cartpole", "cart_pole"),
+        (la.robots, "DoublePendulum", "double_pendulum"),
+    ]:
+        with pytest.raises(AttributeError, match=f"did you mean '{right}'"):
+            getattr(module, wrong)
+    with pytest.raises(AttributeError, match=r"has no attribute '_nothing'$"):
+        getattr(la.robots, "_nothing")  # noqa: B009
+    for text, right in [("rk4", r"leastaction.RungeKutta\(order=4\)"), ("maximal", r"leastaction.Maximal\(order=2\)")]:
+        with pytest.raises(la.IntegratorError, match=f"write {right}"):
+            la.simulate(REVOLUTE, steps=1, integrator=text)
+    with pytest.raises(la.IntegratorError, match="did you mean 'galerkin'"):
+        la.simulate(REVOLUTE, steps=1, integrator="galerkn")
+
+
+def test_a_mechanism_says_how_to_change_it():
+    with pytest.raises(dataclasses.FrozenInstanceError, match=r"robot.replace\(gravity=...\).*robot.edit\(\)"):
+        REVOLUTE.gravity = (0.0, 0.0, 0.0)
+    with pytest.raises(AttributeError, match=r"robot.replace\(...\)"):
+        REVOLUTE.colour = "red"
+
+
+def test_durations_that_are_no_whole_number_of_steps_are_reported(recwarn):
+    for duration, dt in [(1.0, 0.01), (0.3, 0.1), (10.0, 1e-3), (0.7, 0.07)]:
+        la.simulate(REVOLUTE, dt=dt, duration=duration, integrator=la.RungeKutta())
+    assert not recwarn.list
+    with pytest.warns(la.LeastActionWarning, match="the run ends at 0.99 s, after 33 steps"):
+        run = la.simulate(REVOLUTE, dt=0.03, duration=1.0, integrator=la.RungeKutta())
+    assert run.t[-1] == pytest.approx(0.99)
+
+
+def test_degrees_are_suspected_where_they_would_be_within_the_limits():
+    b = REVOLUTE.edit()
+    robot = b.build()
+    joint = dataclasses.replace(robot.joints[0], lower=(-1.6,), upper=(1.6,))
+    robot = robot.replace(joints=(joint,))
+    with pytest.warns(la.LeastActionWarning, match="radians, and 45 degrees would be within the limits"):
+        la.simulate(robot, [45.0], steps=1, integrator=la.Maximal())
+    with pytest.warns(la.LeastActionWarning, match="beyond the limits") as said:
+        la.simulate(robot, [2.0], steps=1, integrator=la.Maximal())
+    assert not any("degrees" in str(w.message) for w in said)
+
+
+def test_a_revolute_joint_of_urdf_without_a_limit_is_reported(tmp_path):
+    path = write(tmp_path, arm(kind="revolute"))
+    with pytest.warns(UserWarning, match="needs a <limit>, which move freely: hinge"):
+        la.load(path)
+
+
+def test_runs_from_states_of_others(tmp_path):
+    robot = la.robots.double_pendulum()
+    made = la.simulate(robot, [1.0, 0.5], dt=0.01, steps=20, controls=[0.1, 0.2], integrator=la.Galerkin(order=4))
+    run = la.Trajectory.from_states(robot, made.q, made.v, dt=0.01, u=np.tile([0.1, 0.2], (20, 1)))
+    assert np.allclose(run.energy, made.energy)
+    assert np.allclose(run.t, made.t)
+    again = la.Trajectory.load(run.save(tmp_path / "run"))
+    assert np.array_equal(again.q, made.q)
+    assert la.Trajectory.from_states(robot, made.q, made.v, t=made.t + 2.0).t[0] == 2.0
+    for options, message in [
+        ({}, "either dt"),
+        ({"dt": 0.01, "t": made.t}, "either dt"),
+        ({"dt": -1.0}, "dt"),
+        ({"t": made.t[::-1]}, "times must grow"),
+        ({"dt": 0.01, "u": np.zeros((3, 2))}, "u: expected shape"),
+    ]:
+        with pytest.raises(la.MechanismError, match=message):
+            la.Trajectory.from_states(robot, made.q, made.v, **options)
+    with pytest.raises(la.MechanismError, match="v: expected shape"):
+        la.Trajectory.from_states(robot, made.q, made.v[:-1], dt=0.01)
+    with pytest.raises(la.MechanismError, match="not finite"):
+        la.Trajectory.from_states(robot, made.q, np.full_like(made.v, np.nan), dt=0.01)
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=4), la.Maximal()])
+def test_poses_of_runs_are_those_of_states(integrator):
+    robot = la.robots.double_pendulum()
+    run = la.simulate(robot, [1.0, 0.5], [0.3, -0.2], dt=0.01, steps=5, integrator=integrator)
+    for k in range(6):
+        assert np.allclose(run.body_poses[k], la.dynamics.body_poses(robot, run.q[k]), atol=1e-9)
+        assert np.allclose(run.body_twists[k], la.dynamics.body_twists(robot, run.q[k], run.v[k]), atol=1e-9)
+    with pytest.warns(DeprecationWarning, match="com_poses; body_poses"):
+        assert run.poses is run.com_poses
+    with pytest.warns(DeprecationWarning, match="com_twists; body_twists"):
+        assert run.twists is run.com_twists
+
+
+@pytest.mark.parametrize("name", ["momenta", "velocities", "multipliers"])
+def test_saved_runs_with_rows_of_another_width_are_refused(name, tmp_path):
+    run = la.simulate(la.robots.double_pendulum(), [1.0, 0.5], dt=0.01, steps=3, integrator=la.Maximal())
+    path = run.save(tmp_path / "run")
+    with np.load(path) as data:
+        arrays = dict(data)
+    arrays[f"stored_{name}"] = np.concatenate([run.stored[name]] * 2, axis=1)
+    np.savez(path, **arrays)
+    with pytest.raises(la.FormatError, match=f"{name}: expected shape"):
+        la.Trajectory.load(path)

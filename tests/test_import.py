@@ -76,9 +76,10 @@ def test_a_module_does_not_hide_the_function_of_its_name():
     assert python("-c", code).stdout.strip() == "True"
 
 
-def test_a_misspelt_name_is_told_so_that_python_can_suggest_another():
+def test_a_misspelt_name_is_told_with_another_and_so_that_python_can_suggest_one():
     code = "import leastaction as la\ntry: la.simulte\nexcept AttributeError as e: print(e.name, e.obj is la, e)"
-    assert python("-c", code).stdout.strip() == "simulte True module 'leastaction' has no attribute 'simulte'"
+    said = "simulte True module 'leastaction' has no attribute 'simulte'; did you mean 'simulate'?"
+    assert python("-c", code).stdout.strip() == said
 
 
 def test_the_package_goes_to_other_processes():

@@ -98,7 +98,7 @@ def test_a_new_integrator_needs_little():
 
     run = la.simulate(robot(), Q, dt=DT, steps=3, integrator=Rest())
     assert (run.q == Q).all()
-    assert run.poses.shape == (4, 2, 7)
+    assert run.com_poses.shape == (4, 2, 7)
     with pytest.raises(la.IntegratorError, match=r"Rest has no adjoint; use leastaction\.Galerkin"):
         adjoint(robot(), Rest(), lambda run: (0.0, None, None), ["q"], dt=DT, steps=1)
     with pytest.raises(la.IntegratorError, match="Rest has no Jacobians"):

@@ -48,7 +48,7 @@ def test_it_runs_and_has_its_order():
 def test_trajectories_have_all_that_is_derived():
     robot = la.robots.cart_pole()
     run = la.simulate(robot, [0.0, 1.0], dt=0.01, steps=20, integrator=Leapfrog(), controls=np.ones(robot.nu))
-    assert run.poses.shape == (21, len(robot.bodies), 7)
+    assert run.com_poses.shape == (21, len(robot.bodies), 7)
     assert run.p.shape == run.v.shape == (21, robot.nv)
     assert np.ptp(la.simulate(robot, [0.0, 1.0], dt=0.01, steps=20, integrator=Leapfrog()).energy) < 1e-2
 

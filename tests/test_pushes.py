@@ -24,7 +24,7 @@ def test_a_push_brings_its_momentum_and_ends(integrator):
     point = np.array([0.02, -0.01, 0.03])
     sim.push(robot.bodies[0].name, FORCE, point=point)
     sim.push(robot.bodies[0].name, torque=TORQUE)
-    at = turned[:3] + rotation_matrix(sim.now.poses[0, 0, 3:]) @ point
+    at = turned[:3] + rotation_matrix(sim.now.com_poses[0, 0, 3:]) @ point
     sim.step()
     expected = np.concatenate([TORQUE + np.cross(at, FORCE), FORCE]) * dt
     np.testing.assert_allclose(sim.now.momentum[0], expected, atol=2e-6)  # the body turns a little under the push

@@ -28,14 +28,14 @@ def test_poses_of_every_integrator(integrator):
     """COM frames of all bodies in the order of their names, close to those of the joint positions."""
     robot = welded_pendulum()
     run = la.simulate(robot, [0.4, -0.2], [0.5, 1.0], dt=1e-3, steps=5, integrator=integrator)
-    assert run.poses.shape == (6, len(robot.bodies), 7)
+    assert run.com_poses.shape == (6, len(robot.bodies), 7)
     for k, q in enumerate(run.q):
         for i, X in enumerate(la.dynamics.body_poses(robot, q)):
             com = X[:3, :3] @ robot.bodies[i].inertia.com + X[:3, 3]
-            np.testing.assert_allclose(run.poses[k, i, :3], com, atol=1e-5)  # joints of MaximalEuler drift apart
-            w, x, y, z = run.poses[k, i, 3:]
+            np.testing.assert_allclose(run.com_poses[k, i, :3], com, atol=1e-5)  # joints of MaximalEuler drift apart
+            w, x, y, z = run.com_poses[k, i, 3:]
             np.testing.assert_allclose(R_of(w, x, y, z), X[:3, :3], atol=1e-5)
-    assert run.twists.shape == (6, len(robot.bodies), 6)
+    assert run.com_twists.shape == (6, len(robot.bodies), 6)
 
 
 def R_of(w, x, y, z):

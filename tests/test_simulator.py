@@ -42,7 +42,7 @@ def test_states_are_those_of_a_run(integrator, monkeypatch, at_once):
     np.testing.assert_array_equal(sim.p, run.p[-1])
     assert (sim.t, sim.steps, sim.iterations) == (run.t[-1], 20, run.iterations[-1])
     assert sim.energy == pytest.approx(run.energy[-1], rel=1e-14)
-    np.testing.assert_array_equal(sim.now.poses[0], la.Trajectory(*vars_of(run)).poses[-1])
+    np.testing.assert_array_equal(sim.now.com_poses[0], la.Trajectory(*vars_of(run)).com_poses[-1])
 
 
 def vars_of(run):

@@ -96,7 +96,7 @@ def balance(scene: Scene, run: Any) -> np.ndarray:
 
 def depth(run: Any) -> float:
     """How far the robot gets below the ground z = 0 [m], from the poses alone; 0 where there is none."""
-    robot, poses, deepest = run.mechanism, run.poses, 0.0
+    robot, poses, deepest = run.mechanism, run.com_poses, 0.0
     if not any(isinstance(shape, Plane) for shape in robot.ground):
         return 0.0
     rotations = Rotation.from_quat(poses[..., [4, 5, 6, 3]].reshape(-1, 4)).as_matrix()

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     )
     from leastaction.simulate import simulate
     from leastaction.simulator import Simulator
+    from leastaction.stepping import State, step
     from leastaction.trajectory import Trajectory
     from leastaction.view import ViewModule
 
@@ -111,6 +112,7 @@ _NAMES = {
     "Simulator": "simulator",
     "SingularMatrixError": "errors",
     "StaggeredProjections": "redmax",
+    "State": "stepping",
     "Trajectory": "trajectory",
     "adjoint": "derivatives",
     "default_integrator": "default",
@@ -118,6 +120,7 @@ _NAMES = {
     "load": "formats",
     "load_string": "formats",
     "simulate": "simulate",
+    "step": "stepping",
 }
 
 __all__ = [
@@ -152,6 +155,7 @@ __all__ = [
     "Simulator",
     "SingularMatrixError",
     "StaggeredProjections",
+    "State",
     "Trajectory",
     "adjoint",
     "batch",
@@ -174,6 +178,7 @@ __all__ = [
     "redmax",
     "robots",
     "simulate",
+    "step",
     "view",
 ]
 
@@ -189,8 +194,9 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("leastaction")
-    # With name and module, tracebacks of Python suggest what may have been meant.
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    from leastaction._public import unknown
+
+    raise unknown(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:

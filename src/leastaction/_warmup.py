@@ -121,7 +121,10 @@ def _inverse_kinematics(robot: Any) -> None:
 
 
 def _dynamics(robot: Any) -> None:
+    import numpy as np
+
     from leastaction import dynamics
+    from leastaction.sensing import SensorReader
 
     q = v = [0.1]
     dynamics.body_twists(robot, q, v)
@@ -129,6 +132,11 @@ def _dynamics(robot: Any) -> None:
     dynamics.forward_dynamics_derivatives(robot, q, v)
     dynamics.passive_forces(robot, q, v)
     dynamics.momentum(robot, q, v)
+    dynamics.body_jacobian(robot, q, robot.body_names[0])
+    builder = robot.edit()
+    builder.sensor("range", "range", robot.body_names[0])
+    builder.sensor("accelerometer", "accelerometer", robot.body_names[0])
+    SensorReader(builder.build()).read(np.array(q), np.array(v), np.zeros(robot.nu))
 
 
 def _rare_steps(robot: Any, solver: str) -> None:

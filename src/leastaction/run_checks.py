@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,21 @@ def check_values(m: Mechanism, dt: float, t: FloatArray, q: FloatArray, stored: 
         wrong = (log[:, :3] != np.round(log[:, :3])).any() or (step < 0).any() or (step >= len(t) - 1).any()
         if wrong or (bodies < -1).any() or (bodies >= len(m.bodies)).any():
             raise MechanismError("contacts: names steps or bodies that there are not")
+
+
+def check_widths(run: Trajectory) -> None:
+    """Refuse rows of another width than the run's integrator writes; what it does not write is not looked at."""
+    own = [name for name in OF_STATES if name in run.stored]
+    if run.integrator is None or not own:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run has said what of the robot does not act
+        rows = run.integrator.prepare(run.mechanism, run.dt).record(0).states()
+    for name in own:
+        values = run.stored[name]
+        if name in rows and values.shape[1:] != rows[name].shape[1:]:
+            expected = (len(values), *rows[name].shape[1:])
+            raise MechanismError(f"{name}: expected shape {expected} for {run.integrator}, got {values.shape}")
 
 
 def checked_record(stepper: Stepper, run: Trajectory) -> dict[str, NDArray[Any]]:

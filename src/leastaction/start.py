@@ -24,6 +24,19 @@ from leastaction.settings import MOST, is_number
 from leastaction.start_limits import loops_within_limits, tendons_within_limits, within_limits
 from leastaction.start_loops import closed_start
 from leastaction.unsupported_features import warn_of_ignored
+from leastaction.warn import warn
+
+WHOLE = 1e-9
+"""Share of a duration by which it may differ from whole steps: round-off of the quotient."""
+
+INTEGRATORS = {
+    "euler": "SemiImplicitEuler()",
+    "rk": "RungeKutta(order=4)",
+    "rk2": "RungeKutta(order=2)",
+    "rk4": "RungeKutta(order=4)",
+    "rk45": "DOP853()",
+}
+"""What other libraries call integrators, and what is nearest to it here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +113,22 @@ def checked_integrator(integrator: Any) -> Integrator:
     """`integrator`, or `IntegratorError`."""
     if not isinstance(integrator, Integrator):
         hint = f"; write {integrator.__name__}()" if isinstance(integrator, type) else ""
+        if isinstance(integrator, str):
+            hint = _by_text(integrator)
         raise IntegratorError(f"integrator must be one such as leastaction.Galerkin(order=4), got {integrator!r}{hint}")
     return integrator
+
+
+def _by_text(text: str) -> str:
+    """What somebody who names an integrator by text is to write."""
+    from leastaction import registry
+
+    if text.lower() in INTEGRATORS:
+        return f"; write leastaction.{INTEGRATORS[text.lower()]}"
+    try:
+        return f"; write leastaction.{registry.title(registry.parse(text))}"
+    except IntegratorError as error:
+        return f"; {error}"
 
 
 def start_time(start: Any) -> float:
@@ -178,7 +205,13 @@ def number_of_steps(dt: float, duration: float | None, steps: int | None) -> int
             raise IntegratorError(f"duration of {duration:g} s is more than {MOST} steps of {dt:g} s")
         if duration > 0.0 and round(count) == 0:
             raise IntegratorError(f"duration of {duration:g} s is no more than half a step of dt = {dt:g} s")
-        return round(count)
+        whole = round(count)
+        if abs(count - whole) > WHOLE * max(count, 1.0):
+            warn(
+                f"duration of {duration:g} s is not a whole number of steps of dt = {dt:g} s: the run ends at "
+                f"{whole * dt:g} s, after {whole} steps"
+            )
+        return whole
     if steps is None or not is_number(steps) or int(steps) != steps or steps < 0:
         raise IntegratorError(f"steps must be a whole number that is not negative, got {shown(steps)}")
     if steps > MOST:

@@ -37,6 +37,9 @@ NUDGES = 0.03, 0.3
 stretched limb a rope is as long as it gets.
 """
 
+TURN = 2.0 * np.pi
+"""Angles beyond a turn [rad] may have been meant as degrees."""
+
 BEYOND = 1e-3
 """How far beyond a limit a joint must start [rad or m] to be moved: what is less, a step takes back by itself."""
 
@@ -66,9 +69,12 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
         out = _closed(m, out, low, high, resting=resting_freedoms(m, stepper.motions))
         carried = [name for name in m.prescribed if (out != q)[places(m, name)[0]].any()]
         follow = f"; {', '.join(map(repr, carried))} is moved to where the joints can follow" if carried else ""
+    turned = [group.iq for group in m.coordinate_groups if group.kind == Motion.REVOLUTE]
+    there = [k for k in beyond if k in turned and low[k] <= np.radians(q[k]) <= high[k] and abs(q[k]) > TURN]
+    hint = f"; angles are in radians, and {q[there[0]]:g} degrees would be within the limits" if there else ""
     warn(
         f"the start lies beyond the limits of joint {moved} [rad or m]; the run starts at the "
-        f"limits, so that they add no energy{follow}"
+        f"limits, so that they add no energy{follow}{hint}"
     )
     return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -22,7 +23,7 @@ from leastaction.errors import FormatError, LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
 from leastaction.record import Record
-from leastaction.run_checks import check_shapes, check_values, numbers, stored_numbers
+from leastaction.run_checks import check_shapes, check_values, check_widths, numbers, stored_numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -75,6 +76,40 @@ class Trajectory:
         """From a stepper's record of which `done` steps hold."""
         rows = record.held(done)
         return cls(mechanism, integrator, dt, t, rows.pop("q"), rows)
+
+    @classmethod
+    def from_states(
+        cls, mechanism: Mechanism, q: Any, v: Any, *, dt: float | None = None, t: Any = None, u: Any = None
+    ) -> Trajectory:
+        """A run from positions and velocities that were measured or computed elsewhere, to plot, view and save.
+
+        Args:
+            mechanism: the robot.
+            q: joint positions [rad or m], shape (steps + 1, nq).
+            v: joint velocities [rad/s or m/s], shape (steps + 1, nv).
+            dt: time between states [s]; or
+            t: their times [s], growing, shape (steps + 1,).
+            u: controls held over each step, shape (steps, nu), if any.
+
+        Raises:
+            MechanismError: arrays that do not fit the robot or one another, or hold numbers that are not finite.
+        """
+        from leastaction.mechanism.arguments import robot
+
+        stored = {"v": numbers(v, "v")}
+        if u is not None:
+            held = numbers(u, "u")
+            stored["u"] = held[:, None] if held.ndim == 2 else held
+        if (dt is None) == (t is None):
+            raise MechanismError("give either dt [s], the time between states, or t, the times of all states")
+        q = numbers(q, "q")
+        given = positive(dt, "dt") * np.arange(len(q) if q.ndim else 0) if t is None else numbers(t, "t")
+        times = np.asarray(given, np.float64)
+        step = float(np.abs(np.diff(times)).mean()) if times.ndim == 1 and len(times) > 1 else 1.0
+        step = step if dt is None else dt
+        run = cls(robot(mechanism), None, step, times, q, stored)
+        check_values(run.mechanism, run.dt, run.t, run.q, run.stored)
+        return run
 
     def __len__(self) -> int:
         """Number of states, steps + 1."""
@@ -168,11 +203,29 @@ class Trajectory:
         return self._quantities[2]
 
     @cached_property
-    def poses(self) -> FloatArray:
+    def body_poses(self) -> FloatArray:
+        """Poses of all bodies: world from body, shape (steps + 1, bodies, 4, 4), as `leastaction.dynamics.body_poses`.
+
+        In the order of `mechanism.body_names`. Runs in maximal coordinates solved for them, otherwise they are derived
+        from q.
+        """
+        from leastaction.trajectory_bodies import body_frames
+
+        return body_frames(self.mechanism, self.com_poses)
+
+    @cached_property
+    def body_twists(self) -> FloatArray:
+        """Twists of all bodies in their own frames, shape (steps + 1, bodies, 6): angular [rad/s], linear [m/s]."""
+        from leastaction.dynamics import body_twists
+
+        rows = [body_twists(self.mechanism, q, v) for q, v in zip(self.q, self.v, strict=True)]
+        return np.array(rows).reshape(len(self), len(self.mechanism.bodies), 6)
+
+    @cached_property
+    def com_poses(self) -> FloatArray:
         """Poses of the COM frames of all bodies, shape (steps + 1, bodies, 7): position [m] and quaternion.
 
-        In the order of `mechanism.body_names`; a COM frame has the directions of the body's frame. Runs in maximal
-        coordinates solved for them, otherwise they are derived from q.
+        A COM frame has its origin in the centre of mass, and the directions of the body's frame.
         """
         from leastaction.trajectory_bodies import poses_of_q
 
@@ -181,11 +234,23 @@ class Trajectory:
         return poses_of_q(self.mechanism, self.q)
 
     @cached_property
-    def twists(self) -> FloatArray:
-        """Twists of the same frames in their own directions, shape (steps + 1, bodies, 6): [rad/s] and [m/s]."""
+    def com_twists(self) -> FloatArray:
+        """Twists of the COM frames in their own directions, shape (steps + 1, bodies, 6): [rad/s] and [m/s]."""
         from leastaction.trajectory_bodies import twists_of_velocity
 
         return twists_of_velocity(self.mechanism, self.q, self.v)
+
+    @property
+    def poses(self) -> FloatArray:
+        """Earlier name of `com_poses`."""
+        warnings.warn("poses of a run is com_poses; body_poses has body frames", DeprecationWarning, stacklevel=2)
+        return self.com_poses
+
+    @property
+    def twists(self) -> FloatArray:
+        """Earlier name of `com_twists`."""
+        warnings.warn("twists of a run is com_twists; body_twists has body frames", DeprecationWarning, stacklevel=2)
+        return self.com_twists
 
     @cached_property
     def sensors(self) -> dict[str, FloatArray]:
@@ -293,10 +358,12 @@ class Trajectory:
             t, q, dt = (numbers(data.pop(name), name) for name in ("t", "q", "dt"))
             if dt.ndim:
                 raise MechanismError(f"dt: expected one number, got shape {dt.shape}")
-            stored = {k.removeprefix("stored_"): values for k, values in data.items() if k.startswith("stored_")}
+            kind = "run_" if "lam_g" in data else "stored_"  # solutions of `leastaction.optimize` are runs, too
+            stored = {k.removeprefix(kind): values for k, values in data.items() if k.startswith(kind)}
             stored |= {name: stored[other] for name, other in about.get("same", {}).items()}
             run = cls(mechanism, registry.from_json(about.get("integrator")), float(dt), t, q, stored)
             check_values(run.mechanism, run.dt, run.t, run.q, run.stored)
+            check_widths(run)
             return run
         except (*UNREADABLE, LeastActionError) as error:
             words = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else error

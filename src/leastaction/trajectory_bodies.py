@@ -30,6 +30,19 @@ def poses_of_q(mechanism: Mechanism, q: FloatArray) -> FloatArray:
     return out
 
 
+def body_frames(mechanism: Mechanism, poses: FloatArray) -> FloatArray:
+    """Poses of all bodies (times, bodies, 4, 4) from those of their COM frames (times, bodies, 7)."""
+    w, x, y, z = np.moveaxis(poses[..., 3:], -1, 0)
+    out = np.zeros((*poses.shape[:2], 4, 4))
+    out[..., 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=-1)
+    out[..., 1, :3] = np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=-1)
+    out[..., 2, :3] = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=-1)
+    coms = np.array([body.inertia.com for body in mechanism.bodies]).reshape(-1, 3)
+    out[..., :3, 3] = poses[..., :3] - np.einsum("tbij,bj->tbi", out[..., :3, :3], coms)
+    out[..., 3, 3] = 1.0
+    return out
+
+
 def force_on_body(mechanism: Mechanism, log: FloatArray, steps: int, body: str, other: str | None) -> FloatArray:
     """Sum of the logged contact forces on a body and all that is welded to it, shape (steps, 3) [N].
 

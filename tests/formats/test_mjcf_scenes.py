@@ -133,7 +133,7 @@ def test_mocap_body_drags_an_arm(tmp_path):
     with pytest.warns(UserWarning, match=r"open loops: 'grip' \(lower and hand"):
         run = la.simulate(robot, {"shoulder": -1.0, "elbow": 1.5}, dt=0.01, steps=40, motions={"hand": hand})
     assert run.constraint_violation.max() < 1e-9
-    lower = run.poses[-1, robot.body_names.index("lower")]
+    lower = run.com_poses[-1, robot.body_names.index("lower")]
     tip = Pose(tuple(lower[:3]), tuple(lower[3:])).apply((0.2, 0, 0))
     np.testing.assert_allclose(tip, hand(0.4).position, atol=1e-9)
     assert abs(run.energy[-1] - run.energy[0] - run.stored["work"][-1]) < 0.02 * abs(run.energy[0])

@@ -60,7 +60,7 @@ def test_angles_beyond_a_turn():
 
 
 def test_poses_and_twists_of_named_bodies():
-    """run.poses are those of the bodies' COM frames, welded bodies too; run.twists the twists of these frames."""
+    """run.com_poses are those of the COM frames, of welded bodies too; run.com_twists the twists of these frames."""
     b = flying_arm().edit()
     b.body("hand", mass=0.3, com=(0.1, 0.2, 0.0), inertia=0.01)
     b.joint("weld", "fixed", "body2", "hand", pose=Pose((0.2, 0.0, 0.1), (0.5, 0.5, 0.5, -0.5)))
@@ -75,22 +75,24 @@ def test_poses_and_twists_of_named_bodies():
     q, v = random_state(robot, 3)
     run = la.simulate(robot, q, v, dt=0.002, steps=50, integrator=method(2))
     n = len(robot.body_names)
-    assert run.poses.shape == (51, n, 7)
-    assert run.twists.shape == (51, n, 6)
+    assert run.com_poses.shape == (51, n, 7)
+    assert run.com_twists.shape == (51, n, 6)
     for k in (0, 25, 50):
         X = la.dynamics.body_poses(robot, run.q[k])
         for i, body in enumerate(robot.bodies):
-            pose = Pose(tuple(run.poses[k, i, :3]), tuple(run.poses[k, i, 3:]))
+            pose = Pose(tuple(run.com_poses[k, i, :3]), tuple(run.com_poses[k, i, 3:]))
             assert_close(pose.position, X[i, :3, :3] @ body.inertia.com + X[i, :3, 3], 1e-12)
             assert_close(pose.rotation, X[i, :3, :3], 1e-12)
     # Central differences of the poses, O(dt^2).
     for i in range(n):
         for k in (1, 25):
-            R = [Pose((0, 0, 0), tuple(run.poses[k + s, i, 3:])).rotation for s in (-1, 0, 1)]
+            R = [Pose((0, 0, 0), tuple(run.com_poses[k + s, i, 3:])).rotation for s in (-1, 0, 1)]
             W = R[1].T @ (R[2] - R[0]) / (2 * run.dt)
             spin = np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]]) / 2
-            speed = R[1].T @ (run.poses[k + 1, i, :3] - run.poses[k - 1, i, :3]) / (2 * run.dt)
-            assert np.abs(run.twists[k, i] - np.r_[spin, speed]).max() <= 1e-3 * max(1.0, np.abs(run.twists[k]).max())
+            speed = R[1].T @ (run.com_poses[k + 1, i, :3] - run.com_poses[k - 1, i, :3]) / (2 * run.dt)
+            assert np.abs(run.com_twists[k, i] - np.r_[spin, speed]).max() <= 1e-3 * max(
+                1.0, np.abs(run.com_twists[k]).max()
+            )
 
 
 def test_poses_of_runs_in_joint_coordinates():
@@ -99,5 +101,5 @@ def test_poses_of_runs_in_joint_coordinates():
     runs = [
         la.simulate(robot, [1.0, 0.5], dt=0.001, steps=20, integrator=x) for x in (la.Maximal(), la.Galerkin(order=2))
     ]
-    assert_close(runs[0].poses, runs[1].poses, 1e-5)
-    assert_close(runs[0].twists, runs[1].twists, 1e-3)
+    assert_close(runs[0].com_poses, runs[1].com_poses, 1e-5)
+    assert_close(runs[0].com_twists, runs[1].com_twists, 1e-3)

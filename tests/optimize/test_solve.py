@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import leastaction as la
 from leastaction import optimize as opt
+from leastaction.cli import app
 from leastaction.optimize.functions.derivative_check import check_own
 from tests.optimize.problems import limb, swing_up
 
@@ -185,6 +187,11 @@ def test_files(tmp_path):
     assert again.iterations == solution.iterations
     np.testing.assert_array_equal(again.trajectory.p, solution.trajectory.p)
     np.testing.assert_array_equal(again.replay().q, solution.replay().q)
+    run = la.Trajectory.load(tmp_path / "swing.npz")  # to view, plot and export
+    np.testing.assert_array_equal(run.v, solution.trajectory.v)
+    np.testing.assert_array_equal(run.stored["u"], solution.trajectory.stored["u"])
+    assert la.view.export_html(run, tmp_path / "swing.html").exists()
+    assert CliRunner().invoke(app, ["export", str(tmp_path / "swing.npz"), "--csv"]).exit_code == 0
     with pytest.raises(la.FormatError, match="not of 'acrobot'"):
         opt.load(tmp_path / "swing.npz", la.robots.acrobot())
     with pytest.raises(la.FormatError, match="no solution"):

@@ -74,8 +74,10 @@ def test_all_of_a_run(name, tmp_path):
     coms = np.array([body.inertia.com for body in robot.bodies])
     for k in range(len(run)):
         X = la.redmax.body_poses(robot, run.q[k])
-        assert np.abs(run.poses[k, :, :3] - np.einsum("bij,bj->bi", X[:, :3, :3], coms) - X[:, :3, 3]).max() <= 1e-12
-    assert run.twists.shape == (6, len(robot.bodies), 6)
+        assert (
+            np.abs(run.com_poses[k, :, :3] - np.einsum("bij,bj->bi", X[:, :3, :3], coms) - X[:, :3, 3]).max() <= 1e-12
+        )
+    assert run.com_twists.shape == (6, len(robot.bodies), 6)
     # Twice the kinetic energy: p . v.
     assert np.abs((run.p * run.v).sum(axis=1) - 2.0 * run.kinetic_energy).max() <= 1e-12
     assert la.view.export_html(run, tmp_path / "run.html").stat().st_size > 1000

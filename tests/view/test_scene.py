@@ -46,10 +46,10 @@ def test_poses_of_maximal_runs_are_those_of_centres_of_mass():
     frames = body_frames(robot, q)
     poses = frames.copy()
     poses[..., :3] = transform(frames, np.array([body.inertia.com for body in robot.bodies]))
-    run = still(robot, q, poses=poses)
+    run = still(robot, q, com_poses=poses)
     assert frames_of_run(run, [0, 2]) == pytest.approx(frames[[0, 2]], abs=1e-12)
     with pytest.raises(LeastActionError, match="poses of 'unitree_a1'"):
-        frames_of_run(still(robot, q, poses=poses[:, 1:]), [0])
+        frames_of_run(still(robot, q, com_poses=poses[:, 1:]), [0])
 
 
 @pytest.mark.parametrize("bare", [False, True], ids=["own shapes", "no shapes"])

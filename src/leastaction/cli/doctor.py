@@ -157,7 +157,7 @@ def _show(report: dict[str, Any]) -> None:
     state += f", and {cache['shipped']} of the wheel" if cache["shipped"] else ""
     facts.add_row("kernel cache", f"{cache['folder']} ({state})")
     if cache["stock"]:
-        facts.add_row("compilation", f"stock Numba, which takes about four times as long: {cache['stock']}")
+        facts.add_row("compilation", f"stock Numba, which takes three to six times as long: {cache['stock']}")
     screen.print(facts)
     table = Table("extra", "state", "packages", title="Optional parts", title_justify="left")
     for row in report["extras"]:

@@ -15,7 +15,7 @@ Understood beyond the standard:
   properties of joints with several axes as one number for all, or one for each;
 - `<density value>` in place of mass and inertia: what `<collision>` describes is filled with it (Isaac Gym);
 - `<contact>` of a link (Bullet's) or of a `<collision>` with `<lateral_friction value>`, `<restitution value>`;
-- revolute joints without `<limit>` or without lower and upper: unlimited; the old `<joint_properties>`.
+- revolute joints without `<limit>` (said in a warning) or lower and upper: unlimited; the old `<joint_properties>`.
 
 Ignored: transmissions but for the names of joints that they drive, Gazebo and ROS elements, safety controllers,
 collision filters, textures.
@@ -226,7 +226,7 @@ class _Reader:
                 own.add(joint.child)
         if len(moving) != 1 or any(bodies[name].mass > 0.0 for name in own):
             return
-        why = f"no inertia, and joint {moving[0]!r} would turn it without end"
+        why = f"no inertia, and nothing would hold it against joint {moving[0]!r}"
         if any(bodies[name].matrix.any() for name in own):
             why = "moments of inertia but no mass, by which files say that it is fixed"
         raise self.links[base].error(
@@ -247,6 +247,8 @@ class _Reader:
         self.builder.joint(joint, "free" if self.floating_base else "fixed", WORLD, name)
 
     def _joint(self, joint: Element) -> None:
+        if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
+            self.notes.add("limits of joints whose type needs a <limit>, which move freely", joint.required("name"))
         with _at(joint):
             self.builder.joint(
                 joint.required("name"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -434,3 +434,15 @@ class Mechanism:
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             object.__setattr__(self, name, value)
+
+
+def _refuse_change(self: Mechanism, name: str, value: Any) -> None:
+    known = name in {field.name for field in fields(self)}
+    how = f"robot.replace({name}=...)" if known else "robot.replace(...)"
+    raise FrozenInstanceError(
+        f"a mechanism never changes: {how} gives a new one with other attributes, robot.edit() a builder that starts "
+        "from it"
+    )
+
+
+Mechanism.__setattr__ = _refuse_change  # type: ignore[method-assign]  # the one that the dataclass made says "cannot assign to field"

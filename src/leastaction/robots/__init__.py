@@ -5,6 +5,10 @@ a start. Closed loops are closed at q = 0. `on_ground` puts any robot on its fee
 its meshes.
 """
 
+import sys
+from typing import Any
+
+from leastaction._public import unknown
 from leastaction.robots._atlas import atlas
 from leastaction.robots._catalogue import Entry, catalogue, get, home
 from leastaction.robots._chains import humanoid_tree, serial_arm, spatial_chain
@@ -65,3 +69,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return [*__all__]
+
+
+def __getattr__(name: str) -> Any:
+    raise unknown(sys.modules[__name__], name)

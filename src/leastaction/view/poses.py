@@ -46,17 +46,17 @@ def body_frames(mechanism: Mechanism, q: Any) -> FloatArray:
 def frames_of_run(run: Any, states: Any) -> FloatArray:
     """Poses of the bodies' frames at some states of a run, shape (states, bodies, 7).
 
-    A run may carry `poses`, shape (steps + 1, bodies, 7), of frames at the bodies' centres of mass, in the order of
+    A run may carry `com_poses`, shape (steps + 1, bodies, 7), of frames at the bodies' centres of mass, in the order of
     `mechanism.bodies`; they are used as they are. For other runs the poses follow from q.
     """
     mechanism, states = run.mechanism, np.asarray(states)
-    poses = getattr(run, "poses", None)
+    poses = getattr(run, "com_poses", None)
     if poses is None:
         return body_frames(mechanism, np.asarray(run.q)[states])
     poses = np.array(np.asarray(poses, float)[states])
     if poses.shape != (len(states), len(mechanism.bodies), 7):
         expected = f"(steps + 1, {len(mechanism.bodies)}, 7)"
-        raise LeastActionError(f"poses of {mechanism.name!r}: expected shape {expected}, got {np.shape(run.poses)}")
+        raise LeastActionError(f"poses of {mechanism.name!r}: expected shape {expected}, got {np.shape(run.com_poses)}")
     com = np.array([body.inertia.com for body in mechanism.bodies])
     poses[..., :3] -= rotate(poses[..., 3:], com)
     return poses
