@@ -1,5 +1,7 @@
 """`load` tells formats apart by the root element, and names what it cannot read."""
 
+import sys
+
 import pytest
 
 import leastaction as la
@@ -29,7 +31,6 @@ def test_load_is_at_the_front_door():
 @pytest.mark.parametrize(
     ("name", "root", "what"),
     [
-        ("model.sdf", "sdf", "SDFormat"),
         ("scene.xml", "redmax", "DiffRedMax"),
         ("thing.xml", "html", "unknown format"),
     ],
@@ -135,3 +136,32 @@ def test_what_is_no_text_is_refused_and_a_text_in_place_of_a_path_names_the_reme
         la.load_string(arm(), folder="nowhere")
     with pytest.raises(la.FormatError, match="see load_string"):
         la.load("\n<robot/>")
+
+
+def test_folders_are_read_by_their_scene_or_their_only_model(tmp_path):
+    write(tmp_path, arm(), "robot.urdf")
+    assert load(tmp_path) == load(tmp_path / "robot.urdf")
+    write(tmp_path, mjcf(BALL), "ball.xml")
+    with pytest.raises(la.FormatError, match=r"ball\.xml, robot\.urdf, and no scene\.xml"):
+        load(tmp_path)
+    write(tmp_path, mjcf(BALL), "scene.xml")
+    assert load(tmp_path) == load(tmp_path / "scene.xml")
+
+
+def test_names_of_robot_descriptions_are_looked_up_there(tmp_path, monkeypatch):
+    package = tmp_path / "robot_descriptions"
+    package.mkdir()
+    path = write(tmp_path, arm(), "robot.urdf")
+    (package / "__init__.py").write_text("")
+    (package / "arm_description.py").write_text(f"URDF_PATH = {str(path)!r}")
+    (package / "lost_description.py").write_text("raise OSError('no network')")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("robot_descriptions", "robot_descriptions.arm_description"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    assert load("arm_description") == load(path)
+    with pytest.raises(la.FormatError, match="did you mean 'arm_description'"):
+        load("arms_description")
+    with pytest.raises(la.FormatError, match="cannot fetch 'lost_description': no network"):
+        load("lost_description")
+    for name in [name for name in sys.modules if name.startswith("robot_descriptions")]:
+        del sys.modules[name]

@@ -181,9 +181,10 @@ def closed_but_for(
         history.append(float(np.abs(h).max()))
     if history[-1] <= max(tolerance, ROUND_OFF * np.abs(A).max(initial=0.0)):
         return q
+    widest = int(np.argmax(np.abs(h)))
     raise ConvergenceError(
         f"the loops of {mechanism.name!r} cannot be closed from this configuration "
-        f"(violation {history[-1]:.3g} after {max_iterations} iterations)",
+        f"(violation {history[-1]:.3g} after {max_iterations} iterations, of {_names(mechanism)[widest]!r})",
         residuals=history,
     )
 

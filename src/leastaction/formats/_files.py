@@ -15,7 +15,10 @@ from leastaction.formats._xml import Element, read_bytes
 
 _PACKAGE = str(Path(__file__).parent.parent)
 
-MODEL_FILES = {".xml", ".mjcf", ".urdf", ".xacro", ".stl", ".obj", ".dae", ".ply", ".gltf", ".glb", ".msh", ".png"}
+MODEL_FILES = {
+    *(".xml", ".mjcf", ".urdf", ".sdf", ".xacro"),
+    *(".stl", ".obj", ".dae", ".ply", ".gltf", ".glb", ".msh", ".png"),
+}
 """Endings of the files of models: others are not opened because a model says so."""
 
 

@@ -30,7 +30,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass(slots=True, eq=False)
 class Element:
-    """An XML element that knows where it was written. Text between tags is not kept: no format needs it."""
+    """An XML element that knows where it was written, with the text between its tags, which SDF needs."""
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
@@ -38,6 +38,7 @@ class Element:
     file: str | None = None
     children: list[Element] = field(default_factory=list)
     owner: str = ""
+    text: str = ""
 
     @property
     def named(self) -> str:
@@ -175,6 +176,8 @@ class _TreeBuilder:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.StartDoctypeDeclHandler = self._doctype
+        parser.CharacterDataHandler = self._characters
+        parser.buffer_text = True
 
     def error(self, message: str) -> FormatError:
         element = self.open[-1].label if self.open else None
@@ -197,6 +200,10 @@ class _TreeBuilder:
 
     def _end(self, tag: str) -> None:
         self.open.pop()
+
+    def _characters(self, text: str) -> None:
+        if self.open and not text.isspace():
+            self.open[-1].text += text
 
     def _doctype(self, name: str, *_: object) -> None:
         # Entities are declared only there; a robot needs none, and nested ones can fill any memory.

@@ -10,25 +10,30 @@ from typing import Any
 
 from leastaction.errors import FormatError
 from leastaction.formats._files import checked_options
+from leastaction.formats._places import described, is_description, model_in
 from leastaction.formats._xml import MAX_BYTES, in_place_of, read_xml
 from leastaction.formats.mjcf_reader import load_mjcf
+from leastaction.formats.sdf_reader import load_sdf
 from leastaction.formats.urdf_reader import load_urdf
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 
-_READERS = {"robot": load_urdf, "mujoco": load_mjcf}
+_READERS = {"robot": load_urdf, "mujoco": load_mjcf, "sdf": load_sdf}
 _XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".sdf", ".world", ".xacro")
 _DECLARED = re.compile(r"""(^\s*<\?xml[^>]*?)\sencoding\s*=\s*["'][^"']*["']""")
-_OTHERS = {"sdf": "an SDFormat model", "redmax": "a DiffRedMax scene", "COLLADA": "a mesh"}
+_OTHERS = {"redmax": "a DiffRedMax scene", "COLLADA": "a mesh"}
 
 
 def load(path: str | PathLike[str], **options: Any) -> Mechanism:
-    """Read a robot from a URDF or MJCF file; the root element of the file decides which it is.
+    """Read a robot from a URDF, MJCF or SDF file; the root element of the file decides which it is.
 
     Args:
-        path: of the file; `.urdf`, or `.xml` with the root element `<robot>` (URDF) or `<mujoco>` (MJCF).
-        **options: those of `load_urdf` or `load_mjcf`; strict, merge_fixed, allow_outside and max_bytes suit
-            both.
+        path: of the file; `.urdf`, `.sdf`, or `.xml` with the root element `<robot>` (URDF), `<mujoco>` (MJCF) or
+            `<sdf>`. Of a folder its `scene.xml` is read, or the only model in it. A name such as "go2_description" is
+            that of a robot in the package robot_descriptions (`pip install "leastaction[descriptions]"`), which fetches
+            it when it is asked for first.
+        **options: those of `load_urdf`, `load_mjcf` or `load_sdf`; strict, merge_fixed, allow_outside and max_bytes
+            suit all.
 
     Raises:
         FormatError: the file cannot be read; names the file, the line and the element.
@@ -40,8 +45,13 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     except TypeError:
         raise FormatError(f"load needs the path of a file, got {path!r}") from None
     checked_options(path, options.get("max_bytes", MAX_BYTES))
+    if path.is_dir() and path.suffix.lower() not in _XML_SUFFIXES:
+        path = model_in(path)
+    elif is_description(str(path)) and not path.exists():
+        path, own = described(str(path))
+        options = own | options
     if path.suffix.lower() not in _XML_SUFFIXES:
-        raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, or .xml for MJCF", file=path)
+        raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, .sdf, or .xml for MJCF", file=path)
     return _read(path, options)
 
 
@@ -81,7 +91,7 @@ def _read(path: Path, options: dict[str, Any]) -> Mechanism:
     root = read_xml(path, options.get("max_bytes", MAX_BYTES))
     if root.tag not in _READERS:
         what = _OTHERS.get(root.tag, "an unknown format")
-        wanted = "expected URDF (<robot>) or MJCF (<mujoco>)"
+        wanted = "expected URDF (<robot>), MJCF (<mujoco>) or SDF (<sdf>)"
         raise root.error(f"this is {what} (root element <{root.tag}>); {wanted}")
     reader = _READERS[root.tag]
     known = list(inspect.signature(reader).parameters)[1:]

@@ -49,6 +49,7 @@ from leastaction.formats._mjcf_joint_forces import clipped
 from leastaction.formats._mjcf_sensors import Sensors
 from leastaction.formats._mjcf_source import prepare
 from leastaction.formats._room import with_room
+from leastaction.formats._rounded_loops import closed_to_digits
 from leastaction.formats._xml import MAX_BYTES, Element
 from leastaction.formats.keyframes import load_keyframes
 from leastaction.formats.merge import merge_fixed_bodies
@@ -115,7 +116,7 @@ def load_mjcf(
     except MechanismError as error:
         raise _located(error, root) from None
     notes.warn()
-    robot = with_room(robot, path)
+    robot = closed_to_digits(with_room(robot, path), path)
     if keyframe is not None:
         robot = _at_keyframe(robot, keyframe, load_keyframes(path, allow_outside=allow_outside, max_bytes=max_bytes))
     return merge_fixed_bodies(robot) if merge_fixed else robot

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
+from leastaction.contact.clearance import clearance_arrays
 from leastaction.contact.complementarity import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
-from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan
+from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan, like
 from leastaction.maximal.records import (
     BODY_STATE,
     CONTACT_STATE,
@@ -270,6 +271,7 @@ class ContactData(NamedTuple):
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
         listed: indices of the near pairs that a step looks at; places: poses of the bodies when they were chosen.
+        least, axes, poses, ways, ends: how far near pairs are apart at least, see `contact.clearance`.
         touched: marks of near pairs that had a contact since the graph was made, see `contact.contact_setup`.
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
@@ -287,6 +289,11 @@ class ContactData(NamedTuple):
     speeds: Floats
     listed: Integers
     places: Floats
+    least: Floats
+    axes: Floats
+    poses: Floats
+    ways: Floats
+    ends: Floats
     touched: Integers
     keys: Integers
     impulses: Floats
@@ -404,14 +411,6 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
     )
 
 
-def like(factors: GraphFactors) -> GraphFactors:
-    """Factors of another matrix on the same graph, all zero, with every link live."""
-    arrays: list[Any] = [np.zeros(x.shape, x.dtype) for x in factors]
-    out = GraphFactors(*arrays)
-    out.live[:] = 1
-    return out
-
-
 def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
     """The same robot with the Newton matrix of another graph."""
     size = len(factors.scale)
@@ -437,6 +436,7 @@ def contact_data(
         speeds=np.zeros(bodies),
         listed=np.zeros(pairs, np.int64),
         places=np.zeros((bodies, 12)),
+        **clearance_arrays(pairs, bodies)._asdict(),
         touched=np.zeros(pairs, np.int64),
         keys=np.zeros(cones, np.int64),
         impulses=np.zeros((cones, 3)),

@@ -257,6 +257,7 @@ CONTACT_STATE = np.dtype(
         ("quick", "i8"),  # 1: one factorisation sufficed for the step before, see `maximal.step.semismooth_newton`
         ("listed", "i8"),  # how many pairs are in the list, -1 for none yet; see `contact.mid_phase`
         ("fixed", "i8"),  # 1: some of the pairs that are not in it are with things that are fixed to the world
+        ("widest", "f8"),  # bound on the margins of all pairs in the present step [m]
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
         ("soft", "i8", 2),  # by phase, 1: no modes were found, it is a point of the central path that it ends with

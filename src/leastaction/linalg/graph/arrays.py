@@ -40,3 +40,11 @@ class GraphFactors(NamedTuple):
     pivots: NDArray[np.uint32]
     scale: NDArray[np.float64]
     live: NDArray[np.uint32]
+
+
+def like(factors: GraphFactors) -> GraphFactors:
+    """Factors of another matrix on the same graph, all zero, with every link live."""
+    arrays: list[Any] = [np.zeros(x.shape, x.dtype) for x in factors]
+    out = GraphFactors(*arrays)
+    out.live[:] = 1
+    return out

@@ -1,9 +1,12 @@
 """Which contacts take part in a step, as cones at the start poses; those of joints are in `limits`."""
 
+import math
+
 import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact import complementarity as ip
+from leastaction.contact.clearance import measure, stay_apart, way_of
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect, detect_smooth
 from leastaction.contact.narrow_phase.gap import gap, material_points
@@ -12,7 +15,7 @@ from leastaction.contact.restitution import is_closed
 from leastaction.contact.sticking import is_sticking
 from leastaction.maximal.contact.contact_margins import has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.contact.limit_setup import coordinate_cones
-from leastaction.maximal.contact.mid_phase import list_pairs
+from leastaction.maximal.contact.mid_phase import contact_clearance, list_pairs
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.tolerances import heavier, largest_push, speed_scale, strongest
@@ -90,21 +93,29 @@ def find_cones(model, settings, data, near, contact, dt):
             energy += cones[j].gam
             cones[j].own = cones[j].gam
     found, loose, waiting = np.int64(0), False, np.int64(0)
+    clearance = contact_clearance(contact)
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
             continue  # their impulses are anything; should their motions make them overlap, `add_missed` tells
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
-        Xa, Xb = start_pose(states, a), start_pose(states, b)
+        if clearance.least[k] - way_of(clearance.ways, a, b) > now.widest:
+            continue
+        X = start_pose(states, a), start_pose(states, b)
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
+        if stay_apart(clearance, near.shapes, near.pairs, k, X, near.table, margin, near.convex):
+            continue
         begin = found
-        found = detect_pair(near, contact.contacts, k, Xa, Xb, found, margin, near.features, near.convex)
+        found = detect_pair(near, contact, k, X, found, margin, near.features, near.convex)
+        clearance.least[k] = -math.inf
+        if found == begin:
+            measure(clearance, near.shapes, near.pairs, k, X, near.table, margin, near.convex)
+            continue
         most = cones_of(near) * (found - begin)
         if found > contact.contacts.shape[0] or count + 2 * most + waiting > cones.shape[0]:
             return NO_ROOM
-        if found > begin:
-            contact.touched[k] = max(contact.touched[k], CLOSE)
-            loose = loose or near.edges[k] == LOOSE
+        contact.touched[k] = max(contact.touched[k], CLOSE)
+        loose = loose or near.edges[k] == LOOSE
         if loose:
             found = begin
         for j in range(begin, found):
@@ -159,11 +170,12 @@ def cone_of(contact, k):
 
 
 @routine(allocates=False)
-def detect_pair(near, contacts, k, Xa, Xb, found, margin, features, convex):
-    """Append the contacts of pair k at the poses Xa, Xb; see `contact.detect` and `ContactModel`."""
+def detect_pair(near, contact, k, X, found, margin, features, convex):
+    """Append the contacts of pair k at the poses X; see `contact.detect` and `ContactModel`."""
+    shapes, pairs, contacts = near.shapes, near.pairs, contact.contacts
     if features is None:
-        return detect_smooth(near.shapes, near.pairs, k, Xa, Xb, near.table, contacts, found, margin)
-    return detect(near.shapes, near.pairs, k, (Xa, Xb), near.table, contacts, found, margin, convex)
+        return detect_smooth(shapes, pairs, k, X[0], X[1], near.table, contacts, found, margin)
+    return detect(shapes, pairs, k, X, near.table, contacts, found, margin, convex)
 
 
 @routine(allocates=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from leastaction._jit import routine
 from leastaction.contact import complementarity as ip
+from leastaction.contact.clearance import still_touch, way_of
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.contact_setup import (
@@ -31,7 +32,7 @@ from leastaction.maximal.contact.contact_setup import (
     move_surfaces,
 )
 from leastaction.maximal.contact.limit_setup import limit_cone, limit_key
-from leastaction.maximal.contact.mid_phase import is_listed
+from leastaction.maximal.contact.mid_phase import end_bodies, is_listed
 from leastaction.maximal.records import BALL, FREE
 from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import END, end_pose
@@ -148,16 +149,25 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
     found = np.int64(0)
     for j in range(now.count + now.waiting):
         found = max(found, cone_of(contact, j).source + 1)
-    nothing, loose = 0.0, False
+    nothing, loose, known = 0.0, False, np.int64(0)
     listed = is_listed(data.bodies, near, contact, nothing, END)
+    end_bodies(data.bodies, near, contact)
     for m in range(now.listed if listed else pairs.shape[0]):
         k = contact.listed[m] if listed else m
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
+        if contact.least[k] > way_of(contact.ends, a.body, b.body):
+            continue
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
-        last = detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex)
+        deep = DEEP * min(a.bound, b.bound)
+        while known < found and contacts[known].pair < k:
+            known += 1
+        most = deep + allowed(contact, k)
+        same = known < found and contacts[known].pair == k
+        if same and still_touch(contacts[known], shapes, pairs, (Xa, Xb), near.table, most, convex):
+            continue
+        last = detect_pair(near, contact, k, (Xa, Xb), found, nothing, features, convex)
         if last > contacts.shape[0] or count + cones_of(near) * (last - found) + now.waiting > cones.shape[0]:
             return NO_ROOM
-        deep = DEEP * min(a.bound, b.bound)
         left = allowed(contact, k) if last > found else 0.0
         # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
         undo = left <= HAIR and a.kind != FIELD and b.kind != FIELD

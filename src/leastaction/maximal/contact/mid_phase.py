@@ -6,13 +6,11 @@ The list is made anew once bodies have moved so far that others may; until then 
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.contact.clearance import Clearance, covered, end_body, measure_anew, move_body
 from leastaction.contact.records import PLANE
 from leastaction.maximal.contact.contact_margins import largest_margin, speed_of
 from leastaction.maximal.step.bodies import END, end_pose, start_pose
 from leastaction.spatial import act, column, dot3, load3, load9, norm3, sub3
-
-CHORD = math.sqrt(0.5)
-"""The way of a point in a turn, in terms of its distance from the centre and the Frobenius norm of R' - R."""
 
 AHEAD, SKIN = 4.0, 0.2
 """The list serves for so many steps at the present speeds, and while bodies move by less than this share of the skin of
@@ -34,12 +32,41 @@ def way_since(states, near, contact, end):
     furthest = 0.0
     for i in range(n):
         R, p = end_pose(states, i) if end == END else start_pose(states, i)
-        a, turn = anchors[i], 0.0
-        for j in range(9):
-            turn += (R[j] - a[j]) ** 2
-        way = norm3(sub3(sub3(p, (a[9], a[10], a[11])), drift))
-        furthest = max(furthest, way + CHORD * math.sqrt(turn) * near.reach[i])
+        furthest = max(furthest, covered(R, p, anchors[i], drift, near.reach[i]))
     return furthest, furthest + norm3(drift)
+
+
+@routine(allocates=False)
+def move_bodies(states, near, contact):
+    """Bodies have moved to the start of a step, see `clearance`."""
+    clearance, n, x, y, z = contact_clearance(contact), near.reach.shape[0], 0.0, 0.0, 0.0
+    for i in range(n):
+        p, pose = start_pose(states, i)[1], clearance.poses[i]
+        x, y, z = x + p[0] - pose[9], y + p[1] - pose[10], z + p[2] - pose[11]
+    drift = (x / max(n, 1), y / max(n, 1), z / max(n, 1))
+    for i in range(n):
+        R, p = start_pose(states, i)
+        move_body(clearance, i, R, p, drift, near.reach[i])
+    measure_anew(clearance, near.reach)
+
+
+@routine(allocates=False)
+def end_bodies(states, near, contact):
+    """How far bodies have moved at the end of a step, see `clearance`."""
+    clearance, n, x, y, z = contact_clearance(contact), near.reach.shape[0], 0.0, 0.0, 0.0
+    for i in range(n):
+        p, pose = end_pose(states, i)[1], clearance.poses[i]
+        x, y, z = x + p[0] - pose[9], y + p[1] - pose[10], z + p[2] - pose[11]
+    drift = (x / max(n, 1), y / max(n, 1), z / max(n, 1))
+    for i in range(n):
+        R, p = end_pose(states, i)
+        end_body(clearance, i, R, p, drift, near.reach[i])
+
+
+@inline
+def contact_clearance(contact):
+    """The `Clearance` of all pairs."""
+    return Clearance(contact.least, contact.axes, contact.poses, contact.ways, contact.ends)
 
 
 @routine(allocates=False)
@@ -57,7 +84,8 @@ def list_pairs(bodies, settings, states, near, contact, dt):
     for i in range(speeds.shape[0]):
         speeds[i] = speed_of(states, i, near.reach[i])
         fastest = max(fastest, speeds[i])
-    margin = largest_margin(bodies, settings, near, fastest, dt)
+    margin = now.widest = largest_margin(bodies, settings, near, fastest, dt)
+    move_bodies(states, near, contact)
     if now.listed >= 0 and is_listed(states, near, contact, margin, END - END):
         return
     for i in range(places.shape[0]):

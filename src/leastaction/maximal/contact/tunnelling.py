@@ -84,7 +84,7 @@ def passes_through(data, near, contact, dt, features, convex):
         for j in range(strides):
             time = dt * j / strides
             Xa, Xb = pose_within(states, a.body, time), pose_within(states, b.body, time)
-            last = min(detect_pair(near, contacts, k, Xa, Xb, found, nothing, features, convex), contacts.shape[0])
+            last = min(detect_pair(near, contact, k, (Xa, Xb), found, nothing, features, convex), contacts.shape[0])
             deep = False
             for i in range(found, last):
                 deep = deep or gap(contacts[i], Xa, Xb)[0] < -DEEP * thick

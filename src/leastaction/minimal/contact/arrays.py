@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.clearance import Clearance, clearance_arrays
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
 from leastaction.dynamics.mobility import HOLDS, mobility_at_home
@@ -110,6 +111,7 @@ class Found(NamedTuple):
         way: how far points of each body get in the first guess of a step [m], shape (bodies,).
         keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3 or 6).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
+        clearance: how far pairs are apart at least.
         between: bodies somewhere within the step.
         islands: which cones move each other.
     """
@@ -123,6 +125,7 @@ class Found(NamedTuple):
     keys: NDArray[np.int64]
     impulses: FloatArray
     log: FloatArray
+    clearance: Clearance
     between: Any
     islands: Islands
 
@@ -419,6 +422,7 @@ def _found(model: RobotModel, nq: int, room: int) -> Found:
         contacts=records(room, CONTACT_RECORD),
         listed=np.zeros(pairs, np.int64),
         places=np.zeros((bodies, 12)),
+        clearance=clearance_arrays(pairs, bodies),
         way=np.zeros(bodies),
         keys=np.zeros(room, np.int64),
         impulses=np.zeros((room, width)),

@@ -12,13 +12,14 @@ import math
 import numpy as np
 
 from leastaction._jit import routine
+from leastaction.contact.clearance import measure, stay_apart, still_touch, way_of
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect
 from leastaction.contact.narrow_phase.gap import gap, material_points
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.contact.sticking import is_sticking
 from leastaction.minimal.contact.compliance import compliance_of, overlap_kept
-from leastaction.minimal.contact.pair_list import is_listed, list_pairs, margin_of, pose
+from leastaction.minimal.contact.pair_list import end_bodies, is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.contact.paths import rate_along
 from leastaction.minimal.contact.robot_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.contact.row_vec6 import wrench
@@ -30,11 +31,11 @@ DEEP = 1e-6
 
 
 @routine
-def detect_pair(shapes, data, contacts, k, end, count, margin, convex):
+def detect_pair(shapes, data, found, k, end, count, margin, convex):
     """Append the contacts of pair k at the start (0) or the end (1) of the step; see `contact.detect`."""
     a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
     Xa, Xb = pose(data, end, a.body), pose(data, end, b.body)
-    return detect(shapes.shapes, shapes.pairs, k, (Xa, Xb), shapes.table, contacts, count, margin, convex)
+    return detect(shapes.shapes, shapes.pairs, k, (Xa, Xb), shapes.table, found.contacts, count, margin, convex)
 
 
 @routine
@@ -62,9 +63,16 @@ def find(model, data, shapes, found, lengths, falls):
     now.count = now.full = now.rounds = 0
     for m in range(now.listed):
         k = found.listed[m]
-        begin = count
+        begin, start = count, count * 0
+        a, b = shapes.shapes[shapes.pairs[k].a].body, shapes.shapes[shapes.pairs[k].b].body
         margin = margin_of(shapes, found, k, fall)
-        count = detect_pair(shapes, data, contacts, k, begin * 0, begin, margin, shapes.convex)
+        X = pose(data, start, a), pose(data, start, b)
+        if stay_apart(found.clearance, shapes.shapes, shapes.pairs, k, X, shapes.table, margin, shapes.convex):
+            continue
+        count = detect_pair(shapes, data, found, k, start, begin, margin, shapes.convex)
+        found.clearance.least[k] = -math.inf
+        if count == begin:
+            measure(found.clearance, shapes.shapes, shapes.pairs, k, X, shapes.table, margin, shapes.convex)
         if count > contacts.shape[0]:
             now.full = 1
             return
@@ -193,19 +201,29 @@ def overlooked(model, data, shapes, found, lengths, falls):
     now, contacts, first, nothing, fall = found.now[0], found.contacts, model.cones.shape[0], 0.0, falls[0]
     if now.until == now.rounds + 1:
         return 0
-    before, start, waiting = now.count, now.count * 0, now.count * 0
+    before, start, waiting, known = now.count, now.count * 0, now.count * 0, np.int64(0)
     listed = is_listed(shapes, data, found, nothing, start + 1)
+    end_bodies(shapes, data, found.clearance, start + 1)
     for m in range(now.listed if listed else shapes.pairs.shape[0]):
         k = found.listed[m] if listed else m
         a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
-        last = detect_pair(shapes, data, contacts, k, start + 1, now.count, nothing, shapes.convex)
+        if found.clearance.least[k] > way_of(found.clearance.ends, a.body, b.body):
+            continue
+        deep, left = DEEP * min(a.bound, b.bound), left_of(data, found, first, k)
+        deep, sharp = max(deep, data.touch.deepest[0]), has_features(a, b)
+        while known < before and contacts[known].pair < k:
+            known += 1
+        if known < before and contacts[known].pair == k:
+            X = pose(data, start + 1, a.body), pose(data, start + 1, b.body)
+            own = contacts[known]
+            if still_touch(own, shapes.shapes, shapes.pairs, X, shapes.table, deep + left, shapes.convex):
+                continue
+        last = detect_pair(shapes, data, found, k, start + 1, now.count, nothing, shapes.convex)
         if last > contacts.shape[0]:
             now.full = 1
             return 0
         if last == now.count:
             continue
-        deep, left, sharp = DEEP * min(a.bound, b.bound), left_of(data, found, first, k), has_features(a, b)
-        deep = max(deep, data.touch.deepest[0])
         for j in range(now.count, last):
             phi, _, _ = gap_at(data, contacts[j], start + 1)
             if phi < -deep - left and (sharp or not is_known(found, now.count, contacts[j].key)):

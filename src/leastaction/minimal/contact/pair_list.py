@@ -6,10 +6,8 @@ The list is made anew once bodies have moved so far that others may; until then 
 import math
 
 from leastaction._jit import inline, routine
+from leastaction.contact.clearance import CHORD, covered, end_body, measure_anew, move_body
 from leastaction.spatial import EYE, ZERO3, act, dot3, load3, load9, norm3, sub3
-
-CHORD = math.sqrt(0.5)
-"""The way of a point in a turn, in terms of its distance from the centre and the Frobenius norm of R' - R."""
 
 AHEAD = 4.0
 """The list serves for so many steps at the present speeds, or more."""
@@ -51,10 +49,37 @@ def way_since(shapes, data, found, end):
     furthest = 0.0
     for i in range(n):
         R, p = pose(data, end, i)
-        a = places[i]
-        way = norm3(sub3(sub3(p, (a[9], a[10], a[11])), drift))
-        furthest = max(furthest, way + chord(R, a) * shapes.reach[i])
+        furthest = max(furthest, covered(R, p, places[i], drift, shapes.reach[i]))
     return furthest, furthest + norm3(drift)
+
+
+@routine
+def drift_of(data, clearance, end):
+    """How far all bodies have moved in the mean since they were last looked at (3) [m]."""
+    n, x, y, z = clearance.poses.shape[0], 0.0, 0.0, 0.0
+    for i in range(n):
+        p, place = pose(data, end, i)[1], clearance.poses[i]
+        x, y, z = x + p[0] - place[9], y + p[1] - place[10], z + p[2] - place[11]
+    return x / n, y / n, z / n
+
+
+@routine
+def move_bodies(shapes, data, clearance, start):
+    """Bodies have moved to the start of a step, see `contact.clearance`."""
+    drift = drift_of(data, clearance, start)
+    for i in range(clearance.poses.shape[0]):
+        R, p = pose(data, start, i)
+        move_body(clearance, i, R, p, drift, shapes.reach[i])
+    measure_anew(clearance, shapes.reach)
+
+
+@routine
+def end_bodies(shapes, data, clearance, end):
+    """How far bodies have moved at the end of a step, see `contact.clearance`."""
+    drift = drift_of(data, clearance, end)
+    for i in range(clearance.poses.shape[0]):
+        R, p = pose(data, end, i)
+        end_body(clearance, i, R, p, drift, shapes.reach[i])
 
 
 @routine
@@ -87,6 +112,7 @@ def list_pairs(shapes, data, found, fall):
         furthest, most = max(furthest, way[i]), max(most, shapes.reach[i])
     margin = 2.0 * furthest + fall + NEAR * most
     start = now.listed * 0  # no literal: kernels would be compiled twice
+    move_bodies(shapes, data, found.clearance, start)
     if now.listed >= 0 and is_listed(shapes, data, found, margin, start):
         return
     for i in range(places.shape[0]):

@@ -1,6 +1,7 @@
 """Runs of one robot on planes: the compiled loop of `Minimal`."""
 
 from leastaction._jit import entry, inline, routine
+from leastaction.contact.clearance import Clearance
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.minimal.contact.acceptance import know_start
@@ -34,7 +35,7 @@ def named_found(found):
     """The plain tuple of `Found` by name again, where there is one."""
     if found is None:
         return None
-    return Found(*(found[:-2] + (Between(*found[-2]), Islands(*found[-1]))))
+    return Found(*(found[:-3] + (Clearance(*found[-3]), Between(*found[-2]), Islands(*found[-1]))))
 
 
 @inline
