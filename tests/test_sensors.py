@@ -11,7 +11,13 @@ import pytest
 import leastaction as la
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Pose, Sensor, Sphere
-from leastaction.sensing.rays import NONE, distance
+from leastaction.sensing.rays import NONE, along, shape_records
+
+
+def distance(shape, origin, direction):
+    """Distance [m] to a shape along a ray in the shape's own frame, from inside to its skin; `NONE` where it misses."""
+    records, triangles = shape_records([(-1, shape)])
+    return along(records[0], triangles, tuple(map(float, origin)), tuple(map(float, direction)))
 
 
 def pendulum():

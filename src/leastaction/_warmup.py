@@ -93,8 +93,8 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
     parts.append(("Maximal, gradients by parameters", _parameters))
     parts.append(("Maximal, boxes", _boxes))
-    parts.append(("Maximal, forces that press", _pressed))
-    parts.append(("Maximal, impacts", _bounce))
+    parts.append(("forces that press", _pressed))
+    parts.append(("impacts", _bounce))
     parts.append(("Minimal, springs", lambda: _springs(robot)))
     parts.append(("Maximal, servos with force ranges", lambda: _ranges(_ranged(robot))))
     parts.append(("muscles", lambda: _muscles(robot)))
@@ -123,6 +123,7 @@ def _inverse_kinematics(robot: Any) -> None:
 def _dynamics(robot: Any) -> None:
     import numpy as np
 
+    import leastaction as la
     from leastaction import dynamics
     from leastaction.sensing import SensorReader
 
@@ -135,8 +136,12 @@ def _dynamics(robot: Any) -> None:
     dynamics.body_jacobian(robot, q, robot.body_names[0])
     builder = robot.edit()
     builder.sensor("range", "range", robot.body_names[0])
-    builder.sensor("accelerometer", "accelerometer", robot.body_names[0])
-    SensorReader(builder.build()).read(np.array(q), np.array(v), np.zeros(robot.nu))
+    for own in (builder, la.robots.four_bar().edit()):
+        own.sensor("acceleration", "accelerometer", own.build().body_names[0])
+        reader = SensorReader(own.build())
+        m = reader.mechanism
+        reader.read(m.home(), np.full(m.nv, 0.1), np.zeros(m.nu))
+        reader.may_hold(m.home())
 
 
 def _rare_steps(robot: Any, solver: str) -> None:
@@ -330,7 +335,8 @@ def _pressed() -> None:
     q = cube.normalize(np.array([0.0, 0.0, 0.0, 0.95, 0.3, 0.02, 0.1]))
     q[2] = 0.002 + 0.25 * np.abs(la.dynamics.body_poses(cube, q)[0, 2, :3]).sum()
     p = la.dynamics.mass_matrix(cube, q) @ [0.3, -0.4, 0.5, 0.5, 0.3, -2.0]
-    la.linearize(cube, la.Maximal(), q, p, np.arange(6.0), 0.01)
+    for integrator in (la.Maximal(), la.Minimal()):
+        la.linearize(cube, integrator, q, p, np.arange(6.0), 0.01)
 
 
 def _bounce() -> None:
@@ -342,8 +348,9 @@ def _bounce() -> None:
     b.body("ball", mass=1.0, shapes=Sphere(0.1, restitution=0.5, name="skin"))
     b.free("ball")
     b.add_shape("world", Plane(restitution=0.5))
-    run = la.simulate(b.build(), [0, 0, 0.105, 1, 0, 0, 0], [0, 0, 0, 0, 0, -1.0], steps=2, integrator=la.Maximal())
-    la.derivatives.gradient(run, run.v, run.v, ["restitution:ball/skin"])
+    for integrator in (la.Maximal(), la.Minimal()):
+        run = la.simulate(b.build(), [0, 0, 0.105, 1, 0, 0, 0], [0, 0, 0, 0, 0, -1.0], steps=2, integrator=integrator)
+        la.derivatives.gradient(run, run.v, run.v, ["restitution:ball/skin"])
 
 
 def _springs(robot: Any) -> None:

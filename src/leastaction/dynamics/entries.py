@@ -7,7 +7,6 @@ from leastaction._jit import entry, routine
 from leastaction.dynamics import derivatives, recursions
 from leastaction.dynamics.applied_forces import mechanism_forces
 from leastaction.dynamics.arrays import AppliedData, DynamicsData, DynamicsModel, SlopeData
-from leastaction.forces import total
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism._check import LARGEST
@@ -35,12 +34,6 @@ def inverse_dynamics(model, data, q, v, a, tau):
 def mass_matrix(model, data, q, H):
     """Mass matrix (CRBA)."""
     recursions.mass_matrix(DynamicsModel(*model), DynamicsData(*data), q, H)
-
-
-@entry
-def forward_dynamics(model, data, q, v, tau, acc):
-    """Forward dynamics (ABA)."""
-    recursions.forward_dynamics(DynamicsModel(*model), DynamicsData(*data), q, v, tau, acc)
 
 
 @routine
@@ -168,17 +161,6 @@ def inverse_dynamics_derivatives(model, data, slopes, q, v, a, tau):
     """Inverse dynamics and its derivatives."""
     model, data = DynamicsModel(*model), DynamicsData(*data)
     derivatives.inverse_dynamics_derivatives(model, data, SlopeData(*slopes), q, v, a, tau)
-
-
-@entry
-def passive_forces(forces, modes, links, screws, q, v, external, tau):
-    """Wrenches per node (external) and generalised forces (tau) that the mechanism itself exerts; both zeroed."""
-    forces, modes = named_forces(forces), named_modes(modes)
-    positions(forces.nodes, links, screws, q)
-    velocities(forces.nodes, links, screws, v)
-    total.look_near(forces, modes, q)
-    total.wrenches(forces, modes, links, external)
-    total.joint_forces(forces, modes, q, v, tau)
 
 
 @entry

@@ -8,7 +8,7 @@ tendons, and those of joints with a force range, are springs and dampers towards
 `pull` also says how long after (or before) the pose at hand the length counts, and what is to be added to it.
 """
 
-from leastaction._jit import entry, inline, routine
+from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_gap
 from leastaction.forces.muscle_forces import muscle_force
 from leastaction.forces.tendon_lengths import length_and_rate, measure, row_of, turned
@@ -104,13 +104,6 @@ def drive_law(tendon, pull, length, rate):
         return force, by_length, by_rate + pull[1] * by_length, by_pull
     force = pull[0] - tendon.held * (at - tendon.target) - tendon.brake * rate
     return force, -tendon.held, -tendon.brake - pull[1] * tendon.held, 1.0
-
-
-@entry
-def force_of_drives(tendons, pull, length, rate):
-    """Force of the drives of the first of `TENDON` records that makes it longer [N]."""
-    force = drive_law(tendons[0], (pull, 0.0, 0.0), length, rate)[0]
-    return min(max(force, tendons[0].weakest), tendons[0].strongest)
 
 
 @inline

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction._jit import entry, inline, routine
+from leastaction._jit import inline, routine
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Shape, Sphere
 from leastaction.spatial import cross, dot3, load3, load9, mattvec, sub3
@@ -83,19 +83,6 @@ def _grid(shape: HeightField) -> FloatArray:
     return np.concatenate(
         [np.stack([a, b, c], axis=2).reshape(-1, 3, 3), np.stack([a, c, d], axis=2).reshape(-1, 3, 3)]
     )
-
-
-def distance(shape: Shape, origin: FloatArray, direction: FloatArray) -> float:
-    """Distance [m] to a shape along a ray in the shape's own frame, from inside to its skin; `NONE` where it misses."""
-    records, triangles = shape_records([(-1, shape)])
-    records.R, records.p = np.eye(3).ravel(), 0.0
-    return ray_length(records, triangles, np.array(origin, float), np.array(direction, float))
-
-
-@entry
-def ray_length(shapes, triangles, origin, direction):
-    """Distance along a ray to the first of the shapes."""
-    return along(shapes[0], triangles, load3(origin), load3(direction))
 
 
 @inline
