@@ -10,7 +10,7 @@ from PIL import Image
 
 import leastaction as la
 from benchmarks.report import Plot, number
-from leastaction._output import writing
+from leastaction._files._output import writing
 
 COLUMNS = 3
 TICKS = 10

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 import leastaction as la
+from leastaction.initial_state.start_limits import within_limits
 from leastaction.kinematics.tendon_jacobians import tendon_lengths
 from leastaction.mechanism import Mechanism, Plane, Servo
 from leastaction.mechanism.servos import feedback, feedback_energy
 from leastaction.mechanism.tendons import drives_tendon, has_range
-from leastaction.start_limits import within_limits
 
 DT, PIECE = 0.005, 0.1
 """Time step, and how long torques are held [s]."""

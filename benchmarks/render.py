@@ -11,7 +11,7 @@ from benchmarks import coverage, draw, front_page, store, why, wins
 from benchmarks.catalogue import HERE, Entry, available
 from benchmarks.machine import ROOT
 from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, cell, shown
-from leastaction._output import writing
+from leastaction._files._output import writing
 
 PAGES = ROOT / "docs" / "benchmarks"
 FILLED = (ROOT / "README.md", PAGES.parent / "how-to" / "foreign.md")

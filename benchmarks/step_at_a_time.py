@@ -8,7 +8,7 @@ import leastaction as la
 from benchmarks.report import Measure, Report, Requirement, Sheet
 from benchmarks.rollouts import load_note
 from leastaction._jit.walk import LATE, SOON
-from leastaction.start import first_state
+from leastaction.initial_state.start import first_state
 
 WINDOW, WINDOWS, DT = 50, 6, 0.002
 BOUND = 5.0

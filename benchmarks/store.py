@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from leastaction._output import writing
+from leastaction._files._output import writing
 
 FORMAT = 1
 

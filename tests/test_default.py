@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import default
+from leastaction.integration import default
 from leastaction.mechanism import Plane, Sphere
 from tests.redmax.robots import ROBOTS
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import leastaction as la
 from leastaction._display import progress
-from leastaction._page import LONGEST
+from leastaction._files._page import LONGEST
 
 
 def rich(thing, width=100):

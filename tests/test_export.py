@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction._output import check_output, writing
+from leastaction._files._output import check_output, writing
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import _archive
-from leastaction.run_checks import FLOATS, OF_STATES, WHOLE
+from leastaction._files import _archive
+from leastaction.trajectory.run_checks import FLOATS, OF_STATES, WHOLE
 
 
 def run_of(robot, states=5, **more):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import registry
 from leastaction.derivatives import action_blocks, adjoint, backpropagate, linearize, parameter_jacobian
-from leastaction.integrators import CAPABILITIES, Reversal, Stepper
-from leastaction.parameter_differences import stencils
+from leastaction.integration import registry
+from leastaction.integration.integrators import CAPABILITIES, Reversal, Stepper
+from leastaction.parameters.parameter_differences import stencils
 
 INTEGRATORS = [registry.find(name)() for name in registry.names()]
 DT = 0.01

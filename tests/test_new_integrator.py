@@ -8,7 +8,7 @@ import pytest
 
 import leastaction as la
 from leastaction import derivatives
-from leastaction.integrators import Integrator, Stepper
+from leastaction.integration.integrators import Integrator, Stepper
 
 
 class LeapfrogStepper(Stepper):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import _output
-from leastaction._output import writing
+from leastaction._files import _output
+from leastaction._files._output import writing
 
 
 def names(folder):
@@ -59,7 +59,7 @@ def test_threads_that_save_runs_to_one_path(tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="the age of a file decides there")
 def test_what_a_killed_process_left_is_removed(tmp_path):
     code = (
-        "import sys, time; from leastaction._output import writing\n"
+        "import sys, time; from leastaction._files._output import writing\n"
         "with writing(sys.argv[1]) as part:\n"
         "    part.write_text('half'); print('ready', flush=True); time.sleep(60)"
     )

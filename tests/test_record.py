@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import registry
-from leastaction.record import Record
+from leastaction.integration import registry
+from leastaction.integration.record import Record
 
 INTEGRATORS = [registry.find(name)() for name in registry.names()]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 import leastaction as la
-from leastaction import registry
-from leastaction.integrators import Integrator
+from leastaction.integration import registry
+from leastaction.integration.integrators import Integrator
 
 ALL = [registry.find(name) for name in registry.names()]
 

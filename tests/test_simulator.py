@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction import simulator
 from leastaction._jit import walk
+from leastaction.simulation import simulator
 
 COMPILED = (la.Galerkin(order=2), la.Maximal(), la.BDF(order=2), la.RungeKutta(), la.Grounded(), la.HermiteSimpson())
 INTEGRATORS = (*COMPILED, la.ConstrainedEuler())

@@ -16,7 +16,7 @@ from benchmarks.corpus.scene import Scene, random_turn
 from benchmarks.report import Measure, Report, Sheet
 from leastaction.derivatives import reach
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
-from leastaction.parameters import parameter, with_parameters
+from leastaction.parameters.parameters import parameter, with_parameters
 
 LONG = True
 SEEDS, QUICK_SEEDS = 40, 2

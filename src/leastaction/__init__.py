@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         robots,
     )
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
-    from leastaction.default import default_integrator
     from leastaction.derivatives import adjoint, linearize
     from leastaction.errors import (
         ConvergenceError,
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     )
     from leastaction.explicit.integrators import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.formats import load, load_string
+    from leastaction.integration.default import default_integrator
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
     from leastaction.minimal import Galerkin, Grounded, Midpoint, Minimal
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
         MaximalEuler,
         StaggeredProjections,
     )
-    from leastaction.simulate import simulate
-    from leastaction.simulator import Simulator
-    from leastaction.stepping import State, step
-    from leastaction.trajectory import Trajectory
+    from leastaction.simulation.simulate import simulate
+    from leastaction.simulation.simulator import Simulator
+    from leastaction.simulation.stepping import State, step
+    from leastaction.trajectory.trajectory import Trajectory
     from leastaction.view import ViewModule
 
     view: ViewModule
@@ -109,18 +109,18 @@ _NAMES = {
     "RungeKutta": "explicit.integrators",
     "SDIRK2": "redmax",
     "SemiImplicitEuler": "explicit.integrators",
-    "Simulator": "simulator",
+    "Simulator": "simulation.simulator",
     "SingularMatrixError": "errors",
     "StaggeredProjections": "redmax",
-    "State": "stepping",
-    "Trajectory": "trajectory",
+    "State": "simulation.stepping",
+    "Trajectory": "trajectory.trajectory",
     "adjoint": "derivatives",
-    "default_integrator": "default",
+    "default_integrator": "integration.default",
     "linearize": "derivatives",
     "load": "formats",
     "load_string": "formats",
-    "simulate": "simulate",
-    "step": "stepping",
+    "simulate": "simulation.simulate",
+    "step": "simulation.stepping",
 }
 
 __all__ = [
@@ -204,11 +204,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """Keeps `leastaction.simulate` the function: importing the module of that name would replace it."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _NAMES and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
+    """The package as functions take it to other processes."""
 
     def __reduce__(self) -> Any:
         """By name, as other modules: functions that use it go to other processes."""

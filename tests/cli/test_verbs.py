@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import leastaction as la
-from leastaction import registry
 from leastaction.cli import app
+from leastaction.integration import registry
 
 QUICK = ("--dt", "0.01", "--duration", "0.2")
 

@@ -11,7 +11,7 @@ from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
 from leastaction.contact.shapes import collect
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, MechanismBuilder, Plane, Pose, Sphere
-from leastaction.parameters import with_parameters
+from leastaction.parameters.parameters import with_parameters
 from tests.contact.scenes import INERTIA, random_poses
 
 

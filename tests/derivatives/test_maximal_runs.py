@@ -232,7 +232,7 @@ def test_checkpoints_after_divided_steps():
 
 def test_a_step_and_a_run_of_one_step():
     """`pull_back_all` of a step is the reversal of a run of one, parameters included."""
-    from leastaction.parameter_differences import stencils
+    from leastaction.parameters.parameter_differences import stencils
 
     robot, q, v = thrown_box()
     q[2] = 0.1

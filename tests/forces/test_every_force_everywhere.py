@@ -13,7 +13,7 @@ import pytest
 
 import leastaction as la
 from leastaction.errors import LeastActionError
-from leastaction.integrators import PENALTIES
+from leastaction.integration.integrators import PENALTIES
 from leastaction.mechanism import Muscle
 
 DURATION, FINE = 0.2, 2e-5

@@ -6,7 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.mechanism import Activation, Muscle, Pose, Wrap
-from leastaction.parameters import parameter, with_parameters
+from leastaction.parameters.parameters import parameter, with_parameters
 
 SPATIAL = [
     ("world", (0.4, 0.1, 0.2)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.actuation import Actuation
+from leastaction.actuation.actuation import Actuation
 from tests.formats.models import mjcf, write
 
 mujoco = pytest.importorskip("mujoco")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.actuation import follow_muscle, muscle_rate
+from leastaction.actuation.actuation import follow_muscle, muscle_rate
 from leastaction.mechanism import Muscle
 from leastaction.sensing import SensorReader
 from tests.formats.models import mjcf, write

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.initial_state.start_limits import within_limits
 from leastaction.mechanism import Inertia, MechanismBuilder, Pose
-from leastaction.start_limits import within_limits
 from tests.maximal.scenes import G
 
 

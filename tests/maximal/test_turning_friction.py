@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import MechanismBuilder, Plane, Sphere
-from leastaction.parameters import parameter, with_parameters
+from leastaction.parameters.parameters import parameter, with_parameters
 from tests.maximal.scenes import G
 
 RADIUS, MASS, DT = 0.1, 2.0, 0.005

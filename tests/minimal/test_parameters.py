@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.parameters import parameter, with_parameters
+from leastaction.parameters.parameters import parameter, with_parameters
 from tests.minimal.helpers import method
 from tests.oracles.differences import assert_close, central
 

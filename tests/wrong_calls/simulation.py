@@ -89,7 +89,7 @@ def dynamics():
 
 def integrators():
     """Settings of all integrators, by introspection: the default of a field tells its kind."""
-    from leastaction import registry
+    from leastaction.integration import registry
 
     kinds = {bool: "flag", int: "count", float: "positive", str: "choice", tuple: ["a", 3, ODD, [3], [ODD], NAN]}
     for name in registry.names():

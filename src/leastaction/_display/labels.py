@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leastaction import registry
 from leastaction.errors import LeastActionError
+from leastaction.integration import registry
 from leastaction.mechanism._check import shown
 
 

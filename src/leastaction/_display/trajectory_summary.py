@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction import _page as page
-from leastaction import registry
 from leastaction._display.units import coordinate_units
-from leastaction._export import sensor_columns
+from leastaction._files import _page as page
+from leastaction._files._export import sensor_columns
+from leastaction.integration import registry
 
 if TYPE_CHECKING:
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 READ = 1001
 """States up to which a page reads sensors that nobody has read yet: that takes a while."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from leastaction._output import writing
+from leastaction._files._output import writing
 
 from .fingerprint import describe_types, fingerprint, toolchain
 from .folders import cache_directory, mark_used, remove_unused

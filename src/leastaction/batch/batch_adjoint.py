@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.actuation import Actuation
+from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
 from leastaction.batch.cuda import has_lanes
 from leastaction.batch.general.gpu_adjoint import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.legendre import momentum_of_velocity
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 

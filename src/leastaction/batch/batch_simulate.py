@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.actuation.controls import check_call, refuse_names
 from leastaction.batch.batch_plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
-from leastaction.controls import check_call, refuse_names
-from leastaction.default import announce, choose
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import Integrator
+from leastaction.initial_state.motions import checked_names
+from leastaction.initial_state.start import checked_integrator, number_of_steps
+from leastaction.initial_state.unsupported_features import warn_of_ignored
+from leastaction.integration.default import announce, choose
+from leastaction.integration.integrators import Integrator
+from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.motions import checked_names
-from leastaction.parameters import with_parameters
-from leastaction.settings import is_count
-from leastaction.start import checked_integrator, number_of_steps
-from leastaction.unsupported_features import warn_of_ignored
+from leastaction.parameters.parameters import with_parameters
 
 DEVICES = ("cpu", "cuda")
 

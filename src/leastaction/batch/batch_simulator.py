@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.actuation.controls import refuse_names
 from leastaction.batch.arrays import is_there
 from leastaction.batch.batch_simulate import checked_parameters, checked_states, mechanisms_of, number_type
 from leastaction.batch.gpu_initial_states import moved_starts
-from leastaction.controls import refuse_names
-from leastaction.energy_monitor import WarnOnce
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
-from leastaction.integrators import Integrator
+from leastaction.initial_state.motions import checked_names, motion_at
+from leastaction.initial_state.start import checked_integrator, first_state
+from leastaction.initial_state.unsupported_features import warn_of_ignored
+from leastaction.integration.integrators import Integrator
+from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.minimal import Galerkin
-from leastaction.motions import checked_names, motion_at
-from leastaction.settings import is_count
-from leastaction.simulator import Simulator as One
-from leastaction.simulator_state import not_set
-from leastaction.start import checked_integrator, first_state
-from leastaction.unsupported_features import warn_of_ignored
+from leastaction.simulation.energy_monitor import WarnOnce
+from leastaction.simulation.simulator import Simulator as One
+from leastaction.simulation.simulator_state import not_set
 from leastaction.warn import Gathered
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from leastaction.actuation import Actuation
+from leastaction.actuation.actuation import Actuation
 from leastaction.batch.batch_plan import Plan
-from leastaction.integrators import Stepper
+from leastaction.initial_state.start_limits import within_rigid_limits
+from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.start_limits import within_rigid_limits
 
 ROBOTS, NUMBERS = 32, 2**18
 """Most robots at once, and most numbers of their states."""

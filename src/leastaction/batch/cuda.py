@@ -18,13 +18,13 @@ from leastaction.batch.general.gpu_runner import run_generally
 from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError
+from leastaction.initial_state.unsupported_features import warn_of_passing
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
 from leastaction.minimal.contact.arrays import BatchSettings, lane_model, lane_shapes, memory_size
 from leastaction.minimal.contact.constraints import cones
 from leastaction.minimal.contact.steps import FINEST
 from leastaction.minimal.contact.unsupported import refuse_unknown
-from leastaction.unsupported_features import warn_of_passing
 
 THREADS = 128
 """Of a block."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from leastaction.integrators import Stepper
+from leastaction.initial_state.start_limits import tendons_within_limits, within_limits, within_rigid_limits
+from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.start_limits import tendons_within_limits, within_limits, within_rigid_limits
 from leastaction.warn import Gathered
 
 

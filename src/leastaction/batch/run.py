@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.damping_quadrature import late_dampers
 from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.errors import IntegratorError, LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.trajectory import Trajectory
+from leastaction.step_control.damping_quadrature import late_dampers
+from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.floating]
 

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.actuation import Actuation
+from leastaction.actuation.actuation import Actuation
 from leastaction.batch.batch_plan import Plan
 from leastaction.batch.cpu_chunks import Fleet, robots_at_once, shares
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
-from leastaction.energy_monitor import warn_of_energies
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.integrators import Stepper
+from leastaction.initial_state.motions import motion_table
+from leastaction.initial_state.start import first_state
+from leastaction.integration.integrators import Stepper
+from leastaction.integration.settings import is_count
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.motions import motion_table
-from leastaction.settings import is_count
-from leastaction.start import first_state
+from leastaction.simulation.energy_monitor import warn_of_energies
 from leastaction.warn import Gathered
 
 PIECE = 4096

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from leastaction._output import check_output
+from leastaction._files._output import check_output
 from leastaction.errors import LeastActionError
 
 KINDS = ("energy", "energy-error", "momentum", "q", "phase", "violation", "contacts")

@@ -57,7 +57,7 @@ def compare(
     Energy, momentum, constraint violation and computing time side by side. Times are those
     of a second run, without compiling and loading kernels.
     """
-    from leastaction import registry
+    from leastaction.integration import registry
 
     start = find_model(model, parameters, floating, q, v)
     text = names or (FOR_TREES if start.robot.is_tree else FOR_LOOPS)
@@ -81,7 +81,7 @@ def compare(
 def _run_all(start: Any, methods: list[Any], options: dict[str, Any], show: bool) -> tuple[list[Any], list[Any]]:
     """(runs that succeeded, a row of figures or an error for each method)."""
     import leastaction as la
-    from leastaction import registry
+    from leastaction.integration import registry
 
     runs, rows = [], []
     with progress(show) as bar, compiling(bar):

@@ -32,8 +32,8 @@ def export(
 ) -> None:
     """Turn a saved run into a page, a film or a table."""
     import leastaction as la
-    from leastaction._output import check_output
-    from leastaction.trajectory import archive_path
+    from leastaction._files._output import check_output
+    from leastaction.trajectory.trajectory import archive_path
 
     kinds = [kind for kind, wanted in (("html", html), ("mp4", mp4), ("csv", csv)) if wanted]
     if not kinds and output is not None:

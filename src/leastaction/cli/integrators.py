@@ -10,7 +10,7 @@ def integrators(as_json: AsJson = False) -> None:
 
     `simulate` takes them as --integrator NAME with --option NAME=VALUE, `compare` as NAME:ORDER or NAME:OPTION=VALUE.
     """
-    from leastaction import registry
+    from leastaction.integration import registry
 
     rows = []
     for name in sorted(registry.names()):

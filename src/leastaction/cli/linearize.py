@@ -45,7 +45,7 @@ def linearize(
     import numpy as np
 
     import leastaction as la
-    from leastaction._output import check_output, writing
+    from leastaction._files._output import check_output, writing
     from leastaction.dynamics.legendre import momentum_of_velocity
 
     start = find_model(model, parameters, floating, q, v)

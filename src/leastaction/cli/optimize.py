@@ -51,8 +51,8 @@ def optimize(
     found, and why; Ctrl-C gives the best motion so far.
     """
     from leastaction import optimize as package
-    from leastaction import registry
-    from leastaction._output import check_output
+    from leastaction._files._output import check_output
+    from leastaction.integration import registry
 
     if name is None:
         _list(as_json)

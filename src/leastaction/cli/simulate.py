@@ -27,7 +27,7 @@ from leastaction.errors import LeastActionError
 
 def complete_integrator(incomplete: str) -> list[str]:
     """Names of integrators."""
-    from leastaction import registry
+    from leastaction.integration import registry
 
     return [name for name in registry.names() if name.startswith(incomplete)]
 
@@ -95,8 +95,8 @@ def simulate(
 ) -> None:
     """Simulate a robot, and tell what became of its energy."""
     import leastaction as la
-    from leastaction._output import check_output
-    from leastaction.trajectory import archive_path
+    from leastaction._files._output import check_output
+    from leastaction.trajectory.trajectory import archive_path
 
     start = find_model(model, parameters, floating, q, v)
     if ground:
@@ -157,8 +157,8 @@ def _short(options: dict[str, Any]) -> dict[str, Any]:
 
 def chosen_integrator(robot: Any, name: str | None, order: int | None, options: list[str] | None) -> tuple[Any, str]:
     """(the integrator of that name, nothing); without a name (what the robot needs, why in a line)."""
-    from leastaction import registry
-    from leastaction.default import choose
+    from leastaction.integration import registry
+    from leastaction.integration.default import choose
 
     if name is not None:
         return make_integrator(name, order, options), ""
@@ -171,7 +171,7 @@ def chosen_integrator(robot: Any, name: str | None, order: int | None, options: 
 
 def make_integrator(name: str, order: int | None = None, options: list[str] | None = None) -> Any:
     """The integrator of that name; `name` may carry options as `registry.parse` reads them."""
-    from leastaction import registry
+    from leastaction.integration import registry
 
     settings: dict[str, str] = {}
     for text in options or ():
@@ -192,8 +192,8 @@ def summarize(run: Any, seconds: float) -> dict[str, Any]:
     """The figures of a run: what it kept and where it ended."""
     import numpy as np
 
-    from leastaction import registry
     from leastaction.cli._laws import keeps_energy, momentum_drift
+    from leastaction.integration import registry
 
     energy = run.energy
     tenth = max(1, len(energy) // 10)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from leastaction._output import writing
+from leastaction._files._output import writing
 from leastaction.errors import FormatError
 
 

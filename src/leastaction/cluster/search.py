@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from leastaction._extras import require
 from leastaction.cluster.sweep import connected, sweep
 from leastaction.errors import LeastActionError
+from leastaction.integration.settings import is_count, is_number
 from leastaction.mechanism._check import real_array, shown
-from leastaction.settings import is_count, is_number
 
 FloatArray = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leastaction.collocation.stepper import CollocationStepper
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 
 
 @dataclass(frozen=True)

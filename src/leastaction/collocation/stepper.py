@@ -15,10 +15,10 @@ from leastaction.collocation.arrays import CollocationSettings, collocation_data
 from leastaction.collocation.collocation_horizon import accelerations
 from leastaction.collocation.collocation_newton import rollout
 from leastaction.errors import ConvergenceError
-from leastaction.integrators import Stepper, refuse_loops
+from leastaction.integration.integrators import Stepper, refuse_loops
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
 
 
 class CollocationStepper(Stepper):

@@ -7,7 +7,7 @@ from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.linearize import action_blocks, backpropagate, linearize
 from leastaction.derivatives.objective import SimulationObjective, reach
 from leastaction.derivatives.objective_value import ObjectiveValue
-from leastaction.parameters import parameter, with_parameters
+from leastaction.parameters.parameters import parameter, with_parameters
 
 __all__ = [
     "ObjectiveValue",

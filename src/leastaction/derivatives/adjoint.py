@@ -11,14 +11,14 @@ from leastaction.derivatives.linearize import a_run, stepper_that
 from leastaction.derivatives.objective_value import evaluated
 from leastaction.derivatives.velocity_reversal import STATES, VelocityReversal
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.parameters import parameter, parameter_names
-from leastaction.run_checks import checked_record
-from leastaction.simulate import simulate
-from leastaction.trajectory import Trajectory
+from leastaction.parameters.parameters import parameter, parameter_names
+from leastaction.simulation.simulate import simulate
+from leastaction.trajectory.run_checks import checked_record
+from leastaction.trajectory.trajectory import Trajectory
 
 Objective = Callable[[Trajectory], Any]
 

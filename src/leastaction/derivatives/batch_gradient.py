@@ -12,7 +12,7 @@ from leastaction.batch.threads import on_all_cores
 from leastaction.derivatives.adjoint import gradient
 from leastaction.errors import IntegratorError
 from leastaction.mechanism._check import real_array, shown
-from leastaction.simulate import simulate
+from leastaction.simulation.simulate import simulate
 
 
 def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tuple[Any, Any, Any]:

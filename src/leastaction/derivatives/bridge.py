@@ -14,13 +14,13 @@ from leastaction.derivatives.ambient import from_tangent, to_tangent
 from leastaction.derivatives.linearize import stepper_that
 from leastaction.derivatives.rotation_gradients import at_values
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.integrators import Integrator
+from leastaction.initial_state.start import number_of_steps
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.parameters import parameter, with_parameters
-from leastaction.simulate import simulate
-from leastaction.start import number_of_steps
-from leastaction.trajectory import Trajectory
+from leastaction.parameters.parameters import parameter, with_parameters
+from leastaction.simulation.simulate import simulate
+from leastaction.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ from typing import Any
 
 from leastaction.derivatives.linearize import controls_of, stepper_that
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
-from leastaction.parameter_differences import stencils
-from leastaction.parameters import parameter, parameter_names
+from leastaction.parameters.parameter_differences import stencils
+from leastaction.parameters.parameters import parameter, parameter_names
 
 
 def parameter_jacobian(

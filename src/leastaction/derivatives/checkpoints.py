@@ -17,13 +17,13 @@ from leastaction.derivatives.adjoint import Objective, _bar
 from leastaction.derivatives.objective_value import ObjectiveValue, evaluated
 from leastaction.derivatives.velocity_reversal import VelocityReversal
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.initial_state.start import Start, start_run
+from leastaction.integration.integrators import Integrator
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
-from leastaction.start import Start, start_run
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 
 PieceObjective = Callable[[Trajectory, int, int], Any]
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.damping_quadrature import LateDampers
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
 from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.parameter_differences import CENTRAL, Stencil, by_name, stencils
-from leastaction.parameters import parameter
+from leastaction.parameters.parameter_differences import CENTRAL, Stencil, by_name, stencils
+from leastaction.parameters.parameters import parameter
+from leastaction.step_control.damping_quadrature import LateDampers
 
 DAMPING = ("damping", "stiffness", "kp", "kv")
 """Kinds of parameters that, beside these, what momenta hold of dampers depends on."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.integration.integrators import Integrator, Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
-from leastaction.run_checks import checked_record
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.run_checks import checked_record
+from leastaction.trajectory.trajectory import Trajectory
 
 
 def a_run(run: Any) -> Trajectory:
@@ -23,7 +23,7 @@ def a_run(run: Any) -> Trajectory:
 
 
 def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
-    """The stepper of an integrator, if it can do `what` of `leastaction.integrators.CAPABILITIES`."""
+    """The stepper of an integrator, if it can do `what` of `leastaction.integration.integrators.CAPABILITIES`."""
     if not isinstance(integrator, Integrator):
         raise IntegratorError(f"expected an integrator such as leastaction.Galerkin(order=4), got {integrator!r}")
     stepper = integrator.prepare(mechanism, dt)

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.controls import check_call
+from leastaction.actuation.controls import check_call
 from leastaction.derivatives.adjoint import Objective, adjoint
 from leastaction.derivatives.checkpoints import piecewise
 from leastaction.derivatives.objective_value import ObjectiveValue
 from leastaction.derivatives.rotation_gradients import at_values
 from leastaction.derivatives.velocity_reversal import STATES
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.initial_state.start import initial_positions, initial_velocities, number_of_steps
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import label, number, positive, real_array, shown, vector
 from leastaction.mechanism.arguments import FloatArray, robot, tangent
-from leastaction.parameters import parameter, parameter_names, with_parameters
-from leastaction.simulate import simulate
-from leastaction.start import initial_positions, initial_velocities, number_of_steps
-from leastaction.trajectory import Trajectory
+from leastaction.parameters.parameters import parameter, parameter_names, with_parameters
+from leastaction.simulation.simulate import simulate
+from leastaction.trajectory.trajectory import Trajectory
 
 
 class SimulationObjective:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.controls import check_call
+from leastaction.actuation.controls import check_call
 from leastaction.errors import IntegratorError
 from leastaction.mechanism._check import real_array, shown
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 
 Direct = Callable[[str], Any]
 """From the name of a parameter to the part of the gradient by it that does not come through the states."""

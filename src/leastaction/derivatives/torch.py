@@ -11,7 +11,7 @@ import numpy as np
 from leastaction._extras import require
 from leastaction.derivatives.bridge import DifferentiableSimulation
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 

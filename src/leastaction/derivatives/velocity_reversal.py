@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from leastaction.actuation import Actuation
+from leastaction.actuation.actuation import Actuation
 from leastaction.derivatives.legendre_jacobians import ClosedStart, LegendreTransform
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integration.integrators import FloatArray, Stepper
 
 STATES = ("q", "v", "p", "controls")
 """Parameters of a run that are no part of the mechanism."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from leastaction.errors import IntegratorError
 from leastaction.explicit.arrays import CLASSICAL, EULER, HEUN, Tableau
 from leastaction.explicit.stepper import AdaptiveStepper, RungeKuttaStepper, SemiImplicitStepper
-from leastaction.integrators import PENALTIES, Integrator
+from leastaction.integration.integrators import PENALTIES, Integrator
 
 
 @dataclass(frozen=True)

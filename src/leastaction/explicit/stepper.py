@@ -14,10 +14,10 @@ from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError
 from leastaction.explicit.arrays import EULER, ExplicitSettings, Tableau, explicit_data, explicit_model
 from leastaction.explicit.runge_kutta import acceleration, runge_kutta, semi_implicit
-from leastaction.integrators import Stepper, refuse_loops
+from leastaction.integration.integrators import Stepper, refuse_loops
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
 
 
 class ExplicitStepper(Stepper):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from leastaction._output import check_output, writing
+from leastaction._files._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes, with_article
 from leastaction.formats._mjcf_bodies import Names

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from os import PathLike
 from pathlib import Path
 
-from leastaction._output import check_output, writing
+from leastaction._files._output import check_output, writing
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes, with_article
 from leastaction.formats._urdf_shapes import DEFAULT_COLOR, SURFACE

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction import registry
 from leastaction.errors import LeastActionError
 from leastaction.gym.ids import HORIZONS
-from leastaction.integrators import Integrator
+from leastaction.integration import registry
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Capsule, Mechanism, MechanismBuilder, Plane, Pose, Sphere
 from leastaction.robots import acrobot, cart_pole, unitree_a1
-from leastaction.simulator import Simulator
+from leastaction.simulation.simulator import Simulator
 
 FloatArray = NDArray[np.float64]
 State = tuple[FloatArray, FloatArray]

@@ -14,7 +14,7 @@ from leastaction.batch.threads import number_of_cores
 from leastaction.errors import LeastActionError
 from leastaction.gym.environment import RobotEnv
 from leastaction.gym.environment_tasks import Task, task_of
-from leastaction.settings import is_count
+from leastaction.integration.settings import is_count
 
 
 class RobotVectorEnv(VectorEnv):

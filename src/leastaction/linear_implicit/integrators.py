@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from leastaction.contact.qp import SOLVERS
 from leastaction.errors import IntegratorError
-from leastaction.integrators import PENALTIES, Integrator, Stepper
+from leastaction.integration.integrators import PENALTIES, Integrator, Stepper
 from leastaction.linear_implicit.bearings import Bearing
 from leastaction.linear_implicit.maximal_staggered_stepper import MaximalStaggeredStepper
 from leastaction.linear_implicit.maximal_stepper import MaximalStepper

@@ -16,13 +16,13 @@ from scipy import sparse
 from leastaction.contact.qp import LARGE, QuadraticProgram
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces import drives
+from leastaction.integration.record import Record
 from leastaction.linear_implicit.anderson import Anderson
 from leastaction.linear_implicit.contact_rows import ContactRows, cross_rows
 from leastaction.linear_implicit.staggered_stepper import PATIENCE, StaggeredMemory, StaggeredStepper
 from leastaction.linear_implicit.stepper import StepEquations
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
 
 
 class MaximalStaggeredStepper(StaggeredStepper):

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ConvergenceError
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
+from leastaction.integration.record import Record
 from leastaction.linear_implicit.maximal_map import MaximalMap, taken_apart
 from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.pose_arrays import carried
-from leastaction.record import Record
 
 
 class MaximalStepper(Stepper):

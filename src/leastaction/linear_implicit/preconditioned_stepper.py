@@ -8,12 +8,12 @@ import numpy as np
 
 from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
+from leastaction.integration.record import Record
 from leastaction.linear_implicit.arrays import LinearSettings, gradient_data, linear_model
 from leastaction.linear_implicit.conjugate_gradients import preconditioned_rollout
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
 
 
 class PreconditionedStepper(Stepper):

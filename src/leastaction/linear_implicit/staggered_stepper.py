@@ -20,6 +20,7 @@ import numpy as np
 from leastaction.contact.qp import QuadraticProgram
 from leastaction.dynamics import entries
 from leastaction.errors import ConvergenceError
+from leastaction.integration.record import Record
 from leastaction.linear_implicit.anderson import Anderson
 from leastaction.linear_implicit.bearings import Bearings
 from leastaction.linear_implicit.contact_rows import ContactRows
@@ -27,7 +28,6 @@ from leastaction.linear_implicit.stepper import ConstrainedStepper, RunMemory, S
 from leastaction.linear_implicit.system_assembly import push_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
 
 PATIENCE = 20
 """Staggered iterations after which contacts and friction are solved for together, with bounds from the load before.

@@ -14,7 +14,8 @@ from leastaction._tuples import plain
 from leastaction.contact.qp import QuadraticProgram
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
+from leastaction.integration.record import Record
 from leastaction.linear_implicit.arrays import LinearSettings, linear_data, linear_model
 from leastaction.linear_implicit.contact_impulses import approach_bounds, closing_bounds, contact_impulses, single_qp
 from leastaction.linear_implicit.contact_rows import ContactRows
@@ -27,7 +28,6 @@ from leastaction.linear_implicit.velocity_constraints import Constraint, stacked
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.closure import COUPLING
-from leastaction.record import Record
 
 POST_ITERATIONS = 20
 

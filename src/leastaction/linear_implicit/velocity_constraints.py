@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.controls import check_call
+from leastaction.actuation.controls import check_call
 from leastaction.dynamics import api
 from leastaction.errors import IntegratorError
 from leastaction.linear_implicit.joint_coordinates import loop_joint_rate

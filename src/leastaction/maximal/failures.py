@@ -7,9 +7,9 @@ from typing import Any
 
 from leastaction.contact.penetration_messages import REMEDY
 from leastaction.errors import ConvergenceError
+from leastaction.integration.record import Record
 from leastaction.maximal.contact.diagnosis import deepest_overlap, spinning_without_inertia
 from leastaction.maximal.contact_graph import as_transforms
-from leastaction.record import Record
 
 
 def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from leastaction.contact.complementarity import DIRECTIONS
-from leastaction.damping_quadrature import LateDampers
 from leastaction.errors import IntegratorError
-from leastaction.integrators import PENALTIES, Integrator
+from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.maximal.composition import composition
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Mechanism
+from leastaction.step_control.damping_quadrature import LateDampers
 
 WORK = 200
 """Newton iterations that a step may take in all its parts, relative to `max_iterations`."""

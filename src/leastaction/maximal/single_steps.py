@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from leastaction._jit.walk import Walk
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
 from leastaction.maximal.retry import mend
 from leastaction.maximal.step.rollout import DONE
-from leastaction.record import Record
 
 
 def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], int]:

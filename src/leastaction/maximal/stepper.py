@@ -18,7 +18,8 @@ from leastaction.contact.shapes import collect
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integration.integrators import FloatArray, Stepper
+from leastaction.integration.record import Record
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import (
@@ -48,7 +49,6 @@ from leastaction.maximal.single_steps import stride_of
 from leastaction.maximal.step import rollout as entries
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
-from leastaction.record import Record
 from leastaction.step_control.substeps import TOLD
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from leastaction import _page as page
+from leastaction._files import _page as page
 from leastaction.mechanism.summary import branches
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction._jit.walk import SOON, Walk
-from leastaction.bisecting_stepper import BisectingStepper
-from leastaction.integrators import FloatArray
+from leastaction.integration.bisecting_stepper import BisectingStepper
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
-from leastaction.record import Record
 from leastaction.step_control.bisection import FINEST
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction.dynamics import entries as classical
 from leastaction.dynamics.derivatives import RATES
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
 from leastaction.minimal.arrays import records
 

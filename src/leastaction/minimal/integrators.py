@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from leastaction.damping_quadrature import LateDampers
 from leastaction.errors import IntegratorError
-from leastaction.integrators import PENALTIES, Integrator
+from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.contact.stepper import GroundStepper
 from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
 from leastaction.minimal.galerkin_joints.stepper import variational_stepper
 from leastaction.minimal.quadrature_rules import MIDPOINT, Rule, lobatto
+from leastaction.step_control.damping_quadrature import LateDampers
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 SOFT = frozenset({"penalty contact"})

@@ -9,10 +9,10 @@ import numpy as np
 
 from leastaction.dynamics.loops import check_closed, fitting_momentum, is_redundant, momentum_projection
 from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integration.integrators import FloatArray, Stepper
+from leastaction.integration.record import Record
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.elimination import LoopSystem
-from leastaction.record import Record
 
 
 class LoopStepper(ActionStepper):

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction.contact_log import LOGGING, missing_log
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Plane
 from leastaction.mechanism._check import positive, real_array, shown
 from leastaction.plot.style import Path, canvas, color, styled
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.contact_log import LOGGING, missing_log
+from leastaction.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leastaction._display.labels import run_names
 from leastaction._extras import require
-from leastaction._output import check_output, writing
+from leastaction._files._output import check_output, writing
 from leastaction.errors import LeastActionError
 from leastaction.mechanism._check import shown
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from leastaction.errors import IntegratorError
 from leastaction.forces.user import PointForce
-from leastaction.integrators import PENALTIES, Integrator
+from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.prescribed_joints import DrivenStepper
 from leastaction.redmax.step import reduced_rollout

@@ -13,11 +13,11 @@ import numpy as np
 
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integration.integrators import FloatArray, Stepper
+from leastaction.integration.record import Record
 from leastaction.kinematics.reduced.compiled import compiled_coordinates
 from leastaction.linear_implicit.velocity_constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
-from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun
 from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.reduced_rollout import ALPHA, BDF1, BDF2

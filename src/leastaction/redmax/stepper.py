@@ -16,11 +16,11 @@ from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
 from leastaction.forces.arrays import force_model
-from leastaction.integrators import FloatArray, Reversal, Stepper
+from leastaction.integration.integrators import FloatArray, Reversal, Stepper
+from leastaction.integration.record import Record
 from leastaction.kinematics.reduced.charts import XYZ
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.mechanism import Mechanism
-from leastaction.record import Record
 from leastaction.redmax.arrays import ReducedRun, ReducedSettings
 from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.energies import energies_of

@@ -11,9 +11,9 @@ import numpy as np
 from leastaction._extras import require
 from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
 from leastaction.errors import MechanismError
+from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism, Mesh, Shape, _check
 from leastaction.mechanism.graph import WORLD
-from leastaction.settings import is_number
 
 
 def decompose(robot: Mechanism, bodies: Iterable[str] | None = None, *, concavity: float = 0.05) -> Mechanism:

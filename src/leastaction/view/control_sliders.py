@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import Actuator, JointActuator, Servo
-from leastaction.simulator import Simulator
+from leastaction.simulation.simulator import Simulator
 
 FloatArray = NDArray[np.float64]
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._extras import require
-from leastaction._output import check_output, writing
-from leastaction.controls import check_call
+from leastaction._files._output import check_output, writing
+from leastaction.actuation.controls import check_call
 from leastaction.errors import FormatError, LeastActionError
+from leastaction.integration.settings import is_number
 from leastaction.mechanism._check import shown, text
-from leastaction.settings import is_number
 from leastaction.view.html_page import page
 from leastaction.view.render import Painter
 from leastaction.view.scene import Scene, build_scene

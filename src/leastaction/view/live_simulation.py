@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.controls import check_call
+from leastaction.actuation.controls import check_call
 from leastaction.errors import LeastActionError, LeastActionWarning
 from leastaction.mechanism._check import flag
-from leastaction.simulator import Simulator
+from leastaction.simulation.simulator import Simulator
 from leastaction.view import body_colours
 from leastaction.view.control_sliders import ControlSliders
 from leastaction.view.mouse_spring import Pull

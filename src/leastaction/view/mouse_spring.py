@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics import mass_matrix
 from leastaction.kinematics.frame_jacobians import Placement
-from leastaction.simulator import Simulator
+from leastaction.simulation.simulator import Simulator
 
 FloatArray = NDArray[np.float64]
 

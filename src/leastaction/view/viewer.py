@@ -15,7 +15,7 @@ from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.joints import Motion
-from leastaction.simulator import Simulator
+from leastaction.simulation.simulator import Simulator
 from leastaction.view import body_colours
 from leastaction.view.live_simulation import SimulationViewer
 from leastaction.view.poses import body_frames

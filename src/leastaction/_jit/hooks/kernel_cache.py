@@ -15,7 +15,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
-from leastaction._output import writing
+from leastaction._files._output import writing
 
 from ..fingerprint import describe_types, fingerprint, toolchain
 from ..folders import cache_directory, mark_used, remove_unused

@@ -9,7 +9,7 @@ import numpy as np
 from leastaction._jit import routine
 from leastaction.dynamics.legendre import multiply_rows, slope_rows, solve_rows
 from leastaction.dynamics.workspace import Workspace
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.galerkin_bodies.body_horizon import blocks
 from leastaction.minimal.galerkin_bodies.body_linearization import pull_back

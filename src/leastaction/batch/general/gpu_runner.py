@@ -11,7 +11,7 @@ import numpy as np
 from numba import from_dtype
 
 from leastaction._jit import kept
-from leastaction.actuation import Actuation
+from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
 from leastaction.batch.batch_plan import Plan
 from leastaction.batch.general import compiling

@@ -22,7 +22,7 @@ from leastaction.batch.general.policy_controls import (
 from leastaction.batch.general.reduced_runs import reduced_rows, reduced_run
 from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.entries import detect_all
 from leastaction.contact.records import CONTACT
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.records import records
 
 

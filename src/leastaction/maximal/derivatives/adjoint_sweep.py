@@ -12,7 +12,7 @@ import numpy as np
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.forces.arrays import force_gradients
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import plain
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.adjoint_kernels import go_back, go_back_with_contact

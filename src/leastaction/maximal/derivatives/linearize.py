@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
 from leastaction.maximal.derivatives.parameters import Derivative
 
@@ -17,7 +17,7 @@ class OneStep:
 
     Args:
         stepper: a `MaximalStepper`.
-        stencils: of parameters to differentiate by, see `leastaction.parameter_differences`.
+        stencils: of parameters to differentiate by, see `leastaction.parameters.parameter_differences`.
 
     Attributes:
         q, p: at its end.

@@ -12,7 +12,7 @@ import numpy as np
 from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
 from leastaction.contact.shapes import collect
 from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compiler import compile_model
 from leastaction.maximal.contact.feature_tracking import rotations
@@ -21,7 +21,7 @@ from leastaction.maximal.model import Model
 from leastaction.maximal.records import BALL, HINGE, ROPE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
-from leastaction.parameter_differences import CENTRAL
+from leastaction.parameters.parameter_differences import CENTRAL
 
 READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
 """Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
@@ -230,7 +230,7 @@ class Derivative:
 
     Args:
         stepper: a `MaximalStepper`.
-        stencil: weights and mechanisms, see `leastaction.parameter_differences`.
+        stencil: weights and mechanisms, see `leastaction.parameters.parameter_differences`.
     """
 
     def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import SEGMENTS
 from leastaction.errors import IntegratorError
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.contact.feature_tracking import found_at, margin_of
 
 Integers = NDArray[np.int64]

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.loops import prescribed_freedoms
-from leastaction.integrators import FloatArray, Reversal
+from leastaction.integration.integrators import FloatArray, Reversal
 from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
 from leastaction.maximal.derivatives.parameters import Derivative
-from leastaction.parameter_differences import by_name, stencils
+from leastaction.parameters.parameter_differences import by_name, stencils
 
 CONTROLS = "controls"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leastaction._jit.bound import Bound
 from leastaction.contact.complementarity import CONE
 from leastaction.contact.records import CONTACT
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
 from leastaction.maximal.derivatives.arrays import IMPACT, Kept, KeptImpacts
 from leastaction.maximal.derivatives.impact_vjp import weigh_impacts

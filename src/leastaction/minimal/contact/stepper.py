@@ -20,7 +20,8 @@ from leastaction.contact.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
-from leastaction.integrators import FloatArray, Stepper
+from leastaction.integration.integrators import FloatArray, Stepper
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.graph import WORLD
 from leastaction.minimal.contact.arrays import (
@@ -40,7 +41,6 @@ from leastaction.minimal.contact.robot_records import CONTACT
 from leastaction.minimal.contact.rollout import hit_once, rollout
 from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
-from leastaction.record import Record
 
 CARRIED = ("near", "far")
 """Arrays of a robot that go from step to step beside the record."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leastaction.dynamics.loops import momentum_projection
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
 from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.minimal.galerkin_bodies import body_loops
-from leastaction.parameter_differences import Stencil
-from leastaction.record import Record
+from leastaction.parameters.parameter_differences import Stencil
 
 if TYPE_CHECKING:
     from leastaction.minimal.galerkin_bodies.constrained_stepper import GalerkinBodiesLoopStepper

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from leastaction._jit.bound import Bound
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.elimination import loop_system
 from leastaction.minimal.galerkin_bodies import body_loop_linearization as linear
@@ -15,7 +16,6 @@ from leastaction.minimal.galerkin_bodies.arrays import GalerkinBodiesSettings
 from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.substep_rollout import substep_data
-from leastaction.record import Record
 
 
 def galerkin_bodies_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> GalerkinBodiesStepper:

@@ -12,7 +12,9 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction.errors import ConvergenceError
 from leastaction.forces.arrays import items_of
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
+from leastaction.integration.step_reversal import StepReversal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
@@ -26,11 +28,9 @@ from leastaction.minimal.galerkin_bodies.arrays import (
 from leastaction.minimal.galerkin_bodies.body_hessian_derivative import contraction_data
 from leastaction.minimal.galerkin_bodies.feature_flags import needed_ways
 from leastaction.minimal.substep_rollout import substep_data
-from leastaction.parameter_differences import Stencil
-from leastaction.record import Record
+from leastaction.parameters.parameter_differences import Stencil
 from leastaction.step_control.bisection import FINEST
 from leastaction.step_control.energy_balance import share_of_energy
-from leastaction.step_reversal import StepReversal
 
 
 class GalerkinBodiesStepper(ActionStepper):

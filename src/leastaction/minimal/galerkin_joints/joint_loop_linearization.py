@@ -16,7 +16,8 @@ import numpy as np
 from leastaction._jit import entry
 from leastaction.dynamics.loops import momentum_projection
 from leastaction.forces.arrays import items_of
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
 from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.minimal.galerkin_joints import joint_linearization as linear
 from leastaction.minimal.galerkin_joints import joint_newton
@@ -24,8 +25,7 @@ from leastaction.minimal.galerkin_joints import joint_residual as equations
 from leastaction.minimal.galerkin_joints.joint_loops import look_at_ends, loop_rows, start_momentum
 from leastaction.minimal.galerkin_joints.parameter_rows import last_turns
 from leastaction.minimal.galerkin_joints.quadrature_points import is_nodal, positions
-from leastaction.parameter_differences import Stencil
-from leastaction.record import Record
+from leastaction.parameters.parameter_differences import Stencil
 from leastaction.spatial import exponential as ex
 
 if TYPE_CHECKING:

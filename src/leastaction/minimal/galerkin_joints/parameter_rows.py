@@ -13,11 +13,11 @@ import numpy as np
 
 from leastaction._jit import entry
 from leastaction.forces.arrays import items_of
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
 from leastaction.minimal.galerkin_joints import joint_linearization as linear
 from leastaction.minimal.galerkin_joints.joint_residual import residual, start_point
-from leastaction.parameter_differences import Stencil
-from leastaction.record import Record
+from leastaction.parameters.parameter_differences import Stencil
 from leastaction.spatial import exponential as ex
 
 if TYPE_CHECKING:

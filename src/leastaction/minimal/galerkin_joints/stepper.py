@@ -12,7 +12,9 @@ import numpy as np
 from leastaction._jit.bound import Bound
 from leastaction.errors import ConvergenceError
 from leastaction.forces.arrays import moves_with_bodies
-from leastaction.integrators import FloatArray
+from leastaction.integration.integrators import FloatArray
+from leastaction.integration.record import Record
+from leastaction.integration.step_reversal import StepReversal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
@@ -35,10 +37,8 @@ from leastaction.minimal.galerkin_joints.tree_sparse_ldu import depths
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.quadrature_rules import Rule
 from leastaction.minimal.substep_rollout import substep_data
-from leastaction.record import Record
 from leastaction.step_control.bisection import FINEST
 from leastaction.step_control.energy_balance import share_of_energy
-from leastaction.step_reversal import StepReversal
 
 SWEPT = 3
 """Half the order from which on "auto" means "simplified": there a step of chains and humanoids takes a third to a ninth

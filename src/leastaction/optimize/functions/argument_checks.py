@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError, ProblemError
+from leastaction.integration.settings import is_count, is_number
 from leastaction.mechanism._check import real_array, shown, suggestion
-from leastaction.settings import is_count, is_number
 
 FloatArray = NDArray[np.float64]
 

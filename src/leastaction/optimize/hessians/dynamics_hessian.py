@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction.forces.arrays import force_model
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.manifold_derivatives import Tangents
 from leastaction.optimize.hessians.rotational_drive_hessian import TurningControls

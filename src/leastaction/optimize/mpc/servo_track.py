@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.actuators import JointActuator
@@ -23,7 +23,7 @@ from leastaction.optimize.mpc.stance_feedback import Stance, StanceFeedback
 from leastaction.optimize.solution.solution import Solution
 
 if TYPE_CHECKING:
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def servo_track(
         integrator: default: that of the problem.
         dt: time step [s]; default: that of the problem.
     """
-    from leastaction.simulate import simulate
+    from leastaction.simulation.simulate import simulate
 
     if not isinstance(solution, Solution):
         raise ProblemError(f"servo_track needs a Solution, got {shown(solution)}")

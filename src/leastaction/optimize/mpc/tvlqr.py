@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import ProblemError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.solution.foothold_replay import held, replay
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction import registry
+from leastaction.integration import registry
 
 if TYPE_CHECKING:
     from leastaction.optimize.functions.costs import Cost

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
-from leastaction.integrators import Integrator, Stepper
+from leastaction.integration.integrators import Integrator, Stepper
+from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 from leastaction.optimize.constraints.contact_implicit import Touch
@@ -29,7 +30,6 @@ from leastaction.optimize.transcriptions.direct_collocation import Collocation
 from leastaction.optimize.transcriptions.layout import CONTROLS
 from leastaction.optimize.transcriptions.transcription import TURN, Transcription
 from leastaction.optimize.transcriptions.variational import Variational
-from leastaction.settings import is_number
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution
@@ -409,7 +409,7 @@ class Problem:
 
 def _integrator(integrator: Any) -> Integrator:
     if integrator is None:
-        from leastaction import registry
+        from leastaction.integration import registry
 
         return registry.make("midpoint")
     if not isinstance(integrator, Integrator):

@@ -62,7 +62,7 @@ def _problem(data: dict[str, Any], folder: Path, options: dict[str, Any]) -> Pro
         raise ProblemError("robot is missing: a name such as 'cart_pole', or a file")
     settings = {name: data[name] for name in SETTINGS[2:] if name in data}
     if isinstance(settings.get("integrator"), str):
-        from leastaction import registry
+        from leastaction.integration import registry
 
         settings["integrator"] = registry.parse(settings["integrator"])
     if isinstance(settings.get("duration"), list):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from leastaction import registry
 from leastaction.errors import ProblemError
-from leastaction.integrators import Integrator
+from leastaction.integration import registry
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks, costs

@@ -25,7 +25,7 @@ from leastaction.optimize.shooting.projected_newton import box_minimum
 from leastaction.optimize.shooting.stage_costs import FloatArray, Quadratic, Stages, States
 from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.optimize.solvers.nlp_solver import REASONS
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 
 SHARES = 0.5 ** np.arange(12)
 """Of a step that the line search tries."""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from leastaction.dynamics import body_poses
 from leastaction.mechanism import Joint, Mechanism, Pose, joints
 from leastaction.optimize.constraints.feet import Foot, Phase
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from leastaction.optimize.mpc.tvlqr import Tracker
@@ -43,7 +43,7 @@ def replay(
     A foot that lands stops at once: the velocity after it is the nearest one that all feet allow. With a tracker the
     controls are its.
     """
-    from leastaction.simulate import simulate
+    from leastaction.simulation.simulate import simulate
 
     run, m = solution.trajectory, solution.mechanism
     integrator = run.integrator if integrator is None else integrator

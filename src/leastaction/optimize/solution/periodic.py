@@ -9,8 +9,8 @@ import numpy as np
 
 from leastaction.errors import ProblemError
 from leastaction.optimize.functions import argument_checks
-from leastaction.trajectory import Trajectory
-from leastaction.trajectory_pieces import OF_RUN, OF_STEPS
+from leastaction.trajectory.trajectory import Trajectory
+from leastaction.trajectory.trajectory_pieces import OF_RUN, OF_STEPS
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution

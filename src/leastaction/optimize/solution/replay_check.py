@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leastaction.errors import ReplayWarning
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 from leastaction.warn import warn
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
+from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.constraints.feet import Phase
 from leastaction.optimize.solution.diagnostics import decided, explanation, largest_violation
 from leastaction.optimize.transcriptions.transcription import Transcription
-from leastaction.settings import is_number
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
 
@@ -129,7 +129,7 @@ class Solution:
                 several solutions and the run takes another than the plan; the message names the step. Plan with more.
         """
         from leastaction.optimize.functions import argument_checks
-        from leastaction.simulate import simulate
+        from leastaction.simulation.simulate import simulate
 
         if dt is not None:
             dt = argument_checks.number(dt, "replay: dt [s]", above=0.0)

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from leastaction import registry
-from leastaction._archive import UNREADABLE, read_archive
-from leastaction._output import writing
+from leastaction._files._archive import UNREADABLE, read_archive
+from leastaction._files._output import writing
 from leastaction.errors import FormatError, LeastActionError
+from leastaction.integration import registry
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.codec import from_json, to_json
 from leastaction.optimize.constraints.feet import Foot, Phase
 from leastaction.optimize.solution.solution import Iteration, Solution
-from leastaction.run_checks import check_values
-from leastaction.trajectory import Trajectory
+from leastaction.trajectory.run_checks import check_values
+from leastaction.trajectory.trajectory import Trajectory
 
 _FIELDS = ("success", "reason", "status", "cost", "violation", "u", "configurations", "duration", "seconds", "z")
 

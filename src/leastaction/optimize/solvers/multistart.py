@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import ProblemError
+from leastaction.integration.settings import is_number
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.problem.problem import Problem
 from leastaction.optimize.solution.solution import Solution
-from leastaction.settings import is_number
 
 
 def multi_start(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.errors import ProblemError
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
 from leastaction.optimize.transcriptions.chain_rule import Motion
 from leastaction.optimize.transcriptions.sparsity import Pattern
 from leastaction.optimize.transcriptions.transcription import FloatArray, IntArray, Transcription

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.actuators import Servo
 from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.tendons import drives_tendon

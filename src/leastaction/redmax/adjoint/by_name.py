@@ -15,7 +15,7 @@ from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.tendons import drives_tendon, has_range
 from leastaction.mechanism.tree import Span
-from leastaction.parameters import parameter
+from leastaction.parameters.parameters import parameter
 from leastaction.redmax.adjoint.run_adjoint import Gradients
 
 FloatArray = NDArray[np.float64]

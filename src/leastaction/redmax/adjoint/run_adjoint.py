@@ -13,7 +13,7 @@ from leastaction._jit.interruptible import interruptible
 from leastaction._tuples import plain
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Reversal
+from leastaction.integration.integrators import Reversal
 from leastaction.kinematics.reduced.expansion import WELD
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import ROLL

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.integrators import Reversal
+from leastaction.integration.integrators import Reversal
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
-from leastaction.parameter_differences import by_name, stencils
+from leastaction.parameters.parameter_differences import by_name, stencils
 
 FloatArray = NDArray[np.float64]
 

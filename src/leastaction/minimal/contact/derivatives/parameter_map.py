@@ -15,7 +15,7 @@ from leastaction.minimal.contact.constraints import cones_and_shapes
 from leastaction.minimal.contact.derivatives.found_again import found_again
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
-from leastaction.parameter_differences import Stencil
+from leastaction.parameters.parameter_differences import Stencil
 
 FloatArray = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class Derivative:
 
     Args:
         stepper: a `GroundStepper`.
-        stencil: weights and mechanisms, see `leastaction.parameter_differences`.
+        stencil: weights and mechanisms, see `leastaction.parameters.parameter_differences`.
     """
 
     def __init__(self, stepper: Any, stencil: Stencil) -> None:

@@ -52,7 +52,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import fall_of, stop_rows, stop_slopes, stop_values
-from leastaction.parameter_differences import CENTRAL
+from leastaction.parameters.parameter_differences import CENTRAL
 
 FloatArray = NDArray[np.float64]
 

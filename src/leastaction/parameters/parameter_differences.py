@@ -11,7 +11,7 @@ import numpy as np
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.parameters import parameter, with_parameters
+from leastaction.parameters.parameters import parameter, with_parameters
 
 Stencil = list[tuple[float, Mechanism]]
 """Weights, and mechanisms: the weighted sum of what they give is a derivative by one entry of a parameter."""

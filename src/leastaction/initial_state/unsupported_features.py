@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism, Mesh
 from leastaction.mechanism.graph import WORLD
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 
 def warn_of_ignored(stepper: Stepper) -> None:

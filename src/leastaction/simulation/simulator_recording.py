@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
-from leastaction.trajectory import Trajectory
-from leastaction.trajectory_pieces import CUTS
+from leastaction.trajectory.trajectory import Trajectory
+from leastaction.trajectory.trajectory_pieces import CUTS
 
 
 class Recording:

@@ -6,7 +6,7 @@ import os
 import sys
 from itertools import combinations
 
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import robot
 
@@ -42,7 +42,7 @@ def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
 
 def announce(mechanism: Mechanism, integrator: Integrator, why: str) -> None:
     """Say on stderr which integrator was chosen, once for each; `LEASTACTION_QUIET=1` keeps it quiet."""
-    from leastaction.registry import title
+    from leastaction.integration.registry import title
 
     name = title(integrator)
     quiet = os.environ.get("LEASTACTION_QUIET", "0") not in ("", "0")

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.actuation import Actuation
-from leastaction.controls import control_table
+from leastaction.actuation.actuation import Actuation
+from leastaction.actuation.controls import control_table
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.run_velocities import closing_velocity
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.initial_state.motions import motion_table, resting_freedoms
+from leastaction.initial_state.start_limits import loops_within_limits, tendons_within_limits, within_limits
+from leastaction.initial_state.start_loops import closed_start
+from leastaction.initial_state.unsupported_features import warn_of_ignored
+from leastaction.integration.integrators import Integrator, Stepper
+from leastaction.integration.record import Record
+from leastaction.integration.settings import MOST, is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import number, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, configuration, tangent
-from leastaction.motions import motion_table, resting_freedoms
-from leastaction.record import Record
-from leastaction.settings import MOST, is_number
-from leastaction.start_limits import loops_within_limits, tendons_within_limits, within_limits
-from leastaction.start_loops import closed_start
-from leastaction.unsupported_features import warn_of_ignored
 from leastaction.warn import warn
 
 WHOLE = 1e-9
@@ -121,7 +121,7 @@ def checked_integrator(integrator: Any) -> Integrator:
 
 def _by_text(text: str) -> str:
     """What somebody who names an integrator by text is to write."""
-    from leastaction import registry
+    from leastaction.integration import registry
 
     if text.lower() in INTEGRATORS:
         return f"; write leastaction.{INTEGRATORS[text.lower()]}"

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction._archive import UNREADABLE, read_archive
-from leastaction._output import writing
-from leastaction.damping_quadrature import late_dampers
+from leastaction._files._archive import UNREADABLE, read_archive
+from leastaction._files._output import writing
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import FormatError, LeastActionError, MechanismError
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
-from leastaction.record import Record
-from leastaction.run_checks import check_shapes, check_values, check_widths, numbers, stored_numbers
+from leastaction.step_control.damping_quadrature import late_dampers
+from leastaction.trajectory.run_checks import check_shapes, check_values, check_widths, numbers, stored_numbers
 
 FloatArray = NDArray[np.float64]
 
@@ -121,7 +121,7 @@ class Trajectory:
         Its times go on as they were. It can be saved, shown and joined again. Gradients of a part that does not begin
         with its run are those of methods whose steps need nothing but a state, such as `Galerkin`.
         """
-        from leastaction.trajectory_pieces import cut
+        from leastaction.trajectory.trajectory_pieces import cut
 
         return cut(self, part)
 
@@ -135,7 +135,7 @@ class Trajectory:
             other: of the same robot, integrator and time step, whose first state is the last of this run; its times
                 are shifted to go on from this run's.
         """
-        from leastaction.trajectory_pieces import join
+        from leastaction.trajectory.trajectory_pieces import join
 
         return join(self, other)
 
@@ -148,7 +148,7 @@ class Trajectory:
         Args:
             times: growing [s], shape (n,), none before the first or after the last of the run.
         """
-        from leastaction.trajectory_pieces import resample
+        from leastaction.trajectory.trajectory_pieces import resample
 
         return resample(self, times)
 
@@ -209,7 +209,7 @@ class Trajectory:
         In the order of `mechanism.body_names`. Runs in maximal coordinates solved for them, otherwise they are derived
         from q.
         """
-        from leastaction.trajectory_bodies import body_frames
+        from leastaction.trajectory.trajectory_bodies import body_frames
 
         return body_frames(self.mechanism, self.com_poses)
 
@@ -227,7 +227,7 @@ class Trajectory:
 
         A COM frame has its origin in the centre of mass, and the directions of the body's frame.
         """
-        from leastaction.trajectory_bodies import poses_of_q
+        from leastaction.trajectory.trajectory_bodies import poses_of_q
 
         if "poses" in self.stored:
             return self.stored["poses"]
@@ -236,7 +236,7 @@ class Trajectory:
     @cached_property
     def com_twists(self) -> FloatArray:
         """Twists of the COM frames in their own directions, shape (steps + 1, bodies, 6): [rad/s] and [m/s]."""
-        from leastaction.trajectory_bodies import twists_of_velocity
+        from leastaction.trajectory.trajectory_bodies import twists_of_velocity
 
         return twists_of_velocity(self.mechanism, self.q, self.v)
 
@@ -272,7 +272,7 @@ class Trajectory:
         The step counts from 0, and bodies are names ("world" among them). Forces [N] on the second body are means over
         the step, in the world; the point [m] is where they act, the gap [m] that at the end of the step.
         """
-        from leastaction.contact_log import contact_table, missing_log
+        from leastaction.trajectory.contact_log import contact_table, missing_log
 
         if "contacts" not in self.stored:
             raise missing_log(self.integrator)
@@ -288,8 +288,8 @@ class Trajectory:
             body: its name; forces on whatever is welded to it count, too.
             other: name of the body, or "world", whose contacts alone count; default all.
         """
-        from leastaction.contact_log import missing_log
-        from leastaction.trajectory_bodies import force_on_body
+        from leastaction.trajectory.contact_log import missing_log
+        from leastaction.trajectory.trajectory_bodies import force_on_body
 
         if "contacts" not in self.stored:
             raise missing_log(self.integrator)
@@ -320,7 +320,7 @@ class Trajectory:
         Returns:
             The path that was written.
         """
-        from leastaction import registry
+        from leastaction.integration import registry
         from leastaction.mechanism.codec import to_json
 
         path = archive_path(path)
@@ -343,7 +343,7 @@ class Trajectory:
         Raises:
             FormatError: for a file that is damaged, of another kind, or whose arrays do not fit together.
         """
-        from leastaction import registry
+        from leastaction.integration import registry
         from leastaction.mechanism.codec import from_json
 
         given, path = path, archive_path(path)
@@ -375,19 +375,19 @@ class Trajectory:
         Columns `q.NAME`, `v.NAME`, `u.NAME` (control at the start of each step), energies [J], `constraint_violation`,
         `iterations`, and the numbers of sensors (`Sensor.columns`): NAME, or NAME.x, NAME.y, NAME.z.
         """
-        from leastaction._export import to_pandas
+        from leastaction._files._export import to_pandas
 
         return to_pandas(self)
 
     def to_xarray(self) -> Any:
         """The run as an xarray Dataset with named coordinates and units. Needs the extra `data`."""
-        from leastaction._export import to_xarray
+        from leastaction._files._export import to_xarray
 
         return to_xarray(self)
 
     def to_csv(self, path: str | PathLike[str]) -> Path:
         """Write the columns of `to_pandas`, after t, to a CSV file with full precision. Needs no extra."""
-        from leastaction._export import to_csv
+        from leastaction._files._export import to_csv
 
         return to_csv(self, path)
 
@@ -397,7 +397,7 @@ class Trajectory:
 
     def __str__(self) -> str:
         from leastaction._display.trajectory_summary import describe
-        from leastaction._page import text
+        from leastaction._files._page import text
 
         return text(describe(self))
 

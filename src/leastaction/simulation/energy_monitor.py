@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction.damping_quadrature import late_dampers
 from leastaction.dynamics.legendre import quantities, velocity_of_momentum
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import EnergyWarning
@@ -15,11 +14,12 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.actuators import JointActuator
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.elements import Drag
+from leastaction.step_control.damping_quadrature import late_dampers
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
     from leastaction.batch.run import BatchRun
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 GAIN = 0.2
 """Energy above that of the start and twice the work of controls, relative to the largest kinetic energy, that is

@@ -13,7 +13,7 @@ from leastaction.mechanism import Mechanism, Motion
 from leastaction.mechanism._check import real_array, shown
 
 if TYPE_CHECKING:
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def cut(run: Trajectory, part: Any) -> Trajectory:
 
 def join(run: Trajectory, other: Trajectory) -> Trajectory:
     """A run and one that begins where it ends, as one."""
-    from leastaction import registry
+    from leastaction.integration import registry
 
     if not isinstance(other, type(run)):
         raise MechanismError(f"join needs another run, got {shown(other)}")

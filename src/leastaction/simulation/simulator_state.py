@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError
+from leastaction.integration.record import Record
+from leastaction.integration.settings import is_number
 from leastaction.mechanism._check import shown
-from leastaction.record import Record
-from leastaction.settings import is_number
 
 
 @dataclass(frozen=True, eq=False, repr=False)

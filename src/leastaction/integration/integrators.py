@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.damping_quadrature import LateDampers, late_dampers
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.integration.record import Record
+from leastaction.integration.settings import check_settings, is_number, make_plain
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import LARGEST, shown
 from leastaction.mechanism.arguments import robot
-from leastaction.record import Record
-from leastaction.settings import check_settings, is_number, make_plain
+from leastaction.step_control.damping_quadrature import LateDampers, late_dampers
 
 FloatArray = NDArray[np.float64]
 
@@ -262,7 +262,7 @@ class Stepper:
             q, p: start of the step.
             u: controls held over the step, shape (nu,).
             stencils: for each entry of a parameter, weights and mechanisms whose weighted sum is the derivative by it;
-                see `leastaction.parameter_differences.stencils`.
+                see `leastaction.parameters.parameter_differences.stencils`.
         """
         self.refuse("parameters")
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction._extras import require
-from leastaction._output import writing
+from leastaction._files._output import writing
 
 if TYPE_CHECKING:
-    from leastaction.trajectory import Trajectory
+    from leastaction.trajectory.trajectory import Trajectory
 
 
 def columns(run: Trajectory) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from leastaction.integrators import FloatArray, Stepper
-from leastaction.record import Record
+from leastaction.integration.integrators import FloatArray, Stepper
+from leastaction.integration.record import Record
 from leastaction.step_control.bisection import FINEST, control_weights, interpolate_controls, substep_after
 
 

@@ -14,7 +14,7 @@ from dataclasses import fields
 from typing import Any
 
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism._check import shown, suggestion
 
 __all__ = ["find", "label", "make", "names", "options", "parse", "title"]

@@ -8,12 +8,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray, robot
-from leastaction.simulator import Simulator
-from leastaction.simulator_state import SimulatorState
+from leastaction.simulation.simulator import Simulator
+from leastaction.simulation.simulator_state import SimulatorState
 
 __all__ = ["State", "step"]
 

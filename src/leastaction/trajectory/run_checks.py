@@ -14,8 +14,8 @@ from leastaction.mechanism import Mechanism, Motion
 from leastaction.mechanism._check import shown
 
 if TYPE_CHECKING:
-    from leastaction.integrators import Stepper
-    from leastaction.trajectory import Trajectory
+    from leastaction.integration.integrators import Stepper
+    from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.float64]
 

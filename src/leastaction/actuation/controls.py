@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Stepper
+from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray

@@ -6,29 +6,29 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.actuation import Actuation, hold_controls
-from leastaction.contact_log import contact_table
-from leastaction.controls import control_at
-from leastaction.damping_quadrature import RunVelocities
-from leastaction.default import announce, choose
+from leastaction.actuation.actuation import Actuation, hold_controls
+from leastaction.actuation.controls import control_at
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
-from leastaction.energy_monitor import EnergyMonitor, WarnOnce
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.external_forces import Pushes, prepared_stepper
-from leastaction.integrators import Integrator
+from leastaction.initial_state.motions import checked_names, motion_at
+from leastaction.initial_state.start import checked_integrator, first_state, start_time
+from leastaction.initial_state.unsupported_features import warn_of_ignored
+from leastaction.integration.default import announce, choose
+from leastaction.integration.integrators import Integrator
+from leastaction.integration.record import Record
+from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FLOAT, FloatArray
-from leastaction.motions import checked_names, motion_at
-from leastaction.record import Record
 from leastaction.sensing import SensorReader
 from leastaction.sensing.reading import NO_CONTACTS
-from leastaction.settings import is_number
-from leastaction.simulator_recording import Recording
-from leastaction.simulator_state import SimulatorState, Told, check_state, not_set
-from leastaction.start import checked_integrator, first_state, start_time
-from leastaction.trajectory import Trajectory
-from leastaction.unsupported_features import warn_of_ignored
+from leastaction.simulation.energy_monitor import EnergyMonitor, WarnOnce
+from leastaction.simulation.external_forces import Pushes, prepared_stepper
+from leastaction.simulation.simulator_recording import Recording
+from leastaction.simulation.simulator_state import SimulatorState, Told, check_state, not_set
+from leastaction.step_control.damping_quadrature import RunVelocities
+from leastaction.trajectory.contact_log import contact_table
+from leastaction.trajectory.trajectory import Trajectory
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
@@ -55,7 +55,7 @@ class Simulator:
         dt: time step [s].
         pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
         recording: keep all states, controls and contacts since the last reset, for `trajectory`.
-        once: simulators with the same `leastaction.energy_monitor.WarnOnce` warn of spurious energy once for all.
+        once: simulators with the same `energy_monitor.WarnOnce` warn of spurious energy once for all.
 
     Raises:
         IntegratorError: for bad settings, or an integrator that cannot run this mechanism.
@@ -88,7 +88,7 @@ class Simulator:
                 f"Simulator needs a Mechanism, such as leastaction.robots.pendulum(), got {mechanism!r}"
             )
         if not isinstance(once, WarnOnce | None):
-            raise IntegratorError(f"once must be a leastaction.energy_monitor.WarnOnce, got {shown(once)}")
+            raise IntegratorError(f"once must be a leastaction.simulation.energy_monitor.WarnOnce, got {shown(once)}")
         if not isinstance(recording, bool):
             raise IntegratorError(f"recording must be True or False, got {shown(recording)}")
         if integrator is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.controls import check_call
+from leastaction.actuation.controls import check_call
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown, suggestion

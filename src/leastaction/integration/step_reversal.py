@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.integrators import FloatArray, Reversal, Stepper
-from leastaction.parameter_differences import by_name, stencils
+from leastaction.integration.integrators import FloatArray, Reversal, Stepper
+from leastaction.parameters.parameter_differences import by_name, stencils
 
 CONTROLS = "controls"
 

@@ -10,19 +10,19 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
-from leastaction.controls import check_call, control_at
-from leastaction.damping_quadrature import RunVelocities
-from leastaction.default import announce, choose
-from leastaction.energy_monitor import warn_of_energy
+from leastaction.actuation.controls import check_call, control_at
 from leastaction.errors import IntegratorError
-from leastaction.integrators import Integrator, Stepper
+from leastaction.initial_state.start import Start, start_run
+from leastaction.initial_state.unsupported_features import warn_of_limits
+from leastaction.integration.default import announce, choose
+from leastaction.integration.integrators import Integrator, Stepper
+from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.record import Record
-from leastaction.start import Start, start_run
-from leastaction.trajectory import Trajectory
-from leastaction.unsupported_features import warn_of_limits
+from leastaction.simulation.energy_monitor import warn_of_energy
+from leastaction.step_control.damping_quadrature import RunVelocities
+from leastaction.trajectory.trajectory import Trajectory
 
 LONG = 0.01
 """Time of a step [s] from which on steps with a controller can be interrupted by Ctrl-C; before, they are over soon."""

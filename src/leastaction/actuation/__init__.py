@@ -1,0 +1,1 @@
+"""Controls of a run, and the actuators that they pass through."""

@@ -1,0 +1,1 @@
+"""The initial state of a run: names to numbers, limits, loops, penetration, prescribed motions."""

@@ -1,0 +1,1 @@
+"""The interface of integrators: settings, steppers, records, and which there are."""

@@ -1,0 +1,1 @@
+"""Parameters of a mechanism by name, and differences by them."""
