@@ -225,6 +225,18 @@ def test_what_a_gpu_cannot_run_is_refused(change, match):
         la.batch.simulate(robot, steps=1, integrator=integrator, device="cuda")
 
 
+def test_default_on_a_gpu_has_a_kernel_of_its_own():
+    """The default of single runs runs there as well, but from general kernels, many times slower."""
+    pytest.importorskip("numba_cuda")
+    from leastaction.batch.cuda import has_lanes, lanes_of
+
+    chain, dog = la.robots.pendulum(3), la.robots.unitree_a1(ground=True)
+    assert lanes_of(chain, la.default_integrator(chain)) == la.Galerkin(order=2)
+    assert lanes_of(dog, la.default_integrator(dog)) == la.Minimal()
+    assert all(has_lanes(robot, lanes_of(robot, la.default_integrator(robot))) for robot in (chain, dog))
+    assert lanes_of(chain, la.BDF(order=2)) == la.BDF(order=2)
+
+
 def test_without_a_gpu_the_error_says_so():
     pytest.importorskip("numba_cuda")
     from numba import cuda

@@ -59,8 +59,9 @@ def simulate(
         dt: time step [s].
         duration: length of the runs [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: default what `leastaction.simulate` takes. On a GPU: `Minimal`, `Galerkin`, `Midpoint` of trees,
-            `Maximal`, `BDF` and `SDIRK2`.
+        integrator: default what `leastaction.simulate` takes; on a GPU its counterpart with a kernel made for the
+            mechanism, `Galerkin(order=2)` for `Galerkin(order=4)` and `Minimal` for `Maximal`, where there is one. On a
+            GPU: `Minimal`, `Galerkin`, `Midpoint` of trees, `Maximal`, `BDF` and `SDIRK2`.
         controls: shape (robots, steps, nu), with 1 for robots where they are those of all, and 1 for steps where they
             are held throughout; or (nu,) for all throughout, (steps, nu) for all, (robots, nu) throughout. Where there
             are as many robots as steps, the last two look alike and are refused: write (1, steps, nu) or
@@ -84,7 +85,7 @@ def simulate(
     if not isinstance(mechanism, Mechanism):
         raise MechanismError(f"batch.simulate needs a Mechanism, got {mechanism!r}")
     if integrator is None:
-        integrator, why = choose(mechanism)
+        integrator, why = default_on(mechanism, device)
         announce(mechanism, integrator, why)
     integrator = checked_integrator(integrator)
     if not isinstance(device, str) or device not in DEVICES:
@@ -109,6 +110,16 @@ def simulate(
     if number != np.float64:
         raise IntegratorError(f"dtype {number.name} needs device='cuda'; the CPU computes with float64")
     return run_on_cores(plan)
+
+
+def default_on(mechanism: Mechanism, device: Any) -> tuple[Integrator, str]:
+    """The integrator that a batch takes when none is named, and why in a few words."""
+    integrator, why = choose(mechanism)
+    if device != "cuda":
+        return integrator, why
+    from leastaction.batch.cuda import lanes_of
+
+    return lanes_of(mechanism, integrator), f"{why}; on a GPU"
 
 
 def checked_parameters(parameters: Any) -> dict[str, FloatArray]:

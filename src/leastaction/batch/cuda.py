@@ -19,6 +19,7 @@ from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError
 from leastaction.initial_state.unsupported_features import warn_of_passing
+from leastaction.maximal import Maximal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
 from leastaction.minimal.contact.arrays import BatchSettings, lane_model, lane_shapes, memory_size
@@ -172,6 +173,18 @@ def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
     except IntegratorError:
         return False
     return True
+
+
+def lanes_of(mechanism: Mechanism, integrator: Any) -> Any:
+    """The integrator with a kernel made for the mechanism that is nearest to this one, or this one."""
+    nearest = integrator
+    if isinstance(integrator, Galerkin | Maximal):
+        nearest = Minimal() if isinstance(integrator, Maximal) else Galerkin(order=2)
+    try:
+        refuse_unknown(mechanism, "", "")
+    except IntegratorError:
+        return integrator
+    return nearest
 
 
 def run_on_gpu(plan: Plan) -> BatchRun:
