@@ -124,6 +124,22 @@ def test_bisection_stands_in_one_place():
     assert [path.relative_to(SOURCE).as_posix() for path in found] == ["step_control/bisection.py"]
 
 
+@pytest.mark.parametrize(
+    ("law", "home"),
+    [
+        ("is_balanced|largest_gain", "step_control/energy_balance.py"),
+        ("time_of_impact|next_end|returned_share", "contact/restitution.py"),
+        ("strides_of|too_deep", "contact/tunnelling.py"),
+    ],
+)
+def test_laws_of_both_contact_engines_stand_once(law, home):
+    """Each is written once, and both engines call it."""
+    files = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    assert [name for name, text in files.items() if re.search(rf"def ({law})\(", text)] == [home]
+    users = {name.split("/")[0] for name, text in files.items() if re.search(rf"\b({law})\(", text)}
+    assert users >= {"maximal", "minimal"}
+
+
 def test_record_types_have_names_of_their_own():
     names = Counter(
         name

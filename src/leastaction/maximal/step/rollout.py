@@ -17,7 +17,7 @@ from leastaction.maximal.arrays import (
 from leastaction.maximal.contact.contact_margins import has_moved
 from leastaction.maximal.contact.contact_setup import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
 from leastaction.maximal.contact.contact_update import ROUNDS, add_missed
-from leastaction.maximal.contact.tunnelling import passes_through
+from leastaction.maximal.contact.tunnelling_of_bodies import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START

@@ -27,7 +27,7 @@ from leastaction.minimal.contact.sweeps import (
     recentre,
     update,
 )
-from leastaction.minimal.contact.tunnelling_check import passes_through
+from leastaction.minimal.contact.tunnelling_of_joints import passes_through
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6

@@ -1,30 +1,19 @@
-"""Things that pass through each other within a step of a robot.
-
-Whether things overlap is looked at where a step ends. What moves further in one step than it and its obstacle are thick
-may be on the other side by then. So the motion of such pairs is looked at in between, in strides shorter than they are
-thick; a step in which they are in each other halfway is divided until no stride is longer.
+"""Whether bodies of `Minimal` pass through each other within a step, see `contact.tunnelling`.
 
 Links move on arcs, and one that turns half round has shifted little, or even the other way: how far things move is told
 by their velocities at both ends of the step rather than by where they end, and in between bodies are where the joints
 take them, that is at q0 moved by a part of the motion of the joints.
 """
 
-import math
-
 from leastaction._jit import inline, routine
 from leastaction.contact.narrow_phase.detect import detect
 from leastaction.contact.narrow_phase.gap import gap
+from leastaction.contact.tunnelling import strides_of, too_deep
 from leastaction.minimal.contact.pair_list import is_listed, pose
 from leastaction.minimal.contact.row_vec6 import six
 from leastaction.minimal.contact.sweeps import move, origin_of, put
 from leastaction.minimal.vec6 import ZEROS, plus
 from leastaction.spatial import EYE, ZERO3, act, add3, cross, load3, load9, norm3, sub3
-
-STRIDE, DEEP = 0.5, 0.25
-"""Length of a stride, and overlap that tells that things pass through each other, in terms of how thick they are."""
-
-STRIDES = 4096
-"""Most strides of a step."""
 
 
 @routine
@@ -115,20 +104,15 @@ def passes_through(model, data, found, convex):
     for m in range(now.listed if listed else pairs.shape[0]):
         k = found.listed[m] if listed else m
         a, b = shapes.shapes[pairs[k].a], shapes.shapes[pairs[k].b]
-        thick = a.thickness + b.thickness
         path = path_of(between.ways, 0, shapes, a.body, b.body)
         path = max(path, path_of(between.ways, 1, shapes, a.body, b.body))
-        if path < thick:
-            continue
         d = sub3(act(pose(data, 0, b.body), load3(b.centre)), act(pose(data, 0, a.body), load3(a.centre)))
-        if norm3(d) > a.bound + b.bound + path:
-            continue
-        strides, first = min(math.ceil(path / (STRIDE * thick)), STRIDES), 0.0
+        strides, first = strides_of(a, b, d, path), 0.0
         for j in range(strides):
             put_between(model, data, between, j / strides)
             deep = depth(shapes, found, k, convex)
             if j == 0:
                 first = deep
-            elif deep > first + DEEP * thick:
+            elif deep > first + too_deep(a, b):
                 return True
     return False

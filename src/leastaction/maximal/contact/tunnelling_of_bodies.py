@@ -1,9 +1,4 @@
-"""Things that pass through each other within a step.
-
-Whether things overlap is looked at where a step ends. What moves further in one step than it and its obstacle are thick
-may be on the other side by then. So the motion of such pairs is looked at in between, in strides shorter than they are
-thick; a step in which they are in each other halfway is divided until no stride is longer.
-"""
+"""Whether bodies of `Maximal` pass through each other within a step, see `contact.tunnelling`."""
 
 import math
 
@@ -11,6 +6,7 @@ import numpy as np
 
 from leastaction._jit import inline, routine
 from leastaction.contact.narrow_phase.gap import gap
+from leastaction.contact.tunnelling import strides_of, too_deep
 from leastaction.maximal.contact.contact_margins import reach_of
 from leastaction.maximal.contact.contact_setup import cone_of, detect_pair
 from leastaction.maximal.contact.mid_phase import is_listed
@@ -28,12 +24,6 @@ from leastaction.spatial import (
     scale3,
     sub3,
 )
-
-STRIDE, DEEP = 0.5, 0.25
-"""Length of a stride, and overlap that tells that things pass through each other, in terms of how thick they are."""
-
-STRIDES = 4096
-"""Most strides of a step."""
 
 
 @inline
@@ -71,23 +61,18 @@ def passes_through(data, near, contact, dt, features, convex):
     for m in range(contact.now[0].listed if listed else pairs.shape[0]):
         k = contact.listed[m] if listed else m
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
-        thick = a.thickness + b.thickness
         va, wa = velocity_of(states, a.body)
         vb, wb = velocity_of(states, b.body)
         path = abs(dt) * (norm3(sub3(vb, va)) + wa * reach_of(a) + wb * reach_of(b))
-        if path < thick:
-            continue
         d = sub3(act(start_pose(states, b.body), load3(b.centre)), act(start_pose(states, a.body), load3(a.centre)))
-        if norm3(d) > a.bound + b.bound + path:
-            continue
-        strides = min(math.ceil(path / (STRIDE * thick)), STRIDES)
+        strides = strides_of(a, b, d, path)
         for j in range(strides):
             time = dt * j / strides
             Xa, Xb = pose_within(states, a.body, time), pose_within(states, b.body, time)
             last = min(detect_pair(near, contact, k, (Xa, Xb), found, nothing, features, convex), contacts.shape[0])
             deep = False
             for i in range(found, last):
-                deep = deep or gap(contacts[i], Xa, Xb)[0] < -DEEP * thick
+                deep = deep or gap(contacts[i], Xa, Xb)[0] < -too_deep(a, b)
             if deep and j == 0:
                 break  # they get out of each other
             if deep:
