@@ -168,3 +168,15 @@ def test_power_balance(seed, bodies):
 
     push = dynamics.body_jacobian(robot, q, robot.body_names[-1]).T @ robot.wrenches[0].wrench
     assert_close(central(energy, 1e-4), v @ (u - 0.3 * v + push), 1e-6)
+
+
+def test_passive_forces_leave_nothing_for_the_next_call():
+    """Functions of one mechanism share their scratch: accelerations do not depend on what was asked for before."""
+    rng = np.random.default_rng(2)
+    robot = with_elements(random_tree(2, 4, ("revolute", "spherical")), rng)
+    q, v = robot.random_configuration(3), rng.normal(size=robot.nv)
+    before = dynamics.forward_dynamics(robot, q, v), dynamics.inverse_dynamics(robot, q, v, v)
+    dynamics.passive_forces(robot, q, v)
+    after = dynamics.forward_dynamics(robot, q, v), dynamics.inverse_dynamics(robot, q, v, v)
+    assert np.array_equal(before[0], after[0])
+    assert np.array_equal(before[1], after[1])

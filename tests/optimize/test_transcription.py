@@ -174,7 +174,7 @@ def test_hessian_by_differences(options):
     expected[~moving] = upper[~moving] = 0.0
     expected[:, ~moving] = upper[:, ~moving] = 0.0
     np.testing.assert_allclose(upper, expected, atol=2e-5 * np.abs(expected).max())
-    assert len(hessian.coloured.told) < program.n  # several unknowns are moved at once
+    assert len(hessian.coloured.directions) < program.n  # several unknowns are moved at once
 
 
 def test_gauss_newton_is_exact_for_linear_residuals():

@@ -173,6 +173,9 @@ def checked_passive_forces(forces, modes, data, state, tau):
     forces = named_forces(forces)
     mechanism_forces(forces, data, state[3], state[4])
     add_wrenches(forces.nodes, data.screws, data.external, tau)
+    for i in range(external.shape[0]):  # which the recursions of other calls read
+        for c in range(6):
+            external[i, c] = 0.0
     return True
 
 
