@@ -167,9 +167,8 @@ def test_a_base_without_inertia_on_one_joint_cannot_float(tmp_path):
     """Whatever drives the joint would turn the base alone, which has nothing to turn; with two joints it has a hold."""
     base, arm = link("base", mass=None), joint("j", "continuous", "base", "a")
     path = write(tmp_path, urdf(base, link("a"), arm))
-    with pytest.raises(
-        FormatError, match="no inertia, and nothing would hold it against joint 'j', so it cannot float"
-    ):
+    words = "no inertia, and nothing would hold it against joint 'j', so it cannot float"
+    with pytest.raises(FormatError, match=words):
         load_urdf(path, floating_base=True)
     assert load_urdf(path).nv == 1
     path = write(tmp_path, urdf(link("base", mass=0.0), link("a"), arm))  # PyBullet's way to fix a base

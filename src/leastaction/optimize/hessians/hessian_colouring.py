@@ -25,7 +25,7 @@ class Coloured:
 
     Attributes:
         pattern: of the upper triangle.
-        directions: for each direction the unknowns that move, which nonzeros it tells, and in which rows of the gradient they
+        directions: for each the unknowns that move, which nonzeros it tells, and in which rows of the gradient they
             stand.
     """
 
