@@ -2,10 +2,10 @@
 
 from leastaction.formats.keyframes import load_keyframes
 from leastaction.formats.load import load, load_string
-from leastaction.formats.mjcf_reader import load_mjcf
-from leastaction.formats.mjcf_writer import save_mjcf
-from leastaction.formats.urdf_reader import load_urdf
-from leastaction.formats.urdf_writer import save_urdf
+from leastaction.formats.mjcf.mjcf_reader import load_mjcf
+from leastaction.formats.mjcf.mjcf_writer import save_mjcf
+from leastaction.formats.urdf.urdf_reader import load_urdf
+from leastaction.formats.urdf.urdf_writer import save_urdf
 
 __all__ = ["load", "load_keyframes", "load_mjcf", "load_string", "load_urdf", "save_mjcf", "save_urdf"]
 
