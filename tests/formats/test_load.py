@@ -6,8 +6,8 @@ import pytest
 
 import leastaction as la
 from leastaction.formats import load, load_mjcf, load_urdf
-from leastaction.formats._mjcf_bodies import Names
 from leastaction.formats._xml import Element
+from leastaction.formats.mjcf._mjcf_bodies import Names
 from tests.formats.models import arm, mjcf, write
 
 BALL = '<body name="ball"><freejoint/><geom size="0.1"/></body>'

@@ -24,7 +24,6 @@ _SUBJECTS = {
     "explicit": "explicit integrators",
     "kinematics": "kinematics",
     "kinematics.reduced": "BDF and SDIRK2",
-    "linear_implicit": "ConstrainedEuler",
     "maximal": "Maximal",
     "maximal.derivatives": "gradients of Maximal",
     "minimal": "Galerkin",
@@ -34,6 +33,7 @@ _SUBJECTS = {
     "raster": "pictures",
     "redmax": "BDF and SDIRK2",
     "redmax.adjoint": "gradients of BDF and SDIRK2",
+    "redmax.linear_implicit": "ConstrainedEuler",
     "sensing": "sensors",
 }
 """What users know of packages that have kernels."""

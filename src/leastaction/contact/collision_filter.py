@@ -23,13 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.contact_table import ContactTable
-from leastaction.contact.entries import detect_all, measure_all
-from leastaction.contact.penetration_messages import ROUNDED
+from leastaction.contact.penetration.penetration_messages import ROUNDED
 from leastaction.contact.records import CONTACT, records
 from leastaction.dynamics import body_poses
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.pose import Pose
 from leastaction.warn import warn
 

@@ -24,7 +24,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.servos import feedback_energy, feedback_springs, servos
+from leastaction.mechanism.drives.servos import feedback_energy, feedback_springs, servos
 from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
-from leastaction.forces import cable_paths, drags, drives, penalty_contacts, tendon_records, wrenches
+from leastaction.forces import drags, drives, penalty_contacts, wrenches
 from leastaction.forces.points import Frames, zeroed
+from leastaction.forces.tendons import cable_paths, tendon_records
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
 

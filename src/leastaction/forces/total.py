@@ -11,7 +11,6 @@ Where a kind of force is None in the model, nothing of it is compiled: Numba dro
 
 from leastaction._jit import inline, routine
 from leastaction.forces import (
-    cable_paths,
     drags,
     drives,
     isotropic_springs,
@@ -19,11 +18,11 @@ from leastaction.forces import (
     joint_springs,
     penalty_contacts,
     spherical_springs,
-    tendon_forces,
     touch,
     user,
 )
 from leastaction.forces import wrenches as constant
+from leastaction.forces.tendons import cable_paths, tendon_forces
 
 # ------------------------------------------------------------------ body forces
 

@@ -2,12 +2,12 @@
 
 from leastaction.formats.keyframes import load_keyframes
 from leastaction.formats.load import load, load_string
-from leastaction.formats.mjcf_reader import load_mjcf
-from leastaction.formats.mjcf_writer import save_mjcf
-from leastaction.formats.sdf_reader import load_sdf
-from leastaction.formats.urdf_reader import load_urdf
-from leastaction.formats.urdf_writer import save_urdf
-from leastaction.formats.usd_reader import load_usd
+from leastaction.formats.mjcf.mjcf_reader import load_mjcf
+from leastaction.formats.mjcf.mjcf_writer import save_mjcf
+from leastaction.formats.sdf.sdf_reader import load_sdf
+from leastaction.formats.urdf.urdf_reader import load_urdf
+from leastaction.formats.urdf.urdf_writer import save_urdf
+from leastaction.formats.usd.usd_reader import load_usd
 
 __all__ = [
     "load",

@@ -16,7 +16,7 @@ import numpy as np
 
 from leastaction.formats._point_masses import POINT, gimbals, point_masses
 from leastaction.mechanism import Body, MechanismBuilder
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.inertia import Inertia, solid_sphere
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose

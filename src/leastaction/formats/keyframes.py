@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.formats._files import Folder, Notes, checked_options
-from leastaction.formats._mjcf_compiler import compiled
-from leastaction.formats._mjcf_source import expand_includes, prepare
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
+from leastaction.formats.mjcf._mjcf_compiler import compiled
+from leastaction.formats.mjcf._mjcf_source import expand_includes, prepare
 
 
 def load_keyframes(

@@ -12,14 +12,14 @@ from typing import Any
 from leastaction.errors import FormatError
 from leastaction.formats._files import checked_options
 from leastaction.formats._places import described, is_description, model_in
-from leastaction.formats._usd_stage import SUFFIXES as _USD_SUFFIXES
-from leastaction.formats._usd_stage import layer_of_text
 from leastaction.formats._xml import MAX_BYTES, in_place_of, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
-from leastaction.formats.mjcf_reader import load_mjcf
-from leastaction.formats.sdf_reader import load_sdf
-from leastaction.formats.urdf_reader import load_urdf
-from leastaction.formats.usd_reader import load_usd, read_layer
+from leastaction.formats.mjcf.mjcf_reader import load_mjcf
+from leastaction.formats.sdf.sdf_reader import load_sdf
+from leastaction.formats.urdf.urdf_reader import load_urdf
+from leastaction.formats.usd._usd_stage import SUFFIXES as _USD_SUFFIXES
+from leastaction.formats.usd._usd_stage import layer_of_text
+from leastaction.formats.usd.usd_reader import load_usd, read_layer
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import suggestion
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from leastaction.dynamics.api import body_jacobian, body_poses
 from leastaction.dynamics.loops import close_loops, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
-from leastaction.initial_state.motions import places, resting_freedoms
+from leastaction.initial_state.initial_motions import places, resting_freedoms
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.controls import tendon_forces, tendon_length
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
+from leastaction.mechanism.drives.control_forces import tendon_forces, tendon_length
 from leastaction.warn import warn
 
 STEPS, CLOSED = 200, 1e-9

@@ -12,11 +12,11 @@ from leastaction.contact.collision_filter import without
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.records import GIVEN, LOCKED
 from leastaction.errors import IntegratorError
-from leastaction.initial_state.motions import MotionTable, continuous, places, rates_of, spins_of
+from leastaction.initial_state.initial_motions import MotionTable, continuous, places, rates_of, spins_of
 from leastaction.integration.record import Record
-from leastaction.maximal.immobile_bodies import locked_bodies
+from leastaction.maximal.compilation.immobile_bodies import locked_bodies
+from leastaction.maximal.maximal_records import FRAME, VALUE
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import FRAME, VALUE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.pose_arrays import carried

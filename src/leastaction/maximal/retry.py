@@ -6,7 +6,7 @@ from typing import Any
 
 from leastaction.integration.record import Record
 from leastaction.maximal.arrays import ContactData
-from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, UNTIED
+from leastaction.maximal.step.maximal_rollout import EXHAUSTED, FAILED, FULL, UNTIED
 
 SHORT, LONG, WIDEST = 8, 64, 16.0
 """After a plan that holds for fewer steps than SHORT comes one that is twice as wide, up to WIDEST times the usual;

@@ -9,7 +9,7 @@ from leastaction._jit.walk import Walk
 from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
 from leastaction.maximal.retry import mend
-from leastaction.maximal.step.rollout import DONE
+from leastaction.maximal.step.maximal_rollout import DONE
 
 
 def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], int]:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction.contact.penetration_messages import warn_of_overlap
-from leastaction.contact.penetration_resolution import clear_start
-from leastaction.contact.penetration_search import Search
-from leastaction.contact.shapes import collect
+from leastaction.contact.contact_shapes import collect
+from leastaction.contact.penetration.penetration_messages import warn_of_overlap
+from leastaction.contact.penetration.penetration_resolution import clear_start
+from leastaction.contact.penetration.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
@@ -33,22 +33,22 @@ from leastaction.maximal.arrays import (
     on_graph,
     plain,
 )
-from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.filtered_pairs import leave_out, starts_apart
 from leastaction.maximal.contact_graph import Layout
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
-from leastaction.maximal.derivatives.linearize import OneStep
 from leastaction.maximal.derivatives.reversal import MaximalReversal
+from leastaction.maximal.derivatives.step_linearization import OneStep
 from leastaction.maximal.failures import failure_of
+from leastaction.maximal.maximal_records import BALL, records
+from leastaction.maximal.maximal_settings import settings_of
 from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given, refuse_compositions
-from leastaction.maximal.records import BALL, records
 from leastaction.maximal.retry import LOGGED, mend
-from leastaction.maximal.settings import settings_of
 from leastaction.maximal.single_steps import stride_of
-from leastaction.maximal.step import rollout as entries
+from leastaction.maximal.step import maximal_rollout as entries
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.step_control.substeps import TOLD
 
 if TYPE_CHECKING:

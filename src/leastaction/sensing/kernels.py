@@ -8,9 +8,9 @@ from leastaction.dynamics import recursions
 from leastaction.dynamics.applied_forces import applied_forces
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.entries import add_wrenches
-from leastaction.forces import tendon_forces
 from leastaction.forces.arrays import named_forces, named_modes
-from leastaction.forces.tendon_lengths import length_and_rate
+from leastaction.forces.tendons import tendon_forces
+from leastaction.forces.tendons.tendon_lengths import length_and_rate
 from leastaction.kinematics.closure_kernels import frame, twist_of
 from leastaction.kinematics.sweeps import add_to
 from leastaction.sensing.arrays import (

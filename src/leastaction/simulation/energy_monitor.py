@@ -11,8 +11,8 @@ from leastaction.dynamics.legendre import quantities, velocity_of_momentum
 from leastaction.dynamics.run_velocities import velocities_of_run
 from leastaction.errors import EnergyWarning
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import JointActuator
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.mechanism.elements import Drag
 from leastaction.step_control.damping_quadrature import late_dampers
 from leastaction.warn import warn

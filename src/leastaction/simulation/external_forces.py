@@ -13,8 +13,8 @@ import numpy as np
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import instances, shown, suggestion, vector
-from leastaction.mechanism.actuators import Actuator, BodyActuator, JointActuator
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.drives.actuators import Actuator, BodyActuator, JointActuator
 from leastaction.spatial import cross
 
 

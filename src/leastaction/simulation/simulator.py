@@ -10,7 +10,7 @@ from leastaction.actuation.actuation import Actuation, hold_controls
 from leastaction.actuation.controls import control_at
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.initial_state.motions import checked_names, motion_at
+from leastaction.initial_state.initial_motions import checked_names, motion_at
 from leastaction.initial_state.start import checked_integrator, first_state, start_time
 from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.default import announce, choose

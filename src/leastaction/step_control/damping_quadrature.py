@@ -24,7 +24,7 @@ from leastaction.dynamics.mobility import HOLDS, mobility_at_home, own_springs
 from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.servos import driven_joints, feedback
+from leastaction.mechanism.drives.servos import driven_joints, feedback
 from leastaction.step_control.substeps import last_share
 
 ALL = slice(None)

@@ -321,7 +321,7 @@ class Trajectory:
             The path that was written.
         """
         from leastaction.integration import registry
-        from leastaction.mechanism.codec import to_json
+        from leastaction.mechanism.text.codec import to_json
 
         path = archive_path(path)
         same = _same_arrays(self.stored)
@@ -344,7 +344,7 @@ class Trajectory:
             FormatError: for a file that is damaged, of another kind, or whose arrays do not fit together.
         """
         from leastaction.integration import registry
-        from leastaction.mechanism.codec import from_json
+        from leastaction.mechanism.text.codec import from_json
 
         given, path = path, archive_path(path)
         if not isfile(path):  # which is False for names too long to be any

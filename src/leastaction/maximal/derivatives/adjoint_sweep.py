@@ -17,12 +17,12 @@ from leastaction.maximal.arrays import plain
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.adjoint_kernels import go_back, go_back_with_contact
 from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
-from leastaction.maximal.derivatives.parameters import Derivative
+from leastaction.maximal.derivatives.parameter_gradients import Derivative
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
 from leastaction.maximal.derivatives.step_tape import KeptSteps
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
-from leastaction.maximal.records import BALL, FREE, records
-from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
+from leastaction.maximal.maximal_records import BALL, FREE, records
+from leastaction.maximal.step.maximal_rollout import DONE, FULL, UNTIED
 from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 TRIES = 20

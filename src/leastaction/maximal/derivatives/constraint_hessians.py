@@ -8,7 +8,7 @@ Gradients by poses are by turns and shifts in the world's directions, and E come
 """
 
 from leastaction._jit import inline
-from leastaction.maximal.records import HINGE, ROPE
+from leastaction.maximal.maximal_records import HINGE, ROPE
 from leastaction.maximal.step.bodies import end_pose, start_pose
 from leastaction.mechanism.closure import DOT
 from leastaction.spatial import (

@@ -14,23 +14,23 @@ from leastaction.maximal.arrays import MaximalSettings
 from leastaction.maximal.contact.contact_setup import cone_of
 from leastaction.maximal.coordinates.recover import read_coordinates
 from leastaction.maximal.derivatives.arrays import Rows
-from leastaction.maximal.derivatives.parameter_vjp import keep_projection_of, keep_second_phase
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
-from leastaction.maximal.derivatives.velocity_cotangents import (
+from leastaction.maximal.derivatives.vjp.parameter_vjp import keep_projection_of, keep_second_phase
+from leastaction.maximal.derivatives.vjp.velocity_cotangents import (
     INDEPENDENT,
     factor_second_phase,
     project_back,
     second_phase_cotangents,
 )
-from leastaction.maximal.records import BALL
+from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
+from leastaction.maximal.step.forces.path_springs import start_paths
+from leastaction.maximal.step.forces.prescribed_motion import set_goals
+from leastaction.maximal.step.forces.tendon_springs import start_lengths
 from leastaction.maximal.step.initial_guess import AGAIN, FIRST, FOUND
-from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.path_springs import start_paths
-from leastaction.maximal.step.prescribed_motion import set_goals
-from leastaction.maximal.step.rollout import DONE, UNTIED, end_part, solve_part, start_part
-from leastaction.maximal.step.tendon_springs import start_lengths
+from leastaction.maximal.step.maximal_rollout import DONE, UNTIED, end_part, solve_part, start_part
+from leastaction.maximal.step.solver.newton import DEPENDENT
 from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
 
 OTHERWISE = UNTIED - 1

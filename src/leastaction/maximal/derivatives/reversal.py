@@ -18,7 +18,7 @@ import numpy as np
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.integration.integrators import FloatArray, Reversal
 from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
-from leastaction.maximal.derivatives.parameters import Derivative
+from leastaction.maximal.derivatives.parameter_gradients import Derivative
 from leastaction.parameters.parameter_differences import by_name, stencils
 
 CONTROLS = "controls"

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import Servo
+from leastaction.mechanism.drives.actuators import Servo
 from leastaction.optimize.functions.motion_constraints import Constraint
 from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 

@@ -17,7 +17,7 @@ from leastaction.errors import ProblemError
 from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism, Servo
 from leastaction.mechanism._check import shown
-from leastaction.mechanism.actuators import JointActuator
+from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.mpc.stance_feedback import Stance, StanceFeedback
 from leastaction.optimize.solution.solution import Solution

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import Servo
+from leastaction.mechanism.drives.actuators import Servo
 
 FloatArray = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from leastaction.optimize.hessians.lagrangian_hessian import Hessian
 from leastaction.optimize.solvers import bound_sums
-from leastaction.optimize.solvers.kkt import System
+from leastaction.optimize.solvers.kkt_system.kkt import System
 from leastaction.optimize.transcriptions.sparsity import FloatArray, add_products
 from leastaction.optimize.transcriptions.transcription import Transcription
 

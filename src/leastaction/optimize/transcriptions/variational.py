@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.integration.integrators import Stepper
-from leastaction.mechanism.actuators import Servo
-from leastaction.mechanism.muscles import Muscle
-from leastaction.mechanism.tendons import drives_tendon
+from leastaction.mechanism.drives.actuators import Servo
+from leastaction.mechanism.drives.muscles import Muscle
+from leastaction.mechanism.drives.tendons import drives_tendon
 from leastaction.optimize.constraints.complementarity_rows import largest_product
 from leastaction.optimize.hessians.dynamics_hessian import is_gradient
 from leastaction.optimize.transcriptions.boundary_momenta import Ends
