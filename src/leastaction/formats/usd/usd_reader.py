@@ -38,7 +38,7 @@ from leastaction.formats.usd._usd_joints import DEGREE, Dof, UsdJoint, dofs_of
 from leastaction.formats.usd._usd_shapes import GPRIMS, shape_of, solid_of
 from leastaction.formats.usd._usd_stage import Stage, guarded, layer_of
 from leastaction.mechanism import Inertia, Mechanism, MechanismBuilder, Pose, Shape
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.warn import warn
 
 WATER = 1000.0
@@ -136,7 +136,7 @@ class _Reader:
         for prim in self.stage.prims():
             self.prims.append(prim)
             path = prim.GetPath()
-            self.owner[path] = self.owner.get(path.GetParentPath(), WORLD)
+            self.owner[path] = self.owner.get(path.GetParentPath()) or WORLD
             if not prim.HasAPI(self.physics.RigidBodyAPI):
                 continue
             if not self.stage.flag(prim, "physics:rigidBodyEnabled", True):
