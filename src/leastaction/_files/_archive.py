@@ -12,12 +12,16 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-__all__ = ["MAX_BYTES", "UNREADABLE", "read_archive"]
+__all__ = ["FORMAT", "MAX_BYTES", "UNREADABLE", "check_format", "read_archive"]
 
 MAX_BYTES = 2**30
 """What the arrays of a file may take by default [bytes]; larger files may take `MAX_RATIO` times their own size."""
 MAX_RATIO = 20
 MAX_ARRAYS = 1000
+
+FORMAT = 1
+"""Version of the files of runs and solutions. It grows when earlier releases could not read what is written; files of
+0.1.0.dev0 have no number, which is read as 0."""
 
 UNREADABLE = (
     OSError,
@@ -34,6 +38,22 @@ UNREADABLE = (
     zlib.error,
 )
 """What NumPy, zip and JSON raise for files that are damaged, or of another kind."""
+
+
+def check_format(about: Any) -> None:
+    """Refuse a file of a later format than this release knows.
+
+    Args:
+        about: what the file says of itself, with its "format".
+
+    Raises:
+        ValueError: where it is later, or no version.
+    """
+    version = about.get("format", 0)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 0:
+        raise ValueError(f"format: expected the number of a version, got {version!r:.40}")
+    if version > FORMAT:
+        raise ValueError(f"its format is {version}, and this release reads up to {FORMAT}; install a newer one")
 
 
 def read_archive(path: Path, max_bytes: int | None = None) -> dict[str, NDArray[Any]]:

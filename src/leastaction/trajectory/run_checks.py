@@ -122,15 +122,14 @@ def check_values(m: Mechanism, dt: float, t: FloatArray, q: FloatArray, stored: 
 
 def check_widths(run: Trajectory) -> None:
     """Refuse rows of another width than the run's integrator writes; what it does not write is not looked at."""
-    own = [name for name in OF_STATES if name in run.stored]
-    if run.integrator is None or not own:
+    if run.integrator is None:
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the run has said what of the robot does not act
         rows = run.integrator.prepare(run.mechanism, run.dt).record(0).states()
-    for name in own:
+    for name in run.stored.keys() & rows.keys():
         values = run.stored[name]
-        if name in rows and values.shape[1:] != rows[name].shape[1:]:
+        if values.shape[1:] != rows[name].shape[1:]:
             expected = (len(values), *rows[name].shape[1:])
             raise MechanismError(f"{name}: expected shape {expected} for {run.integrator}, got {values.shape}")
 

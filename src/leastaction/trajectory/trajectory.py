@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction._files._archive import UNREADABLE, read_archive
+from leastaction._files._archive import FORMAT, UNREADABLE, check_format, read_archive
 from leastaction._files._output import writing
 from leastaction.dynamics.legendre import momentum_of_velocity, quantities
 from leastaction.dynamics.run_velocities import velocities_of_run
@@ -325,7 +325,8 @@ class Trajectory:
 
         path = archive_path(path)
         same = _same_arrays(self.stored)
-        about = {"mechanism": to_json(self.mechanism), "integrator": registry.to_json(self.integrator), "same": same}
+        about = {"format": FORMAT, "mechanism": to_json(self.mechanism)}
+        about |= {"integrator": registry.to_json(self.integrator), "same": same}
         arrays: dict[str, Any] = {"t": self.t, "q": self.q, "dt": self.dt, "about": np.array(json.dumps(about))}
         arrays |= {f"stored_{name}": values for name, values in self.stored.items() if name not in same}
         with writing(path) as part, part.open("wb") as file:
@@ -354,6 +355,7 @@ class Trajectory:
         try:
             data = read_archive(path, max_bytes)
             about = json.loads(str(data.pop("about")))
+            check_format(about)
             mechanism = from_json(about["mechanism"])
             t, q, dt = (numbers(data.pop(name), name) for name in ("t", "q", "dt"))
             if dt.ndim:

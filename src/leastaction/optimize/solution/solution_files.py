@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction._files._archive import UNREADABLE, read_archive
+from leastaction._files._archive import FORMAT, UNREADABLE, check_format, read_archive
 from leastaction._files._output import writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.integration import registry
@@ -20,7 +20,7 @@ from leastaction.mechanism._check import shown
 from leastaction.mechanism.text.codec import from_json, to_json
 from leastaction.optimize.constraints.feet import Foot, Phase
 from leastaction.optimize.solution.solution import Iteration, Solution
-from leastaction.trajectory.run_checks import check_values
+from leastaction.trajectory.run_checks import check_values, check_widths
 from leastaction.trajectory.trajectory import Trajectory
 
 _FIELDS = ("success", "reason", "status", "cost", "violation", "u", "configurations", "duration", "seconds", "z")
@@ -35,7 +35,7 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
     data |= {"lam_x": solution.multipliers[0], "lam_g": solution.multipliers[1]}
     data["phases"] = json.dumps([(phase.steps, [asdict(foot) for foot in phase.feet]) for phase in solution.phases])
     data["log"] = np.array([(i.number, i.cost, i.violation) for i in solution.iterations]).reshape(-1, 3)
-    about = {"mechanism": to_json(run.mechanism), "integrator": registry.to_json(run.integrator)}
+    about = {"format": FORMAT, "mechanism": to_json(run.mechanism), "integrator": registry.to_json(run.integrator)}
     data["about"] = np.array(json.dumps(about))
     with writing(file) as part, part.open("wb") as stream:
         np.savez(stream, **data)
@@ -58,6 +58,7 @@ def load(file: str | PathLike[str], mechanism: Mechanism | None = None, integrat
     try:
         data = read_archive(Path(file))
         about = json.loads(str(data["about"])) if "about" in data else {}
+        check_format(about)
         if mechanism is None and not about:
             raise ValueError("it holds no robot: give load the Mechanism of the solution")
         given: Mechanism = mechanism or from_json(about["mechanism"])
@@ -75,6 +76,7 @@ def _solution(data: dict[str, Any], mechanism: Mechanism, integrator: Any) -> So
     stored = {name.removeprefix("run_"): value for name, value in data.items() if name.startswith("run_")}
     run = Trajectory(mechanism, integrator, float(data["dt"]), data["t"], data["q"], stored)
     check_values(mechanism, run.dt, run.t, run.q, run.stored)
+    check_widths(run)
     values = {name: data[name][()] for name in _FIELDS}
     points, u, nodes = values["configurations"], values["u"], np.size(stored.get("nodes", 0))
     if points.ndim != 2 or points.shape[1] != mechanism.nq or u.shape != (run.steps, nodes, mechanism.nu):
