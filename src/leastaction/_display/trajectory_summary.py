@@ -23,7 +23,7 @@ COLUMNS = ("coordinate", "unit", "#start", "#end", "#least", "#most")
 def describe(run: Trajectory) -> page.Page:
     """The page of a run."""
     m = run.mechanism
-    facts = [("integrator", registry.title(run.integrator) or "unknown"), ("steps", f"{run.steps} of {run.dt:g} s")]
+    facts = [("integrator", registry.title(run.integrator) or "unknown"), ("steps", f"{run.steps} of {run.step_text}")]
     if len(run):
         change = np.abs(run.energy - run.energy[0]).max()
         facts += [

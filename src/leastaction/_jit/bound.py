@@ -39,6 +39,12 @@ class Bound:
             self.kernels[key] = _COMPILED[known].entry_point
         return out
 
+    def holding(self, index: int, value: Any) -> "Bound":
+        """The same with another value, of the same kind, in place of one of the first arguments."""
+        other = type(self)(self.entry, *self.first[:index], value, *self.first[index + 1 :])
+        other.kernels = self.kernels
+        return other
+
     def compiled(self, *others: Any) -> Any:
         """What Numba made for such arguments, after a call with them; None where nothing is compiled."""
         return _COMPILED.get((self.entry, _kind(self.first), tuple(map(_kind, others))))

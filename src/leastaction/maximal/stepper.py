@@ -80,13 +80,13 @@ class MaximalStepper(Stepper):
     """
 
     momentum = True
-    can = frozenset({"linearize", "parameters", "reverse"})
+    can = frozenset({"accuracy", "linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.model = model = compile_model(mechanism)
-        self.substeps = composition(integrator.order)
+        self.substeps, self.order = composition(integrator.order), integrator.order
         self.row, self.told = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:

@@ -108,6 +108,7 @@ class Midpoint(Integrator):
     tolerance: float = 1e-12
     max_iterations: int = 200
     solver: str = "auto"
+    order: ClassVar[int] = 2
     stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
     handles: ClassVar[frozenset[str]] = PENALTIES
 
@@ -143,6 +144,7 @@ class Minimal(Integrator):
     tolerance: float = 1e-10
     max_iterations: int = 12
     self_collision: bool = True
+    order: ClassVar[int] = 2
     stepper_class: ClassVar[Any] = GroundStepper
     handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface", "static friction"}) - SOFT
     instead: ClassVar[str] = "Maximal"

@@ -157,7 +157,7 @@ class SensorReader:
 
 def read_run(
     mechanism: Mechanism,
-    dt: float,
+    lengths: FloatArray,
     Q: FloatArray,
     V: FloatArray,
     U: Any,
@@ -168,7 +168,7 @@ def read_run(
 
     Args:
         mechanism: the robot.
-        dt: time step [s].
+        lengths: of the steps [s], shape (states - 1,).
         Q, V: states, shapes (states, nq) and (states, nv).
         U: controls that act, shape (steps, nodes, nu), or None.
         contacts: rows (step, two bodies, point, force on the second, gap), shape (n, 10), or None.
@@ -185,6 +185,6 @@ def read_run(
         known = None
         if rigid and len(Q) > 1 and reader.may_hold(Q[k]):
             at = max(k, 1)
-            known = (V[at] - V[at - 1]) / dt
+            known = (V[at] - V[at - 1]) / lengths[at - 1]
         rows.append(reader.read(Q[k], V[k], u, touching, known))
     return {sensor.name: np.array([row[sensor.name] for row in rows]) for sensor in mechanism.sensors}
