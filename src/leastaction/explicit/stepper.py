@@ -63,7 +63,7 @@ class RungeKuttaStepper(ExplicitStepper):
     _entry = staticmethod(runge_kutta)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        self.tableau, self.order = integrator.tableau, integrator.order
+        self.tableau, self.order = integrator.tableau, len(integrator.tableau.nodes)
         self.control_nodes = self.tableau.nodes
         super().__init__(integrator, mechanism, dt)
 

@@ -112,8 +112,8 @@ class Stepper:
 
     Attributes:
         can: what there is of `CAPABILITIES`: "accuracy" (`with_dt`, `order`; a step needs nothing but its state),
-            "linearize" (`linearize`, `pull_back`), "parameters" (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`, `horizon_rows`,
-            `horizon_blocks`), "reverse" (`reverse`), "accelerations" (`accelerations`).
+            "linearize" (`linearize`, `pull_back`), "parameters" (`parameter_jacobian`), "residual" (`residual`,
+            `residual_blocks`, `action_blocks`, `horizon_rows`, `horizon_blocks`), "reverse" (`reverse`), "accelerations" (`accelerations`).
         control_nodes: fractions of a step at which controls are read.
         control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).

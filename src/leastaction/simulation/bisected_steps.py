@@ -71,7 +71,7 @@ class Bisected(StepChoice):
         at, iterations, logs = 0, 0, []  # in units of whole / 2^LEVELS
         coarse: Node | None = None
         while at < 1 << LEVELS:
-            part = 1 << (LEVELS - self.level)
+            width = 1 << (LEVELS - self.level)
             h, t = math.ldexp(whole, -self.level), t0 + math.ldexp(whole, -LEVELS) * at
             coarse = coarse or self.steps.step(node, t, h, u, True)
             middle = self.steps.step(node, t, 0.5 * h, u, True)
@@ -105,8 +105,8 @@ class Bisected(StepChoice):
                     shares = log.copy()
                     shares[:, 6:9] *= 0.5 * h / whole
                     logs.append(shares)
-            at, node, coarse = at + part, after, None
-            if self.level > least and at % (2 * part) == 0 and error < 0.5 ** (self.order + 2) * allowed:
+            at, node, coarse = at + width, after, None
+            if self.level > least and at % (2 * width) == 0 and error < 0.5 ** (self.order + 2) * allowed:
                 self.level -= 1
         if self.every is not None:
             contacts = np.concatenate([*logs, np.zeros((0, 10))])
