@@ -14,8 +14,8 @@ import leastaction as la
 from leastaction.initial_state.start_limits import within_limits
 from leastaction.kinematics.tendon_jacobians import tendon_lengths
 from leastaction.mechanism import Mechanism, Plane, Servo
-from leastaction.mechanism.servos import feedback, feedback_energy
-from leastaction.mechanism.tendons import drives_tendon, has_range
+from leastaction.mechanism.drives.servos import feedback, feedback_energy
+from leastaction.mechanism.drives.tendons import drives_tendon, has_range
 
 DT, PIECE = 0.005, 0.1
 """Time step, and how long torques are held [s]."""

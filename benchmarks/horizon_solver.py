@@ -10,7 +10,7 @@ from benchmarks.both_solvers import SAME, Pairs, cpu, timed
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction.optimize import examples
 from leastaction.optimize.hessians.lagrangian_hessian import GaussNewton
-from leastaction.optimize.solvers.kkt import System
+from leastaction.optimize.solvers.kkt_system.kkt import System
 
 EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
 FEW = ("cart_pole", "nao")

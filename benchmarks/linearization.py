@@ -9,7 +9,7 @@ import leastaction as la
 from benchmarks import peers
 from benchmarks.report import Report, Requirement, Sheet
 from leastaction._jit import entry
-from leastaction.minimal.galerkin_joints import joint_linearization as linear
+from leastaction.minimal.galerkin_joints.derivatives import joint_linearization as linear
 from tests.oracles.pinocchio_model import PinocchioModel
 
 LENGTHS, FEW = (8, 16, 32, 64, 128, 256), (8, 16, 32)

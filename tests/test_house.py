@@ -78,7 +78,7 @@ def test_kinematics_lie_below_forces_and_these_below_dynamics():
 
 def test_derivatives_know_no_formulation():
     """They speak to steppers through one interface."""
-    formulations = {"minimal", "maximal", "redmax", "linear_implicit", "explicit", "collocation"}
+    formulations = {"minimal", "maximal", "redmax", "explicit", "collocation"}
     graph = package_graph()
     assert not formulations & graph["derivatives"]
     assert not any("derivatives" in graph[name] for name in formulations)
@@ -86,7 +86,7 @@ def test_derivatives_know_no_formulation():
 
 def test_nothing_outside_formulations_names_one():
     """But for kernels of batches, which are compiled from theirs, and what compiles all of them ahead."""
-    formulations = {"minimal", "maximal", "redmax", "linear_implicit", "explicit", "collocation"}
+    formulations = {"minimal", "maximal", "redmax", "explicit", "collocation"}
     named = {name for name, others in package_graph().items() if formulations & others}
     assert named - formulations <= {"_warmup", "batch"}
 
@@ -128,8 +128,8 @@ def test_bisection_stands_in_one_place():
     ("law", "home"),
     [
         ("is_balanced|largest_gain", "step_control/energy_balance.py"),
-        ("time_of_impact|next_end|returned_share", "contact/restitution.py"),
-        ("strides_of|too_deep", "contact/tunnelling.py"),
+        ("time_of_impact|next_end|returned_share", "contact/laws/restitution.py"),
+        ("strides_of|too_deep", "contact/laws/tunnelling.py"),
     ],
 )
 def test_laws_of_both_contact_engines_stand_once(law, home):
@@ -169,3 +169,19 @@ def test_bundles_are_read_by_name():
                     and isinstance(part.slice, ast.Constant)
                 ]
     assert not found
+
+
+def test_public_names_that_the_code_reads_exist():
+    """`la.NAME` anywhere in the package, the benchmarks, tools and examples is a name that leastaction has."""
+    root = Path(__file__).parents[1]
+    missing = [
+        f"{path}:{node.lineno}: {node.attr}"
+        for folder in (SOURCE, *(root / name for name in ("benchmarks", "tools", "examples")))
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("la", "leastaction")
+        and not hasattr(la, node.attr)
+    ]
+    assert not missing

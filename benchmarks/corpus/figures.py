@@ -11,7 +11,7 @@ import leastaction as la
 from benchmarks.corpus.scene import Scene
 from leastaction.dynamics.loops import violation
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Plane, Sphere
-from leastaction.mechanism.servos import feedback_energy
+from leastaction.mechanism.drives.servos import feedback_energy
 
 FLIP = 2.0
 """A joint without a spring flips where it turns in a step by this [rad] more than its rates at both ends explain."""

@@ -10,9 +10,9 @@ from benchmarks import peers, timing
 from benchmarks.fan2018 import action_ad
 from benchmarks.report import Claim, Measure, Plot, Report, Requirement, Sheet, verdict
 from leastaction._jit import entry
-from leastaction.minimal.galerkin_joints import joint_linearization as linear
-from leastaction.minimal.galerkin_joints import newton_directions
+from leastaction.minimal.galerkin_joints.derivatives import joint_linearization as linear
 from leastaction.minimal.galerkin_joints.joint_residual import residual
+from leastaction.minimal.galerkin_joints.newton import newton_directions
 
 LENGTHS, SHORT = (2, 4, 8, 16, 32, 64, 128), (4, 16, 64)
 DT, SEED = 0.001, 0

@@ -245,9 +245,9 @@ def _contact() -> None:
     import numpy as np
 
     import leastaction as la
-    from leastaction.contact.entries import detect_all, material_points_of, measure_all
+    from leastaction.contact.contact_entries import detect_all, material_points_of, measure_all
+    from leastaction.contact.contact_shapes import collect
     from leastaction.contact.records import CONTACT, records
-    from leastaction.contact.shapes import collect
     from leastaction.mechanism import Pose
 
     table, contacts = collect(la.robots.cube(), {"cube": (0, Pose())}), records(8, CONTACT)

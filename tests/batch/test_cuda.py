@@ -11,8 +11,8 @@ import leastaction as la
 from leastaction._jit import cuda_ptx
 from leastaction.batch.general.compiling import in_parts
 from leastaction.minimal.contact.arrays import lane_model
-from leastaction.minimal.contact.constraints import cones
-from tests.test_cuda_ptx import pytestmark as needs_cuda
+from leastaction.minimal.contact.detection.constraints import cones
+from tests.jit.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
 import warnings

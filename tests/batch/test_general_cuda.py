@@ -10,7 +10,7 @@ import pytest
 import leastaction as la
 from leastaction._jit import cuda_ptx
 from leastaction.batch.general.compiling import parted
-from tests.test_cuda_ptx import pytestmark as needs_cuda
+from tests.jit.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
 import warnings

@@ -224,7 +224,7 @@ def test_doctor():
 
 
 def test_doctor_fails_when_a_law_is_broken(monkeypatch):
-    monkeypatch.setattr(sys.modules["leastaction.cli.doctor"], "_energy", lambda: 1.0)
+    monkeypatch.setattr(sys.modules["leastaction.cli.commands.doctor"], "_energy", lambda: 1.0)
     done = CliRunner().invoke(app, ["doctor"])
     assert done.exit_code == 1
     assert "BROKEN" in done.stdout
@@ -291,7 +291,7 @@ def test_version_both_ways():
 
 def test_completion_offers_names_and_files(tmp_path):
     from leastaction.cli._model import complete_model, complete_run
-    from leastaction.cli.simulate import complete_integrator
+    from leastaction.cli.commands.simulate import complete_integrator
 
     (tmp_path / "dog.urdf").write_text("<robot/>")
     (tmp_path / "double.npz").write_text("")

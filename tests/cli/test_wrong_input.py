@@ -140,7 +140,7 @@ def test_a_stopped_run_leaves_no_file(folder, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("leastaction.cli.simulate.timed_run", stop)
+    monkeypatch.setattr("leastaction.cli.commands.simulate.timed_run", stop)
     done = CliRunner().invoke(app, ["simulate", "pendulum", "--save", "run.npz"])
     assert done.exit_code == 130
     assert not (folder / "run.npz").exists()

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.contact_entries import detect_all, measure_all
+from leastaction.contact.contact_shapes import collect
 from leastaction.contact.records import CONTACT, records
-from leastaction.contact.shapes import collect
 from leastaction.mechanism import MechanismBuilder, Pose
 
 INERTIA = {"mass": 1.0, "inertia": 1.0}

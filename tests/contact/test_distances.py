@@ -183,7 +183,7 @@ def test_a_finely_meshed_face_rests_on_few_points():
 
 
 def test_too_many_contacts_are_counted_but_not_written():
-    from leastaction.contact.entries import detect_all
+    from leastaction.contact.contact_entries import detect_all
     from leastaction.contact.records import CONTACT, records
 
     scene = Scene(Plane(), Box((1, 1, 1)), ground=True)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leastaction.contact.restitution import closes_now, is_closed, returned_share, time_of_impact
+from leastaction.contact.laws.restitution import closes_now, is_closed, returned_share, time_of_impact
 
 
 def plastic(W, u, mu, sweeps=400):

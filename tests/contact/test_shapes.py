@@ -7,8 +7,8 @@ import pytest
 
 import leastaction as la
 from leastaction.contact.broad_phase import neighbours
+from leastaction.contact.contact_shapes import collect
 from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
-from leastaction.contact.shapes import collect
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, MechanismBuilder, Plane, Pose, Sphere
 from leastaction.parameters.parameters import with_parameters

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import SimulationObjective, adjoint, backpropagate, parameter, piecewise, with_parameters
-from leastaction.maximal.derivatives.parameters import Variant
+from leastaction.maximal.derivatives.parameter_gradients import Variant
 from leastaction.mechanism import Box, Plane, Pose, Sphere
 from tests.oracles.differences import central
 

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import gradient, parameter, with_parameters
-from leastaction.maximal.derivatives.parameters import Variant
+from leastaction.maximal.derivatives.parameter_gradients import Variant
 from leastaction.mechanism import Box, Capsule, Plane
 from tests.derivatives.test_way_back import moving, resisted
 

@@ -7,7 +7,8 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives import parameter, with_parameters
-from leastaction.mechanism import Drag, codec
+from leastaction.mechanism import Drag
+from leastaction.mechanism.text import codec
 
 
 def ball(**air):

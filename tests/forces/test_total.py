@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.forces import total
 from leastaction.forces.arrays import BALL_SPRING, force_gradients, force_model, force_modes
 from leastaction.forces.points import point_state
-from leastaction.forces.tendon_records import HINGE, ITEM, SLIDE, TENDON
+from leastaction.forces.tendons.tendon_records import HINGE, ITEM, SLIDE, TENDON
 from leastaction.kinematics.sweeps import LINK
 
 COTANGENT = np.dtype([("W", "f8", 6)], align=True)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal.step.ball_drives import drive_momentum
 from leastaction.maximal.step.bodies import END, START
+from leastaction.maximal.step.forces.ball_drives import drive_momentum
 from leastaction.mechanism.tree import DOF
 from tests.derivatives.test_way_back import ball_loop
 from tests.maximal.helpers import assert_order

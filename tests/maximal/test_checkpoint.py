@@ -4,7 +4,7 @@ import numpy as np
 
 import leastaction as la
 from leastaction.maximal.arrays import copied
-from leastaction.maximal.step.checkpoint import keep_part, roll_back
+from leastaction.maximal.step.acceptance.checkpoint import keep_part, roll_back
 
 OVERWRITTEN = ("bodies", "rows", "coordinates", "paths", "points", "lengths", "stretches", "strings", "minus", "past")
 

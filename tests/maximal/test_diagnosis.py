@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.contact.penetration_messages import warn_of_overlap
+from leastaction.contact.penetration.penetration_messages import warn_of_overlap
 from leastaction.errors import ConvergenceError, LeastActionWarning, MechanismError
 from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.mechanism import Box, Mesh, Plane, Pose, Sphere

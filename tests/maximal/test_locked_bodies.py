@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal.immobile_bodies import locked_names
+from leastaction.maximal.compilation.immobile_bodies import locked_names
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Sphere
 
 

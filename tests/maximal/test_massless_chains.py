@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.mechanism import Box, Inertia, MechanismBuilder, Plane, Sphere, joints
 
 SHAPES = {"box": Box((0.2, 0.2, 0.2), friction=0.5)}

@@ -8,10 +8,10 @@ import pytest
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.optimize.hessians.lagrangian_hessian import GaussNewton
-from leastaction.optimize.solvers import multifrontal_ldlt
-from leastaction.optimize.solvers.elimination_order import front_model
-from leastaction.optimize.solvers.front_arrays import front_data
-from leastaction.optimize.solvers.kkt import System
+from leastaction.optimize.solvers.kkt_system import multifrontal_ldlt
+from leastaction.optimize.solvers.kkt_system.elimination_order import front_model
+from leastaction.optimize.solvers.kkt_system.front_arrays import front_data
+from leastaction.optimize.solvers.kkt_system.kkt import System
 from tests.optimize.problems import swing_up
 
 

@@ -15,7 +15,7 @@ LISTENERS: list[Callable[[str, float | None], None]] = []
 any, nothing is printed."""
 
 PATIENCE = 2.0
-"""Seconds after which a log is told of a kernel that still compiles: whoever looks at it may think that all hangs."""
+"""Seconds after which a log hears of a kernel that still compiles: whoever looks at it may think that all hangs."""
 
 _SUBJECTS = {
     "collocation": "HermiteSimpson",
@@ -24,7 +24,6 @@ _SUBJECTS = {
     "explicit": "explicit integrators",
     "kinematics": "kinematics",
     "kinematics.reduced": "BDF and SDIRK2",
-    "linear_implicit": "ConstrainedEuler",
     "maximal": "Maximal",
     "maximal.derivatives": "gradients of Maximal",
     "minimal": "Galerkin",
@@ -34,6 +33,7 @@ _SUBJECTS = {
     "raster": "pictures",
     "redmax": "BDF and SDIRK2",
     "redmax.adjoint": "gradients of BDF and SDIRK2",
+    "redmax.linear_implicit": "ConstrainedEuler",
     "sensing": "sensors",
 }
 """What users know of packages that have kernels."""

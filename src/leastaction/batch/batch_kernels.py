@@ -32,7 +32,7 @@ from leastaction.minimal.contact.arrays import (
     lane_shapes,
     pruned,
 )
-from leastaction.minimal.contact.constraints import cones
+from leastaction.minimal.contact.detection.constraints import cones
 from leastaction.minimal.contact.robot_records import BALANCE, IMPACT_STATE, narrowed
 from leastaction.minimal.contact.scratch_arrays import Impacts, MomentumPhase
 from leastaction.step_control.substeps import TOLD

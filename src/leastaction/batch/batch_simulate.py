@@ -12,7 +12,7 @@ from leastaction.batch.batch_plan import Plan
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import run_on_cores
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.initial_state.motions import checked_names
+from leastaction.initial_state.initial_motions import checked_names
 from leastaction.initial_state.start import checked_integrator, number_of_steps
 from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.default import announce, choose

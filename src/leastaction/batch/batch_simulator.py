@@ -15,7 +15,7 @@ from leastaction.batch.arrays import is_there
 from leastaction.batch.batch_simulate import checked_parameters, checked_states, mechanisms_of, number_type
 from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
-from leastaction.initial_state.motions import checked_names, motion_at
+from leastaction.initial_state.initial_motions import checked_names, motion_at
 from leastaction.initial_state.start import checked_integrator, first_state
 from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.integrators import Integrator

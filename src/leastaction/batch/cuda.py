@@ -23,7 +23,7 @@ from leastaction.maximal import Maximal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
 from leastaction.minimal.contact.arrays import BatchSettings, lane_model, lane_shapes, memory_size
-from leastaction.minimal.contact.constraints import cones
+from leastaction.minimal.contact.detection.constraints import cones
 from leastaction.minimal.contact.steps import FINEST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 

@@ -17,7 +17,7 @@ from leastaction.batch.cpu_chunks import Fleet, robots_at_once, shares
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
-from leastaction.initial_state.motions import motion_table
+from leastaction.initial_state.initial_motions import motion_table
 from leastaction.initial_state.start import first_state
 from leastaction.integration.integrators import Stepper
 from leastaction.integration.settings import is_count

@@ -5,22 +5,22 @@ Each verb imports what it needs itself, so that `leastaction --help` answers at 
 """
 
 # Importing a verb adds it; this is the order in which `--help` lists them.
-from leastaction.cli import (  # noqa: I001
-    robots,
-    inspect,
-    simulate,
+from leastaction.cli._app import app
+from leastaction.cli.commands import (
+    bench,
     compare,
+    doctor,
+    export,
+    inspect,
+    integrators,
     linearize,
     optimize,
-    view,
-    export,
-    integrators,
-    bench,
-    doctor,
-    warmup,
+    robots,
+    simulate,
     version,
+    view,
+    warmup,
 )
-from leastaction.cli._app import app
 
 __all__ = [
     "app",

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.joints import Motion
 
 

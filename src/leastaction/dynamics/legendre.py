@@ -24,7 +24,7 @@ from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.servos import feedback_energy, feedback_springs, servos
+from leastaction.mechanism.drives.servos import feedback_energy, feedback_springs, servos
 from leastaction.spatial import ZERO6, ad, add, dot, dot3, kinetic, load3, load6, load_inertia, store6
 from leastaction.spatial import momentum as spatial_momentum
 
@@ -207,7 +207,7 @@ def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[Floa
         T, U, H = spline_quantities(mechanism, Q, V)
         return T, U - feedback_energy(mechanism, Q), H
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
-    Quantities(mechanism).tell(Q, V, (T, U, H))
+    Quantities(mechanism).evaluate(Q, V, (T, U, H))
     return T, U - feedback_energy(mechanism, Q), H
 
 
@@ -221,7 +221,7 @@ class Quantities:
         self.kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
         self._trees = free_trees(t)
 
-    def tell(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    def evaluate(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Fill out = (kinetic energy, potential energy with the feedback of servos [J], spatial momentum (rows, 6))."""
         self.kernel(Q, V, out)
         near = brought_near(self._trees, Q)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.api import mass_matrix
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.servos import feedback
+from leastaction.mechanism.drives.servos import feedback
 
 FloatArray = NDArray[np.float64]
 

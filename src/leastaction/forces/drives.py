@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.forces.points import Frames, zeroed
-from leastaction.forces.tendon_records import tendon_of_control
+from leastaction.forces.tendons.tendon_records import tendon_of_control
 from leastaction.kinematics.sweeps import add_to
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import JointActuator
+from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.mechanism.pose import Pose
 from leastaction.spatial import add3, cross, cross_force, dot, load3, load6, load9, matvec, neg, scale3, sub
 

@@ -1,8 +1,8 @@
 """Isotropic springs: the force is in proportion to the difference of two points (Sueda 2021, Eqs. 1.40, 1.45)."""
 
 from leastaction._jit import inline, routine
-from leastaction.forces.cable_paths import moves
 from leastaction.forces.points import give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
+from leastaction.forces.tendons.cable_paths import moves
 from leastaction.spatial import add3, cross, dot3, neg3, scale3, sub3
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from leastaction.forces.arrays import BALL_SPRING, ForceModel, force_model
 from leastaction.forces.drives import DRIVE, node_wrench
-from leastaction.forces.tendon_records import tendon_of_control
+from leastaction.forces.tendons.tendon_records import tendon_of_control
 from leastaction.forces.user import PointForce, user_forces
 from leastaction.kinematics.reduced.arrays import filled, records
 from leastaction.kinematics.reduced.compiled import ReducedCoordinates
-from leastaction.mechanism.actuators import JointActuator
+from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.tree import DOF, PROPERTIES, Span
 

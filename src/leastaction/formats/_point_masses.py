@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.mechanism import Body
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose

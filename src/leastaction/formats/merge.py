@@ -18,7 +18,7 @@ from leastaction.mechanism import (
     Shape,
     Wrap,
 )
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 
 
 def merge_fixed_bodies(mechanism: Mechanism) -> Mechanism:

@@ -14,7 +14,7 @@ from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_mome
 from leastaction.dynamics.loops import close_loops
 from leastaction.dynamics.run_velocities import closing_velocity
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.initial_state.motions import motion_table, resting_freedoms
+from leastaction.initial_state.initial_motions import motion_table, resting_freedoms
 from leastaction.initial_state.start_limits import loops_within_limits, tendons_within_limits, within_limits
 from leastaction.initial_state.start_loops import closed_start
 from leastaction.initial_state.unsupported_features import warn_of_ignored

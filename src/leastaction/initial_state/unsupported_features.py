@@ -11,7 +11,7 @@ import numpy as np
 from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism, Mesh
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.warn import warn
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import numpy as np
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, robot
-from leastaction.mechanism.controls import tendon_forces, tendon_length
+from leastaction.mechanism.drives.control_forces import tendon_forces, tendon_length
 
 
 def tendon_lengths(mechanism: Mechanism, q: Any) -> FloatArray:
-    """Lengths of all tendons [m; along joints rad or m], shape (tendons,), in the order of `mechanism.tendons`.
+    """Lengths of all tendons [m; along joints rad or m], shape (tendons,), in the order of `mechanism.drives.tendons`.
 
     Args:
         mechanism: the robot.

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.contact.clearance import clearance_arrays
-from leastaction.contact.complementarity import CONE, CONES, KEPT
+from leastaction.contact.laws.complementarity import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan, like
-from leastaction.maximal.records import (
+from leastaction.maximal.maximal_records import (
     BODY_STATE,
     CONTACT_STATE,
     COORDINATE_STATE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from leastaction.contact.penetration_messages import REMEDY
+from leastaction.contact.penetration.penetration_messages import REMEDY
 from leastaction.errors import ConvergenceError
 from leastaction.integration.record import Record
 from leastaction.maximal.contact.diagnosis import deepest_overlap, spinning_without_inertia

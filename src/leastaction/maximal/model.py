@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leastaction.forces.arrays import ForceModel
 from leastaction.linalg.graph.arrays import GraphPlan
 from leastaction.maximal.arrays import MaximalModel
-from leastaction.maximal.joint_pieces import Piece
+from leastaction.maximal.compilation.joint_pieces import Piece
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from leastaction.integration.record import Record
 from leastaction.maximal.arrays import ContactData
-from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, UNTIED
+from leastaction.maximal.step.maximal_rollout import EXHAUSTED, FAILED, FULL, UNTIED
 
 SHORT, LONG, WIDEST = 8, 64, 16.0
 """After a plan that holds for fewer steps than SHORT comes one that is twice as wide, up to WIDEST times the usual;
@@ -17,7 +17,7 @@ LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
 
-def mend(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool:
+def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool:
     """See to it that the step from row `at`, where the loop stopped, can begin again; False: in vain.
 
     Args:

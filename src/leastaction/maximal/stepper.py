@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction.contact.penetration_messages import warn_of_overlap
-from leastaction.contact.penetration_resolution import clear_start
-from leastaction.contact.penetration_search import Search
-from leastaction.contact.shapes import collect
+from leastaction.contact.contact_shapes import collect
+from leastaction.contact.penetration.penetration_messages import warn_of_overlap
+from leastaction.contact.penetration.penetration_resolution import clear_start
+from leastaction.contact.penetration.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
@@ -33,22 +33,22 @@ from leastaction.maximal.arrays import (
     on_graph,
     plain,
 )
-from leastaction.maximal.compiler import compile_model
+from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.maximal.composition import composition
 from leastaction.maximal.contact.filtered_pairs import leave_out, starts_apart
 from leastaction.maximal.contact_graph import Layout
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
-from leastaction.maximal.derivatives.linearize import OneStep
 from leastaction.maximal.derivatives.reversal import MaximalReversal
+from leastaction.maximal.derivatives.step_linearization import OneStep
 from leastaction.maximal.failures import failure_of
+from leastaction.maximal.maximal_records import BALL, records
+from leastaction.maximal.maximal_settings import settings_of
 from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given, refuse_compositions
-from leastaction.maximal.records import BALL, records
-from leastaction.maximal.retry import LOGGED, mend
-from leastaction.maximal.settings import settings_of
+from leastaction.maximal.retry import LOGGED, recover
 from leastaction.maximal.single_steps import stride_of
-from leastaction.maximal.step import rollout as entries
+from leastaction.maximal.step import maximal_rollout as entries
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.step_control.substeps import TOLD
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class MaximalStepper(Stepper):
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
         row: row of the table of motions that row 0 of the record is.
-        told: whether records come with the goals of their rows.
+        goals_given: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
         age, usual: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
         exhausted: whether the last step took too much work.
@@ -87,7 +87,7 @@ class MaximalStepper(Stepper):
         super().__init__(integrator, mechanism, dt)
         self.model = model = compile_model(mechanism)
         self.substeps, self.order = composition(integrator.order), integrator.order
-        self.row, self.told = 0, False
+        self.row, self.goals_given = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
@@ -222,7 +222,7 @@ class MaximalStepper(Stepper):
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
         if self.mechanism.is_tree:
             return p
         t = self.mechanism.tree
@@ -276,7 +276,7 @@ class MaximalStepper(Stepper):
             if why == entries.DONE:
                 break
             # The log is full as soon as it has no room for a step with as many contacts as there may be.
-            if not mend(self, record, at, why, written <= self._log_rows - 2 * self.room or done == 0):
+            if not recover(self, record, at, why, written <= self._log_rows - 2 * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
         return last

@@ -1,10 +1,12 @@
 """What a robot is: bodies, joints, loops and everything that acts on them. Validated and immutable."""
 
 from leastaction.mechanism import joints
-from leastaction.mechanism.actuators import Activation, Actuator, BodyActuator, JointActuator, Servo
 from leastaction.mechanism.body import Body
-from leastaction.mechanism.builder import MechanismBuilder
+from leastaction.mechanism.building.builder import MechanismBuilder
 from leastaction.mechanism.contact_pairs import ContactPair
+from leastaction.mechanism.drives.actuators import Activation, Actuator, BodyActuator, JointActuator, Servo
+from leastaction.mechanism.drives.muscles import Muscle
+from leastaction.mechanism.drives.tendons import Tendon, Wrap
 from leastaction.mechanism.elements import (
     Attachment,
     Cable,
@@ -28,11 +30,9 @@ from leastaction.mechanism.inertia import (
 )
 from leastaction.mechanism.joints import Joint, Motion, Primitive
 from leastaction.mechanism.mechanism import Mechanism
-from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
-from leastaction.mechanism.tendons import Tendon, Wrap
 
 __all__ = [
     "Activation",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.shapes import check_static
 
 COEFFICIENTS = ("friction", "restitution", "spinning", "rolling", "static_friction")

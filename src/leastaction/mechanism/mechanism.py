@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
-from leastaction.mechanism.actuators import Actuator
 from leastaction.mechanism.body import Body
+from leastaction.mechanism.building.graph import WORLD, spanning_tree
 from leastaction.mechanism.contact_pairs import ContactPair
+from leastaction.mechanism.drives.actuators import Actuator
+from leastaction.mechanism.drives.muscles import Muscle
+from leastaction.mechanism.drives.tendons import Tendon
 from leastaction.mechanism.elements import (
     Cable,
     ContactPoint,
@@ -26,15 +29,12 @@ from leastaction.mechanism.elements import (
     Spring,
 )
 from leastaction.mechanism.frames import Frame
-from leastaction.mechanism.graph import WORLD, spanning_tree
 from leastaction.mechanism.joints import Joint, Motion
-from leastaction.mechanism.muscles import Muscle
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
-from leastaction.mechanism.tendons import Tendon
 
 if TYPE_CHECKING:
-    from leastaction.mechanism.builder import MechanismBuilder
+    from leastaction.mechanism.building.builder import MechanismBuilder
     from leastaction.mechanism.tree import Tree
 
 FloatArray = NDArray[np.float64]
@@ -128,7 +128,7 @@ class Mechanism:
     tendons: tuple[Tendon, ...] = ()
 
     def __post_init__(self) -> None:
-        from leastaction.mechanism.validate import validate
+        from leastaction.mechanism.building.validate import validate
 
         _check.text(self.name, "name of a mechanism")
         object.__setattr__(self, "gravity", _check.vector(self.gravity, 3, "gravity"))
@@ -197,7 +197,7 @@ class Mechanism:
     @cached_property
     def driven_joints(self) -> tuple[Joint, ...]:
         """The tree joints with the feedback of servos among their springs and dampers, see `Servo`."""
-        from leastaction.mechanism.servos import driven_joints
+        from leastaction.mechanism.drives.servos import driven_joints
 
         return driven_joints(self)
 
@@ -321,7 +321,7 @@ class Mechanism:
         return np.array([x for joint in self.joints for x in joint.neutral()], dtype=float)
 
     def home(self) -> FloatArray:
-        """The configuration in which a run starts unless told otherwise, shape (nq,).
+        """The configuration in which a run starts unless stated otherwise, shape (nq,).
 
         That of the file which the robot came from, or what `MechanismBuilder.home` said; else the neutral one.
         """
@@ -374,7 +374,7 @@ class Mechanism:
             u: controls, shape (nu,): one per actuator, or one per degree of freedom if there are no actuators.
             q: joint positions, shape (nq,).
         """
-        from leastaction.mechanism.controls import generalized_forces
+        from leastaction.mechanism.drives.control_forces import generalized_forces
 
         return generalized_forces(self, u, q)
 
@@ -382,7 +382,7 @@ class Mechanism:
 
     def edit(self) -> MechanismBuilder:
         """A builder that starts from this mechanism; its `build()` gives a new one, this one never changes."""
-        from leastaction.mechanism.builder import MechanismBuilder
+        from leastaction.mechanism.building.builder import MechanismBuilder
 
         return MechanismBuilder.from_mechanism(self)
 
@@ -392,14 +392,14 @@ class Mechanism:
         for name in sorted(set(changes) - set(values)):
             raise MechanismError(f"a mechanism has no attribute {name!r}{suggestion(name, values)}")
         if self.wrenches:
-            from leastaction.mechanism.gravity_compensation import followed
+            from leastaction.mechanism.drives.gravity_compensation import followed
 
             changes = followed(self, changes)
         return Mechanism(**{**values, **changes})
 
     def summary(self) -> str:
         """A readable page: sizes, the tree with its joints, loops and elements."""
-        from leastaction.mechanism.summary import summary
+        from leastaction.mechanism.text.summary import summary
 
         return summary(self)
 
@@ -411,12 +411,12 @@ class Mechanism:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from leastaction.mechanism.page import html
+        from leastaction.mechanism.text.page import html
 
         return html(self)
 
     def __rich__(self) -> Any:
-        from leastaction.mechanism.page import panel
+        from leastaction.mechanism.text.page import panel
 
         return panel(self)
 

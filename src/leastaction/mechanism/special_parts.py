@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from leastaction.mechanism.actuators import Servo
+from leastaction.mechanism.drives.actuators import Servo
+from leastaction.mechanism.drives.muscles import Muscle
+from leastaction.mechanism.drives.tendons import has_range
 from leastaction.mechanism.joints import SPLINES
-from leastaction.mechanism.muscles import Muscle
-from leastaction.mechanism.tendons import has_range
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism

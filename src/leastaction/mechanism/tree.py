@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.closure import Closure
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.drives.servos import feedback
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import SPLINES, Joint, Motion, Primitive, perpendicular, prismatic, spherical
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
-from leastaction.mechanism.servos import feedback
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism

@@ -13,8 +13,8 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import Joint, Mechanism, Pose, Servo
 from leastaction.mechanism._check import real_array, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, robot
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.elements import Attachment, Cable
-from leastaction.mechanism.graph import WORLD
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
 _SURFACE = ("friction", "restitution", "spinning", "rolling", "static_friction")

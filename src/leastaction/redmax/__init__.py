@@ -2,7 +2,17 @@
 
 from leastaction.dynamics.hybrid import HybridSolution, InverseInertia, hybrid_dynamics, inverse_inertia_product
 from leastaction.kinematics.reduced.state import body_poses, from_reduced_coordinates, reduced_coordinates
-from leastaction.linear_implicit import (
+from leastaction.mechanism.building.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
+from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
+from leastaction.redmax.jacobians import (
+    jacobian,
+    jacobian_product,
+    jacobian_rate,
+    jacobian_rate_slopes,
+    jacobian_slopes,
+    jacobian_transposed_product,
+)
+from leastaction.redmax.linear_implicit import (
     Bearing,
     ConstrainedEuler,
     Constraint,
@@ -16,16 +26,6 @@ from leastaction.linear_implicit import (
     Rows,
     StaggeredProjections,
     taken_apart,
-)
-from leastaction.mechanism.deformable import Network, add_chain, add_cloth, add_network, add_tetrahedra
-from leastaction.redmax.integrators import BDF, SDIRK2, LinearlyImplicitEuler
-from leastaction.redmax.jacobians import (
-    jacobian,
-    jacobian_product,
-    jacobian_rate,
-    jacobian_rate_slopes,
-    jacobian_slopes,
-    jacobian_transposed_product,
 )
 from leastaction.redmax.step.body_forces import body_forces
 

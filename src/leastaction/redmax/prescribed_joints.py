@@ -16,9 +16,9 @@ from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import FloatArray, Stepper
 from leastaction.integration.record import Record
 from leastaction.kinematics.reduced.compiled import compiled_coordinates
-from leastaction.linear_implicit.velocity_constraints import PrescribedMotion
 from leastaction.mechanism import Mechanism
 from leastaction.redmax.arrays import ReducedRun
+from leastaction.redmax.linear_implicit.velocity_constraints import PrescribedMotion
 from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.reduced_rollout import ALPHA, BDF1, BDF2
 from leastaction.redmax.stepper import ReducedStepper, independent_rows

@@ -13,7 +13,7 @@ from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
 from leastaction.errors import MechanismError
 from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism, Mesh, Shape, _check
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 
 
 def decompose(robot: Mechanism, bodies: Iterable[str] | None = None, *, concavity: float = 0.05) -> Mechanism:

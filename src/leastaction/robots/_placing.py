@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Motion, Shape, Sphere, _check
 from leastaction.mechanism.arguments import configuration
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 
 FloatArray = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from leastaction.forces.arrays import ForceModel, ForceModes, force_modes
 from leastaction.forces.drives import compiled
 from leastaction.mechanism import Mechanism, Sensor
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.drives.servos import feedback
 from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import OF_FRAMES, OF_JOINTS
-from leastaction.mechanism.servos import feedback
 from leastaction.mechanism.shapes import Plane, Shape
 from leastaction.sensing.rays import shape_records
 

@@ -1,7 +1,7 @@
 """The substeps of a step: where they end, on a stack while it is solved, and in its record.
 
 A step that is not accepted is bisected, and one in which a contact with restitution closes ends there first
-(`contact.restitution`). Ends are shares of the step. Those of bisections lie on its dyadic grid, so that they do not
+(`laws.restitution`). Ends are shares of the step. Those of bisections lie on its dyadic grid, so that they do not
 depend on times of impact: these are the only ends that the state decides.
 """
 
@@ -37,7 +37,7 @@ def note_substep(ends, count, end, plastic, known):
 
     Args:
         ends: of the record, shape (TOLD,): zeros where the whole step was solved at once.
-        plastic: 1 where restitution did not act, which a negative end tells.
+        plastic: 1 where restitution did not act, which a negative end marks.
         known: whether it can be solved again from its record.
     """
     if count >= ends.shape[0] or not known:

@@ -9,7 +9,7 @@ import numpy as np
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 
 LOGGING = ("Maximal", "Minimal")
 """Integrators whose runs have a log of contacts, be it an empty one."""

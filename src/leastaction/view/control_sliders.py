@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import Actuator, JointActuator, Servo
+from leastaction.mechanism.drives.actuators import Actuator, JointActuator, Servo
 from leastaction.simulation.simulator import Simulator
 
 FloatArray = NDArray[np.float64]

@@ -10,12 +10,12 @@ import numpy as np
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.body import Body
+from leastaction.mechanism.building.graph import WORLD
+from leastaction.mechanism.drives.tendons import Wrap, pieces
 from leastaction.mechanism.elements import Attachment, ContactPoint
-from leastaction.mechanism.graph import WORLD
 from leastaction.mechanism.joints import Motion, perpendicular
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Mesh, Plane, Shape, Sphere
-from leastaction.mechanism.tendons import Wrap, pieces
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
 from leastaction.view import body_colours, geometry
 from leastaction.view.geometry import Triangles

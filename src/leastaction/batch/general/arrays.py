@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from leastaction._jit import inline, routine
 
 GOOD, UNSOLVED = 0, -1
-"""How a step ended; `maximal.step.rollout` has more."""
+"""How a step ended; `maximal.step.maximal_rollout` has more."""
 
 
 class GeneralBatch(NamedTuple):

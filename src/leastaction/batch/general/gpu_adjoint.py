@@ -11,8 +11,8 @@ from leastaction.dynamics.legendre import multiply_rows, slope_rows, solve_rows
 from leastaction.dynamics.workspace import Workspace
 from leastaction.integration.integrators import FloatArray
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.galerkin_bodies.body_horizon import blocks
-from leastaction.minimal.galerkin_bodies.body_linearization import pull_back
+from leastaction.minimal.galerkin_bodies.derivatives.body_horizon import blocks
+from leastaction.minimal.galerkin_bodies.derivatives.body_linearization import pull_back
 
 
 class ReversalBatch(NamedTuple):

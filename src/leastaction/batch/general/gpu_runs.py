@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from leastaction._jit import routine
 from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, give_up, load, shift, shift_bodies, tell
-from leastaction.maximal.records import BALL
-from leastaction.maximal.step.rollout import DONE, run
+from leastaction.maximal.maximal_records import BALL
+from leastaction.maximal.step.maximal_rollout import DONE, run
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

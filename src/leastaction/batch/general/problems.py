@@ -25,7 +25,7 @@ from leastaction.errors import IntegratorError, MechanismError
 from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
-from leastaction.maximal.step.rollout import EXHAUSTED, FAILED, FULL, REPLAN
+from leastaction.maximal.step.maximal_rollout import EXHAUSTED, FAILED, FULL, REPLAN
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.minimal.galerkin_bodies.constrained_stepper import GalerkinBodiesLoopStepper
 from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper

@@ -5,20 +5,20 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact import complementarity as ip
 from leastaction.contact.clearance import measure, stay_apart, way_of
+from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws.restitution import is_closed
+from leastaction.contact.laws.sticking import is_sticking
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect, detect_smooth
 from leastaction.contact.narrow_phase.gap import gap, material_points
-from leastaction.contact.penetration_recovery import overlap_left
-from leastaction.contact.restitution import is_closed
-from leastaction.contact.sticking import is_sticking
+from leastaction.contact.penetration.penetration_recovery import overlap_left
 from leastaction.maximal.contact.contact_margins import has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.contact.limit_setup import coordinate_cones
 from leastaction.maximal.contact.mid_phase import contact_clearance, list_pairs
 from leastaction.maximal.step.assembly import work
 from leastaction.maximal.step.bodies import start_pose
-from leastaction.maximal.step.tolerances import heavier, largest_push, speed_scale, strongest
+from leastaction.maximal.step.solver.tolerances import heavier, largest_push, speed_scale, strongest
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
@@ -97,7 +97,7 @@ def find_cones(model, settings, data, near, contact, dt):
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
-            continue  # their impulses are anything; should their motions make them overlap, `add_missed` tells
+            continue  # their impulses are anything; should their motions make them overlap, `add_missed` finds out
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
         if clearance.least[k] - way_of(clearance.ways, a, b) > now.widest:
             continue
@@ -180,7 +180,7 @@ def detect_pair(near, contact, k, X, found, margin, features, convex):
 
 @routine(allocates=False)
 def match(contact, before):
-    """Find each cone among those of the step before; `was` tells where it was, or -1."""
+    """Find each cone among those of the step before; `was` says where it was, or -1."""
     at = 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -251,7 +251,7 @@ def node_rate(wrench, at, bodies, states, i):
 
 @routine(allocates=False)
 def choose_friction(bodies, states, settings, pair, cone, contact):
-    """Give a contact of a `PAIR` its static friction where it sticks, see `contact.sticking`; after `contact_cone`."""
+    """Give a contact of a `PAIR` its static friction where it sticks, see `laws.sticking`; after `contact_cone`."""
     if pair.static <= pair.friction:
         return
     slip = node_rate(cone.da, 6, bodies, states, cone.a) + node_rate(cone.db, 6, bodies, states, cone.b)
@@ -291,7 +291,7 @@ def is_locked(near, k):
 
 @routine(allocates=False)
 def move_surfaces(near, k, contact):
-    """Tell a contact of pair k how the surfaces of its shapes move, and that it was found at the start of the step."""
+    """Set how the surfaces of a contact of pair k move, and that it was found at the start of the step."""
     contact.late = 0
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
     contact.belt = 0

@@ -10,8 +10,8 @@ import math
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.contact import complementarity as ip
 from leastaction.contact.clearance import still_touch, way_of
+from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.contact_setup import (
@@ -33,11 +33,11 @@ from leastaction.maximal.contact.contact_setup import (
 )
 from leastaction.maximal.contact.limit_setup import limit_cone, limit_key
 from leastaction.maximal.contact.mid_phase import end_bodies, is_listed
-from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.block_parts import work
 from leastaction.maximal.step.bodies import END, end_pose
 from leastaction.maximal.step.joint_rows import coordinate
-from leastaction.maximal.step.predictor_corrector import measure
+from leastaction.maximal.step.solver.predictor_corrector import measure
 
 ROUNDS = 6
 """Most times that a step is solved again; one that still misses something is divided."""

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.contact_table import ContactTable
-from leastaction.contact.entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.maximal.model import Model
 

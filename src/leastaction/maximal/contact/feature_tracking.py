@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.entries import detect_all
+from leastaction.contact.contact_entries import detect_all
 from leastaction.contact.records import CONTACT
 from leastaction.integration.integrators import FloatArray
-from leastaction.maximal.records import records
+from leastaction.maximal.maximal_records import records
 
 
 def rotations(Z: FloatArray) -> FloatArray:

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.contact import collision_filter as by_design
-from leastaction.contact import penetration_search as start_search
 from leastaction.contact.contact_table import ContactTable
+from leastaction.contact.penetration import penetration_search as start_search
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.maximal.contact_graph import as_transforms
 from leastaction.maximal.coordinates.placement import place
+from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL
 from leastaction.mechanism.closure import COUPLING
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +24,7 @@ def leave_out(model: Model, table: ContactTable) -> ContactTable:
 
 
 def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
-    """See `contact.penetration_resolution.clear_start`."""
+    """See `contact.penetration.penetration_resolution.clear_start`."""
     own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
     limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
     return start_search.Search(at_home(model), limits, table)

@@ -1,12 +1,12 @@
 """Limits and dry friction of joints, as cones at the start poses of a step."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact import complementarity as ip
-from leastaction.contact.penetration_recovery import overlap_left
+from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.penetration.penetration_recovery import overlap_left
 from leastaction.maximal.contact.contact_margins import REACH
-from leastaction.maximal.records import BALL, FREE
+from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.assembly import work
-from leastaction.maximal.step.tolerances import heavier, speed_scale
+from leastaction.maximal.step.solver.tolerances import heavier, speed_scale
 
 
 @routine(allocates=False)

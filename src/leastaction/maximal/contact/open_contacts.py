@@ -5,8 +5,8 @@ impulse leaves is compared with the slack that is left, both as velocities.
 """
 
 from leastaction._jit import inline
-from leastaction.contact import complementarity as ip
-from leastaction.maximal.step.contact_masses import inertia_of
+from leastaction.contact.laws import complementarity as ip
+from leastaction.maximal.step.solver.contact_masses import inertia_of
 
 
 @inline

@@ -1,12 +1,12 @@
-"""Whether bodies of `Maximal` pass through each other within a step, see `contact.tunnelling`."""
+"""Whether bodies of `Maximal` pass through each other within a step, see `contact.laws.tunnelling`."""
 
 import math
 
 import numpy as np
 
 from leastaction._jit import inline, routine
+from leastaction.contact.laws.tunnelling import strides_of, too_deep
 from leastaction.contact.narrow_phase.gap import gap
-from leastaction.contact.tunnelling import strides_of, too_deep
 from leastaction.maximal.contact.contact_margins import reach_of
 from leastaction.maximal.contact.contact_setup import cone_of, detect_pair
 from leastaction.maximal.contact.mid_phase import is_listed

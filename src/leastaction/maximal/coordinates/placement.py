@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.maximal.maximal_records import BALL, FREE, HINGE
 from leastaction.maximal.model import Model
-from leastaction.maximal.records import BALL, FREE, HINGE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.pose import Pose, rotation_matrix

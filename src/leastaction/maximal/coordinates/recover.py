@@ -6,7 +6,7 @@ constraints, drops out.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.records import BALL, FREE, HINGE
+from leastaction.maximal.maximal_records import BALL, FREE, HINGE
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.joint_rows import coordinate, relative
 from leastaction.spatial import (

@@ -1,4 +1,4 @@
-"""The compiled way back over the steps of a run of `Maximal`.
+"""The compiled backward pass over the steps of a run of `Maximal`.
 
 Each step is solved again from the state that the run had, from the velocities that it found and the impulses that go
 with them, which takes an iteration or a few; the Newton matrix there is factorised, and one transposed solve and the
@@ -12,20 +12,6 @@ from leastaction.forces import total
 from leastaction.linalg.graph.graph_factorization import refine, solve_transposed
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
 from leastaction.maximal.derivatives.arrays import Rows, named_back
-from leastaction.maximal.derivatives.ball_cotangents import ball_rate_cotangents
-from leastaction.maximal.derivatives.body_force_cotangents import (
-    known_cotangents,
-    resisting_cotangents,
-    swap_ends,
-)
-from leastaction.maximal.derivatives.cone_cotangents import cone_cotangents, point_cotangents
-from leastaction.maximal.derivatives.cotangents import (
-    control_cotangents,
-    force_cotangents,
-    rate_cotangents,
-    read_cotangents,
-)
-from leastaction.maximal.derivatives.impact_cotangents import impact_back, time_back
 from leastaction.maximal.derivatives.joint_gradients import (
     add_read,
     clear_bars,
@@ -39,8 +25,6 @@ from leastaction.maximal.derivatives.joint_gradients import (
     reads,
     take_controls,
 )
-from leastaction.maximal.derivatives.parameter_vjp import keep_gradients, keep_read, keep_solved
-from leastaction.maximal.derivatives.path_cotangents import path_cotangents
 from leastaction.maximal.derivatives.resolve_substep import (
     aim,
     cones_of,
@@ -56,10 +40,26 @@ from leastaction.maximal.derivatives.resolve_substep import (
     stand,
     unfold,
 )
-from leastaction.maximal.derivatives.row_cotangents import row_cotangents
-from leastaction.maximal.derivatives.tendon_cotangents import length_cotangents
+from leastaction.maximal.derivatives.vjp.ball_cotangents import ball_rate_cotangents
+from leastaction.maximal.derivatives.vjp.body_force_cotangents import (
+    known_cotangents,
+    resisting_cotangents,
+    swap_ends,
+)
+from leastaction.maximal.derivatives.vjp.cone_cotangents import cone_cotangents, point_cotangents
+from leastaction.maximal.derivatives.vjp.cotangents import (
+    control_cotangents,
+    force_cotangents,
+    rate_cotangents,
+    read_cotangents,
+)
+from leastaction.maximal.derivatives.vjp.impact_cotangents import impact_back, time_back
+from leastaction.maximal.derivatives.vjp.parameter_vjp import keep_gradients, keep_read, keep_solved
+from leastaction.maximal.derivatives.vjp.path_cotangents import path_cotangents
+from leastaction.maximal.derivatives.vjp.row_cotangents import row_cotangents
+from leastaction.maximal.derivatives.vjp.tendon_cotangents import length_cotangents
 from leastaction.maximal.step.bodies import END, START, momentum_slope
-from leastaction.maximal.step.rollout import DONE
+from leastaction.maximal.step.maximal_rollout import DONE
 from leastaction.spatial import load3, load9, mattvec, matvec
 
 

@@ -17,12 +17,12 @@ from leastaction.maximal.arrays import plain
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.adjoint_kernels import go_back, go_back_with_contact
 from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
-from leastaction.maximal.derivatives.parameters import Derivative
+from leastaction.maximal.derivatives.parameter_gradients import Derivative
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
 from leastaction.maximal.derivatives.step_tape import KeptSteps
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
-from leastaction.maximal.records import BALL, FREE, records
-from leastaction.maximal.step.rollout import DONE, FULL, UNTIED
+from leastaction.maximal.maximal_records import BALL, FREE, records
+from leastaction.maximal.step.maximal_rollout import DONE, FULL, UNTIED
 from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 TRIES = 20
@@ -41,7 +41,7 @@ NO_DERIVATIVE = (
     "a smaller dt or a larger max_iterations"
 )
 
-TOO_FINE = "Maximal: step {step} was divided so finely that the run does not tell its substeps; it has no derivative"
+TOO_FINE = "Maximal: step {step} was divided so finely that the run does not record its substeps; it has no derivative"
 
 
 def solver_of(stepper: Any) -> Any:
@@ -92,7 +92,7 @@ def has_soft_balls(stepper: Any) -> bool:
 
 
 class WayBack:
-    """The way back over a piece of a run.
+    """The backward pass over a piece of a run.
 
     Args:
         stepper: the `MaximalStepper` of the run.
@@ -204,8 +204,8 @@ class WayBack:
                 continue
             tries = tries + 1 if left == last else 0
             if why == OTHERWISE or tries > TRIES:
-                told = self.parted.begins[left] < self.parted.begins[left + 1]
-                raise IntegratorError((NO_DERIVATIVE if told else TOO_FINE).format(step=self.row + left))
+                recorded = self.parted.begins[left] < self.parted.begins[left + 1]
+                raise IntegratorError((NO_DERIVATIVE if recorded else TOO_FINE).format(step=self.row + left))
             last = last if len(rows[0]) else left
             for part in rows:
                 part[:] = 0.0

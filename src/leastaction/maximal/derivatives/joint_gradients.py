@@ -7,7 +7,7 @@ rest. So gradients by P are motions that the joints allow, S times the gradient 
 from leastaction._jit import routine
 from leastaction.linalg.dense import solve_in_place
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
-from leastaction.maximal.derivatives.cotangents import read_cotangents
+from leastaction.maximal.derivatives.vjp.cotangents import read_cotangents
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, sub3
 
 

@@ -1,8 +1,8 @@
 """Small parts of the equations between motions and momenta of bodies at a pose."""
 
 from leastaction._jit import inline
-from leastaction.maximal.records import BALL
-from leastaction.maximal.step.ball_springs import ball_axis
+from leastaction.maximal.maximal_records import BALL
+from leastaction.maximal.step.forces.ball_springs import ball_axis
 
 
 @inline

@@ -1,8 +1,8 @@
 """All that a step computes, at its unknowns and with any model on the same graph: for gradients by parameters."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact import complementarity as ip
-from leastaction.contact.penetration_recovery import overlap_left
+from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.penetration.penetration_recovery import overlap_left
 from leastaction.forces import total
 from leastaction.maximal.contact.contact_setup import (
     OVERLAPPING,
@@ -18,20 +18,20 @@ from leastaction.maximal.derivatives.rigid_response import (
 )
 from leastaction.maximal.step.assembly import assemble, start_rows
 from leastaction.maximal.step.bodies import END, START
-from leastaction.maximal.step.body_damping import end_resistance
 from leastaction.maximal.step.body_states import finish_step
-from leastaction.maximal.step.contact_masses import give_compliance
-from leastaction.maximal.step.impulses import add_impulses, add_rates
-from leastaction.maximal.step.joint_springs import end_joint_springs
-from leastaction.maximal.step.path_springs import end_paths, start_paths
-from leastaction.maximal.step.predictor_corrector import push_cones
-from leastaction.maximal.step.prescribed_motion import goal_rate
-from leastaction.maximal.step.tendon_springs import end_lengths, start_lengths
+from leastaction.maximal.step.forces.body_damping import end_resistance
+from leastaction.maximal.step.forces.impulses import add_impulses, add_rates
+from leastaction.maximal.step.forces.joint_spring_momenta import end_joint_springs
+from leastaction.maximal.step.forces.path_springs import end_paths, start_paths
+from leastaction.maximal.step.forces.prescribed_motion import goal_rate
+from leastaction.maximal.step.forces.tendon_springs import end_lengths, start_lengths
+from leastaction.maximal.step.solver.contact_masses import give_compliance
+from leastaction.maximal.step.solver.predictor_corrector import push_cones
 
 
 @routine(allocates=False)
 def read_start(model, data, near, q, dt):
-    """Coordinates and gradients at the start poses; near: coordinates nearby, which tell full turns."""
+    """Coordinates and gradients at the start poses; near: coordinates nearby, which count full turns."""
     for k in range(data.coordinates.shape[0]):
         data.coordinates[k].value = near[k]
     read_coordinates(model.coordinates, data.bodies, data.coordinates, q, dt)

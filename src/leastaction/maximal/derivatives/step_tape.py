@@ -1,4 +1,4 @@
-"""Gradients by parameters from what the compiled way back has kept of its steps, see `weighing`."""
+"""Gradients by parameters from what the compiled backward pass has kept of its steps, see `weighing`."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction.contact.complementarity import CONE
+from leastaction.contact.laws.complementarity import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
 from leastaction.maximal.derivatives.arrays import IMPACT, Kept, KeptImpacts
-from leastaction.maximal.derivatives.impact_vjp import weigh_impacts
-from leastaction.maximal.derivatives.joint_point_vjp import weigh_points
-from leastaction.maximal.derivatives.parameter_vjp import read_slots, read_state, weigh_projections, weigh_steps
-from leastaction.maximal.derivatives.parameters import Derivative, Variant
+from leastaction.maximal.derivatives.parameter_gradients import Derivative, Variant
 from leastaction.maximal.derivatives.renewed_contacts import Touching, renewed, touching
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
-from leastaction.maximal.records import records
+from leastaction.maximal.derivatives.vjp.impact_vjp import weigh_impacts
+from leastaction.maximal.derivatives.vjp.joint_point_vjp import weigh_points
+from leastaction.maximal.derivatives.vjp.parameter_vjp import read_slots, read_state, weigh_projections, weigh_steps
+from leastaction.maximal.maximal_records import records
 
 ROOM = 64e6
 """Bytes that kept steps may take; of those for contacts few are ever touched."""

@@ -11,9 +11,7 @@ Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
 
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
-from leastaction.maximal.records import BALL, FREE, NOT_LENT
-from leastaction.maximal.step.ball_drives import push_drive
-from leastaction.maximal.step.ball_springs import ball_axis, turning_springs
+from leastaction.maximal.maximal_records import BALL, FREE, NOT_LENT
 from leastaction.maximal.step.block_parts import (
     add_pair,
     end_row,
@@ -26,10 +24,12 @@ from leastaction.maximal.step.block_parts import (
     work,
 )
 from leastaction.maximal.step.bodies import end_pose, momenta, momentum_slope, move, start_pose
-from leastaction.maximal.step.body_damping import implicit_resistance
+from leastaction.maximal.step.forces.ball_drives import push_drive
+from leastaction.maximal.step.forces.ball_springs import ball_axis, turning_springs
+from leastaction.maximal.step.forces.body_damping import implicit_resistance
+from leastaction.maximal.step.forces.path_springs import implicit_paths
+from leastaction.maximal.step.forces.tendon_springs import implicit_lengths
 from leastaction.maximal.step.joint_rows import coordinate, equation, goal_frame, is_coupling, is_screw, polynomial
-from leastaction.maximal.step.path_springs import implicit_paths
-from leastaction.maximal.step.tendon_springs import implicit_lengths
 from leastaction.spatial import load3, load9, scale3
 
 

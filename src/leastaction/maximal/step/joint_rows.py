@@ -8,7 +8,7 @@ multiplier exerts on the two bodies (G^T of Bruedigam 2023, Eq. 20).
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.maximal.records import HINGE, ROPE
+from leastaction.maximal.maximal_records import HINGE, ROPE
 from leastaction.mechanism.closure import COUPLING, DOT, SCREW
 from leastaction.spatial import (
     ZERO3,

@@ -10,12 +10,12 @@ the next: all poses, gradients and momenta are those of the start in `data`.
 """
 
 from leastaction._jit import routine
-from leastaction.maximal.records import BALL, NOT_LENT
+from leastaction.maximal.maximal_records import BALL, NOT_LENT
 from leastaction.maximal.step.assembly import assemble
-from leastaction.maximal.step.ball_springs import ball_axis
 from leastaction.maximal.step.block_parts import add_pair, lend, place_row, push, work
+from leastaction.maximal.step.forces.ball_springs import ball_axis
+from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.joint_rows import is_coupling
-from leastaction.maximal.step.prescribed_motion import goal_rate
 from leastaction.spatial import load3, load9, matvec
 
 APART = 1e6

@@ -8,19 +8,19 @@ rest they vanish, and the next step starts from them alone.
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact import complementarity as ip
+from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.arrays import MaximalData
 from leastaction.maximal.contact.contact_setup import contact_wrenches, turn_wrenches
 from leastaction.maximal.contact.limit_setup import coordinate_wrenches
 from leastaction.maximal.step.block_parts import add_six
-from leastaction.maximal.step.crossover import end_by_modes
+from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.initial_guess import LATER
-from leastaction.maximal.step.interior_point import interior_step
-from leastaction.maximal.step.newton import DEPENDENT
-from leastaction.maximal.step.prescribed_motion import goal_rate
-from leastaction.maximal.step.semismooth_newton import (
+from leastaction.maximal.step.solver.crossover import end_by_modes
+from leastaction.maximal.step.solver.interior_point import interior_step
+from leastaction.maximal.step.solver.newton import DEPENDENT
+from leastaction.maximal.step.solver.semismooth_newton import (
     OPEN,
     WATCH,
     accelerate,

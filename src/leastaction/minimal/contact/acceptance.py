@@ -9,10 +9,10 @@ lost there where nothing touches may come back within the same step.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.contact.detected_contacts import is_partial
-from leastaction.minimal.contact.legendre import factor, late_of, solve
+from leastaction.minimal.contact.body_sweeps import work_of_thrust
+from leastaction.minimal.contact.detection.detected_contacts import is_partial
+from leastaction.minimal.contact.joint_momenta import factor, late_of, solve
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
-from leastaction.minimal.contact.sweeps import work_of_thrust
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.bisection import FINEST
 from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_gain

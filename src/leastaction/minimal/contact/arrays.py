@@ -13,8 +13,8 @@ from leastaction.contact.records import records
 from leastaction.dynamics.mobility import HOLDS, mobility_at_home
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import NODE
-from leastaction.minimal.contact.controls import GEAR, gears
-from leastaction.minimal.contact.island_arrays import Islands, island_arrays
+from leastaction.minimal.contact.forces.control_wrenches import GEAR, gears
+from leastaction.minimal.contact.forces.spring_arrays import equations, pull_arrays, pulling
 from leastaction.minimal.contact.robot_records import (
     BALANCE,
     FOUND,
@@ -26,7 +26,7 @@ from leastaction.minimal.contact.robot_records import (
     narrowed,
 )
 from leastaction.minimal.contact.scratch_arrays import between_arrays, impact_arrays, momentum_arrays
-from leastaction.minimal.contact.spring_arrays import equations, pull_arrays, pulling
+from leastaction.minimal.contact.solver.island_arrays import Islands, island_arrays
 
 FloatArray = NDArray[np.floating]
 

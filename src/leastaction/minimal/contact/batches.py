@@ -3,7 +3,7 @@
 import math
 
 from leastaction._jit import routine
-from leastaction.minimal.contact.legendre import momenta, velocities
+from leastaction.minimal.contact.joint_momenta import momenta, velocities
 from leastaction.minimal.contact.saved_state import keep, kept_length, recall
 from leastaction.minimal.contact.steps import apply_controls, drive, forget_contacts, prepare, step
 

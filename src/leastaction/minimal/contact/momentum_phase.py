@@ -16,16 +16,16 @@ At rest L is twice l0. Contacts give way by k (L - 2 l0) / dt, with the slope k 
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.contact.body_pairs import kick_both
-from leastaction.minimal.contact.compliance import depth_of
-from leastaction.minimal.contact.detected_contacts import gap_at
-from leastaction.minimal.contact.islands import impulses, range_of
-from leastaction.minimal.contact.legendre import factor, reduce
-from leastaction.minimal.contact.ncp_solver import list_impulses, settle_all
+from leastaction.minimal.contact.detection.body_pairs import kick_both
+from leastaction.minimal.contact.detection.detected_contacts import gap_at
+from leastaction.minimal.contact.forces.spring_forces import kick_loop, place_start, slacken_loops
+from leastaction.minimal.contact.joint_momenta import factor, reduce
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.contact.row_vec6 import wrench
-from leastaction.minimal.contact.spring_forces import kick_loop, place_start, slacken_loops
-from leastaction.minimal.contact.torsional_rolling import torque
+from leastaction.minimal.contact.solver.contact_response import depth_of
+from leastaction.minimal.contact.solver.islands import impulses, range_of
+from leastaction.minimal.contact.solver.ncp_solver import list_impulses, settle_all
+from leastaction.minimal.contact.solver.torsional_rolling import torque
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, scale3
 
 

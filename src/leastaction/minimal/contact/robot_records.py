@@ -41,7 +41,7 @@ LANE_CONE = np.dtype(
         ("first", "f8", 3),  # tangents
         ("second", "f8", 3),
         ("drift", "f8", 2),  # how far surfaces that move along their shapes slide in the step, in the tangents [m]
-        ("shape", "i8"),  # which of the shapes of `contact.shapes.collect`
+        ("shape", "i8"),  # which of the shapes of `contact.contact_shapes.collect`
         ("tie", "i8"),  # which of `spring_arrays.ties`, or of the equations of loops
         ("axis", "i8"),  # of a tie: along which of its axes
     ],

@@ -14,11 +14,11 @@ from leastaction.minimal.contact.arrays import (
     RobotShapes,
     Touch,
 )
-from leastaction.minimal.contact.contacts import centre, gap
-from leastaction.minimal.contact.impacts import hit_alone
-from leastaction.minimal.contact.island_arrays import Islands
+from leastaction.minimal.contact.detection.robot_contacts import centre, gap
+from leastaction.minimal.contact.forces.spring_arrays import Pulls
 from leastaction.minimal.contact.scratch_arrays import Between, Impacts, MomentumPhase
-from leastaction.minimal.contact.spring_arrays import Pulls
+from leastaction.minimal.contact.solver.island_arrays import Islands
+from leastaction.minimal.contact.solver.joint_impacts import hit_alone
 from leastaction.minimal.contact.steps import apply_controls, begin, forget_energy, prepare, step
 
 

@@ -14,16 +14,16 @@ from leastaction._jit.bound import Bound
 from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.penetration_messages import DEEP, ROUNDED, warn_of_overlap
-from leastaction.contact.penetration_resolution import clear_start
-from leastaction.contact.penetration_search import Search
+from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, warn_of_overlap
+from leastaction.contact.penetration.penetration_resolution import clear_start
+from leastaction.contact.penetration.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
 from leastaction.integration.integrators import FloatArray, Stepper
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.graph import WORLD
+from leastaction.mechanism.building.graph import WORLD
 from leastaction.minimal.contact.arrays import (
     BatchSettings,
     Found,
@@ -33,10 +33,10 @@ from leastaction.minimal.contact.arrays import (
     lane_arrays,
     lane_model,
 )
-from leastaction.minimal.contact.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal, OneStep, Sweep
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
+from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.robot_records import CONTACT
 from leastaction.minimal.contact.rollout import hit_once, rollout
 from leastaction.minimal.contact.steps import LAST

@@ -1,23 +1,9 @@
 """Steps of a robot: Newton, its first guess, division of what it does not solve."""
 
 from leastaction._jit import routine
-from leastaction.contact.restitution import ACCEPT
+from leastaction.contact.laws.restitution import ACCEPT
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
-from leastaction.minimal.contact.compliance import slight_overlap
-from leastaction.minimal.contact.contacts import choose, fall_of, miss, push, relate
-from leastaction.minimal.contact.detected_contacts import is_partial, keep_found, overlooked
-from leastaction.minimal.contact.impacts import (
-    begin_step,
-    end_at_impact,
-    end_substep,
-    find_impact,
-    jump,
-    length_of,
-)
-from leastaction.minimal.contact.momentum_phase import solve_momenta
-from leastaction.minimal.contact.ncp_solver import settle_all
-from leastaction.minimal.contact.spring_forces import pull, pull_by_controls, pulls_of, slacken_loops
-from leastaction.minimal.contact.sweeps import (
+from leastaction.minimal.contact.body_sweeps import (
     eliminate,
     look_at_end,
     move,
@@ -27,7 +13,21 @@ from leastaction.minimal.contact.sweeps import (
     recentre,
     update,
 )
-from leastaction.minimal.contact.tunnelling_of_joints import passes_through
+from leastaction.minimal.contact.detection.detected_contacts import is_partial, keep_found, overlooked
+from leastaction.minimal.contact.detection.robot_contacts import choose, fall_of, miss, push, relate
+from leastaction.minimal.contact.detection.tunnelling_of_joints import passes_through
+from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls, pulls_of, slacken_loops
+from leastaction.minimal.contact.momentum_phase import solve_momenta
+from leastaction.minimal.contact.solver.contact_response import slight_overlap
+from leastaction.minimal.contact.solver.joint_impacts import (
+    begin_step,
+    end_at_impact,
+    end_substep,
+    find_impact,
+    jump,
+    length_of,
+)
+from leastaction.minimal.contact.solver.ncp_solver import settle_all
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6

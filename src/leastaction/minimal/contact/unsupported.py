@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from leastaction.errors import IntegratorError
-from leastaction.forces.tendon_records import acting
+from leastaction.forces.tendons.tendon_records import acting
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import BodyActuator
+from leastaction.mechanism.drives.actuators import BodyActuator
+from leastaction.mechanism.drives.servos import feedback
+from leastaction.mechanism.drives.tendons import has_range
 from leastaction.mechanism.elements import Drag
 from leastaction.mechanism.joints import Joint
-from leastaction.mechanism.servos import feedback
-from leastaction.mechanism.tendons import has_range
 
 
 def acts(joint: Joint) -> bool:

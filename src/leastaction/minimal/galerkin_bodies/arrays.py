@@ -24,7 +24,7 @@ from leastaction.minimal.convergence import round_off
 from leastaction.minimal.elimination import LoopSystem
 from leastaction.minimal.floating_origin import wandering_trees
 from leastaction.minimal.galerkin_bodies.feature_flags import KernelFeatures
-from leastaction.minimal.galerkin_bodies.simd_blocks import packs_of
+from leastaction.minimal.galerkin_bodies.newton.simd_blocks import packs_of
 from leastaction.minimal.galerkin_bodies.spherical_joints import BALL
 from leastaction.minimal.quadrature_rules import lobatto
 from leastaction.minimal.substep_rollout import SubstepData

@@ -1,9 +1,10 @@
 """Entry points of the body-wise rule: what Python calls."""
 
 from leastaction._jit import entry
-from leastaction.minimal.galerkin_bodies import body_linearization, dense_direction
-from leastaction.minimal.galerkin_bodies.body_recursion import again, recursive
 from leastaction.minimal.galerkin_bodies.body_rollout import rollout_with
+from leastaction.minimal.galerkin_bodies.derivatives import body_linearization
+from leastaction.minimal.galerkin_bodies.newton import dense_direction
+from leastaction.minimal.galerkin_bodies.newton.body_recursion import again, recursive
 
 _rollout_recursive = rollout_with(recursive, again)
 _rollout_dense = rollout_with(dense_direction.solve, dense_direction.solve)

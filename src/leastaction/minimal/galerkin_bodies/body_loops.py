@@ -10,14 +10,14 @@ from leastaction._jit import entry, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far, loop_forces
-from leastaction.minimal.galerkin_bodies.body_hessian import hessian
-from leastaction.minimal.galerkin_bodies.body_linearization import system as matrix
 from leastaction.minimal.galerkin_bodies.body_one_sided_forces import open_or_close
 from leastaction.minimal.galerkin_bodies.body_residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.galerkin_bodies.body_rollout import shortened, update
 from leastaction.minimal.galerkin_bodies.body_work import is_off_balance
+from leastaction.minimal.galerkin_bodies.derivatives.body_hessian import hessian
+from leastaction.minimal.galerkin_bodies.derivatives.body_linearization import system as matrix
 from leastaction.minimal.galerkin_bodies.loop_impulses import loop_rows
-from leastaction.minimal.galerkin_bodies.residual_carry import hand_on
+from leastaction.minimal.galerkin_bodies.newton.residual_carry import hand_on
 from leastaction.minimal.initial_guesses import kinetic_energy
 from leastaction.minimal.one_sided_forces import forget
 from leastaction.minimal.substep_rollout import rollout_of

@@ -21,9 +21,9 @@ from leastaction.minimal.galerkin_bodies.joint_velocities import (
     turn_joints,
 )
 from leastaction.minimal.galerkin_bodies.loop_impulses import closure_impulses
+from leastaction.minimal.galerkin_bodies.newton.simd_blocks import turn_packs
 from leastaction.minimal.galerkin_bodies.node_twists import body_twists
 from leastaction.minimal.galerkin_bodies.rotational_energy import set_turn, turn_between, turning_gradient
-from leastaction.minimal.galerkin_bodies.simd_blocks import turn_packs
 from leastaction.minimal.galerkin_bodies.tendon_feedback import hold_tendons
 from leastaction.minimal.galerkin_bodies.wrench_blocks import start_torque
 from leastaction.spatial import (
@@ -121,7 +121,7 @@ def hold_controls(model, data, u):
 
 @routine
 def _springs_at(soft, model, settings, data, j):
-    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are left out (None)."""
+    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are omitted (None)."""
     if soft is None:
         return
     if model.sprung:

@@ -7,7 +7,7 @@ from leastaction.minimal.galerkin_bodies.arrays import GalerkinBodiesSettings
 from leastaction.minimal.galerkin_bodies.body_one_sided_forces import open_or_close
 from leastaction.minimal.galerkin_bodies.body_residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.galerkin_bodies.body_work import is_off_balance
-from leastaction.minimal.galerkin_bodies.residual_carry import hand_on
+from leastaction.minimal.galerkin_bodies.newton.residual_carry import hand_on
 from leastaction.minimal.initial_guesses import displace, kinetic_energy, look_ahead, start_acceleration
 from leastaction.minimal.one_sided_forces import forget
 from leastaction.minimal.substep_rollout import rollout_of
@@ -105,7 +105,7 @@ def newton_with(direction, again):
             if not size < 1e12:
                 return it, False
             if size <= noise and open_or_close(model.jumps, model, data) == 0:
-                return it, True  # an update by round-off is as well left out
+                return it, True  # an update by round-off is as well omitted
             share = min(1.0, CAP / size)
             update(model, data, share)
             new = residual(model, settings, data, p, u)

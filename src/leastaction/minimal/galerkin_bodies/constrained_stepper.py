@@ -10,9 +10,9 @@ from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.elimination import loop_system
-from leastaction.minimal.galerkin_bodies import body_loop_linearization as linear
 from leastaction.minimal.galerkin_bodies import body_loops
 from leastaction.minimal.galerkin_bodies.arrays import GalerkinBodiesSettings
+from leastaction.minimal.galerkin_bodies.derivatives import body_loop_linearization as linear
 from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.substep_rollout import substep_data

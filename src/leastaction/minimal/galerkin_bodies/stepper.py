@@ -18,14 +18,15 @@ from leastaction.integration.step_reversal import StepReversal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
-from leastaction.minimal.galerkin_bodies import body_entries, body_horizon
+from leastaction.minimal.galerkin_bodies import body_entries
 from leastaction.minimal.galerkin_bodies.arrays import (
     GalerkinBodiesModel,
     GalerkinBodiesSettings,
     galerkin_bodies_data,
     galerkin_bodies_model,
 )
-from leastaction.minimal.galerkin_bodies.body_hessian_derivative import contraction_data
+from leastaction.minimal.galerkin_bodies.derivatives import body_horizon
+from leastaction.minimal.galerkin_bodies.derivatives.body_hessian_derivative import contraction_data
 from leastaction.minimal.galerkin_bodies.feature_flags import needed_ways
 from leastaction.minimal.substep_rollout import substep_data
 from leastaction.parameters.parameter_differences import Stencil

@@ -5,8 +5,8 @@ counts as l_j - z_j / w_j Z.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.forces import tendon_forces as laws
 from leastaction.forces.arrays import modes_at
+from leastaction.forces.tendons import tendon_forces as laws
 from leastaction.kinematics.sweeps import add_to
 from leastaction.spatial import ZERO6, dot, load6, store6
 

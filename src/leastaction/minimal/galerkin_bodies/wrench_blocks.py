@@ -2,6 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.galerkin_bodies.arrays import BodyMotion
+from leastaction.minimal.galerkin_bodies.newton.simd_blocks import torque_slopes
 from leastaction.minimal.galerkin_bodies.rotational_energy import (
     plus9,
     polynomial,
@@ -9,7 +10,6 @@ from leastaction.minimal.galerkin_bodies.rotational_energy import (
     torque,
     turning_hessian,
 )
-from leastaction.minimal.galerkin_bodies.simd_blocks import torque_slopes
 from leastaction.minimal.galerkin_bodies.spherical_joints import centre
 from leastaction.minimal.vec6 import put
 from leastaction.spatial import (

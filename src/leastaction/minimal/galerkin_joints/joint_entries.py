@@ -4,8 +4,8 @@ A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified
 """
 
 from leastaction._jit import entry
-from leastaction.minimal.galerkin_joints import lee2016, newton_directions
 from leastaction.minimal.galerkin_joints.joint_rollout import rollout_with, swept_rollout_with
+from leastaction.minimal.galerkin_joints.newton import lee2016, newton_directions
 
 _rollout_recursive = rollout_with(newton_directions.recursive)
 _rollout_sparse = rollout_with(newton_directions.tree_sparse)

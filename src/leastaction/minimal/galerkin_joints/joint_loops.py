@@ -24,13 +24,14 @@ from leastaction.kinematics.closure_kernels import (
 )
 from leastaction.minimal.convergence import ROUND_OFF, SHARPEST, largest
 from leastaction.minimal.elimination import CAPS, eliminate, fit_momentum, hinges_turn_too_far, loop_forces
-from leastaction.minimal.galerkin_joints import joint_hessian, newton_directions
 from leastaction.minimal.galerkin_joints.arrays import LoopData
-from leastaction.minimal.galerkin_joints.joint_newton import begin, conclude, turns_too_far
+from leastaction.minimal.galerkin_joints.derivatives import joint_hessian
 from leastaction.minimal.galerkin_joints.joint_one_sided_forces import open_or_close
 from leastaction.minimal.galerkin_joints.joint_residual import ball_matrices, residual, start_point
 from leastaction.minimal.galerkin_joints.joint_rollout import shortened
 from leastaction.minimal.galerkin_joints.joint_work import is_off_balance
+from leastaction.minimal.galerkin_joints.newton import newton_directions
+from leastaction.minimal.galerkin_joints.newton.joint_newton import begin, conclude, turns_too_far
 from leastaction.minimal.galerkin_joints.quadrature_points import is_nodal, positions, velocities
 from leastaction.minimal.initial_guesses import constant_velocity, kinetic_energy
 from leastaction.minimal.substep_rollout import rollout_of

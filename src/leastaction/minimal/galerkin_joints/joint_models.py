@@ -29,7 +29,7 @@ from leastaction.minimal.galerkin_joints.arrays import (
     TreeModel,
     Variations,
 )
-from leastaction.minimal.galerkin_joints.tree_sparse_ldu import tables
+from leastaction.minimal.galerkin_joints.newton.tree_sparse_ldu import tables
 from leastaction.minimal.quadrature_rules import Rule, lobatto
 
 LANES = 8

@@ -2,9 +2,9 @@
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.galerkin_joints.arrays import GalerkinSettings
-from leastaction.minimal.galerkin_joints.joint_newton import begin, conclude, newton_with, turns_too_far
 from leastaction.minimal.galerkin_joints.joint_work import is_off_balance
-from leastaction.minimal.galerkin_joints.simplified_newton import PER_ORDER, relax
+from leastaction.minimal.galerkin_joints.newton.joint_newton import begin, conclude, newton_with, turns_too_far
+from leastaction.minimal.galerkin_joints.newton.simplified_newton import PER_ORDER, relax
 from leastaction.minimal.initial_guesses import (
     constant_acceleration,
     kinetic_energy,

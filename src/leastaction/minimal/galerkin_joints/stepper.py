@@ -18,11 +18,12 @@ from leastaction.integration.step_reversal import StepReversal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.action_stepper import ActionStepper
 from leastaction.minimal.arrays import Contractions, guess_data
-from leastaction.minimal.galerkin_joints import joint_entries, joint_horizon, joint_loops, parameter_rows
-from leastaction.minimal.galerkin_joints import joint_linearization as linear
-from leastaction.minimal.galerkin_joints import joint_loop_linearization as constrained_linear
+from leastaction.minimal.galerkin_joints import joint_entries, joint_loops
 from leastaction.minimal.galerkin_joints.arrays import GalerkinModel, GalerkinSettings, LinearData, StepData, TreeModel
-from leastaction.minimal.galerkin_joints.joint_hessian_derivative import contraction_data
+from leastaction.minimal.galerkin_joints.derivatives import joint_horizon, parameter_rows
+from leastaction.minimal.galerkin_joints.derivatives import joint_linearization as linear
+from leastaction.minimal.galerkin_joints.derivatives import joint_loop_linearization as constrained_linear
+from leastaction.minimal.galerkin_joints.derivatives.joint_hessian_derivative import contraction_data
 from leastaction.minimal.galerkin_joints.joint_models import (
     galerkin_model,
     linear_data,
@@ -32,8 +33,8 @@ from leastaction.minimal.galerkin_joints.joint_models import (
     sizes,
     solver_data,
 )
-from leastaction.minimal.galerkin_joints.joint_newton import turns_too_far
-from leastaction.minimal.galerkin_joints.tree_sparse_ldu import depths
+from leastaction.minimal.galerkin_joints.newton.joint_newton import turns_too_far
+from leastaction.minimal.galerkin_joints.newton.tree_sparse_ldu import depths
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.minimal.quadrature_rules import Rule
 from leastaction.minimal.substep_rollout import substep_data

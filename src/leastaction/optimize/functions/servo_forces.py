@@ -1,6 +1,6 @@
 """Forces of servos that have limits, as a function of the motion.
 
-A servo at a limit of its force depends on nothing, and no derivative tells a search the way back. So where the law is
+A servo at a limit of its force depends on nothing, and no derivative leads a search back. So where the law is
 read in the middles of steps alone, plans take it without limits and keep its force between them as a constraint: what
 keeps to that moves as the servo with its limits does.
 """
@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.actuators import Servo
+from leastaction.mechanism.drives.actuators import Servo
 from leastaction.optimize.functions.motion_constraints import Constraint
 from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 
@@ -28,7 +28,7 @@ def limited_servos(mechanism: Mechanism) -> list[tuple[int, Servo]]:
 
 
 def without_limits(mechanism: Mechanism) -> Mechanism:
-    """The robot with servos of joints that push as hard as they are told to."""
+    """The robot with servos of joints that push as hard as their controls say."""
     free = {k: replace(a, force_limits=None) for k, a in limited_servos(mechanism)}
     return mechanism.replace(actuators=tuple(free.get(k, a) for k, a in enumerate(mechanism.actuators)))
 

@@ -17,7 +17,7 @@ from leastaction.errors import FormatError, LeastActionError
 from leastaction.integration import registry
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.mechanism.codec import from_json, to_json
+from leastaction.mechanism.text.codec import from_json, to_json
 from leastaction.optimize.constraints.feet import Foot, Phase
 from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.trajectory.run_checks import check_values

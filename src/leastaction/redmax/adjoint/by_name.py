@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.forces.tendon_records import acting
+from leastaction.forces.tendons.tendon_records import acting
 from leastaction.mechanism import Mechanism, Servo
+from leastaction.mechanism.drives.servos import feedback
+from leastaction.mechanism.drives.tendons import drives_tendon, has_range
 from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
-from leastaction.mechanism.servos import feedback
-from leastaction.mechanism.tendons import drives_tendon, has_range
 from leastaction.mechanism.tree import Span
 from leastaction.parameters.parameters import parameter
 from leastaction.redmax.adjoint.run_adjoint import Gradients
@@ -237,7 +237,7 @@ def _elastic(g: Gradients, mechanism: Mechanism, kind: str, joint: Joint) -> Flo
 
 
 def _shared(g: Gradients, kind: str, joint: Joint, span: Span, own: FloatArray) -> FloatArray:
-    """Gradient by stiffness or rest of a joint's own springs, where servos pull as well: see `mechanism.servos`."""
+    """Gradient by stiffness or rest of a joint's own springs, where servos pull as well: see `drives.servos`."""
     out, first = own.copy(), _first_coordinate(span)
     for j in range(span.primitive.nv):
         k, iq = span.offset + j, first + j

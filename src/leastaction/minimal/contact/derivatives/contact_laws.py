@@ -5,7 +5,7 @@ sticks or slides,
 
     gap + depth(lam_n) = least,   w + c lam_t = 0   or   lam_t = -mu lam_n w / |w|,
 
-with its depth and compliance c (see `contact.compliance`) and the motion w along its tangents. In the momentum phase
+with its depth and compliance c (see `laws.compliance`) and the motion w along its tangents. In the momentum phase
 (see `momentum_phase`) it is the same with the impulses L of the whole part, motions h N v1 and the compliance on
 L - 2 lam. Contacts that resist spinning and rolling have three more in each, about normal and tangents. What slides or
 rolls has one equation along the impulse and one across it. Which of them act is fixed by the solution.
@@ -17,7 +17,6 @@ from math import copysign, sqrt
 from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
-from leastaction.minimal.contact.compliance import TANGENTIAL, overlap_kept
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     RATE,
@@ -29,6 +28,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     Rows,
     place_of,
 )
+from leastaction.minimal.contact.solver.contact_response import TANGENTIAL, overlap_kept
 
 
 class Modes(NamedTuple):

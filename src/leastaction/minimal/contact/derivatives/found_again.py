@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.entries import detect_all, measure_all
+from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.minimal.contact.arrays import RobotShapes
 

@@ -1,4 +1,4 @@
-"""The linear map of a hit: from the state before it to that after it, at the same positions (`contact.restitution`).
+"""The linear map of an impact: from the state before to that after it, at the same positions (`laws.restitution`).
 
 The plastic hit is a momentum phase without impulses of the position phase, with velocities v1 and momenta p1. What is
 given back, R = N_n' e L_n, opens no loops: it has impulses mu of their equations beside it. With

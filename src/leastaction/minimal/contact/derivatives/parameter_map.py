@@ -11,10 +11,10 @@ from leastaction.contact.narrow_phase.feature_kinds import are_moving
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.contact.arrays import RobotShapes, lane_model
-from leastaction.minimal.contact.constraints import cones_and_shapes
 from leastaction.minimal.contact.derivatives.found_again import found_again
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
+from leastaction.minimal.contact.detection.constraints import cones_and_shapes
 from leastaction.parameters.parameter_differences import Stencil
 
 FloatArray = NDArray[np.float64]

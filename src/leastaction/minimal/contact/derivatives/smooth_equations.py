@@ -13,13 +13,13 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
 from leastaction.minimal.contact.arrays import RobotModel, lane_arrays
 from leastaction.minimal.contact.derivatives.spring_map import pulled_rows
-from leastaction.minimal.galerkin_bodies import body_horizon
 from leastaction.minimal.galerkin_bodies.arrays import (
     GalerkinBodiesModel,
     GalerkinBodiesSettings,
     galerkin_bodies_data,
     galerkin_bodies_model,
 )
+from leastaction.minimal.galerkin_bodies.derivatives import body_horizon
 
 FloatArray = NDArray[np.float64]
 

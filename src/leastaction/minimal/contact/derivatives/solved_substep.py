@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.laws.restitution import NEAREST
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
-from leastaction.contact.restitution import NEAREST
 from leastaction.minimal.contact.arrays import RobotData
-from leastaction.minimal.contact.compliance import GIVING
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TURNING
-from leastaction.minimal.contact.torsional_rolling import SPIN
+from leastaction.minimal.contact.solver.contact_response import GIVING
+from leastaction.minimal.contact.solver.torsional_rolling import SPIN
 
 FloatArray = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ to.
 from leastaction._jit import entry, routine
 from leastaction.kinematics.manifold import retract
 from leastaction.minimal.contact.arrays import RobotData, RobotModel
+from leastaction.minimal.contact.body_sweeps import put_end, put_start
+from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls
 from leastaction.minimal.contact.rollout import named_closure, named_pulling, named_shapes, named_touch
-from leastaction.minimal.contact.spring_forces import pull, pull_by_controls
-from leastaction.minimal.contact.sweeps import put_end, put_start
 
 STEP = 2e-5
 """Of the differences [rad or m], and share of a control, or of a unit of it."""

@@ -30,7 +30,6 @@ from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.dynamics.loops import loop_jacobian
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
-from leastaction.minimal.contact.compliance import COMPLIANCE, DEEPEST, overlap_kept, slight_overlap
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     START_GAP,
@@ -52,6 +51,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import fall_of, stop_rows, stop_slopes, stop_values
+from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, overlap_kept, slight_overlap
 from leastaction.parameters.parameter_differences import CENTRAL
 
 FloatArray = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Laws of contact: complementarity, Coulomb friction, compliance, restitution, static friction, tunnelling."""

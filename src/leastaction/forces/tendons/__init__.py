@@ -1,0 +1,1 @@
+"""Tendons and cables: their paths and lengths, and the forces along them."""

@@ -1,0 +1,377 @@
+"""Tendons: a force along a length that several joints or bodies share, and drives whose force is not linear.
+
+A length is a sum of weighted items: distances between two points, positions along and about the axes of joints, paths
+around things. Each has a gradient that is a world wrench W on its node and -W on the other, so that its rate is W .
+(twist of the node less that of the other); the force of a tendon is its tension along the gradients. Servos that drive
+tendons, and those of joints with a force range, are springs and dampers towards a target that the controls move
+(`modes.pull`); the pull of a muscle is its activation. A stiff spring is best looked at in the middle of a step, so
+`pull` also says how long after (or before) the pose at hand the length counts, and what is to be added to it.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.forces.joint_limits import limit_gap
+from leastaction.forces.muscle_forces import muscle_force
+from leastaction.forces.tendons.tendon_lengths import length_and_rate, measure, row_of, turned
+from leastaction.forces.touch import change, settle, touch
+from leastaction.kinematics.closure_kernels import twist_of
+from leastaction.kinematics.sweeps import add_to
+from leastaction.spatial import ZERO6, add, dot, load6, scale, sub
+from leastaction.spatial.basis import unit_twist
+
+# ------------------------------------------------------------------ the law
+
+
+@inline
+def _stretch(tendon, length):
+    """How far the spring is stretched: negative where it is compressed, zero in between."""
+    if length > tendon.longest:
+        return length - tendon.longest
+    return min(length - tendon.shortest, 0.0)
+
+
+@inline
+def elastic(tendon, length):
+    """(tension [N], energy [J]) of the spring and the limits at rest."""
+    d = _stretch(tendon, length)
+    force, energy = tendon.stiffness * d, 0.5 * tendon.stiffness * d * d
+    if tendon.limit_stiffness > 0.0:
+        side, gap = limit_gap(tendon, length)
+        if gap < 0.0:
+            force += side * tendon.limit_stiffness * gap
+            energy += 0.5 * tendon.limit_stiffness * gap * gap
+    return force, energy
+
+
+@inline
+def mean_depth(a, b):
+    """Mean of max(x, 0) from x = a to b, and its derivatives by these."""
+    if a >= 0.0 and b >= 0.0:
+        return 0.5 * (a + b), 0.5, 0.5
+    if a <= 0.0 and b <= 0.0:
+        return 0.0, 0.0, 0.0
+    share = b / (b - a) if b > a else a / (a - b)
+    near, far = share - 0.5 * share * share, 0.5 * share * share
+    return (0.5 * b * share, far, near) if b > a else (0.5 * a * share, near, far)
+
+
+@inline
+def mean_tension(tendon, a, b):
+    """Mean of the tension of `elastic` over the lengths from a to b, and its derivatives by these.
+
+    Times b - a that is the difference of the energies (Gonzalez 1996, discrete gradients).
+    """
+    long, long_a, long_b = mean_depth(a - tendon.longest, b - tendon.longest)
+    short, short_a, short_b = mean_depth(tendon.shortest - a, tendon.shortest - b)
+    high, high_a, high_b = mean_depth(a - tendon.upper, b - tendon.upper)
+    low, low_a, low_b = mean_depth(tendon.lower - a, tendon.lower - b)
+    k, m = tendon.stiffness, tendon.limit_stiffness
+    by_a, by_b = k * (long_a + short_a) + m * (high_a + low_a), k * (long_b + short_b) + m * (high_b + low_b)
+    return k * (long - short) + m * (high - low), by_a, by_b
+
+
+@inline
+def step_tension(tendon, pull, a, b, dt):
+    """Tension [N] over a step of dt [s] between the lengths a and b, and its derivatives by these and by the pull.
+
+    Springs pull with their mean, dampers resist the change of the length, those of limits that of their depth, and
+    drives act by the length in the middle and the mean rate.
+    """
+    force, by_a, by_b = mean_tension(tendon, a, b)
+    rate, damping = (b - a) / dt, tendon.damping / dt
+    force, by_a, by_b = force + tendon.damping * rate, by_a - damping, by_b + damping
+    if tendon.limit_damping > 0.0:
+        damping = tendon.limit_damping / dt
+        high, low = max(b - tendon.upper, 0.0) - max(a - tendon.upper, 0.0), min(b, tendon.lower) - min(a, tendon.lower)
+        force += damping * (high + low)
+        by_a -= damping if a > tendon.upper or a < tendon.lower else 0.0
+        by_b += damping if b > tendon.upper or b < tendon.lower else 0.0
+    free = 0.0
+    if tendon.driven != 0:
+        own, by_length, by_rate, by_pull = drive_law(tendon, (pull, 0.0, 0.0), 0.5 * (a + b), rate)
+        force -= min(max(own, tendon.weakest), tendon.strongest)
+        if tendon.weakest <= own <= tendon.strongest:
+            by_a, by_b = by_a - 0.5 * by_length + by_rate / dt, by_b - 0.5 * by_length - by_rate / dt
+            free = -by_pull
+    return force, by_a, by_b, free
+
+
+@routine
+def drive_law(tendon, pull, length, rate):
+    """Force of the drives, whatever its limits, less its sign a tension; slopes by length, rate and pull."""
+    at = length + pull[1] * rate + pull[2]
+    if tendon.muscle != 0:
+        force, by_length, by_rate, by_pull = muscle_force(tendon, pull[0], at, rate)
+        return force, by_length, by_rate + pull[1] * by_length, by_pull
+    force = pull[0] - tendon.held * (at - tendon.target) - tendon.brake * rate
+    return force, -tendon.held, -tendon.brake - pull[1] * tendon.held, 1.0
+
+
+@inline
+def tension(tendon, mode, pull, length, rate):
+    """Tension [N]."""
+    force = tendon.stiffness * _stretch(tendon, length) + tendon.damping * rate
+    if tendon.limit_stiffness > 0.0:
+        side, gap = limit_gap(tendon, length)
+        acts, share, _ = touch(mode, gap)
+        if acts:
+            force += side * tendon.limit_stiffness * gap + share * tendon.limit_damping * rate
+    if tendon.driven != 0:
+        force -= min(max(drive_law(tendon, pull, length, rate)[0], tendon.weakest), tendon.strongest)
+    return force
+
+
+@inline
+def tension_slopes(tendon, mode, pull, length, rate):
+    """Derivatives of `tension` by length and rate, and less its sign by the pull of the drives: 0 where clipped."""
+    stiffness = tendon.stiffness if _stretch(tendon, length) != 0.0 else 0.0
+    damping, free = tendon.damping, 0.0
+    if tendon.limit_stiffness > 0.0:
+        side, gap = limit_gap(tendon, length)
+        acts, share, slope = touch(mode, gap)
+        if acts:
+            stiffness += tendon.limit_stiffness + side * tendon.limit_damping * rate * slope
+            damping += share * tendon.limit_damping
+    if tendon.driven != 0:
+        own, by_length, by_rate, by_pull = drive_law(tendon, pull, length, rate)
+        if tendon.weakest <= own <= tendon.strongest:
+            stiffness, damping, free = stiffness - by_length, damping - by_rate, by_pull
+    return stiffness, damping, free
+
+
+# ------------------------------------------------------------------ sums
+
+
+@routine
+def look_near(items, q):
+    """Let angles be the nearest to those at the joint positions q (nq,)."""
+    for k in range(items.shape[0]):
+        if items[k].iq >= 0:
+            items[k].near = q[items[k].iq]
+
+
+@routine
+def set_pulls(tendons, drives, pull, u):
+    """Forces of the controls u (nu,) on the tendons, into pull[:, 0]."""
+    for i in range(tendons.shape[0]):
+        pull[i, 0] = 0.0
+    for k in range(drives.shape[0]):
+        if drives[k].tendon > 0:
+            pull[drives[k].tendon - 1, 0] += drives[k].gear * u[k]
+
+
+@inline
+def _add_pair(out, item, F):
+    """Add a wrench to the item's node and its opposite to the other."""
+    if item.node >= 0:
+        add_to(out[item.node], F)
+    if item.other >= 0:
+        add_to(out[item.other], scale(-1.0, F))
+
+
+@routine
+def push(tendon, items, links, force, out):
+    """Add the wrenches of a force that makes a tendon longer to `out`, shape (nodes, 6)."""
+    for k in range(tendon.first, tendon.first + tendon.count):
+        push_along(items[k], links, force, out)
+
+
+@inline
+def push_along(item, links, force, out):
+    """The share of one of its items in that."""
+    _, W = measure(item, links)
+    _add_pair(out, item, scale(force * item.weight, W))
+
+
+@routine
+def wrenches(tendons, items, modes, pull, links, external):
+    """Add the world wrenches to `external`, shape (nodes, 6)."""
+    for i in range(tendons.shape[0]):
+        length, rate = length_and_rate(tendons[i], items, links)
+        force = tension(tendons[i], modes[i], pull[i], length, rate)
+        if force != 0.0:
+            push(tendons[i], items, links, -force, external)
+
+
+@routine
+def energy(tendons, items, links):
+    """Elastic energy [J]; that of drives is not counted."""
+    total = 0.0
+    for i in range(tendons.shape[0]):
+        length, _ = length_and_rate(tendons[i], items, links)
+        total += elastic(tendons[i], length)[1]
+    return total
+
+
+@inline
+def _row_moves(rows, node):
+    found = False
+    if node >= 0:
+        for c in range(6):
+            found = found or rows[node, c] != 0.0
+    return found
+
+
+@routine
+def moves(tendon, items, T, dV):
+    """Whether any of its nodes moves at all."""
+    for k in range(tendon.first, tendon.first + tendon.count):
+        a, b = items[k].other, items[k].node
+        if _row_moves(T, a) or _row_moves(T, b) or _row_moves(dV, a) or _row_moves(dV, b):
+            return True  # the third node of a path around a thing is the node of another item
+    return False
+
+
+@routine
+def slopes(tendons, items, modes, pull, links, T, dV, out):
+    """Add the changes of the wrenches."""
+    for i in range(tendons.shape[0]):
+        tendon = tendons[i]
+        if not moves(tendon, items, T, dV):
+            continue
+        dl = 0.0
+        dr = 0.0
+        for k in range(tendon.first, tendon.first + tendon.count):
+            item = items[k]
+            Ta, Tb, Tc = row_of(T, item.other), row_of(T, item.node), row_of(T, item.third)
+            _, W = measure(item, links)
+            dl += item.weight * dot(W, sub(Tb, Ta))
+            dr += item.weight * dot(W, sub(row_of(dV, item.node), row_of(dV, item.other)))
+            relative = sub(twist_of(links, item.node), twist_of(links, item.other))
+            dr += item.weight * dot(turned(item, links, Ta, Tb, Tc), relative)
+        length, rate = length_and_rate(tendon, items, links)
+        force = tension(tendon, modes[i], pull[i], length, rate)
+        stiffness, damping, _ = tension_slopes(tendon, modes[i], pull[i], length, rate)
+        changed = stiffness * dl + damping * dr
+        if force == 0.0 and changed == 0.0:
+            continue
+        for k in range(tendon.first, tendon.first + tendon.count):
+            item = items[k]
+            _, W = measure(item, links)
+            dW = turned(item, links, row_of(T, item.other), row_of(T, item.node), row_of(T, item.third))
+            dF = add(scale(-item.weight * changed, W), scale(-item.weight * force, dW))
+            _add_pair(out, item, dF)
+
+
+@inline
+def _virtual(cot, node):
+    if node < 0:
+        return ZERO6
+    return load6(cot[node].W)
+
+
+@routine
+def stretching(tendon, items, links, cot):
+    """Rate of a tendon's length for the virtual twists in `cot`."""
+    rate = 0.0
+    for k in range(tendon.first, tendon.first + tendon.count):
+        _, W = measure(items[k], links)
+        rate += items[k].weight * dot(W, sub(_virtual(cot, items[k].node), _virtual(cot, items[k].other)))
+    return rate
+
+
+@routine
+def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
+    """Reverse mode; out (tendons, 5): by stiffness and damping, and by those and by a force of the drives."""
+    for i in range(tendons.shape[0]):
+        tendon = tendons[i]
+        length, rate = length_and_rate(tendon, items, links)
+        force = tension(tendon, modes[i], pull[i], length, rate)
+        stiffness, damping, free = tension_slopes(tendon, modes[i], pull[i], length, rate)
+        S = stretching(tendon, items, links, cot)
+        out[i, 0] -= S * _stretch(tendon, length)
+        out[i, 1] -= S * rate
+        if tendon.muscle != 0:
+            own = drive_law(tendon, pull[i], length, rate)[0]
+            out[i, 2] += S * own if tendon.weakest <= own <= tendon.strongest else 0.0  # by a share of it
+        else:
+            out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2])  # as if the target were zero
+        out[i, 3] -= S * free * rate
+        out[i, 4] += S * free
+        for k in range(tendon.first, tendon.first + tendon.count):
+            item = items[k]
+            _, W = measure(item, links)
+            _add_pair(GT, item, scale(-S * stiffness * item.weight, W))
+            _add_pair(GV, item, scale(-S * damping * item.weight, W))
+            twist = sub(twist_of(links, item.node), twist_of(links, item.other))
+            virtual = sub(_virtual(cot, item.node), _virtual(cot, item.other))
+            y = add(scale(-S * damping * item.weight, twist), scale(-force * item.weight, virtual))
+            for c in range(6):
+                if item.other >= 0:
+                    GT[item.other, c] += dot(turned(item, links, unit_twist(c), ZERO6, ZERO6), y)
+                if item.node >= 0:
+                    GT[item.node, c] += dot(turned(item, links, ZERO6, unit_twist(c), ZERO6), y)
+                if item.third >= 0:
+                    GT[item.third, c] += dot(turned(item, links, ZERO6, ZERO6, unit_twist(c)), y)
+
+
+@routine
+def rate_slope(tendon, items, mode, pull, links):
+    """Derivative of the tension by the rate of the length."""
+    length, rate = length_and_rate(tendon, items, links)
+    return tension_slopes(tendon, mode, pull, length, rate)[1]
+
+
+# ------------------------------------------------------------------ controls
+
+
+@routine
+def free_share(tendon, items, mode, pull, links):
+    """How the force of the drives follows their pull: 1, of muscles by their curves; 0 where it is clipped."""
+    length, rate = length_and_rate(tendon, items, links)
+    return tension_slopes(tendon, mode, pull, length, rate)[2]
+
+
+@routine
+def control_wrenches(tendons, items, drives, modes, pull, links, u, out):
+    """Add the changes of the wrenches for a change u (nu,) of the controls to `out`, shape (nodes, 6)."""
+    for k in range(drives.shape[0]):
+        i = drives[k].tendon - 1
+        if i >= 0 and u[k] != 0.0:
+            share = free_share(tendons[i], items, modes[i], pull[i], links)
+            push(tendons[i], items, links, share * drives[k].gear * u[k], out)
+
+
+@routine
+def control_cotangents(tendons, items, drives, modes, pull, links, cot, bu):
+    """Add to bu (nu,) the gradients by the controls."""
+    for k in range(drives.shape[0]):
+        i = drives[k].tendon - 1
+        if i >= 0:
+            share = free_share(tendons[i], items, modes[i], pull[i], links)
+            bu[k] += share * drives[k].gear * stretching(tendons[i], items, links, cot)
+
+
+# ------------------------------------------------------------------ limits with dampers
+
+
+@routine
+def any_jumps(tendons):
+    """Whether the force of any limit jumps where it is met."""
+    found = False
+    for i in range(tendons.shape[0]):
+        found = found or tendons[i].limit_damping > 0.0
+    return found
+
+
+@routine
+def change_modes(tendons, items, modes, links, settled, most):
+    """Bring the modes of limits up to the lengths, at most `most` of them; see `touch.change`."""
+    changed, touching = 0, 0
+    for i in range(tendons.shape[0]):
+        if tendons[i].limit_damping > 0.0:
+            length, rate = length_and_rate(tendons[i], items, links)
+            side, gap = limit_gap(tendons[i], length)
+            c, t = change(modes, i, gap, side * rate, settled, changed < most)
+            changed, touching = changed + c, touching + t
+    return changed, touching
+
+
+@routine
+def settle_modes(tendons, items, modes, links):
+    """Open or close limits, see `touch.settle`; gives back how many changed."""
+    changed = 0
+    for i in range(tendons.shape[0]):
+        if tendons[i].limit_damping > 0.0:
+            length, _ = length_and_rate(tendons[i], items, links)
+            changed += settle(modes, i, limit_gap(tendons[i], length)[1])
+    return changed

@@ -1,0 +1,1 @@
+"""URDF and xacro: reading, and writing URDF."""

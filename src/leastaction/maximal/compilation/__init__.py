@@ -1,0 +1,1 @@
+"""From a mechanism to the arrays of its model in maximal coordinates."""

@@ -1,0 +1,64 @@
+"""Lengths that the Newton matrix knows: tendons with springs or soft limits, and soft limits of joints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from leastaction.forces.arrays import ForceModel
+from leastaction.forces.points import zeroed
+from leastaction.forces.tendons import tendon_records
+from leastaction.maximal.maximal_records import SPRUNG, filled
+from leastaction.maximal.model import Model
+from leastaction.mechanism import Mechanism
+
+LAW = ("offset", "stiffness", "shortest", "longest", "lower", "upper", "limit_stiffness")
+"""What lengths have of `TENDON` records."""
+
+ITEM_NAMES = tendon_records.ITEM.names or ()
+
+
+def sprung_lengths(mechanism: Mechanism, forces: ForceModel, axes: tendon_records.Axes) -> tuple[Any, Any]:
+    """(`SPRUNG` records, `ITEM` records) of the tendons with springs or soft limits and of soft limits of joints.
+
+    Args:
+        mechanism, forces: the robot, and what acts on its bodies.
+        axes: how tendons measure joints with one axis.
+    """
+    laws: list[dict[str, Any]] = []
+    items: list[Any] = []
+    stiffest = np.maximum(forces.tendons.stiffness, forces.tendons.limit_stiffness)
+    for tendon in forces.tendons[stiffest > 0.0]:
+        laws.append({name: tendon[name] for name in LAW} | {"first": len(items), "count": int(tendon.count)})
+        items += list(forces.items[tendon.first : tendon.first + tendon.count])
+    soft = np.concatenate([np.zeros(0), *(joint.limit_stiffness for joint in mechanism.joints)])
+    ends = [(low, high) for joint in mechanism.joints for low, high in zip(joint.lower, joint.upper, strict=True)]
+    for iv in np.flatnonzero(soft > 0.0).tolist():
+        law = {"lower": ends[iv][0], "upper": ends[iv][1], "limit_stiffness": soft[iv]}
+        laws.append(law | {"first": len(items), "count": 1})
+        items.append({"third": tendon_records.NOBODY, "weight": 1.0, **axes[iv]})
+    own = zeroed(len(items), tendon_records.ITEM)
+    for record, item in zip(own, items, strict=True):
+        for name in item if isinstance(item, dict) else ITEM_NAMES:
+            record[name] = item[name]
+    return filled(laws, SPRUNG), own
+
+
+def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any) -> None:
+    """Give a model the lengths of `sprung_lengths`.
+
+    Args:
+        edge: gives the number of the edge of the graph between two bodies.
+    """
+    sprung, model.strings = lengths
+    bodies: list[int] = []
+    edges: list[int] = []
+    for law in sprung:
+        items = model.strings[law.first : law.first + law.count]
+        own = [int(i) for i in np.unique([items.node, items.other]) if i >= 0]
+        law.begin, law.bodies, law.edges = len(bodies), len(own), len(edges)
+        bodies += own
+        edges += [edge(i, j) for i in own for j in own]
+    model.sprung_bodies, model.sprung_edges = np.array(bodies, np.int64), np.array(edges, np.int64)
+    model.sprung = sprung if len(sprung) else None

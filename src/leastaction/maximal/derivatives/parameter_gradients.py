@@ -1,0 +1,326 @@
+"""Derivatives of steps by parameters of the mechanism: what changes in their equations at fixed unknowns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from leastaction.contact.contact_shapes import collect
+from leastaction.contact.records import BOX, CAPSULE, PLANE, SPHERE
+from leastaction.errors import IntegratorError
+from leastaction.integration.integrators import FloatArray
+from leastaction.maximal.arrays import MaximalData, plain
+from leastaction.maximal.compilation.compiler import compile_model
+from leastaction.maximal.contact.feature_tracking import rotations
+from leastaction.maximal.coordinates.placement import place
+from leastaction.maximal.maximal_records import BALL, HINGE, ROPE
+from leastaction.maximal.model import Model
+from leastaction.mechanism import Mechanism
+from leastaction.mechanism.closure import COUPLING
+from leastaction.parameters.parameter_differences import CENTRAL
+
+READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
+"""Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
+
+
+TABLES = ("bodies", "rows", "sizes", "coordinates", "coefficients", "augment", "goals")
+"""Of a `Model`: what variants have as many of."""
+
+FORCES = ("paths", "points", "penalties", "tendons", "items")
+"""The same of a `ForceModel`; wrenches have no scratch."""
+
+LIMITS = ("lower", "upper")
+
+COEFFICIENTS = {"friction": "friction", "restitution": "restitution", "spin": "spinning", "roll": "rolling"}
+"""Of `PAIR` records, by the names of parameters. Contacts without one have no equation for it, or another one."""
+
+_MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
+"""Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
+
+PLACES, CORNERED = ("p", "half", "radius"), (BOX, SPHERE, CAPSULE)
+"""Fields of shapes that say where their corners and balls are, and kinds of shapes that have no other features."""
+
+INERTIAL = ("mass", "J", "behind")
+"""Fields of bodies that masses and inertias change; the last only scales residuals of contacts and limits."""
+
+
+class Variant:
+    """A mechanism with another value of a parameter, as the kernels read it.
+
+    Attributes:
+        moved: whether joints sit elsewhere in their bodies, so that poses mean other coordinates.
+    """
+
+    def __init__(self, stepper: Any, mechanism: Any) -> None:
+        self.stepper = stepper
+        known = _MODELS.setdefault(mechanism, {})
+        if stepper.dt not in known:
+            known[stepper.dt] = compile_model(mechanism)
+        self.model = alike(known[stepper.dt], stepper.model)
+        own, other = stepper.model.coordinates, self.model.coordinates
+        self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
+        self.table = collect(mechanism, self.model.frames, bodies=stepper.integrator.self_collision)
+        self._touches = not same_shapes(self.table, stepper.table)
+        self._plain: tuple[Any, Any] = (None, None)
+
+    @property
+    def rubs(self) -> bool:
+        """Whether contacts have other coefficients."""
+        return self._touches
+
+    @cached_property
+    def quick(self) -> bool:
+        """Whether contacts have the same equations, and the same kinds of forces act."""
+        own, other, same = self.stepper.model, self.model, True
+        for name in ("paths", "sprung", "resisting"):
+            a, b = getattr(own, name), getattr(other, name)
+            same = same and (a is None) == (b is None)
+            same = same and (a is None or name == "resisting" or len(a) == len(b))
+        return same and not self.fresh
+
+    @cached_property
+    def same_places(self) -> bool:
+        """Whether shapes are as they are on the robot: contacts found again elsewhere would be others."""
+        given = np.asarray(self.table.shapes).copy()
+        given["given"] = self.stepper.table.shapes.given
+        same = given.tobytes() == self.stepper.table.shapes.tobytes()
+        return same and np.array_equal(self.table.data, self.stepper.table.data)
+
+    @cached_property
+    def inertial(self) -> bool:
+        """Whether masses, inertias and gravity are all that changes."""
+        return not self.rubs and self._alike(INERTIAL, ())
+
+    @cached_property
+    def of_points(self) -> bool:
+        """Whether `joint_point_vjp.weigh_points` knows what changes beside inertias: points of hinges and balls."""
+        own, other = self.stepper.model, self.model
+        if self.rubs or self.stepper.loops or own.augment.any() or not self.linear:
+            return False
+        a, b = own.coordinates, other.coordinates
+        moved = ((a.pa != b.pa) | (a.pb != b.pb)).any(axis=1)
+        return bool(np.isin(a.kind[moved], (HINGE, BALL)).all())
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether all that steps compute at fixed unknowns is linear in the change.
+
+        It is in masses, inertias and gravity, in coefficients of friction and restitution, and in where the points of
+        joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
+        """
+        curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
+        return self.quick and self._straight and self._alike(INERTIAL, () if curved else ("pa", "pb"))
+
+    @cached_property
+    def _straight(self) -> bool:
+        """Whether gaps and points of contacts are linear in the change of shapes: corners and balls on planes alone."""
+        if self.same_places:
+            return True
+        own, other = self.stepper.table.shapes, self.table.shapes
+        if len(own) != len(other) or not np.array_equal(self.table.data, self.stepper.table.data):
+            return False
+        turned = other.copy()
+        for name in (*PLACES, "centre", "bound", "thickness", "given"):
+            turned[name] = own[name]
+        moved = np.any([(own[name] != other[name]).reshape(len(own), -1).any(axis=1) for name in PLACES], axis=0)
+        touching = self.pairs[moved[self.pairs.a] | moved[self.pairs.b]]
+        on_planes = (own.kind[touching.a] == PLANE).all() and np.isin(own.kind[touching.b], CORNERED).all()
+        return turned.tobytes() == own.tobytes() and bool(on_planes)
+
+    def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
+        """Whether all records but these fields are those of the robot as it is."""
+        own, other = self.stepper.model, self.model
+        names = ("coefficients", "augment", "paths", "springs", "sprung")
+        pairs = [(getattr(own, name), getattr(other, name)) for name in names]
+        for name, free in (("bodies", of_bodies), ("rows", of_joints), ("coordinates", of_joints)):
+            changed = getattr(other, name).copy()
+            for field in free:
+                changed[field] = getattr(own, name)[field]
+            pairs.append((getattr(own, name), changed))
+        forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # whose nodes have inertias
+        return all(map(_same, pairs)) and _same((forces[0], forces[1]))
+
+    @property
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """Points of joints in their two bodies: of rows (rows, 2, 3) and of coordinates (coordinates, 2, 3)."""
+        rows, coordinates = self.model.rows, self.model.coordinates
+        return np.stack([rows.pa, rows.pb], axis=1), np.stack([coordinates.pa, coordinates.pb], axis=1)
+
+    @property
+    def inertias(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Masses (bodies,), inertias (bodies, 3, 3) and gravity (3,)."""
+        bodies = self.model.bodies
+        return bodies.mass, bodies.J.reshape(-1, 3, 3), self.model.mechanism.tree.gravity
+
+    @cached_property
+    def pairs(self) -> Any:
+        """`PAIR` records of all shapes that may touch."""
+        return pairs_of(self.table)
+
+    @cached_property
+    def fresh(self) -> dict[str, Any]:
+        """By coefficient, numbers of the pairs of shapes that have none of it but for the change."""
+        if not self._touches:
+            return {}
+        own, other = pairs_of(self.stepper.table), self.pairs
+        _, a, b = np.intersect1d(own.key, other.key, assume_unique=True, return_indices=True)
+        own, other = own[a], other[b]
+        found = {name: own.key[(own[name] == 0.0) & (other[name] > 0.0)] >> 32 for name in COEFFICIENTS}
+        return {name: keys for name, keys in found.items() if len(keys)}
+
+    def arrays(self, graph: Any) -> Any:
+        """Plain tuple of what kernels read, with a graph."""
+        if self._plain[0] is not graph:
+            self._plain = graph, plain(self.model.arrays(graph))
+        return self._plain[1]
+
+    def scratch(self, data: MaximalData) -> Any:
+        """Plain tuple of the robot's data with this variant's own items of tendons, which forces read there."""
+        items = self.model.forces.items.copy()
+        data = data._replace(strings=self.model.strings.copy())
+        return plain(data._replace(modes=data.modes._replace(items=items)) if len(items) else data)
+
+    def refuse_fresh(self, contacts: Any, hits: Any) -> None:
+        """Refuse a coefficient that contacts of steps do not have; hits: whether each closes so fast as to bounce."""
+        for name, keys in self.fresh.items():
+            touching = np.isin(contacts.key >> 32, keys)
+            if (touching & hits if name == "restitution" else touching).any():
+                raise IntegratorError(
+                    f"Maximal: a contact of this run has no {COEFFICIENTS[name]}, so no derivative by it; give it a "
+                    "slight one"
+                )
+
+    def rubbing(self, contacts: Any) -> Any:
+        """Contacts of any shape with these coefficients in place of their own."""
+        pairs, out = self.pairs, contacts.copy()
+        order = np.argsort(pairs.key)
+        at = np.searchsorted(pairs.key[order] >> 32, contacts.key >> 32)
+        own = pairs[order[np.minimum(at, len(pairs) - 1)]]
+        for name in COEFFICIENTS:
+            out[name] = own[name]
+        out.friction[out.sticks == 1] = own.static[out.sticks == 1]
+        return out
+
+    def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:
+        """Displacement (bodies, 6) of the poses that belong to the joint positions q from Z."""
+        return pose_difference(Z, place(self.model, q, np.zeros(self.stepper.mechanism.nv))[0])
+
+
+def pairs_of(table: Any) -> Any:
+    """`PAIR` records of all shapes of a table that may touch."""
+    if len(table.movers) < 2:
+        return table.ground
+    return np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
+
+
+def _same(pair: tuple[Any, Any]) -> bool:
+    """Whether two arrays, or tuples of arrays, have the same content."""
+    a, b = pair
+    if isinstance(a, tuple):
+        return isinstance(b, tuple) and all(map(_same, zip(a, b, strict=True)))
+    return a is b or (a is not None and b is not None and a.tobytes() == b.tobytes())
+
+
+class Derivative:
+    """By one entry of a parameter: weights and variants, of which the weighted sum is the derivative.
+
+    Args:
+        stepper: a `MaximalStepper`.
+        stencil: weights and mechanisms, see `leastaction.parameters.parameter_differences`.
+    """
+
+    def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:
+        self.stepper, self.stencil = stepper, stencil
+        if len(stencil) == len(CENTRAL):
+            weight, mechanism = stencil[2]  # one step beside the value
+            beside, weight = Variant(stepper, mechanism), weight / CENTRAL[2][1]
+            if beside.linear:
+                self.variants = [(weight, beside), (-weight, Variant(stepper, stepper.mechanism))]
+                return
+        self.variants = [(weight, Variant(stepper, mechanism)) for weight, mechanism in stencil]
+
+    def __iter__(self) -> Iterator[tuple[float, Variant]]:
+        return iter(self.variants)
+
+    @cached_property
+    def central(self) -> list[tuple[float, Variant]]:
+        """Those of the whole stencil, for what is solved anew and not linear in the change."""
+        if len(self.variants) == len(self.stencil):
+            return self.variants
+        return [(weight, Variant(self.stepper, mechanism)) for weight, mechanism in self.stencil]
+
+    @property
+    def inertial(self) -> bool:
+        """Whether masses, inertias and gravity are all that changes."""
+        return len(self.variants) == 2 and all(variant.inertial for _, variant in self)
+
+    @cached_property
+    def of_points(self) -> bool:
+        """Whether inertias and points of joints are all that changes, see `Variant.of_points`."""
+        return len(self.variants) == 2 and all(variant.of_points for _, variant in self)
+
+    @property
+    def moved(self) -> bool:
+        """Whether poses mean other coordinates when the parameter changes."""
+        return any(variant.moved for _, variant in self)
+
+    def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:
+        """Of poses (bodies, 6) at fixed joint positions q, where they are Z."""
+        return sum_of(weight * variant.placed(q, Z) for weight, variant in self)
+
+
+def sum_of(parts: Iterator[FloatArray]) -> FloatArray:
+    """Sum of arrays."""
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total
+
+
+def alike(model: Model, other: Model) -> Model:
+    """Give a model the edges of another one's graph; refuses one with other bodies, joints or forces.
+
+    Scratch arrays are those of the robot as it is, so nothing may be more numerous than there.
+    """
+    if [len(getattr(model, name)) for name in TABLES] != [len(getattr(other, name)) for name in TABLES]:
+        raise IntegratorError("Maximal: a change of this parameter makes another mechanism, with other joints")
+    if [len(getattr(model.forces, name)) for name in FORCES] != [len(getattr(other.forces, name)) for name in FORCES]:
+        raise IntegratorError(
+            "Maximal: a tendon with neither spring nor damper has no derivative by these; give it a slight one"
+        )
+    fresh = (other.coordinates.friction == 0.0) & (model.coordinates.friction > 0.0)
+    if fresh.any():
+        names = sorted({other.mechanism.velocity_names[iv] for iv in other.coordinates.iv[fresh] if iv >= 0})
+        raise IntegratorError(
+            f"Maximal: there is no dry friction ({', '.join(names)}), so no derivative by it; give it a slight one"
+        )
+    if any((np.isfinite(model.coordinates[name]) != np.isfinite(other.coordinates[name])).any() for name in LIMITS):
+        raise IntegratorError("Maximal: a rigid limit has no derivative by its stiffness; give it one above zero")
+    model.coordinates.edge = other.coordinates.edge
+    for name in ("ea", "eb", "ea2", "eb2", "eab"):
+        model.rows[name] = other.rows[name]
+    model.augment[:] = other.augment
+    model.bodies.radius, model.bodies.least = other.bodies.radius, other.bodies.least  # only scales
+    return model
+
+
+def same_shapes(table: Any, other: Any) -> bool:
+    """Whether two tables have the same shapes and coefficients."""
+    return (
+        table.shapes.tobytes() == other.shapes.tobytes()
+        and table.ground.tobytes() == other.ground.tobytes()
+        and np.array_equal(table.data, other.data)
+        and np.array_equal(table.surfaces.values, other.surfaces.values, equal_nan=True)
+        and np.array_equal(table.surfaces.overrides, other.surfaces.overrides, equal_nan=True)
+    )
+
+
+def pose_difference(Z: FloatArray, other: FloatArray) -> FloatArray:
+    """Small displacement (n, 6) from poses Z to others: turns in the body's directions, shifts in the world's."""
+    D = rotations(Z).transpose(0, 2, 1) @ rotations(other)
+    turn = 0.5 * np.stack([D[:, 2, 1] - D[:, 1, 2], D[:, 0, 2] - D[:, 2, 0], D[:, 1, 0] - D[:, 0, 1]], axis=1)
+    return np.hstack([np.arcsin(np.clip(turn, -1.0, 1.0)), other[:, :3] - Z[:, :3]])

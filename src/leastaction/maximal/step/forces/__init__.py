@@ -1,0 +1,1 @@
+"""Forces in a step of `Maximal`: springs, dampers, drives and tendons, and their discrete gradients."""

@@ -1,0 +1,1 @@
+"""Solving a step: Newton, interior point, semismooth Newton, and the crossover between them."""

@@ -1,0 +1,169 @@
+"""Solving a step: Newton, and with contacts a primal-dual interior point method around it.
+
+Bruedigam 2023, Appendix D, with a predictor and corrector after Mehrotra (`directions`): each iteration factors once
+and solves twice. Without contacts this is plain Newton.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.contact.laws import complementarity as ip
+from leastaction.linalg.graph.graph_factorization import factorize
+from leastaction.maximal.contact.open_contacts import is_open
+from leastaction.maximal.step.solver.contact_masses import give_compliance
+from leastaction.maximal.step.solver.crossover import SOLVED_BY_MODES, end_by_modes
+from leastaction.maximal.step.solver.newton import apply, newton_step
+from leastaction.maximal.step.solver.predictor_corrector import (
+    NEAR,
+    add_cones,
+    contact_direction,
+    look_at_cones,
+    mean_product,
+    push_cones,
+)
+from leastaction.maximal.step.solver.redundant_rows import find_redundant, leave_out_rows
+from leastaction.maximal.step.solver.semismooth_newton import OPEN, STICK, active_step, is_rigid
+from leastaction.maximal.step.solver.tolerances import SHARPEST, largest_residual, least_product, scales
+from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
+
+ROUND_OFF = 30.0
+"""Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
+
+NOTHING = 1e-3
+"""Updates, relative to the tolerance, that leave residuals of bodies as they are: these are round-off, even if they
+would move links that weigh nothing beside the drive inertia of their joints."""
+
+DIVERGED = 10.0
+"""Residuals beyond this multiple of the first ones, or of the contacts' typical speed, grow on: the step is divided."""
+
+STUCK, PATIENCE = 0.02, 3
+"""After PATIENCE steps in a row shorter than STUCK the central path has an end: Coulomb's law need not have a
+solution."""
+
+
+@inline
+def note_size(history, iteration, size):
+    """Note the size of an update, as far as there is room."""
+    if iteration < history.shape[0]:
+        history[iteration] = size
+
+
+@routine(allocates=False)
+def even_out(contact, goal):
+    """The present kappa [J]; all shares of it rise to 1 before it comes to its goal, and no product has to rise."""
+    kappa = mean_product(contact, 0.0)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.share = min(max(c.own, NEAR * goal / kappa), 1.0)
+    return mean_product(contact, 0.0)
+
+
+@routine(allocates=False)
+def is_complementary(contact, goal):
+    """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
+    worst = 0.0
+    for k in range(contact.now[0].count):
+        worst = max(worst, ip.worst_product(contact.cones[k], goal))
+    return worst <= 1e-6 * goal
+
+
+@routine(allocates=False)
+def solve_step(model, settings, data, contact, dt):
+    """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
+
+    Gives back the number of iterations, or -1 - that number when it did not converge; the size of each update [m/s]
+    goes to `history`.
+
+    Args:
+        contact: `ContactData`, or None without any contact: then all about it is left out at compile time.
+    """
+    if contact is None:
+        return newton_step(model, settings, data, dt)
+    if contact.now[0].count == 0:
+        return newton_step(model, settings, data, dt)
+    return contact_step(model, settings, data, contact, dt)
+
+
+@routine(allocates=False)
+def contact_step(model, settings, data, contact, dt):
+    """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
+    states, now = data.bodies, contact.now[0]
+    for k in range(now.count):
+        give_compliance(settings, contact.cones[k], dt)
+    find_redundant(model, settings, data, now, dt, settings.loops)
+    tried, now.failed, now.soft[now.phase] = 0, 0, 1
+    if now.sure > 0:
+        now.sure = 0
+        tried = active_step(model, settings, data, contact, dt)
+        if tried >= 0:
+            now.sure, now.soft[now.phase] = SOLVED_BY_MODES, 0
+            return tried
+        tried = -tried
+        for i in range(states.shape[0]):
+            for c in range(3):
+                states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+        for k in range(data.rows.shape[0]):
+            data.rows[k].lam = 0.0
+        for k in range(now.count):
+            c = contact.cones[k]
+            ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
+    spent = interior_step(model, settings, data, contact, dt)
+    if spent >= 0 and is_rigid(settings):
+        spent += end_by_modes(model, settings, data, contact, dt)
+    if spent >= 0 and now.sure != SOLVED_BY_MODES:
+        for k in range(now.count):
+            c = contact.cones[k]
+            c.mode = OPEN if is_open(model.bodies, c) else STICK
+    now.failed = 1 if spent < 0 else 0
+    return spent + tried if spent >= 0 else spent - tried
+
+
+@routine(allocates=False)
+def interior_step(model, settings, data, contact, dt):
+    """`solve_step` with at least one cone, from the central path."""
+    bodies, states, now = model.bodies, data.bodies, contact.now[0]
+    first, fixed, history = model.graph.first, data.fixed, data.history
+    tolerance, most, goal = settings.tolerance, settings.max_iterations, settings.kappa
+    fresh = most > 0  # no literal True: it would be compiled anew
+    smooth = settings.smoothing > 0.0 and goal > SHARPEST * now.energy
+    least = goal = max(goal, SHARPEST * now.energy)
+    floor = goal if smooth else 0.0
+    _, typical, limit, closed = scales(bodies, settings, contact, dt)
+    stuck, size, largest = 0, math.inf, math.inf
+    now.interior[now.phase] += 1
+    for iteration in range(most):
+        now.iterations[now.phase] += 1
+        now.matrices[now.phase] += 1
+        joints = equations(model, settings, data, contact, dt, fresh)
+        worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
+        push_cones(states, contact)
+        left = max(worst, joints, largest_residual(bodies, states))
+        if iteration == 0:
+            largest = DIVERGED * max(left, typical)
+        if not left <= largest or stuck == PATIENCE:
+            return -1 - iteration
+        if not smooth:
+            goal = max(least, least_product(typical, contact, dt))
+        kappa = even_out(contact, goal)
+        if kappa <= (1.01 if smooth else 10.0) * goal:
+            # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
+            if size <= 0.01 * tolerance:
+                limit = max(limit, ROUND_OFF * tolerance)
+            if size > NOTHING * tolerance:
+                worst = left
+            if worst <= limit and joints <= min(limit, closed) and (not smooth or is_complementary(contact, goal)):
+                return iteration
+        for i in range(bodies.shape[0]):
+            for c in range(6):
+                fixed[first[i] + c] = -states[i].r[c]
+        add_cones(model, data, contact, 0.0)
+        leave_out_rows(model, data, settings.loops)
+        singular, _ = factorize(model.graph, data.factors, 0.0)
+        if singular >= 0:
+            note_size(history, iteration, math.nan)
+            return -1 - iteration
+        t = contact_direction(model, data, contact, kappa, goal, floor)
+        size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+        note_size(history, iteration, size)
+        stuck = stuck + 1 if t < STUCK else 0
+    return -1 - most

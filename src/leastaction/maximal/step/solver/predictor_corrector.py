@@ -1,0 +1,272 @@
+"""Newton directions with contacts: their share of the system, Mehrotra's predictor and corrector, how far to go.
+
+Contacts never become unknowns of the graph: their impulses are an affine function of the motion (`contact.cones`), so
+each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
+"""
+
+import math
+
+import numpy as np
+
+from leastaction._jit import routine
+from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.narrow_phase.gap import gap
+from leastaction.linalg.graph.graph_factorization import solve
+from leastaction.maximal.contact.slip import slips
+from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
+from leastaction.maximal.step.bodies import end_pose
+from leastaction.maximal.step.joint_rows import coordinate
+from leastaction.maximal.step.velocity_equations import VELOCITIES
+from leastaction.spatial import cross, neg3, scale3, sub3
+
+PREDICTOR, CORRECTOR = np.int64(0), np.int64(1)
+"""Without or with the products of the cones' steps. NumPy's integers: kernels are compiled anew for each literal."""
+
+INSIDE = 0.99
+"""Fraction of the way to the boundary that a step may go."""
+
+CENTRAL = 1e-3
+"""No complementarity product may fall below this share of their mean."""
+
+ERROR = 10.0
+"""The central-path parameter is at least so many times the error of the slacks' products."""
+
+NEAR = 2.0
+"""From this multiple of the final central-path parameter on, Newton heads straight for it."""
+
+BLOCKED = 0.1
+"""Steps shorter than this are replaced by one towards the centre."""
+
+CENTRED, LOWER = 0.5, 0.3
+"""Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
+
+
+@routine(allocates=False)
+def measure(coordinates, states, cstates, contacts, c):
+    """Gap of a cone at the end of the step [m or rad], and its gradients (6) by the velocities of both bodies."""
+    Ra, xa = end_pose(states, c.a)
+    Rb, xb = end_pose(states, c.b)
+    if c.source >= 0:
+        phi, n, x = gap(contacts[c.source], (Ra, xa), (Rb, xb))
+        ea = end_row(states, c.a, neg3(cross(sub3(x, xa), n)), n, -1.0)
+        eb = end_row(states, c.b, cross(sub3(x, xb), n), n, 1.0)
+    else:
+        j = -1 - c.source
+        value, tb, ta, f = coordinate(coordinates[j], cstates[j].value, Ra, xa, Rb, xb)
+        phi = c.side * (value - c.bound)
+        f = scale3(c.side, f)
+        ea = end_row(states, c.a, scale3(c.side, ta), f, -1.0)
+        eb = end_row(states, c.b, scale3(c.side, tb), f, 1.0)
+    return phi, ea, eb
+
+
+@routine(allocates=False)
+def slack_at(coordinates, states, cstates, contact, c, dt):
+    """Slack of a cone without its compliance [m/s], and its gradients (6) by the velocities of both bodies.
+
+    In the first phase of a step it is what the gap at its end exceeds, over dt; in the second the rate of the gap.
+    """
+    if contact.now[0].phase == VELOCITIES:
+        a, b = c.da, c.db
+        rate = work(states, a, c.a) + work(states, b, c.b)
+        return rate + c.offset, (a[0], a[1], a[2], a[3], a[4], a[5]), (b[0], b[1], b[2], b[3], b[4], b[5])
+    c.gap, ea, eb = measure(coordinates, states, cstates, contact.contacts, c)
+    return (c.gap - c.rest) / dt, ea, eb
+
+
+@routine(allocates=False)
+def look_at_cones(coordinates, states, cstates, contact, dt):
+    """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
+    cones, count = contact.cones, contact.now[0].count
+    worst = 0.0
+    for k in range(count):
+        c = cones[k]
+        c.rs = c.ry[0] = c.ry[1] = 0.0
+        if c.kind != ip.DRY:
+            slack, ea, eb = slack_at(coordinates, states, cstates, contact, c, dt)
+            for i in range(6):
+                c.ea[i], c.eb[i] = ea[i], eb[i]
+            c.rs = c.s - slack - ip.yielding(c)[0]
+            worst = max(worst, abs(c.rs))
+        if c.kind != ip.LIMIT:
+            y0, y1 = slips(coordinates, states, cstates, c, dt, contact.now[0].phase == VELOCITIES, True)
+            if c.kind == ip.LINEAR:
+                c.y[0], c.y[1] = y0, y1
+            else:
+                c.ry[0] = c.y[0] - y0 - c.slip_compliance * c.beta[0]
+                c.ry[1] = c.y[1] - y1 - c.slip_compliance * c.beta[1]
+                worst = max(worst, abs(c.ry[0]), abs(c.ry[1]))
+    return worst
+
+
+@routine(allocates=False)
+def push_cones(states, contact):
+    """Take the present impulses of the cones from the bodies' residuals."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        for j in range(3):
+            f = c.gam if j == 0 else c.beta[j - 1]
+            if f == 0.0 or (c.kind >= ip.DRY and j == 0):
+                continue
+            push(states, c.a, c.da[6 * j : 6 * j + 6], f)
+            push(states, c.b, c.db[6 * j : 6 * j + 6], f)
+
+
+@routine(allocates=False)
+def add_cones(model, data, contact, kappa):
+    """Blocks D' W E of all cones."""
+    for k in range(contact.now[0].count):
+        ip.reduce(contact.cones[k], kappa, PREDICTOR)
+        add_block(model, data, contact.cones[k])
+
+
+@routine(allocates=False, vectors=True)
+def add_block(model, data, c):
+    """Blocks D' W E of a cone."""
+    ra, rb = data.motion_a, data.motion_b
+    for i in range(1 if c.kind >= ip.DRY else 0, 3):
+        if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
+            continue
+        for m in range(6):
+            ra[m] = c.W[3 * i] * c.ea[m] + c.W[3 * i + 1] * c.ya[m] + c.W[3 * i + 2] * c.ya[6 + m]
+            rb[m] = c.W[3 * i] * c.eb[m] + c.W[3 * i + 1] * c.yb[m] + c.W[3 * i + 2] * c.yb[6 + m]
+        da, db = c.da[6 * i : 6 * i + 6], c.db[6 * i : 6 * i + 6]
+        add_pair(model.graph, data.factors.values, c, da, db, ra, rb, 1.0)
+
+
+@routine(allocates=False)
+def right_side(first, fixed, rhs, contact, kappa, second):
+    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion."""
+    for i in range(rhs.shape[0]):
+        rhs[i] = fixed[i]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        w0, w1, w2 = ip.impulse_step(c, 0.0, 0.0, 0.0, kappa, second)
+        for m in range(6):
+            if c.a >= 0:
+                rhs[first[c.a] + m] += w0 * c.da[m] + w1 * c.da[6 + m] + w2 * c.da[12 + m]
+            if c.b >= 0:
+                rhs[first[c.b] + m] += w0 * c.db[m] + w1 * c.db[6 + m] + w2 * c.db[12 + m]
+
+
+@routine(allocates=False)
+def move_cones(first, dx, contact, kappa, second):
+    """Steps of all cones for the bodies' step dx; how far they may be taken."""
+    longest = 1.0 / INSIDE
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        u0 = u1 = u2 = 0.0
+        for m in range(6):
+            if c.a >= 0:
+                d = dx[first[c.a] + m]
+                u0 += c.ea[m] * d
+                u1 += c.ya[m] * d
+                u2 += c.ya[6 + m] * d
+            if c.b >= 0:
+                d = dx[first[c.b] + m]
+                u0 += c.eb[m] * d
+                u1 += c.yb[m] * d
+                u2 += c.yb[6 + m] * d
+        ip.take(c, u0, u1, u2, kappa, second)
+        longest = ip.longest_step(c, longest)
+    return longest
+
+
+@routine(allocates=False)
+def mean_product(contact, t):
+    """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
+    total, number = 0.0, 0.0
+    for k in range(contact.now[0].count):
+        a, b = ip.gauge(contact.cones[k], t)
+        total += a
+        number += b
+    return total / number
+
+
+@routine(allocates=False)
+def central_fraction(contact, longest, goal):
+    """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
+    t = min(1.0, INSIDE * longest)
+    for _ in range(20):
+        mean = mean_product(contact, t)
+        least = 1e300
+        for k in range(contact.now[0].count):
+            least = min(least, ip.least_product(contact.cones[k], t))
+        if least >= CENTRAL * min(mean, goal if mean <= 10.0 * goal else mean):
+            return t
+        t *= 0.8
+    return t
+
+
+@routine(allocates=False)
+def slack_error(contact):
+    """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
+    worst = 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.kind != ip.DRY:
+            worst = max(worst, abs(c.rs) * c.gam / c.share)
+    return worst
+
+
+@routine(allocates=False)
+def is_central(contact, kappa):
+    """Whether all products are near their share of kappa and all slacks are known well."""
+    least = math.inf
+    for k in range(contact.now[0].count):
+        least = min(least, ip.least_product(contact.cones[k], 0.0))
+    return least > CENTRED * kappa and ERROR * slack_error(contact) < kappa
+
+
+@routine(allocates=False)
+def advance_cones(contact, t):
+    """Take a fraction t of the cones' steps."""
+    for k in range(contact.now[0].count):
+        ip.advance(contact.cones[k], t)
+
+
+@routine(allocates=False)
+def centre(model, data, contact, target, goal):
+    """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
+    first, fixed, dx = model.graph.first, data.fixed, data.dx
+    right_side(first, fixed, dx, contact, target, PREDICTOR)
+    solve(model.graph, data.factors, dx)
+    t = central_fraction(contact, move_cones(first, dx, contact, target, PREDICTOR), goal)
+    advance_cones(contact, t)
+    return t
+
+
+@routine(allocates=False)
+def contact_direction(model, data, contact, kappa, goal, floor):
+    """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
+
+    Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+
+    Args:
+        floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
+            still open, and to bring all products to one value would move it; they stay what they are.
+    """
+    if floor == 0.0 and kappa <= goal:
+        return centre(model, data, contact, ip.HOLD, goal)
+    if kappa <= NEAR * floor:
+        # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
+        # rest beside the central path, not on it.
+        return centre(model, data, contact, floor, goal)
+    first, fixed, dx = model.graph.first, data.fixed, data.dx
+    right_side(first, fixed, dx, contact, 0.0, PREDICTOR)
+    solve(model.graph, data.factors, dx)
+    t = min(1.0, INSIDE * move_cones(first, dx, contact, 0.0, PREDICTOR))
+    ratio = mean_product(contact, t) / kappa
+    # Slacks must stay well above their own error: it decides how redundant contacts share the load.
+    target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(contact)))
+    right_side(first, fixed, dx, contact, target, CORRECTOR)
+    solve(model.graph, data.factors, dx)
+    t = central_fraction(contact, move_cones(first, dx, contact, target, CORRECTOR), goal)
+    if t < BLOCKED:
+        # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
+        # itself a plain step to a lower one, which is short enough to be straight.
+        if is_central(contact, kappa):
+            kappa *= LOWER
+        return centre(model, data, contact, max(kappa, floor), goal)
+    advance_cones(contact, t)
+    return t

@@ -1,0 +1,449 @@
+"""Solving a step with rigid contact by modes: open, sticking or sliding.
+
+A semismooth Newton method (Alart and Curnier 1991, Section 4; Hintermueller, Ito and Kunisch 2003 for what is open) on
+the natural map of Signorini's and Coulomb's laws with compliance (`contact.laws.compliance`). With the slack
+s = gap / dt + c gam and the slip y = (sliding velocity) + c beta of a contact,
+
+    OPEN    gam = 0, beta = 0                        where gam <= r s
+    STICK   s = 0, y = 0                             where |t| <= mu gam, t = beta - r y
+    SLIP    s = 0, beta = mu gam t / |t|             else
+
+Closed contacts give impulses in proportion to the motion, 1 / c, so they stay out of the graph's unknowns, and the
+Newton matrix is the same from iteration to iteration while no mode changes: one factorisation serves for all of them.
+Without compliance a proximal term takes its place (Rockafellar 1976), which vanishes at the solution. The interior
+point method (`interior`) needs no modes to start from and takes over where they do not come to rest soon.
+"""
+
+import math
+
+from leastaction._finite import is_finite
+from leastaction._jit import inline, routine
+from leastaction.contact.laws import complementarity as ip
+from leastaction.linalg.graph.graph_factorization import factorize, solve
+from leastaction.maximal.contact.slip import slips
+from leastaction.maximal.step.initial_guess import FOUND
+from leastaction.maximal.step.solver.contact_masses import weigh_cone
+from leastaction.maximal.step.solver.newton import apply
+from leastaction.maximal.step.solver.predictor_corrector import add_block, push_cones, slack_at
+from leastaction.maximal.step.solver.redundant_rows import leave_out_residuals, leave_out_rows
+from leastaction.maximal.step.solver.tolerances import largest_residual, scales
+from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, equations
+
+OPEN, STICK, SLIP = 0, 1, 2
+"""Modes of a cone; limits stick."""
+
+PROXIMAL = 1e-9
+"""Least compliance in the Newton matrix, relative to the mass that a contact moves: that of a proximal term where there
+is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
+
+WATCH = 6
+"""Iterations within which the merit function, the largest residual in m/s, must fall to HALF: else modes go round in a
+circle, and the interior point method takes over."""
+
+SMOOTH = 2.0
+"""Bodies whose acceleration was below this, relative to gravity's, are taken to accelerate on."""
+
+SPARED = 3.0
+"""Iterations with the factors at hand that cost as much as one with new ones (2.5 to 3.5 times, for robots of 5 to 20
+links): new ones are made where more would be needed at the present rate."""
+
+SLOW = 1e-3
+"""Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
+
+HALF = 0.5
+"""Where the merit function is larger than this share of that two iterations before, modes go to and fro, or the
+directions of what slides do: only so much of a step is taken, of two steps in a row only where modes change."""
+
+POLISHED, FAST = 1e-3, 0.03
+"""A step that is solved is iterated on until residuals are below this share of their bound, as long as they shrink by
+FAST or more in an iteration: the split of a load among redundant contacts is known as well as slacks are beside their
+compliance."""
+
+HEAVY = 3.0
+"""Most mass that sliding is weighed with against friction, relative to that of the bodies alone, which joints can only
+add to. A contact that slides to and fro passes sticking in between as long as this is no more than the mass that it
+moves: with c |y| > 2 mu gam friction would turn round at once, and again in the next iteration."""
+
+
+@inline
+def is_rigid(settings):
+    """Whether cones have modes in the end: with neither smoothing nor a linearised friction cone."""
+    return settings.smoothing == 0.0 and settings.directions == 0
+
+
+@routine(allocates=False)
+def begin_modes(bodies, contact):
+    """Impulses of the step before, and the mass that each cone moves; whether the matrix of that step will do.
+
+    It will where the same cones are closed, as far as is known.
+    """
+    now = contact.now[0]
+    load, closed = now.load, 0
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.gam = c.beta[0] = c.beta[1] = 0.0
+        if c.was >= 0:
+            c.gam = contact.impulses[c.was, 0]
+            if c.kind != ip.LIMIT:
+                c.beta[0], c.beta[1] = contact.impulses[c.was, 1], contact.impulses[c.was, 2]
+        weigh_cone(bodies, c, load)
+        c.mode = OPEN
+        if now.saved == 1 and c.was >= 0 and contact.saved[c.was].mode != OPEN:
+            ip.copy_kept(contact.saved[c.was], c)
+            closed += 1
+    kept = now.saved == 1 and closed == now.closed
+    now.saved = 0
+    return kept
+
+
+@routine(allocates=False)
+def forget_modes(contact):
+    """All cones are open."""
+    for k in range(contact.now[0].count):
+        contact.cones[k].mode = OPEN
+
+
+@routine(allocates=False)
+def is_slow(states, dt):
+    """Whether no body turns by more than SLOW in the step."""
+    fastest = 0.0
+    for i in range(states.shape[0]):
+        fastest = max(fastest, states[i].w[0] ** 2 + states[i].w[1] ** 2 + states[i].w[2] ** 2)
+    return fastest * dt * dt < SLOW * SLOW
+
+
+@routine(allocates=False)
+def keep_matrix(contact, dt, loops):
+    """Tell the next step that the factors are of the cones that are closed now.
+
+    Args:
+        loops: whether there are closed loops, whose own factorisations take their place; None without.
+    """
+    now, closed = contact.now[0], 0
+    for k in range(now.count):
+        if contact.cones[k].mode != OPEN:
+            closed += 1
+    if now.phase == VELOCITIES:
+        now.kept_second, now.closed_second = dt, closed
+    elif loops is None:
+        now.kept, now.closed = dt, closed
+
+
+@routine(allocates=False)
+def accelerate(bodies, states, gravity, dt):
+    """Guess velocities by the accelerations of the step before, where these are no impacts."""
+    most = SMOOTH * gravity
+    for i in range(bodies.shape[0]):
+        s, turn, shift = states[i], 0.0, 0.0
+        for c in range(3):
+            turn, shift = max(turn, abs(s.slope[c])), max(shift, abs(s.slope[3 + c]))
+        if turn * bodies[i].radius <= most and shift <= most:
+            for c in range(3):
+                s.w[c] = s.x[c] + dt * s.slope[c]
+                s.vc[c] = s.x[3 + c] + dt * s.slope[3 + c]
+
+
+@routine(allocates=False)
+def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
+    """Slacks (`rs`) and sliding velocities (`ry`) at the end of the step; with `fresh`, their gradients as well.
+
+    Those of the matrix are kept as long as it is: beside the stiffness of contacts they must be the same.
+    """
+    second = contact.now[0].phase == VELOCITIES
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if second and c.offset >= APART:
+            c.rs = c.offset
+            continue
+        if c.kind != ip.DRY:
+            c.rs, ea, eb = slack_at(coordinates, states, cstates, contact, c, dt)
+            if fresh:
+                for i in range(6):
+                    c.ea[i], c.eb[i] = ea[i], eb[i]
+        if c.kind != ip.LIMIT:
+            c.ry[0], c.ry[1] = slips(coordinates, states, cstates, c, dt, second, fresh)
+
+
+@routine(allocates=False)
+def choose_modes(contact, fresh):
+    """Modes, and what each cone's impulses are to change by without motion (`w0`); with `fresh`, per motion (`W`).
+
+    Gives back how many modes have changed, and the largest change that is left, as a velocity [m/s].
+    """
+    changed, worst = 0, 0.0
+    grip = min(HEAVY / contact.now[0].load, 1.0)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        mode = mode_of(c, grip)
+        if mode != c.mode:
+            changed += 1
+        c.mode = mode
+        if fresh:
+            respond(c, grip, PROXIMAL)
+        worst = max(worst, change_of(c, grip))
+    return changed, worst
+
+
+@inline
+def slack_of(c):
+    """Slack of a cone with its compliance [m/s]."""
+    return c.rs + ip.yielding(c)[0]
+
+
+@inline
+def slip_of(c):
+    """Sliding velocity of a cone with its compliance (2) [m/s]."""
+    return c.ry[0] + c.slip_compliance * c.beta[0], c.ry[1] + c.slip_compliance * c.beta[1]
+
+
+@inline
+def bound_of(c):
+    """Largest friction impulse, none where a contact pulls."""
+    return c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
+
+
+@routine(allocates=False)
+def mode_of(c, grip):
+    """The mode that the natural map tells.
+
+    Args:
+        grip: share of the mass behind the cone that its sliding is weighed with, see HEAVY.
+    """
+    if c.kind != ip.DRY and c.gam <= c.weight * slack_of(c):
+        return OPEN
+    if c.kind == ip.LIMIT:
+        return STICK
+    bound, heavy, (y0, y1) = bound_of(c), grip * c.drag, slip_of(c)
+    t0, t1 = c.beta[0] - heavy * y0, c.beta[1] - heavy * y1
+    return STICK if t0 * t0 + t1 * t1 <= bound * bound else SLIP
+
+
+@routine(allocates=False)
+def change_of(c, grip):
+    """Fill `w0`; the largest change of an impulse or slack that is left, as a velocity [m/s]."""
+    if c.mode == OPEN:
+        c.w0[0], c.w0[1], c.w0[2] = -c.gam, -c.beta[0], -c.beta[1]
+        return max(abs(c.gam) / c.weight, abs(c.beta[0]) / c.drag, abs(c.beta[1]) / c.drag)
+    slack = 0.0 if c.kind == ip.DRY else slack_of(c)
+    worst = abs(slack)
+    c.w0[0], c.w0[1], c.w0[2] = -c.W[0] * slack, 0.0, 0.0
+    if c.kind == ip.LIMIT:
+        return worst
+    if c.mode == STICK:
+        y0, y1 = slip_of(c)
+        c.w0[1], c.w0[2] = -c.W[4] * y0, -c.W[8] * y1
+        return max(worst, abs(y0), abs(y1))
+    bound, d0, d1, share, _ = sliding_of(c, grip)
+    along, across = bound - c.beta[0] * d0 - c.beta[1] * d1, c.beta[0] * d1 - c.beta[1] * d0
+    k = across / share
+    # What the normal impulse adds goes along the direction that is in the matrix: it is stiff.
+    c.w0[1], c.w0[2] = along * d0 - k * d1 - c.W[3] * slack, along * d1 + k * d0 - c.W[6] * slack
+    return max(worst, abs(along) / c.drag, abs(across) / (grip * c.drag))
+
+
+@inline
+def sliding_of(c, grip):
+    """Bound of the friction of a cone that slides, its direction (2), what is left of a change across it, and its
+    share of the bound.
+
+    Across d = t / |t| friction turns by (bound / |t|) of dt = (1 - r c) dbeta - r dy.
+    """
+    bound, heavy, (y0, y1) = bound_of(c), grip * c.drag, slip_of(c)
+    t0, t1 = c.beta[0] - heavy * y0, c.beta[1] - heavy * y1
+    size = math.sqrt(t0 * t0 + t1 * t1)
+    part = bound / size
+    return bound, t0 / size, t1 / size, max(1.0 - part * (1.0 - heavy * c.slip_compliance), PROXIMAL), part
+
+
+@inline
+def stiffness(compliance, proximal, mass):
+    """Impulse of a closed cone per velocity [kg]; see PROXIMAL, which acts in any case without compliance."""
+    return 1.0 / max(compliance, (proximal if compliance > 0.0 else PROXIMAL) / mass)
+
+
+@routine(allocates=False)
+def respond(c, grip, proximal):
+    """Fill `W`: what the impulses change by, per motion; proximal: see PROXIMAL, 0 for a derivative."""
+    for i in range(9):
+        c.W[i] = 0.0
+    if c.mode == OPEN:
+        return
+    if c.kind != ip.DRY:
+        c.W[0] = stiffness(ip.yielding(c)[1], proximal, c.weight)
+    if c.kind == ip.LIMIT:
+        return
+    if c.mode == STICK:
+        c.W[4] = c.W[8] = stiffness(c.slip_compliance, proximal, c.drag)
+        return
+    _, d0, d1, share, part = sliding_of(c, grip)
+    more = 0.0 if c.kind == ip.DRY else c.mu * c.W[0]
+    k = grip * c.drag * part / share
+    c.W[3], c.W[6] = more * d0, more * d1
+    c.W[4], c.W[5], c.W[7], c.W[8] = k * d1 * d1, -k * d0 * d1, -k * d0 * d1, k * d0 * d0
+
+
+@routine(allocates=False)
+def direction_of_modes(model, data, contact, fresh):
+    """Newton's step: for bodies and joints into dx, for the cones into `step`.
+
+    False where the matrix is singular.
+    """
+    first, dx = model.graph.first, data.dx
+    if fresh:
+        for k in range(contact.now[0].count):
+            c = contact.cones[k]
+            if c.mode != OPEN:
+                add_block(model, data, c)
+                for m in range(6):
+                    c.ma[m], c.mb[m] = c.ea[m], c.eb[m]
+                for m in range(12):
+                    c.ma[6 + m], c.mb[6 + m] = c.ya[m], c.yb[m]
+                for m in range(18):
+                    c.ma[18 + m], c.mb[18 + m] = c.da[m], c.db[m]
+        singular, _ = factorize(model.graph, data.factors, 0.0)
+        if singular >= 0:
+            return False
+    for i in range(dx.shape[0]):
+        dx[i] = data.fixed[i]
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        w = 0.0 if c.kind >= ip.DRY else c.w0[0]
+        if c.mode == OPEN:
+            if w == 0.0 and c.w0[1] == 0.0 and c.w0[2] == 0.0:
+                continue
+            for m in range(18):
+                c.ma[18 + m], c.mb[18 + m] = c.da[m], c.db[m]
+        for m in range(6):
+            if c.a >= 0:
+                dx[first[c.a] + m] += w * c.ma[18 + m] + c.w0[1] * c.ma[24 + m] + c.w0[2] * c.ma[30 + m]
+            if c.b >= 0:
+                dx[first[c.b] + m] += w * c.mb[18 + m] + c.w0[1] * c.mb[24 + m] + c.w0[2] * c.mb[30 + m]
+    solve(model.graph, data.factors, dx)
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        u0 = u1 = u2 = 0.0
+        if c.mode != OPEN:
+            for m in range(6):
+                if c.a >= 0:
+                    d = dx[first[c.a] + m]
+                    u0, u1, u2 = u0 + c.ma[m] * d, u1 + c.ma[6 + m] * d, u2 + c.ma[12 + m] * d
+                if c.b >= 0:
+                    d = dx[first[c.b] + m]
+                    u0, u1, u2 = u0 + c.mb[m] * d, u1 + c.mb[6 + m] * d, u2 + c.mb[12 + m] * d
+        c.step[0] = c.w0[0] - c.W[0] * u0
+        c.step[1] = c.w0[1] - c.W[3] * u0 - c.W[4] * u1 - c.W[5] * u2
+        c.step[2] = c.w0[2] - c.W[6] * u0 - c.W[7] * u1 - c.W[8] * u2
+    return True
+
+
+@routine(allocates=False)
+def take_step(model, data, contact, t, dt):
+    """Take a fraction t of Newton's step."""
+    now = contact.now[0]
+    apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+    for k in range(now.count):
+        c = contact.cones[k]
+        c.gam += t * c.step[0]
+        c.beta[0] += t * c.step[1]
+        c.beta[1] += t * c.step[2]
+
+
+@routine(allocates=False)
+def note_slacks(contact):
+    """Tell the slacks and sliding velocities of a step that is solved by modes."""
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        c.share, c.s = 1.0, max(c.rs, 0.0) if c.mode == OPEN else 0.0
+        c.y[0], c.y[1] = c.ry[0], c.ry[1]
+
+
+@routine(allocates=False)
+def look(model, settings, data, contact, dt, fresh):
+    """Residuals, and with `fresh` the matrix without contacts; (those of joints, modes changed, largest of all) [m/s].
+
+    See `choose_modes`.
+    """
+    joints = equations(model, settings, data, contact, dt, fresh)
+    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    changed, worst = choose_modes(contact, fresh)
+    push_cones(data.bodies, contact)
+    return joints, changed, max(worst, joints, largest_residual(model.bodies, data.bodies))
+
+
+@routine(allocates=False)
+def active_step(model, settings, data, contact, dt):
+    """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
+    kept = begin_modes(model.bodies, contact)
+    fresh = not kept or not is_slow(data.bodies, dt)
+    if data.past[0].known == FOUND:
+        begin_at_solution(model, settings, data, contact, dt)
+    if fresh:
+        forget_modes(contact)
+    return follow_modes(model, settings, data, contact, dt, fresh, WATCH)
+
+
+@routine(allocates=False)
+def begin_at_solution(model, settings, data, contact, dt):
+    """The known velocities of a step that is solved again, and the impulses that go with them.
+
+    The compliance makes these a function of the motion, so a step with several solutions has the same one again.
+    """
+    states, fresh = data.bodies, dt == 0.0  # no literal False: it would be compiled anew
+    for i in range(states.shape[0]):
+        for c in range(3):
+            states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+    equations(model, settings, data, contact, dt, fresh)
+    look_at_modes(model.coordinates, states, data.coordinates, contact, dt, fresh)
+    for k in range(contact.now[0].count):
+        ip.impulses_of_motion(contact.cones[k])
+
+
+@routine(allocates=False)
+def follow_modes(model, settings, data, contact, dt, fresh, patience):
+    """Newton's iterations from the present velocities and impulses; see `active_step`.
+
+    Args:
+        fresh: whether the factors are of another matrix.
+        patience: iterations within which the merit function must fall to HALF.
+    """
+    bodies, states, now = model.bodies, data.bodies, contact.now[0]
+    _, _, limit, closed = scales(bodies, settings, contact, dt)
+    best, idle, last, before, t, old = math.inf, 0, math.inf, math.inf, 1.0, fresh
+    now.solves[now.phase] += 1
+    for iteration in range(settings.max_iterations):
+        joints, changed, worst = look(model, settings, data, contact, dt, fresh)
+        slow = changed > 0 or worst * (worst / last) ** SPARED > POLISHED * limit
+        if now.phase == POSITIONS and iteration == 1:
+            now.quick = 0 if slow else 1
+        if worst <= limit and joints <= closed and (worst <= POLISHED * limit or FAST * last < worst <= last <= limit):
+            if not fresh and changed == 0:
+                keep_matrix(contact, dt, settings.loops)
+            note_slacks(contact)
+            return iteration
+        if not fresh and slow:
+            if old and worst > last:
+                take_step(model, data, contact, -t, dt)  # factors at hand are of no use
+            fresh = dt != 0.0  # no literal True: it would be compiled anew
+            joints, _, worst = look(model, settings, data, contact, dt, fresh)
+        idle += 1
+        if worst <= HALF * best:
+            best, idle = worst, 0
+        if idle == patience or not is_finite(worst):
+            return -1 - iteration
+        for i in range(bodies.shape[0]):
+            for c in range(6):
+                data.fixed[model.graph.first[i] + c] = -states[i].r[c]
+        now.iterations[now.phase] += 1
+        if fresh:
+            now.matrices[now.phase] += 1
+            leave_out_rows(model, data, settings.loops)
+        else:
+            leave_out_residuals(data, settings.loops)
+        t = HALF if worst > HALF * before and (changed > 0 or t == 1.0) else 1.0
+        if not direction_of_modes(model, data, contact, fresh):
+            return -1 - iteration
+        take_step(model, data, contact, t, dt)
+        old = not fresh
+        fresh = now.phase == POSITIONS and iteration == 0 and now.quick == 0
+        last, before = worst, last
+    return -1 - settings.max_iterations

@@ -1,0 +1,123 @@
+"""How large things are in a step with contacts, and how well it is to be solved."""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.contact.laws import complementarity as ip
+from leastaction.maximal.step.initial_guess import LATER, SECOND
+
+SHARPEST = 1e-8
+"""Least central-path parameter, relative to the typical energy of the contacts, and least slack of the contact with the
+largest impulse, relative to their typical speed: beyond it the Newton matrix loses the bodies' inertia beside the
+contacts' stiffness."""
+
+BLURRED = 1e-15
+"""What round-off leaves of a gap [m or rad]: slacks of short parts of a step are no less than that over their time."""
+
+SETTLED = 3e-9
+"""Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
+
+ROUNDED = 1e-14
+"""Round-off of gaps [m or rad], which parts of a step that are short make velocities of."""
+
+CLOSED = 5e-10
+"""Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
+
+
+LESS = 1e-3
+"""Share of the impulses of motors and the like that contacts and limits are taken to bear at least."""
+
+
+@routine(allocates=False)
+def largest_push(model, settings, data, dt):
+    """Largest impulse that forces, but gravity, give a body between the velocities before and within a step [N s]."""
+    bodies, states, halves, largest = model.bodies, data.bodies, settings.halves, 0.0
+    # Momenta hold those of the end of the step before, where that is known.
+    before, known = data.past[0].dt, data.past[0].known
+    held = 1.0 if known in (SECOND, LATER) else 0.0
+    whole = 1.0 if held > 0.0 else 1.0 / halves
+    weight = halves * dt + held * (1.0 - halves) * before
+    # What springs give at the start only the solved step tells: about what they gave at the end of the step before.
+    noted = 1 if held > 0.0 and halves < 1.0 else 0
+    early = halves * dt / ((1.0 - halves) * before) if noted == 1 else 1.0
+    for i in range(bodies.shape[0]):
+        s, radius = states[i], bodies[i].radius
+        for c in range(3):
+            turn = s.I[c] + early * data.kicks[noted, i, c] + held * (s.P[c] - data.minus[i, c])
+            push = s.I[3 + c] + early * data.kicks[noted, i, 3 + c] + held * (s.P[3 + c] - data.minus[i, 3 + c])
+            push -= bodies[i].mass * model.gravity[c] * weight
+            largest = max(largest, whole * abs(push), whole * abs(turn) / radius if radius > 0.0 else 0.0)
+    return largest
+
+
+@inline
+def speed_scale(settings, push, mass, dt):
+    """What a step adds to velocities: gravity, or motors that push bodies of a mass with much more than that [m/s]."""
+    return max(settings.gravity * dt, LESS * push / mass) if mass > 0.0 else settings.gravity * dt
+
+
+@inline
+def heavier(bodies, a, b):
+    """Larger mass of two bodies, the world apart [kg]; where none has any, of what moves with them."""
+    mass = behind = 0.0
+    for body in (a, b):
+        if body >= 0:
+            mass, behind = max(mass, bodies[body].mass), max(behind, bodies[body].behind)
+    return mass if mass > 0.0 else behind
+
+
+@routine(allocates=False)
+def heaviest(bodies, contact):
+    """Largest mass of a body in contact [kg]; where none has any, of what moves with them."""
+    m = 0.0
+    for k in range(contact.now[0].count):
+        m = max(m, heavier(bodies, contact.cones[k].a, contact.cones[k].b))
+    return m
+
+
+@routine(allocates=False)
+def strongest(contact):
+    """Largest impulse along the normal of a contact or of a limit [N s]."""
+    gam = 0.0
+    for k in range(contact.now[0].count):
+        if contact.cones[k].kind != ip.DRY:
+            gam = max(gam, contact.cones[k].gam)
+    return gam
+
+
+@inline
+def least_product(typical, contact, dt):
+    """Least central-path parameter that slacks of cones can tell [J], with the typical speed of contacts [m/s]."""
+    return max(SHARPEST * typical, BLURRED / dt) * strongest(contact)
+
+
+@routine(allocates=False)
+def fastest(contact):
+    """Largest sliding velocity of a cone at the start [m/s]."""
+    y = 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        y = max(y, abs(c.y[0]), abs(c.y[1]))
+    return y
+
+
+@routine(allocates=False)
+def largest_residual(bodies, states):
+    """Largest residual of a body, as the velocity [m/s] that it would change."""
+    worst = 0.0
+    for i in range(bodies.shape[0]):
+        m, radius, r = bodies[i].mass, bodies[i].radius, states[i].r
+        if m > 0.0:
+            for c in range(3):
+                worst = max(worst, abs(r[c]) / (m * radius), abs(r[3 + c]) / m)
+    return worst
+
+
+@routine(allocates=False)
+def scales(bodies, settings, contact, dt):
+    """(mass behind contacts [kg], their typical speed, largest residual of bodies and cones, of joints [m/s])."""
+    now, tolerance = contact.now[0], settings.tolerance
+    mass = now.load * heaviest(bodies, contact)
+    typical = math.sqrt(now.energy / mass)
+    limit = max(tolerance, SETTLED * (typical + fastest(contact)), ROUNDED / dt)
+    return mass, typical, limit, max(tolerance, CLOSED / dt)

@@ -1,0 +1,1 @@
+"""How a mechanism is put together: the builder, its spanning tree, attached robots, deformable bodies, validation."""

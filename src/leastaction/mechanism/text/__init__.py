@@ -1,0 +1,1 @@
+"""Mechanisms as text: JSON, summaries and pages."""

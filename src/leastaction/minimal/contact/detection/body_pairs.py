@@ -1,0 +1,143 @@
+"""What impulses between two bodies do along the joints, and how the motions of both move the contact.
+
+An impulse pushes body b and, the other way round, body a. Going from both towards the root, as `contacts` does from
+one, the two ways meet at the joints that carry both, and go on as one.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.minimal.contact.detection.detected_contacts import gap_at
+from leastaction.minimal.contact.paths import against, pull_both, push_both
+from leastaction.minimal.contact.row_vec6 import six, wrench
+from leastaction.minimal.contact.solver.contact_response import depth_of
+from leastaction.minimal.contact.solver.islands import impulses
+from leastaction.minimal.contact.solver.torsional_rolling import miss_turn, relate_turn, with_torque
+from leastaction.minimal.contact.solver.waiting_contacts import is_waiting
+from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
+from leastaction.minimal.vec6 import ZEROS, times
+from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, mattvec, matvec, scale3, sub3
+from leastaction.spatial._series import inverse_jacobian_terms
+
+
+@inline
+def moved_point(data, i, c, x):
+    """How far a contact's point x on a body moves within the step, the body's turn, its arm x - c, and the end of c.
+
+    Args:
+        c: point that goes with the body, see `contact.gap.material_points`; from there to x nothing turns with it.
+    """
+    if i < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), c
+    k, o = data.now[0], sub3(x, c)
+    R0, R1 = load9(data.R[k][i]), load9(data.R[1 - k][i])
+    y = turn_between(R0, R1)
+    end = add3(load3(data.x[1 - k][i]), matvec(R1, mattvec(R0, sub3(c, load3(data.x[k][i])))))
+    return add3(sub3(end, c), cross(y, o)), y, o, end
+
+
+@inline
+def row_along(i, t, y, o, end):
+    """How the motion of such a point along t goes with the motion of its body at the end."""
+    if i < 0:
+        return ZEROS
+    e, _ = inverse_jacobian_terms(dot3(y, y))
+    m = add3(cross(end, t), mattvec(polynomial(y, -0.5, e), cross(o, t)))
+    return (m[0], m[1], m[2], t[0], t[1], t[2])
+
+
+@routine
+def slip(cone, data):
+    """How far body b, or its surface, slides along both tangents of a contact that was looked for [m]."""
+    x = load3(cone.arm)
+    own = moved_point(data, cone.node, load3(cone.fixed), x)[0]
+    moved = sub3(own, moved_point(data, cone.other, load3(cone.fixed_other), x)[0])
+    return dot3(load3(cone.first), moved) + cone.drift[0], dot3(load3(cone.second), moved) + cone.drift[1]
+
+
+@routine
+def relate_both(model, data, cone, found, least):
+    """Rows, columns and w0 of a contact that was looked for."""
+    touch, i, j, at, x = data.touch, cone.node, cone.other, cone.row, load3(cone.arm)
+    phi, n, end = gap_at(data, found.contacts[cone.found], at * 0 + 1)
+    touch.w[at] = phi - least
+    touch.w[at + 1], touch.w[at + 2] = slip(cone, data)
+    h = wrench(n, end)
+    pull_both(model, data, i, h, j, against(h), touch.rows[at])
+    _, y, o, end_i = moved_point(data, i, load3(cone.fixed), x)
+    _, z, p, end_j = moved_point(data, j, load3(cone.fixed_other), x)
+    for k in range(3):
+        f = load3(cone.normal if k == 0 else (cone.first if k == 1 else cone.second))
+        g = wrench(f, x)
+        push_both(model, data, i, g, j, against(g), touch.columns[at + k])
+        if k > 0:
+            row, other = row_along(i, f, y, o, end_i), against(row_along(j, f, z, p, end_j))
+            pull_both(model, data, i, row, j, other, touch.rows[at + k])
+    relate_turn(model, data, touch.rolls, cone)
+
+
+@routine
+def relate_found(model, data, found):
+    """Rows, columns and w0 of the contacts that were looked for and take part."""
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        if data.touch.active[c]:
+            relate_both(model, data, found.cones[c], found, data.touch.least[c])
+
+
+@routine
+def kick_both(model, data, i, h, j, kick):
+    """Add to `kick` what a wrench h on body i and its opposite on body j do: nothing along joints that carry both."""
+    nodes, S0_, sign = model.nodes, data.S[data.now[0]], 1.0
+    while i != j:
+        if i < j:
+            i, j, sign = j, i, -sign
+        for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
+            kick[k] += sign * times(six(S0_[k]), h)
+        i = nodes[i].parent
+
+
+@routine
+def push_found(model, data, found):
+    """The impulses of the contacts that were looked for enter the right-hand sides and `kick`."""
+    if found is None:
+        return
+    touch, W_ = data.touch, data.W
+    lam = touch.lam
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        cone = found.cones[c]
+        at = cone.row
+        if not touch.active[c] or lam[at] == 0.0:
+            continue
+        along = axpy3(lam[at + 1], load3(cone.first), scale3(lam[at], load3(cone.normal)))
+        f = add3(along, scale3(lam[at + 2], load3(cone.second)))
+        whole = with_torque(touch.rolls, cone, lam, wrench(f, load3(cone.arm)))
+        kick_both(model, data, cone.node, whole, cone.other, touch.kick)
+        for i in range(at, at + impulses(cone)):
+            for k in range(W_.shape[0]):
+                W_[k, 7] += lam[i] * touch.columns[i, k]
+
+
+@routine
+def miss_found(model, data, found, worst):
+    """The larger of `worst` and by how much contacts that were looked for miss their laws; see `contacts.miss`."""
+    if found is None:
+        return worst
+    touch, lam = data.touch, data.touch.lam
+    for j in range(found.now[0].count):
+        c = model.cones.shape[0] + j
+        cone = found.cones[c]
+        at = cone.row
+        d = gap_at(data, found.contacts[j], at * 0 + 1)[0] - touch.least[c]
+        if touch.active[c] and lam[at] > 0.0:
+            depth, _, give = depth_of(lam[at], touch.compliance[c], touch.deepest[0])
+            worst = max(worst, abs(d + depth))
+            most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
+            if f1 * f1 + f2 * f2 < 0.999 * most * most:
+                one, two = slip(cone, data)
+                soft = give + touch.soft[c]
+                worst = max(worst, abs(one + soft * f1), abs(two + soft * f2))
+            worst = max(worst, miss_turn(data, touch.rolls, cone))
+        elif d < 0.0 and not is_waiting(touch.impacts, c):
+            worst = max(worst, -d)
+            touch.active[c] = 1
+    return worst

@@ -1,0 +1,361 @@
+"""Impacts of contacts with restitution, in joint coordinates; the law is that of `contact.laws.restitution`.
+
+Where a substep begins with closed contacts that approach, momenta jump (`jump`). The plastic impulses of a hit are
+those of the momentum phase at the start of the substep, of what is struck and without compliance: an impact is a matter
+of one moment. Contacts that are open then wait while the substep is solved, and `find_impact` tells when the first
+closes.
+"""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.contact.laws.restitution import (
+    ACCEPT,
+    GIVE_UP,
+    HITS,
+    MOST_IMPACTS,
+    NEAREST,
+    closes_now,
+    is_closed,
+    next_end,
+    returned_share,
+    time_of_impact,
+)
+from leastaction.minimal.contact.acceptance import kinetic_energy
+from leastaction.minimal.contact.detection.detected_contacts import gap_at
+from leastaction.minimal.contact.joint_momenta import solve
+from leastaction.minimal.contact.momentum_phase import relate_momenta
+from leastaction.minimal.contact.paths import rate_along
+from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, LOOP
+from leastaction.minimal.contact.row_vec6 import wrench
+from leastaction.minimal.contact.solver.islands import impulses
+from leastaction.minimal.contact.solver.ncp_solver import settle_all
+from leastaction.minimal.contact.solver.waiting_contacts import strength
+from leastaction.spatial import add3, axpy3, dot3, load3, load9, matvec, scale3
+from leastaction.step_control.bisection import substep_length
+from leastaction.step_control.substeps import note_substep
+
+
+@routine
+def cones_of(model, found):
+    """Cones of a robot, and how many of them there are now."""
+    if found is None:
+        return model.cones, model.cones.shape[0]
+    return found.cones, model.cones.shape[0] + found.now[0].count
+
+
+@routine
+def normal_rate(model, data, cone, side, v):
+    """Rate [m/s or rad/s] of the gap of a contact or a limit at the start of a substep, with velocities v."""
+    if cone.kind == LIMIT:
+        return side * v[cone.dof]
+    x = load3(cone.arm)
+    if cone.found < 0:
+        i, n = cone.node, load3(cone.normal)
+        x = axpy3(-cone.radius, n, add3(load3(data.x[data.now[0]][i]), matvec(load9(data.R[data.now[0]][i]), x)))
+    return rate_along(model, data, v, cone.node, wrench(load3(cone.normal), x), cone.other)
+
+
+@routine
+def end_gap(data, found, cone):
+    """Gap of a contact at the end of a solved substep [m]."""
+    if found is None:
+        return end_gap_of_ball(data, cone)
+    if cone.found < 0:
+        return end_gap_of_ball(data, cone)
+    return gap_at(data, found.contacts[cone.found], cone.found * 0 + 1)[0]
+
+
+@inline
+def end_gap_of_ball(data, cone):
+    """`end_gap` of a ball over a plane."""
+    k, i = 1 - data.now[0], cone.node
+    x = add3(load3(data.x[k][i]), matvec(load9(data.R[k][i]), load3(cone.arm)))
+    return dot3(load3(cone.normal), x) - cone.offset
+
+
+@routine
+def may_be_hit(model, data, touch, whole):
+    """Whether a contact with restitution is closed at the start of a substep and approaches."""
+    cones, count = cones_of(model, touch.found)
+    for c in range(count):
+        if cones[c].kind == CONTACT and cones[c].restitution > 0.0:
+            rate = normal_rate(model, data, cones[c], 1.0, touch.v)
+            if closes_now(touch.begun[c], rate, strength(model), whole):
+                return True
+    return False
+
+
+@routine
+def jump(model, data, touch, settings, dt):
+    """Let the momenta at the start of a substep of dt jump where closed contacts with restitution approach.
+
+    The first guess and the cones have to be found anew where this gives back True.
+    """
+    if touch is None:
+        return False
+    return jump_at(model, data, touch, touch.impacts, settings, dt)
+
+
+@routine
+def jump_at(model, data, touch, impacts, settings, dt):
+    """`jump` of a robot that has contacts."""
+    if impacts is None:
+        return False
+    if not may_be_hit(model, data, touch, settings.whole):
+        return False
+    for j in range(touch.lam.shape[0]):
+        impacts.lam[j] = touch.lam[j]
+    cones, count = cones_of(model, touch.found)
+    most = 0
+    for c in range(count):
+        if cones[c].kind == CONTACT or cones[c].kind == LIMIT:
+            most += HITS
+    hits = 0
+    while hits < most and hit(model, data, touch, impacts, settings, dt):
+        note_hit(model, data, touch, touch.found, impacts)
+        hits += 1
+    impacts.now[0]["hits"] += hits
+    touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], hits > 0)
+    for k in range(data.p.shape[0]):
+        touch.v[k] = data.near[k] = data.far[k] = data.dx[k]
+    for j in range(touch.lam.shape[0]):
+        touch.lam[j] = impacts.lam[j]
+    return True
+
+
+@routine
+def choose_struck(model, data, touch, impacts, whole):
+    """Close what is hit now, with the velocities of the robot, and equations of loops; whether anything is hit."""
+    cones, count = cones_of(model, touch.found)
+    found, gravity = False, strength(model)
+    for c in range(count):
+        cone, struck, gap = cones[c], False, touch.begun[c]
+        if cone.kind == LIMIT:
+            low, high = data.q0[cone.iq] - cone.lower, cone.upper - data.q0[cone.iq]
+            touch.side[c], gap = (1.0, low) if low <= high else (-1.0, high)
+        if cone.kind == LIMIT or cone.kind == CONTACT:
+            struck = cone.restitution > 0.0 or is_closed(gap, gravity, whole)
+            rate = normal_rate(model, data, cone, touch.side[c], touch.v)
+            struck = struck and closes_now(gap, rate, gravity, whole)
+        impacts.struck[c] = 1 if struck else 0
+        found = found or struck
+        touch.active[c] = 1 if struck or cone.kind == LOOP else 0
+        touch.compliance[c] = touch.phase.compliance[c] = 0.0
+    return found
+
+
+@routine
+def hold(model, data, touch, settings, dt):
+    """Plastic impulses of the cones that are closed, into `lam` and the momenta, with new velocities into `v`."""
+    lam, which, phase = touch.lam, touch.which, touch.phase
+    for j in range(lam.shape[0]):
+        lam[j] = 0.0
+    relate_momenta(model, data, touch, dt, touch.before[0])
+    settle_all(model, touch, touch.found, dt, 0.1 * settings.floor * dt / settings.whole)
+    for i in range(phase.count[0]):
+        for k in range(data.p.shape[0]):
+            data.p[k] += lam[which[i]] * phase.N[which[i], k]
+    solve(model, data, phase.W, data.p, touch.v)
+
+
+@routine
+def hit(model, data, touch, impacts, settings, dt):
+    """One hit of what approaches at the start of a substep of dt: momenta, and velocities `v`; whether there is any.
+
+    Its plastic impulses are in `phase.total`, with their motions and how these go with themselves in `phase.w` and
+    `phase.give`, and the share of the restitution that acts in `now`.
+    """
+    v, dp, dv, phase, lam = touch.v, impacts.dp, impacts.dv, touch.phase, touch.lam
+    if not choose_struck(model, data, touch, impacts, settings.whole):
+        return False
+    cones, count = cones_of(model, touch.found)
+    for k in range(v.shape[0]):
+        dv[k], dp[k] = v[k], 0.0
+    hold(model, data, touch, settings, dt)
+    taken = linear = square = 0.0
+    loops = False
+    for j in range(lam.shape[0]):
+        phase.total[j], phase.w[j], phase.give[j] = lam[j], touch.w[j], touch.W[j, j]
+    for c in range(count):
+        o, loops = cones[c].row, loops or cones[c].kind == LOOP
+        if impacts.struck[c] == 0:
+            continue
+        for j in range(o, o + impulses(cones[c])):
+            for k in range(v.shape[0]):
+                taken -= 0.5 * lam[j] * phase.N[j, k] * (dv[k] + v[k])
+        if cones[c].kind == CONTACT:
+            taken -= (lam[o + 1] * cones[c].drift[0] + lam[o + 2] * cones[c].drift[1]) / dt
+            back = cones[c].restitution * lam[o]
+            for k in range(v.shape[0]):
+                dp[k] += back * phase.N[o, k]
+                linear += back * phase.N[o, k] * v[k]
+    if loops:
+        hold_loops(model, data, touch, impacts, settings, dt)
+    solve(model, data, phase.W, dp, dv)
+    for k in range(v.shape[0]):
+        square += dp[k] * dv[k]
+    share = returned_share(0.5 * square, linear, taken)
+    impacts.now[0]["share"] = share
+    for k in range(v.shape[0]):
+        data.p[k] += share * dp[k]
+        v[k] += share * dv[k]
+    return True
+
+
+@routine
+def hit_alone(model, data, touch, impacts, settings, number):
+    """`hit` after so many others at the same positions, as `jump` has them."""
+    if impacts is None or (number == 0 and not may_be_hit(model, data, touch, settings.whole)):
+        return False
+    return hit(model, data, touch, impacts, settings, settings.dt)
+
+
+@routine
+def hold_loops(model, data, touch, impacts, settings, dt):
+    """Add the impulses of loops to what restitution gives back, `dp`, such that these stay closed."""
+    cones, count = cones_of(model, touch.found)
+    for c in range(count):
+        touch.active[c] = 1 if cones[c].kind == LOOP else 0
+    for k in range(data.p.shape[0]):
+        data.p[k], impacts.dp[k], impacts.dv[k] = impacts.dp[k], data.p[k], touch.v[k]
+    hold(model, data, touch, settings, dt)
+    for k in range(data.p.shape[0]):
+        data.p[k], impacts.dp[k], touch.v[k] = impacts.dp[k], data.p[k], impacts.dv[k]
+
+
+@routine
+def note_hit(model, data, touch, found, impacts):
+    """Add the impulses of a hit to those of the step."""
+    share = impacts.now[0]["share"]
+    for c in range(model.cones.shape[0]):
+        cone = model.cones[c]
+        for j in range(cone.row, cone.row + impulses(cone)):
+            more = share * cone.restitution if j == cone.row and cone.kind == CONTACT else 0.0
+            touch.total[j] += (1.0 + more) * touch.phase.total[j]
+    if found is not None:
+        log_hit(model, touch, found, impacts, share)
+
+
+@routine
+def log_hit(model, touch, found, impacts, share):
+    """Write the impulses of a hit to the log, as `detected_contacts.keep_found`."""
+    now, lam = found.now[0], touch.phase.total
+    for j in range(now.count):
+        c = model.cones.shape[0] + j
+        cone = found.cones[c]
+        at = cone.row
+        if impacts.struck[c] == 0 or lam[at] <= 0.0:
+            continue
+        if now.written >= found.log.shape[0]:
+            now.full = 1
+            return
+        row, normal = found.log[now.written], (1.0 + share * cone.restitution) * lam[at]
+        along = axpy3(lam[at + 1], load3(cone.first), scale3(normal, load3(cone.normal)))
+        f = axpy3(lam[at + 2], load3(cone.second), along)
+        row[0], row[1], row[2] = now.step, cone.other, cone.node
+        for i in range(3):
+            row[3 + i], row[6 + i] = cone.arm[i], f[i] / now.dt
+        row[9] = touch.begun[c]
+        now.written += 1
+
+
+@routine
+def find_impact(model, data, touch, dt):
+    """When the first contact that waits closes, by a solved substep of dt; whether any overlaps at its end."""
+    if touch is None:
+        return False
+    return find_impact_of(model, data, touch, touch.impacts, dt)
+
+
+@routine
+def find_impact_of(model, data, touch, impacts, dt):
+    """`find_impact` of a robot that has contacts."""
+    if impacts is None:
+        return False
+    now, (cones, count) = impacts.now[0], cones_of(model, touch.found)
+    now["impact"], now["nearest"], now["closing"] = math.inf, math.inf, -1
+    for c in range(count):
+        if impacts.waiting[c] == 0 or cones[c].kind != CONTACT:
+            continue
+        gap, begin = end_gap(data, touch.found, cones[c]), touch.begun[c]
+        if gap < now["nearest"]:
+            now["nearest"], now["closing"] = gap, c
+        rate = normal_rate(model, data, cones[c], 1.0, touch.v)
+        if begin > 0.0 and (gap < 0.0 or rate < 0.0):
+            now["impact"] = min(now["impact"], time_of_impact(begin, rate, gap, dt))
+    return now["nearest"] < -now["closest"]
+
+
+# ---------------------------------------------------------------------------------------------------- ends of substeps
+
+
+@routine
+def begin_step(touch, tolerance):
+    """Contacts have restitution in this step, and nothing has pushed in it yet.
+
+    Args:
+        tolerance: to which positions are solved [rad or m]; a gap is zero to the same.
+    """
+    if touch is not None:
+        for k in range(touch.total.shape[0]):
+            touch.total[k] = 0.0
+        begin_impacts(touch.impacts, tolerance)
+
+
+@routine
+def begin_impacts(impacts, tolerance):
+    """`begin_step` of what waits for impacts."""
+    if impacts is not None:
+        now = impacts.now[0]
+        now["hits"], now["ended"], now["closest"] = 0, 0, max(NEAREST, tolerance)
+        if now["forced"] == 0:
+            now["plastic"] = 0
+        for k in range(impacts.ends.shape[0]):
+            impacts.ends[k] = 0.0
+
+
+@routine
+def length_of(impacts, dt, parts, split, start, end):
+    """Length [s] of a substep of a step of dt, between two shares of it; `split`: it is no whole one of `parts`."""
+    if impacts is None:
+        return substep_length(dt, parts)
+    return (end - start) * dt if split else substep_length(dt, parts)
+
+
+@routine
+def end_at_impact(impacts, dt, start, after, cut, early, late):
+    """`restitution.next_end` after `find_impact`: (what becomes of the substep, cut, bracket of the impact).
+
+    Args:
+        start, after: shares of the step between which it lies.
+        cut: share at which it ends at an impact; 0 for none.
+    """
+    if impacts is None:
+        return ACCEPT, cut, early, late
+    now = impacts.now[0]
+    if now["forced"] != 0:
+        return ACCEPT, cut, early, late
+    span = start, cut if cut > 0.0 else after, after
+    bracket = early, late
+    gap, before = now["nearest"], now["nearest_before"]
+    look, target, early, late = next_end(gap, before, now["impact"], span, dt, bracket, now["closest"])
+    now["nearest_before"] = gap
+    if look == ACCEPT:
+        return look, cut, early, late
+    if look == GIVE_UP:
+        now["plastic"] = 1
+        return look, 0.0 * cut, 0.0 * early, 0.0 * late
+    return look, target, early, late
+
+
+@routine
+def end_substep(impacts, count, end, at_impact):
+    """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
+    if impacts is None:
+        return
+    now = impacts.now[0]
+    note_substep(impacts.ends, count, end, now["plastic"], True)
+    now["ended"] += 1 if at_impact else 0
+    if now["forced"] == 0:
+        now["plastic"] = 1 if now["ended"] >= MOST_IMPACTS else 0

@@ -1,0 +1,446 @@
+"""Impulses of a few contacts that press and rub at once: Signorini's and Coulomb's laws over a small dense matrix.
+
+How far the contact points move in a step is w = w0 + W lam, three numbers for each: along its normal (what is left of
+the gap) and along two tangents (how far it slides). With lam = (normal, friction, friction) [N s] for each,
+
+    0 <= lam_n,  w_n >= 0,  lam_n w_n = 0,     |lam_t| <= mu lam_n,  lam_t = -mu lam_n w_t / |w_t| where it slides.
+
+Both are lam = P(lam - w / k), with P the projection on what is allowed. First projected Gauss-Seidel, contact by
+contact (Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998).
+Where that is slow, Newton's method on all of them (Alart and Curnier, A mixed formulation for frictional contact
+problems prone to Newton like solution methods, CMAME 92, 1991), held back as by Levenberg and Marquardt.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.linalg.dense import solve_leading, solve_within
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, LOOP, PLAIN, TIE
+from leastaction.minimal.contact.solver.contact_response import (
+    GIVING,
+    add,
+    add_three,
+    depth_of,
+    disc_rows,
+    stiffness,
+    within,
+)
+from leastaction.minimal.contact.solver.islands import arrange, cone_at, find_ranges, impulses, range_of
+from leastaction.minimal.contact.solver.torsional_rolling import clip_turn, sweep_turn, turn_rows, violation_of_turn
+
+SWEEPS, ROUNDS, TRIES, CROSSOVER = 6, 12, 20, 8
+"""Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time; and how many
+that nothing holds back."""
+
+WEDGED = 200
+"""Sweeps of Gauss-Seidel where Newton finds no solution from the first ones. Friction that presses a leg on to what it
+rubs on multiplies the impulse (26 times in a drop of LittleDog): sweeps get there by some 100, Newton does not."""
+
+BETTER = 0.999
+"""What a Newton step must bring the violation to, relative to what it was."""
+
+CREEP, LESS, LEAST = 1e-4, 0.03, 1e-8
+"""Share of what gives way under contacts by which they creep where no solution is found else, by what it shrinks from
+one solution to the next, and from which on there is none."""
+
+HOLD = 1e-6
+"""Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
+
+SLIGHTLY = 1e-12
+"""The same where nothing else holds them back: beside it the compliance of contacts counts."""
+
+EXACT, DIGITS = 1e-7, 1e-4
+"""Shares of the tolerance at which loads are exact, and from which on what is left may be round-off."""
+
+
+@inline
+def contact(W, w, lam, o, mu):
+    """Impulses of a contact while all others hold: of the normal, then of friction, projected on its disc."""
+    push = max(0.0, lam[o] - w[o] / W[o, o])
+    change = push - lam[o]
+    k, most = stiffness(W, o, o + 1), mu * push
+    f1 = lam[o + 1] - (w[o + 1] + W[o, o + 1] * change) / k
+    f2 = lam[o + 2] - (w[o + 2] + W[o, o + 2] * change) / k
+    share = within(f1, f2, most)
+    return push, share * f1, share * f2
+
+
+@inline
+def stop(cone, side, W, w, lam, dt):
+    """Impulse of a limit, of dry friction, or of a tie while all others hold."""
+    o, bound = cone.row, dt * cone.friction
+    if cone.kind == TIE:
+        return side * (W[o, o] * lam[o] - w[o]) / (1.0 + side * W[o, o])
+    new = lam[o] - w[o] / W[o, o]
+    if cone.kind == LOOP:
+        return new
+    if bound > 0.0:
+        return min(bound, max(-bound, new))
+    return max(0.0, new)
+
+
+@routine
+def take_part(cones, touch, found):
+    """List the impulses of the cones that take part; gives back their number."""
+    active, which, n = touch.active, touch.which, 0
+    for a in range(active.shape[0]):
+        c = cone_at(found, a)
+        if active[c]:
+            for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
+                which[n] = k
+                n += 1
+    return n
+
+
+@routine
+def list_impulses(own, touch, found):
+    """`take_part` of all cones, in the order of their islands where contacts are looked for; `own`: other cones."""
+    if found is None:
+        return take_part(own, touch, found)
+    arrange(found.cones, touch.active, found.islands)
+    n = take_part(found.cones, touch, found)
+    find_ranges(found.cones, touch, found.islands, n)
+    return n
+
+
+@routine
+def sweep(cones, touch, n, dt, relax):
+    """One sweep of Gauss-Seidel, with changes of contacts times `relax`; gives back the largest change of a motion.
+
+    Normal and friction of a rough contact may otherwise drive each other to and fro.
+    """
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    change = 0.0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o, moved = cones[c].row, 0.0
+        if cones[c].kind == CONTACT:
+            n0, n1, n2 = contact(W, w, lam, o, cones[c].friction)
+            e0, e1, e2 = relax * (n0 - lam[o]), relax * (n1 - lam[o + 1]), relax * (n2 - lam[o + 2])
+            lam[o], lam[o + 1], lam[o + 2] = lam[o] + e0, lam[o + 1] + e1, lam[o + 2] + e2
+            if e0 != 0.0 or e1 != 0.0 or e2 != 0.0:
+                add_three(touch, n, o, (e0, e1, e2))
+                moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
+            moved += sweep_turn(cones[c], touch, touch.rolls, n, relax)
+        else:
+            new = stop(cones[c], touch.side[c], W, w, lam, dt)
+            e0 = new - lam[o]
+            lam[o] = new
+            if e0 != 0.0:
+                add(touch, n, o, e0)
+                moved = abs(W[o, o] * e0)
+        if not moved <= change:
+            change = moved
+    return change
+
+
+@routine
+def violation(cones, touch, dt):
+    """By how much the laws are missed, as motions [m or rad]: the largest of k |lam - P(lam - w / k)|."""
+    active, W, w, lam, worst = touch.active, touch.W, touch.w, touch.lam, 0.0
+    for c in range(active.shape[0]):
+        if not active[c]:
+            continue
+        o = cones[c].row
+        if cones[c].kind != CONTACT:
+            worst = max(worst, W[o, o] * abs(lam[o] - stop(cones[c], touch.side[c], W, w, lam, dt)))
+            continue
+        push = max(0.0, lam[o] - w[o] / W[o, o])
+        worst = max(worst, W[o, o] * abs(lam[o] - push))
+        k, most = stiffness(W, o, o + 1), cones[c].friction * lam[o]
+        x1, x2 = lam[o + 1] - w[o + 1] / k, lam[o + 2] - w[o + 2] / k
+        share = within(x1, x2, most)
+        worst = max(worst, violation_of_turn(cones[c], touch, touch.rolls))
+        worst = max(worst, k * (abs(lam[o + 1] - share * x1) + abs(lam[o + 2] - share * x2)))
+    return worst
+
+
+@inline
+def give_of(W, o, r):
+    """What impulse r of a contact with its first one o moves by."""
+    if r == 0:
+        return W[o, o]
+    if r < PLAIN:
+        return stiffness(W, o, o + 1)
+    return max(W[o + r, o + r], GIVING * W[o, o])
+
+
+@routine
+def linear_rows(cones, touch, n, dt, hold):
+    """Newton's equations for the changes of the n impulses, into `M` and `d`; gives back how many are unknown.
+
+    Impulses are held back by a share of the compliance. Changes that are known, such as of contacts that come apart,
+    are in `d`; `unknown` lists the others.
+    """
+    active, W, w, lam, M, d, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.d, touch.which
+    i, count = 0, 0
+    for a in range(active.shape[0]):
+        c = cone_at(touch.found, a)
+        if not active[c]:
+            continue
+        o, size = cones[c].row, impulses(cones[c])
+        low, high = range_of(touch.found, o, n)
+        if cones[c].kind == TIE:
+            for j in range(low, high):
+                M[i, j] = touch.side[c] * W[index[j], o]
+            M[i, i] += 1.0
+            d[i] = -touch.side[c] * w[o] - lam[o]
+            touch.unknown[count] = i
+            i, count = i + 1, count + 1
+            continue
+        if cones[c].kind != CONTACT:
+            new, free = stop(cones[c], touch.side[c], W, w, lam, dt), lam[o] - w[o] / W[o, o]
+            if new != free:
+                d[i] = new - lam[o]
+                i += 1
+                continue
+        elif lam[o] - w[o] / W[o, o] <= 0.0:
+            for r in range(size):
+                d[i + r] = -lam[o + r]
+            i += size
+            continue
+        # First as if all stick: w + W d = 0.
+        for r in range(size):
+            for j in range(low, high):
+                M[i + r, j] = W[index[j], o + r]
+            M[i + r, i + r] += hold * give_of(W, o, r)
+            d[i + r] = -w[o + r]
+            touch.unknown[count] = i + r
+            count += 1
+        if size >= PLAIN:
+            disc_rows(touch, o, 1, cones[c].friction, i, low, high)
+            turn_rows(cones[c], touch, touch.rolls, i, low, high)
+        i += size
+    return count
+
+
+@routine
+def solve_rows(touch, n, count):
+    """Solve for the unknown changes, into `d`; gives back whether they could be."""
+    b, d, unknown = touch.b, touch.d, touch.unknown
+    if not solve_some(touch.found, touch, n, count):
+        return False
+    for a in range(count):
+        d[unknown[a]] = b[a, 0]
+    return True
+
+
+@inline
+def solve_some(found, touch, n, count):
+    """The unknown changes into `b`; gives back whether they could be found."""
+    if found is None:
+        return solve_all(touch, n, count)
+    return solve_ranges(touch, found.islands, n, count)
+
+
+@routine
+def solve_ranges(touch, islands, n, count):
+    """`solve_all` where each impulse moves those in a range alone."""
+    M, b, d, unknown, which = touch.M, touch.b, touch.d, touch.unknown, touch.which
+    place, begins, ends, a = islands.place, islands.begins, islands.ends, 0
+    for j in range(n):
+        place[j] = a
+        if a < count and unknown[a] == j:
+            a += 1
+    place[n] = count
+    for a in range(count):
+        i, total = unknown[a], d[unknown[a]]
+        low, high = islands.low[which[i]], islands.high[which[i]]
+        begins[a], ends[a] = place[low], place[high]
+        for j in range(low, high):
+            if place[j + 1] > place[j]:
+                M[a, place[j]] = M[i, j]  # neither further down nor further on than it was
+            elif d[j] != 0.0:
+                total -= M[i, j] * d[j]
+        b[a, 0] = total
+    return solve_within(M, b, count, begins, ends, place)
+
+
+@routine
+def solve_all(touch, n, count):
+    """The unknown changes into `b`; gives back whether they could be found."""
+    M, b, d, unknown = touch.M, touch.b, touch.d, touch.unknown
+    for a in range(count):
+        i, seen, total = unknown[a], 0, d[unknown[a]]
+        for j in range(n):
+            if seen < count and unknown[seen] == j:
+                M[i, seen] = M[i, j]  # no further on than it was
+                seen += 1
+            elif d[j] != 0.0:
+                total -= M[i, j] * d[j]
+        b[a, 0] = total
+    for a in range(count):
+        for c in range(count):
+            M[a, c] = M[unknown[a], c]
+    return solve_leading(M, b, count)
+
+
+@routine
+def change_impulses(touch, n):
+    """Add the n changes in `d` to the impulses."""
+    for j in range(n):
+        if touch.d[j] != 0.0:
+            touch.lam[touch.which[j]] += touch.d[j]
+            add(touch, n, touch.which[j], touch.d[j])
+
+
+@routine
+def clip(cones, touch, dt):
+    """Shorten the changes in `d` such that impulses are allowed after them."""
+    active, lam, d, i = touch.active, touch.lam, touch.d, 0
+    for a in range(active.shape[0]):
+        c = cone_at(touch.found, a)
+        if not active[c]:
+            continue
+        o, bound = cones[c].row, dt * cones[c].friction
+        new = lam[o] + d[i]
+        if cones[c].kind >= TIE:
+            i += 1
+            continue
+        if cones[c].kind == DRY:
+            d[i] = min(bound, max(-bound, new)) - lam[o]
+            i += 1
+            continue
+        new = max(0.0, new)
+        d[i] = new - lam[o]
+        i += 1
+        if cones[c].kind == CONTACT:
+            f1, f2 = lam[o + 1] + d[i], lam[o + 2] + d[i + 1]
+            share = within(f1, f2, cones[c].friction * new)
+            d[i], d[i + 1] = share * f1 - lam[o + 1], share * f2 - lam[o + 2]
+            i = clip_turn(cones[c], touch, touch.rolls, new, i + 2)
+
+
+@routine
+def newton_on_impulses(cones, touch, n, dt, tolerance, before):
+    """Newton steps as long as they help, held back the more the less they do; gives back the violation of the laws."""
+    hold = HOLD
+    for _ in range(TRIES):
+        count = linear_rows(cones, touch, n, dt, hold)
+        after = before
+        if solve_rows(touch, n, count):
+            clip(cones, touch, dt)
+            change_impulses(touch, n)
+            after = violation(cones, touch, dt)
+            if not after < BETTER * before:
+                for j in range(n):
+                    touch.d[j] = -touch.d[j]
+                change_impulses(touch, n)
+        if after < BETTER * before:
+            before, hold = after, max(HOLD, 0.01 * hold)
+            if before <= tolerance:
+                break
+        else:
+            hold *= 30.0
+            if hold > 10.0:
+                break
+    return before
+
+
+@routine
+def cross_over(cones, touch, n, dt, tolerance, before):
+    """Newton steps that nothing holds back, as long as they lead to the solution; gives back the violation of the laws.
+
+    With contacts open, sticking or sliding as they are in the end, these find the loads to the last digit. On the way
+    the violation may rise: impulses stay as they were where it is not below `before` in the end.
+    """
+    lam, which, best, last = touch.lam, touch.which, touch.best, before
+    for j in range(n):
+        best[j] = lam[which[j]]
+    for _ in range(CROSSOVER):
+        if last <= EXACT * tolerance or not solve_rows(touch, n, linear_rows(cones, touch, n, dt, SLIGHTLY)):
+            break
+        change_impulses(touch, n)
+        after = violation(cones, touch, dt)
+        stuck = not after < 0.5 * last and last <= DIGITS * tolerance
+        last = after
+        if stuck:
+            break
+    if last < before or last <= DIGITS * tolerance:
+        return last
+    for j in range(n):
+        touch.d[j] = best[j] - lam[which[j]]
+    change_impulses(touch, n)
+    return before
+
+
+@routine
+def give_compliance(cones, touch):
+    """Compliance of contacts into W and w0, linear about the impulses as they are; see `compliance`."""
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    for c in range(active.shape[0]):
+        touch.soft[c] = 0.0
+        if active[c] and cones[c].kind == CONTACT:
+            o, give = cones[c].row, touch.compliance[c]
+            depth, slope, slip = depth_of(lam[o], give, touch.deepest[0])
+            W[o, o] += slope
+            w[o] += depth - slope * lam[o]
+            W[o + 1, o + 1] += slip
+            W[o + 2, o + 2] += slip
+
+
+@routine
+def soften(cones, touch, share):
+    """Let contacts creep along their planes by a share of what gives way under them anyway."""
+    active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
+    for c in range(active.shape[0]):
+        if active[c] and cones[c].kind == CONTACT:
+            o = cones[c].row
+            more = share * (W[o, o] + W[o + 1, o + 1] + W[o + 2, o + 2]) - touch.soft[c]
+            touch.soft[c] += more
+            for k in (o + 1, o + 2):
+                W[k, k] += more
+                w[k] += more * lam[k]
+
+
+@routine
+def settle_once(cones, touch, n, dt, tolerance, relax, sweeps):
+    """Sweeps, then Newton steps, from the impulses as they are; gives back the violation of the laws [m or rad]."""
+    for _ in range(sweeps):
+        if sweep(cones, touch, n, dt, relax) <= 0.1 * tolerance:
+            break
+    left = cross_over(cones, touch, n, dt, tolerance, violation(cones, touch, dt))
+    if left > tolerance:
+        left = newton_on_impulses(cones, touch, n, dt, tolerance, left)
+        if left <= tolerance:
+            left = cross_over(cones, touch, n, dt, tolerance, left)
+    return left
+
+
+@routine
+def settle(cones, touch, dt, tolerance):
+    """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
+
+    Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
+    that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
+    is found for this, contacts creep a little more, at first by 1e-4 of what gives way under them, and then, from the
+    solution with that, by less and less. Where it ends in none, no solution knows of it.
+    """
+    lam, n = touch.lam, take_part(cones, touch, touch.found)
+    give_compliance(cones, touch)
+    for m in range(n):
+        if lam[touch.which[m]] != 0.0:
+            add(touch, n, touch.which[m], lam[touch.which[m]])
+    left, share, good = 0.0, 0.0, 0.0
+    for turn in range(ROUNDS):
+        if turn > 1:
+            soften(cones, touch, share)
+        relax, sweeps = 1.0 if turn < 2 else 0.6, WEDGED if turn == 1 else SWEEPS
+        left = settle_once(cones, touch, n, dt, tolerance, relax, sweeps)
+        if left <= tolerance:
+            if share == 0.0 or share == good:
+                break
+            good, share = share, (LESS * share if share > LEAST else 0.0)
+        elif turn == 1:
+            share = CREEP
+        elif good > 0.0:
+            share = good
+    return left
+
+
+@routine
+def settle_all(model, touch, found, dt, tolerance):
+    """`settle` of all cones, with those of contacts that were looked for."""
+    if found is None:
+        settle(model.cones, touch, dt, tolerance)
+    else:
+        settle(found.cones, touch, dt, tolerance)

@@ -1,0 +1,33 @@
+"""Contacts with restitution that are open at the start of a substep: they take no part in it, see `impacts`."""
+
+import math
+
+from leastaction._jit import inline, routine
+from leastaction.contact.laws.restitution import is_closed
+from leastaction.spatial import dot3, load3
+
+
+@inline
+def strength(model):
+    """Size of gravity [m/s^2]."""
+    g = load3(model.gravity)
+    return math.sqrt(dot3(g, g))
+
+
+@routine
+def has_to_wait(model, impacts, cone, c, begun, whole):
+    """Whether a contact with the gap `begun` at the start of a substep takes no part in it, for it has restitution and
+    is open."""
+    if impacts is None:
+        return False
+    waits = cone.restitution > 0.0 and impacts.now[0]["plastic"] == 0 and not is_closed(begun, strength(model), whole)
+    impacts.waiting[c] = 1 if waits else 0
+    return waits
+
+
+@routine
+def is_waiting(impacts, c):
+    """Whether cone c waits, see `has_to_wait`."""
+    if impacts is None:
+        return False
+    return impacts.waiting[c] != 0

@@ -1,0 +1,1 @@
+"""Derivatives of the joint-wise rule: linearization, second derivatives, parameters, rows for optimisers."""

@@ -1,0 +1,1 @@
+"""Newton directions of the joint-wise rule: recursive, tree-sparse, dense, simplified and quasi-Newton."""

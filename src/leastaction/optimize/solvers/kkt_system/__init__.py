@@ -1,0 +1,1 @@
+"""The linear system of an interior-point iteration: a multifrontal LDL' along the horizon."""
