@@ -169,3 +169,19 @@ def test_bundles_are_read_by_name():
                     and isinstance(part.slice, ast.Constant)
                 ]
     assert not found
+
+
+def test_public_names_that_the_code_reads_exist():
+    """`la.NAME` anywhere in the package, the benchmarks, tools and examples is a name that leastaction has."""
+    root = Path(__file__).parents[1]
+    missing = [
+        f"{path}:{node.lineno}: {node.attr}"
+        for folder in (SOURCE, *(root / name for name in ("benchmarks", "tools", "examples")))
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in ("la", "leastaction")
+        and not hasattr(la, node.attr)
+    ]
+    assert not missing

@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 import leastaction as la
 from benchmarks.bruedigam2023 import ggl
 from benchmarks.report import Measure, Plot, Report, Requirement, Sheet, judged
+from leastaction.integration.integrators import Integrator
 
 DT, DURATION, SHORT = 0.01, 100.0, 10.0
 WINDOWS = 2
@@ -55,7 +56,7 @@ def exact(t: np.ndarray) -> np.ndarray:
     return found.y[0]
 
 
-def ours(method: la.integrators.Integrator, speed: float, dt: float, steps: int) -> tuple[Motion, la.Trajectory]:
+def ours(method: Integrator, speed: float, dt: float, steps: int) -> tuple[Motion, la.Trajectory]:
     """A run of this package."""
     robot = la.robots.n_four_bar(WINDOWS)
     entry = next(e for e in la.robots.catalogue() if e.name == "n_four_bar")

@@ -43,8 +43,8 @@ def test_other_formats_are_refused_by_name_root_and_line(tmp_path, name, root, w
 
 
 def test_unknown_extensions_are_refused_unread(tmp_path):
-    with pytest.raises(la.FormatError, match=r"unknown extension '.usd'"):
-        load(tmp_path / "robot.usd")
+    with pytest.raises(la.FormatError, match=r"unknown extension '.step'"):
+        load(tmp_path / "robot.step")
 
 
 def test_options_reach_the_reader(tmp_path):

@@ -43,7 +43,7 @@ def describe(run: Trajectory) -> page.Page:
         units = {name: sensor.unit for sensor in m.sensors for name in sensor.columns}
         rows += [_row(name, units[name.removeprefix("sensor.")], x) for name, x in sensor_columns(run).items()]
     elif m.sensors:
-        facts.append(("sensors", f"{len(m.sensors)}, told by run.sensors"))
+        facts.append(("sensors", f"{len(m.sensors)}: run.sensors"))
     return page.Page(f"Run of {m.name}", facts, COLUMNS, rows)
 
 

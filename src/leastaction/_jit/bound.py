@@ -15,8 +15,8 @@ class Bound:
     """Calls an entry point with some first arguments that stay, and others that are arrays, numbers or tuples of these.
 
     Numba finds out the type of every array in every argument at each call, which for the bundles of a stepper takes
-    longer than a short step. Here arguments are told apart by what decides about their type, those that stay only once,
-    and Numba is asked once for each combination in a process.
+    longer than a short step. Here arguments are distinguished by what decides about their type, those that stay only
+    once, and Numba is asked once for each combination in a process.
     """
 
     def __init__(self, entry: Any, *first: Any) -> None:

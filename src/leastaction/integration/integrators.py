@@ -170,7 +170,7 @@ class Stepper:
     # ------------------------------------------------------------------ the run
 
     def record(self, steps: int) -> Record:
-        """Arrays of a run of `steps` steps: q, v or p, and what else the method has to tell, one row per time."""
+        """Arrays of a run of `steps` steps: q, v or p, and what else the method records, one row per time."""
         m = self.mechanism
         q, second = np.zeros((steps + 1, m.nq)), np.zeros((steps + 1, m.nv))
         return Record(q, p=second) if self.momentum else Record(q, v=second)
@@ -385,7 +385,7 @@ class Reversal(ABC):
             first: number of the step that starts there.
             u: controls of its steps at the control nodes, shape (steps, nodes, nu).
             bq: gradients by the positions of all rows along the tangent, shape (rows, nv); zero for states of which
-                another piece tells.
+                another piece gives.
             bs: the same by the momenta, or velocities, that the integrator solves for.
         """
 

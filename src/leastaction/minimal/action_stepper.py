@@ -58,7 +58,7 @@ class ActionStepper(BisectingStepper):
         u = np.array(u, order="C")
         done = self._roll(record, first, last, u, FINEST)
         if done < last:
-            # What the whole step came to tells more than its last substep.
+            # What the whole step came to says more than its last substep.
             iterations = int(record["iterations"][done + 1])
             self.run(record, done, done + 1, u[done - first : done - first + 1])
             record["iterations"][done + 1] = iterations

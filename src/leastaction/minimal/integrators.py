@@ -39,7 +39,7 @@ class Galerkin(Integrator):
 
     Interpolation and quadrature at order/2 + 1 Lobatto points: order 2 is the trapezoidal, order 4 the Simpson
     variational integrator. Ball and free joints have no singular orientation. A step that has no plausible solution
-    near the motion is divided, into up to 1024 parts; `run.stored["divided"]` tells where and how (0: not).
+    near the motion is divided, into up to 1024 parts; `run.stored["divided"]` records where and how (0: not).
 
     Attributes:
         order: 2, 4, 6, ...

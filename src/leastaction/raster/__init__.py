@@ -3,9 +3,9 @@
 It draws stills and films where there is nothing but Python. The light is that of the HTML player (`view/player.js`).
 """
 
-from leastaction.raster.image import Lamp, Lens, render
+from leastaction.raster.image import Lamp, Lens, depth, render
 
-__all__ = ["Lamp", "Lens", "render"]
+__all__ = ["Lamp", "Lens", "depth", "render"]
 
 
 def __dir__() -> list[str]:

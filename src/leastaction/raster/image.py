@@ -83,12 +83,7 @@ def render(
     face_color = np.ascontiguousarray(face_color, np.int64)
     colors[:, :3] **= rasterizer.GAMMA
     eye, axes = np.asarray(lens.eye, float), np.asarray(lens.axes, float)
-    focal = 0.5 * h / math.tan(0.5 * lens.field_of_view)
-    seen = (positions - eye) @ axes.T
-    depth = -seen[:, 2]
-    # What is behind the camera gets a nearness of zero, which hides it.
-    nearness = np.where(depth > 1e-3 * lamp.reach, 1.0 / np.where(depth > 0.0, depth, 1.0), 0.0)
-    screen = np.stack([0.5 * w + focal * seen[:, 0] * nearness, 0.5 * h - focal * seen[:, 1] * nearness, nearness], 1)
+    screen, focal = _on_screen(positions, lens, w, h, 1e-3 * lamp.reach)
     solid = colors[face_color, 3] > 0.999
     near, index = np.zeros((h, w)), np.zeros((h, w), np.int64)
     glass_near, glass_index = np.zeros((h, w)), np.zeros((h, w), np.int64)
@@ -115,6 +110,47 @@ def render(
     )
     rasterizer.shade(plain(triangles), plain(seen), plain(light), rays, image)
     return image
+
+
+def depth(vertices: Any, faces: Any, lens: Lens, floor: float, width: int, height: int) -> FloatArray:
+    """Distance along the lens's axis to the nearest triangle, or to the floor [m], infinite where there is neither.
+
+    Args:
+        vertices: [m], shape (n, 3).
+        faces: indices of vertices, shape (m, 3).
+        lens: the camera.
+        floor: height of the floor [m]; infinite for none.
+        width, height: of the picture [pixels].
+
+    Returns:
+        Shape (height, width).
+    """
+    positions = np.ascontiguousarray(vertices, float)
+    eye, axes = np.asarray(lens.eye, float), np.asarray(lens.axes, float)
+    reach = float(np.abs(positions - eye).max(initial=1.0))
+    screen, focal = _on_screen(positions, lens, width, height, 1e-4 * reach)
+    near, index = np.zeros((height, width)), np.zeros((height, width), np.int64)
+    rasterizer.nearest(screen, np.ascontiguousarray(faces, np.int64).reshape(-1, 3), near, index)
+    right = (np.arange(width) + 0.5 - 0.5 * width) / focal
+    up = (0.5 * height - np.arange(height) - 0.5) / focal
+    sinking = -axes[2, 2] + right * axes[0, 2] + up[:, None] * axes[1, 2]  # of rays per metre along the axis
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if math.isfinite(floor):
+            near = np.maximum(near, np.nan_to_num(sinking / (floor - eye[2]), nan=0.0, posinf=0.0, neginf=0.0))
+        return 1.0 / np.abs(near)
+
+
+def _on_screen(positions: FloatArray, lens: Lens, width: int, height: int, closest: float) -> tuple[FloatArray, float]:
+    """x and y [pixels] and nearness of points, shape (n, 3), and the focal length [pixels].
+
+    What is behind the camera, or closer than `closest` [m], gets a nearness of zero, which hides it.
+    """
+    focal = 0.5 * height / math.tan(0.5 * lens.field_of_view)
+    seen = (positions - np.asarray(lens.eye, float)) @ np.asarray(lens.axes, float).T
+    away = -seen[:, 2]
+    nearness = np.where(away > closest, 1.0 / np.where(away > 0.0, away, 1.0), 0.0)
+    x, y = 0.5 * width + focal * seen[:, 0] * nearness, 0.5 * height - focal * seen[:, 1] * nearness
+    return np.stack([x, y, nearness], 1), focal
 
 
 def _triple(vector: Any) -> tuple[float, float, float]:

@@ -34,7 +34,7 @@ class Trajectory:
 
     Attributes:
         mechanism: the robot.
-        integrator: what made it (None if it came from a file that does not tell).
+        integrator: what made it (None if it came from a file that does not name it).
         dt: time step [s].
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
@@ -143,7 +143,7 @@ class Trajectory:
         """Positions and velocities at other times, by cubic interpolation on the configuration manifold.
 
         Between two states of the run the error shrinks with dt^4 where the motion is smooth; at those states it is
-        zero. Controls, contacts and what else belongs to the steps is left out, and so is the integrator.
+        zero. Controls, contacts and what else belongs to the steps is omitted, and so is the integrator.
 
         Args:
             times: growing [s], shape (n,), none before the first or after the last of the run.
@@ -254,14 +254,14 @@ class Trajectory:
 
     @cached_property
     def sensors(self) -> dict[str, FloatArray]:
-        """What the sensors of the mechanism tell, by their names, each of shape (steps + 1, numbers); see `Sensor`.
+        """Readings of the mechanism's sensors by their names, each of shape (steps + 1, numbers); see `Sensor`.
 
         Accelerations and forces are those of the state itself, with the contact forces of the step before it. Where a
         rigid limit or dry friction holds a joint, they are the means over that step.
         """
         from leastaction.sensing import read_run
 
-        rigid = "contacts" in self.stored  # integrators that tell of contacts have limits and dry friction
+        rigid = "contacts" in self.stored  # integrators that record contacts have limits and dry friction
         u, touching = self.stored.get("u"), self.stored.get("contacts")
         return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid)
 

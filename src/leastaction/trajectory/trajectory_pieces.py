@@ -22,7 +22,7 @@ OF_STEPS = ("u", "commands")
 OF_RUN = ("nodes", "complementarity", "cuts", "shift")
 """What belongs to no one step."""
 OF_STEP_BEFORE = ("iterations", "divided", "substeps")
-"""What a row tells of the step that led to its state, zero at a start."""
+"""What a row records of the step that led to its state, zero at a start."""
 CUTS = "cuts"
 """Rows of a run at which it goes on from a state alone, without what came before it."""
 

@@ -4,6 +4,9 @@
     la.view.export_html(run, "run.html")      # plays anywhere, without Python and without a network
     la.view.export_mp4(run, "run.mp4")        # or .gif (the extras `video` and `view`)
     la.view.screenshot(run, "run.png", time=1.0)
+    la.view.depth_image(run, time=1.0)        # distances [m] instead of colours
+    la.view.rerun(run, "run.rrd")             # for Rerun (the extra `rerun`)
+    la.view.export_mcap(run, "run.mcap")      # for Foxglove (the extra `mcap`)
 
 All of them are made from one `Scene`, which `build_scene` makes from a run, several runs, or a robot.
 """
@@ -17,8 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from leastaction.view.camera import Camera
-    from leastaction.view.files import export_html, export_mp4, screenshot
+    from leastaction.view.files import depth_image, export_html, export_mp4, screenshot
     from leastaction.view.live_simulation import SimulationViewer
+    from leastaction.view.mcap_file import export_mcap
+    from leastaction.view.rerun_log import rerun
     from leastaction.view.scene import Scene, build_scene
     from leastaction.view.viewer import Viewer
 
@@ -28,12 +33,27 @@ _NAMES = {
     "SimulationViewer": "live_simulation",
     "Viewer": "viewer",
     "build_scene": "scene",
+    "depth_image": "files",
     "export_html": "files",
+    "export_mcap": "mcap_file",
     "export_mp4": "files",
+    "rerun": "rerun_log",
     "screenshot": "files",
 }
 
-__all__ = ["Camera", "Scene", "SimulationViewer", "Viewer", "build_scene", "export_html", "export_mp4", "screenshot"]
+__all__ = [
+    "Camera",
+    "Scene",
+    "SimulationViewer",
+    "Viewer",
+    "build_scene",
+    "depth_image",
+    "export_html",
+    "export_mcap",
+    "export_mp4",
+    "rerun",
+    "screenshot",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -57,8 +77,11 @@ class ViewModule(ModuleType):
         SimulationViewer = SimulationViewer
         Viewer = Viewer
         build_scene = staticmethod(build_scene)
+        depth_image = staticmethod(depth_image)
         export_html = staticmethod(export_html)
+        export_mcap = staticmethod(export_mcap)
         export_mp4 = staticmethod(export_mp4)
+        rerun = staticmethod(rerun)
         screenshot = staticmethod(screenshot)
 
     def __call__(self, what: Any, **options: Any) -> Any:

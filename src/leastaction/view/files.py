@@ -21,7 +21,7 @@ from leastaction.integration.settings import is_number
 from leastaction.mechanism._check import shown, text
 from leastaction.view.html_page import page
 from leastaction.view.render import Painter
-from leastaction.view.scene import Scene, build_scene
+from leastaction.view.scene import Scene, scene_of
 
 PathLike = str | os.PathLike[str]
 
@@ -41,7 +41,7 @@ def export_html(what: Any, path: PathLike, *, title: str | None = None, **option
     check_output(path)  # before the work
     if title is not None:
         text(title, "title")
-    whole = page(_scene(what, options), title=title)
+    whole = page(scene_of(what, options), title=title)
     with writing(path) as part:
         part.write_text(whole, "utf-8")
     return Path(path)
@@ -81,7 +81,7 @@ def export_mp4(
     if progress is not None:
         check_call(progress, "progress", ("done", "count"))
     options = {"fps": fps / speed, "max_frames": 100_000, "plots": ()} | options
-    scene = _scene(what, options)
+    scene = scene_of(what, options)
     painter = Painter(scene, show)
     # The run may have fewer states than the film has frames: then a state is shown for several of them.
     times = np.arange(scene.t[0], scene.t[-1] + 1e-9, speed / fps)
@@ -128,12 +128,9 @@ def screenshot(
         Red, green, blue from 0 to 255, shape (height, width, 3).
     """
     _check_size(width, height)
-    if time is not None and not is_number(time):
-        raise LeastActionError(f"time must be a time of the run [s], got {shown(time)}")
     if path is not None:
         check_output(path, (".png",))
-    scene = _scene(what, {"plots": ()} | options)
-    frame = 0 if time is None else int(np.argmin(np.abs(scene.t - time)))
+    scene, frame = _still(what, time, options)
     picture = Painter(scene, show).picture(frame, width, height)
     if path is not None:
         with writing(path) as part:
@@ -141,8 +138,34 @@ def screenshot(
     return picture
 
 
-def _scene(what: Any, options: dict[str, Any]) -> Scene:
-    return what if isinstance(what, Scene) else build_scene(what, **options)
+def depth_image(
+    what: Any, *, time: float | None = None, width: int = 320, height: int = 240, **options: Any
+) -> NDArray[np.float64]:
+    """What a depth camera sees of a run at one time, or of a robot; needs nothing but NumPy.
+
+    Args:
+        what: a `Trajectory`, several, or a `Mechanism`; or a `Scene` that is ready.
+        time: of the run [s]; default its start.
+        width, height: [pixels].
+        options: of the scene, as of `build_scene`; `camera` is the `Camera`.
+
+    Returns:
+        Distance along the camera's axis to the nearest surface, or to the floor [m], shape (height, width); infinite
+        where there is none. Pixel (i, j) looks along
+        -backwards + (j + 0.5 - width / 2) / f right + (height / 2 - i - 0.5) / f up of the camera's axes, with
+        f = height / (2 tan(field_of_view / 2)).
+    """
+    _check_size(width, height)
+    scene, frame = _still(what, time, options)
+    return Painter(scene, ()).depth(frame, width, height)
+
+
+def _still(what: Any, time: float | None, options: dict[str, Any]) -> tuple[Scene, int]:
+    """The scene, and its frame nearest to a time."""
+    if time is not None and not is_number(time):
+        raise LeastActionError(f"time must be a time of the run [s], got {shown(time)}")
+    scene = scene_of(what, {"plots": ()} | options)
+    return scene, 0 if time is None else int(np.argmin(np.abs(scene.t - time)))
 
 
 def _check_size(width: int, height: int, even: bool = False) -> None:

@@ -59,7 +59,7 @@ class Painter:
 
         scene = self.scene
         camera = scene.camera_at(frame) if camera is None else camera
-        solids = [solid for k, actor in enumerate(scene.actors) for solid in self._solids(k, actor, frame)]
+        solids = self._all_solids(frame)
         mesh = join([mesh for mesh, _ in solids])
         colors = np.array([color for _, color in solids])
         face_color = np.repeat(np.arange(len(solids)), [len(mesh.faces) for mesh, _ in solids])
@@ -67,6 +67,17 @@ class Painter:
         reach = 2.2 * camera.distance
         lamp = Lamp(lamp_direction(scene.camera.azimuth), scene.floor, grid_cell(scene.size), reach)
         return render(mesh.vertices, mesh.normals, mesh.faces, colors, face_color, lens, lamp, width, height)
+
+    def depth(self, frame: int, width: int, height: int) -> NDArray[np.float64]:
+        """Distance along the camera's axis to what is seen, or to the floor [m], shape (height, width)."""
+        from leastaction.raster import Lens, depth
+
+        camera, mesh = self.scene.camera_at(frame), join([mesh for mesh, _ in self._all_solids(frame)])
+        lens = Lens(camera.eye, camera.axes(), camera.field_of_view)
+        return depth(mesh.vertices, mesh.faces, lens, self.scene.floor, width, height)
+
+    def _all_solids(self, frame: int) -> list[Solid]:
+        return [solid for k, actor in enumerate(self.scene.actors) for solid in self._solids(k, actor, frame)]
 
     def _solids(self, k: int, actor: Actor, frame: int) -> list[Solid]:
         offset = self.scene.offset(actor)

@@ -43,6 +43,7 @@ class Actor:
         traces: points along the way, each of shape (frames, 3) [m].
         force_points, forces: where contact forces act [m] and what they are [N] (the strongest ones cut to what fits
             the picture), each of shape (frames, contacts, 3).
+        names: of the bodies.
     """
 
     label: str
@@ -57,6 +58,7 @@ class Actor:
     traces: list[FloatArray] = field(default_factory=list)
     force_points: FloatArray | None = None
     forces: FloatArray | None = None
+    names: tuple[str, ...] = ()
 
     def corners(self, frame: int) -> FloatArray:
         """Corners of the boxes around all parts of the robot (not the ground), shape (k, 3) [m]."""
@@ -197,6 +199,18 @@ def build_scene(
     return _composed(title, t, actors, curves, layout, follow, camera)
 
 
+def scene_of(what: Any, options: dict[str, Any]) -> Scene:
+    """A scene that is ready, or the one of `build_scene`."""
+    return what if isinstance(what, Scene) else build_scene(what, **options)
+
+
+def runs_of(what: Any, scene: Scene) -> list[Any]:
+    """The run of each actor, None where there is none."""
+    if isinstance(what, Mechanism | Scene):
+        return [None] * len(scene.actors)
+    return [what] if hasattr(what, "mechanism") else list(what)
+
+
 def _composed(
     title: str,
     t: FloatArray,
@@ -278,8 +292,20 @@ def _actor(
         tracks.append(transform(poses[:, body], np.array(point)))
     points, pushes = (rotate(turn, x) for x in forces) if forces is not None else (None, None)
     color = tint or body_colours.RUNS[0]
-    everything = parts + earth
-    return Actor(label, color, everything, paths, poses, size, floors, opacity, np.zeros(3), tracks, points, pushes)
+    return Actor(
+        label,
+        color,
+        parts + earth,
+        paths,
+        poses,
+        size,
+        floors,
+        opacity,
+        traces=tracks,
+        force_points=points,
+        forces=pushes,
+        names=mechanism.body_names,
+    )
 
 
 def turned(frames: FloatArray, turn: FloatArray) -> FloatArray:

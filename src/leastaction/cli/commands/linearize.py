@@ -47,6 +47,7 @@ def linearize(
     import leastaction as la
     from leastaction._files._output import check_output, writing
     from leastaction.dynamics.legendre import momentum_of_velocity
+    from leastaction.integration.registry import title
 
     start = find_model(model, parameters, floating, q, v)
     robot = start.robot
@@ -70,7 +71,7 @@ def linearize(
         print_json({"A": A, "B": B, "q": start.q, "p": p, "dt": dt, "eigenvalues": pairs, "symplectic_defect": defect})
         return
     screen = console()
-    screen.print(f"{robot.name}: one step of {dt:g} s with {la.registry.title(method)}")
+    screen.print(f"{robot.name}: one step of {dt:g} s with {title(method)}")
     if len(A) <= LARGEST:
         names = [*(f"q {name}" for name in robot.velocity_names), *(f"p {name}" for name in robot.velocity_names)]
         controls = [actuator.name for actuator in robot.actuators] or list(robot.velocity_names)
