@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from leastaction.collocation import HermiteSimpson, ImplicitTrapezoidal
     from leastaction.derivatives import adjoint, linearize
     from leastaction.errors import (
+        AccuracyWarning,
         ConvergenceError,
         EnergyWarning,
         FormatError,
@@ -81,6 +82,7 @@ _MODULES = (
     "view",
 )
 _NAMES = {
+    "AccuracyWarning": "errors",
     "BDF": "redmax",
     "ConstrainedEuler": "redmax",
     "ConvergenceError": "errors",
@@ -127,6 +129,7 @@ __all__ = [
     "BDF",
     "DOP853",
     "SDIRK2",
+    "AccuracyWarning",
     "ConstrainedEuler",
     "ConvergenceError",
     "EnergyWarning",

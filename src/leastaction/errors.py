@@ -5,6 +5,7 @@ from os import PathLike, fspath
 from typing import Any
 
 __all__ = [
+    "AccuracyWarning",
     "ConvergenceError",
     "EnergyWarning",
     "FormatError",
@@ -29,6 +30,10 @@ class LeastActionError(Exception):
 
 class LeastActionWarning(UserWarning):
     """A result stands, but there is reason to doubt it; the message says which and what to change."""
+
+
+class AccuracyWarning(LeastActionWarning):
+    """The steps of a run are far too long for its motion."""
 
 
 class EnergyWarning(LeastActionWarning):

@@ -7,7 +7,7 @@ import pytest
 
 import leastaction as la
 from leastaction.formats import load_urdf, save_urdf
-from leastaction.formats._mend import LIGHT
+from leastaction.formats._repair_inertia import LIGHT
 from tests.formats.models import assert_same
 
 pin = pytest.importorskip("pinocchio")

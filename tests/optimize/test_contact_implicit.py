@@ -87,7 +87,7 @@ def test_a_goal_out_of_reach_ends_soon():
     solution = problem.solve(solver="horizon", relaxations=[1.0])
     assert not solution.success
     assert len(solution.iterations) < 400
-    assert "no way back to the constraints was found" in solution.reason
+    assert "feasibility restoration failed" in solution.reason
     assert "dynamics (base.slide1) at knot" in solution.reason
 
 

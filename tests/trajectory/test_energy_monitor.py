@@ -48,7 +48,7 @@ def test_every_integrator_is_looked_at(integrator, monkeypatch):
         record.second[half] *= 100.0
 
     monkeypatch.setattr(stepper, "finish", spoiled)
-    with pytest.warns(la.EnergyWarning, match=r"'.*' has energy from nowhere by t = 0\.1 s, from .* J with") as found:
+    with pytest.warns(la.EnergyWarning, match=r"'.*' gains energy spuriously by t = 0\.1 s, from .* J with") as found:
         run(integrator)
     assert sum(issubclass(w.category, la.EnergyWarning) for w in found) == 1
     assert issubclass(la.EnergyWarning, la.LeastActionWarning)
@@ -80,7 +80,7 @@ def test_a_simulator_says_it_too():
         sim.reset(START)
         for _ in range(200):
             sim.step()
-    with pytest.warns(la.EnergyWarning, match="has energy from nowhere by t = .* with ExplicitEuler"):
+    with pytest.warns(la.EnergyWarning, match="gains energy spuriously by t = .* with ExplicitEuler"):
         sim.reset(START)
     motor = np.array([30.0, 0.0])
     with warnings.catch_warnings():

@@ -58,12 +58,12 @@ class Progress:
             self.bar.close()
 
     def compiling(self, name: str, seconds: float | None) -> None:
-        """Tell that a kernel is being compiled, which takes long without a step being done."""
+        """Report that a kernel is being compiled, which takes long without a step being done."""
         self.bar = self.bar or _HtmlBar(self.title, self.count)
         self.bar.say(f"compiling {name}, once …" if seconds is None else f"compiled {name} in {seconds:.1f} s")
 
     def update(self, done: int, words: str = "") -> None:
-        """Tell how many steps are done, and what else there is to say of them."""
+        """Report how many steps are done, and what else there is to say of them."""
         if not self.wanted:
             return
         now = time.perf_counter()

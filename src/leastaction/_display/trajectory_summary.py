@@ -23,7 +23,7 @@ COLUMNS = ("coordinate", "unit", "#start", "#end", "#least", "#most")
 def describe(run: Trajectory) -> page.Page:
     """The page of a run."""
     m = run.mechanism
-    facts = [("integrator", registry.title(run.integrator) or "unknown"), ("steps", f"{run.steps} of {run.dt:g} s")]
+    facts = [("integrator", registry.title(run.integrator) or "unknown"), ("steps", f"{run.steps} of {run.step_text}")]
     if len(run):
         change = np.abs(run.energy - run.energy[0]).max()
         facts += [
@@ -43,7 +43,7 @@ def describe(run: Trajectory) -> page.Page:
         units = {name: sensor.unit for sensor in m.sensors for name in sensor.columns}
         rows += [_row(name, units[name.removeprefix("sensor.")], x) for name, x in sensor_columns(run).items()]
     elif m.sensors:
-        facts.append(("sensors", f"{len(m.sensors)}, told by run.sensors"))
+        facts.append(("sensors", f"{len(m.sensors)}: run.sensors"))
     return page.Page(f"Run of {m.name}", facts, COLUMNS, rows)
 
 

@@ -36,7 +36,7 @@ def columns(run: Trajectory) -> dict[str, Any]:
 
 
 def sensor_columns(run: Trajectory, others: Container[str] = ()) -> dict[str, Any]:
-    """What sensors tell, a column of shape (steps + 1,) for each number; named as others, `sensor.` stands in front."""
+    """Sensor readings, a column of shape (steps + 1,) per number; a name that others have gets the prefix `sensor.`."""
     table: dict[str, Any] = {}
     for sensor in run.mechanism.sensors:
         values = run.sensors[sensor.name]

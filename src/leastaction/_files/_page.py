@@ -8,12 +8,12 @@ from html import escape
 from typing import Any
 
 LONGEST = 40
-"""Rows of a table that are shown; of longer ones the middle is left out."""
+"""Rows of a table that are shown; of longer ones the middle is omitted."""
 
 
 @dataclass
 class Page:
-    """What there is to tell.
+    """The contents of a page.
 
     Attributes:
         title: one line.
@@ -30,7 +30,7 @@ class Page:
     remarks: list[str] = field(default_factory=list)
 
     def shown(self) -> list[Sequence[str]]:
-        """The rows, the middle of a long table left out."""
+        """The rows, the middle of a long table omitted."""
         if len(self.rows) <= LONGEST:
             return self.rows
         half = LONGEST // 2

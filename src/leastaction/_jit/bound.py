@@ -15,8 +15,8 @@ class Bound:
     """Calls an entry point with some first arguments that stay, and others that are arrays, numbers or tuples of these.
 
     Numba finds out the type of every array in every argument at each call, which for the bundles of a stepper takes
-    longer than a short step. Here arguments are told apart by what decides about their type, those that stay only once,
-    and Numba is asked once for each combination in a process.
+    longer than a short step. Here arguments are distinguished by what decides about their type, those that stay only
+    once, and Numba is asked once for each combination in a process.
     """
 
     def __init__(self, entry: Any, *first: Any) -> None:
@@ -38,6 +38,12 @@ class Bound:
             _COMPILED[known] = self.entry.overloads[types]
             self.kernels[key] = _COMPILED[known].entry_point
         return out
+
+    def holding(self, index: int, value: Any) -> "Bound":
+        """The same with another value, of the same kind, in place of one of the first arguments."""
+        other = type(self)(self.entry, *self.first[:index], value, *self.first[index + 1 :])
+        other.kernels = self.kernels
+        return other
 
     def compiled(self, *others: Any) -> Any:
         """What Numba made for such arguments, after a call with them; None where nothing is compiled."""

@@ -15,7 +15,7 @@ LISTENERS: list[Callable[[str, float | None], None]] = []
 any, nothing is printed."""
 
 PATIENCE = 2.0
-"""Seconds after which a log is told of a kernel that still compiles: whoever looks at it may think that all hangs."""
+"""Seconds after which a log hears of a kernel that still compiles: whoever looks at it may think that all hangs."""
 
 _SUBJECTS = {
     "collocation": "HermiteSimpson",

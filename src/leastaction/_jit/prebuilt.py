@@ -1,6 +1,6 @@
 """Kernels that came with the wheel: compiled for a common processor level, read where they fit, never written.
 
-They fit where Python, Numba, llvmlite and NumPy are those they were made with, which their names tell, and where the
+They fit where Python, Numba, llvmlite and NumPy are those they were made with, which their names state, and where the
 processor has every feature they use. `LEASTACTION_SHIPPED=0` leaves them alone, so that kernels are compiled for the
 very processor at hand.
 """

@@ -71,7 +71,7 @@ def _folder() -> Path | None:
 
 
 class _Teller(event.Listener):
-    """Tells of the compilations of entry points."""
+    """Reports the compilations of entry points."""
 
     def __init__(self) -> None:
         self._began: list[float] = []

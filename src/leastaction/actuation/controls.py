@@ -56,7 +56,7 @@ def check_call(function: Any, what: str, arguments: tuple[str, ...]) -> None:
         raise IntegratorError(f"{what} must be a function that can be called as {call}, got {function!r}")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         signature.bind(*arguments)
@@ -75,10 +75,10 @@ def control_at(mechanism: Mechanism, value: Any, t: float) -> FloatArray:
 
 
 def refuse_names(mechanism: Mechanism, value: Any) -> None:
-    """Tell who gives controls by name in which order they are."""
+    """Refuse controls given by name, and name their order."""
     if isinstance(value, Mapping):
-        told = f"{mechanism.nu} numbers in the order of mechanism.control_names"
-        raise IntegratorError(f"controls take no names, but {told}; got {shown(value)}")
+        expected = f"{mechanism.nu} numbers in the order of mechanism.control_names"
+        raise IntegratorError(f"controls take no names, but {expected}; got {shown(value)}")
 
 
 def _numbers(value: Any) -> FloatArray | None:

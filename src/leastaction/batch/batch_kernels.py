@@ -204,6 +204,7 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
                 cuda.local.array(nv, number),
                 cuda.local.array(nv, number),
                 None,
+                None,
                 impacts,
                 MomentumPhase(
                     cuda.local.array(m, number),

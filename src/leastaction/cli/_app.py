@@ -78,7 +78,7 @@ def plain_errors() -> Iterator[None]:
         try:
             yield
         except LeastActionError as error:
-            # What Python would be told is an option here.
+            # What is an argument in Python is an option here.
             fail(re.sub(r"pass project=True.*", "--project mends it", str(error)))
         except BrokenPipeError:  # the reader of a pipe has seen enough; keep Python from flushing into it at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

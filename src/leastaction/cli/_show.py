@@ -55,7 +55,7 @@ class Clock:
 
 @contextmanager
 def compiling(bar: Any = None) -> Iterator[Clock]:
-    """Name each kernel on stderr while it is being compiled, which happens once; tells how long that took.
+    """Name each kernel on stderr while it is being compiled, which happens once; reports how long that took.
 
     Args:
         bar: a rich progress bar that is on the screen already; a second one would draw over it.

@@ -52,7 +52,8 @@ def sweep(
     """Apply a function to many jobs with Ray; finished results are on disk at once and are never computed twice.
 
     A job whose worker dies is given to another, three times at most. A job that raises, or that all its workers die of,
-    is told in `failures`; the others go on. Called again with the same jobs and folder, the sweep goes on where it was.
+    is recorded in `failures`; the others go on. Called again with the same jobs and folder, the sweep goes on where it
+    was.
 
     Args:
         function: of one job; its result must be one that can be pickled.
@@ -80,8 +81,8 @@ def sweep(
     if left:
         with connected(ray, options):
             done |= _run(ray, function, jobs, store, left, progress)
-    told = [done[job] for job in range(len(jobs))]
-    return Sweep([value for value, _ in told], {k: why for k, (_, why) in enumerate(told) if why is not None})
+    results = [done[job] for job in range(len(jobs))]
+    return Sweep([value for value, _ in results], {k: why for k, (_, why) in enumerate(results) if why is not None})
 
 
 @contextmanager

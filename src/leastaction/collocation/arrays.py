@@ -1,4 +1,4 @@
-"""The arrays of direct collocation: what its kernels read, write and are told."""
+"""The arrays of direct collocation: what its kernels read, write, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CollocationModel(NamedTuple):
 
 
 class CollocationSettings(NamedTuple):
-    """What a run is told.
+    """Settings of a run.
 
     Attributes:
         dt: time step [s].

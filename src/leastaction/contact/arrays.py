@@ -132,7 +132,7 @@ class FieldBall(NamedTuple):
 
 
 class Ridge(NamedTuple):
-    """An edge of a height field where its surface bends down, in the field's frame.
+    """An edge of a height field where its surface slopes down, in the field's frame.
 
     Attributes:
         start, end: its grid points (3).

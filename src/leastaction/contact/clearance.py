@@ -27,7 +27,7 @@ CHORD = math.sqrt(0.5)
 
 AHEAD = 8.0
 """A direction along which shapes are apart by the margin and by what they covered in so many of the last steps
-suffices: closest points, which tell more, take ten times as long."""
+suffices: closest points, which say more, take ten times as long."""
 
 MOST = 10.0
 """Once a body has covered this many times the largest reach all is measured anew: ways are sums, with round-off."""

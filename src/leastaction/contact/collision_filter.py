@@ -1,6 +1,6 @@
 """Shapes that are made to overlap, or that cannot part: they never touch.
 
-Told from the robot's home alone, so that it is a matter of the robot and not of where a run starts:
+Decided at the robot's home alone, so that it is a matter of the robot and not of where a run starts:
 
 - Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
   violent motion could. (MoveIt's setup leaves out such pairs, too.)
@@ -50,8 +50,8 @@ NO_MOTION, DRAWN = 1e-9, 1e-3
 of one robot, whose axes are rounded in files (1.5707 for a right angle)."""
 
 AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
-"""So many configurations near home [rad or m] tell what can move nowhere from what cannot at home, as a stretched arm;
-and what is no motion there, where normals are not as they are drawn."""
+"""So many configurations near home [rad or m] separate what can move nowhere from what cannot at home, as a stretched
+arm; and what is no motion there, where normals are not as they are drawn."""
 
 LOCKING = 0.1
 """How fast two links get into each other where that locks a joint, per radian, in terms of the smaller one's size."""

@@ -69,7 +69,7 @@ class ContactTable:
         return list(zip(k[i][may].tolist(), k[j][may].tolist(), strict=True))
 
     def owner(self, k: int) -> int | str:
-        """What shape k belongs to, as `apart` tells it: the index of a moving body, or the name of a fixed one."""
+        """What shape k belongs to, as `apart` has it: the index of a moving body, or the name of a fixed one."""
         return int(self.shapes.body[k]) if self.shapes.body[k] >= 0 else self.names[k][0]
 
     @cached_property

@@ -38,7 +38,7 @@ class Surfaces:
         condim: which frictions each lets act, NaN for one that says nothing of any friction.
         priority: of each, see `Shape`.
         keys: of the pairs of which the mechanism says something: smaller index times n plus larger one, sorted.
-        told: what it says of them, as `values`; shape (keys, 5).
+        overrides: what it says of them, as `values`; shape (keys, 5).
         always: keys of those that touch whatever else says that they do not.
     """
 
@@ -46,14 +46,14 @@ class Surfaces:
     condim: Floats
     priority: Integers
     keys: Integers
-    told: Floats
+    overrides: Floats
     always: Integers
 
     @cached_property
     def turns(self) -> bool:
         """Whether friction against spinning or rolling may act."""
         said = np.nan_to_num(self.values[2:4]) > 0.0
-        return bool((said.any() and (self.condim >= 4).any()) or (np.nan_to_num(self.told[:, 2:4]) > 0.0).any())
+        return bool((said.any() and (self.condim >= 4).any()) or (np.nan_to_num(self.overrides[:, 2:4]) > 0.0).any())
 
     def key(self, a: Any, b: Any) -> Any:
         """Of pairs of shapes, in either order."""
@@ -68,17 +68,17 @@ class Surfaces:
         table.a, table.b = a, b
         table.key = (a * self.values.shape[1] + b) * FEATURES
         size = self._combined(self.condim, a, b, True)
-        told = np.full((len(table), len(COEFFICIENTS)), np.nan)
+        overrides = np.full((len(table), len(COEFFICIENTS)), np.nan)
         if len(self.keys):
             key = self.key(a, b)
             at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-            told = np.where((self.keys[at] == key)[:, None], self.told[at], np.nan)
+            overrides = np.where((self.keys[at] == key)[:, None], self.overrides[at], np.nan)
         fields = ("friction", "restitution", "spin", "roll", "static")
         for k, (name, field) in enumerate(zip(COEFFICIENTS, fields, strict=True)):
             found = self._combined(self.values[k], a, b, name != "restitution")
             found = np.nan_to_num(found, nan=FRICTION if name == "friction" else 0.0)
             found = np.where(size < LEAST[name], 0.0, found)  # NaN is not less: then all acts
-            table[field] = np.where(np.isnan(told[:, k]), found, told[:, k])
+            table[field] = np.where(np.isnan(overrides[:, k]), found, overrides[:, k])
         table.static = np.maximum(table.static, table.friction)
         return table
 
@@ -110,10 +110,10 @@ def surfaces(items: Sequence[Any], pairs: Sequence[ContactPair]) -> Surfaces:
     found: dict[int, tuple[list[float], bool]] = {}
     count = len(items)
     for pair in pairs:
-        told = [np.nan if (x := getattr(pair, name)) is None else x for name in COEFFICIENTS]
+        overrides = [np.nan if (x := getattr(pair, name)) is None else x for name in COEFFICIENTS]
         for a in _named(items, pair.first, pair.shapes[0]):
             for b in _named(items, pair.second, pair.shapes[1]):
-                found[min(a, b) * count + max(a, b)] = told, pair.always
+                found[min(a, b) * count + max(a, b)] = overrides, pair.always
     keys = sorted(found)
     return Surfaces(
         values,

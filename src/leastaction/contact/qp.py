@@ -4,7 +4,7 @@ Chosen by measurement on Delassus matrices of rank below their size (times are f
 method that starts from the multipliers of the problem before, is exact to round-off and the fastest up to about a
 hundred unknowns (9 us with 8, 50 us with 30); PIQP, an interior-point method, has no warm start and six to eight digits
 but is the faster one beyond, and has a sparse solver. Clarabel took ten times as long; ProxQP stopped at the old
-solution when only the bounds had moved, unless told to watch the duality gap, and then took five times as long.
+solution when only the bounds had moved, unless set to watch the duality gap, and then took five times as long.
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ def _gradient(
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
     reversal = VelocityReversal(stepper, names, from_momentum)
     reversal.piece(record, 0, 0, u, bars[0], bars[1])
-    told = run.stored.get("commands"), run.stored.get("activation")
-    return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0], *told)
+    activations = run.stored.get("commands"), run.stored.get("activation")
+    return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0], *activations)
 
 
 def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:

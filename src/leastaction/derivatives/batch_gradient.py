@@ -18,7 +18,8 @@ from leastaction.simulation.simulate import simulate
 def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tuple[Any, Any, Any]:
     """Gradients by starts and controls, from those by all states of a batch; each robot by itself.
 
-    Of runs on a GPU the whole way back is one kernel there, one thread per robot; of others it goes over all cores.
+    Of runs on a GPU the whole backward pass is one kernel there, one thread per robot; of others it goes over all
+    cores.
 
     Args:
         run: recorded at each step (every=1). On a GPU of `Galerkin(order=2)` in double precision, with the same
@@ -33,7 +34,7 @@ def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tup
         (robots, steps, nu): arrays of the GPU for runs there, which PyTorch takes without a copy.
 
     Raises:
-        IntegratorError: sizes that do not fit, robots that failed, runs that there is no way back for.
+        IntegratorError: sizes that do not fit, robots that failed, runs that have no backward pass.
     """
     if not isinstance(run, BatchRun):
         raise IntegratorError(f"batch_gradient needs a BatchRun, got {shown(run)}")
@@ -62,7 +63,7 @@ def _on_cores(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:
     def one(k: int) -> Any:
         robot = run.mechanisms[k] if run.mechanisms else run.mechanism
         held = np.broadcast_to(u[:, :, k if u.shape[2] > 1 else 0], (steps, nu))
-        # The way back needs more of a run than a batch keeps.
+        # The backward pass needs more of a run than a batch keeps.
         whole = simulate(robot, run.q[k, 0], v[k], dt=run.dt, steps=steps, controls=held, integrator=run.integrator)
         found = gradient(whole, by_positions[k], by_velocities[k], ["q", "v", "controls"])
         return found["q"], found["v"], found["controls"]

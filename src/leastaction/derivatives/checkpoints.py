@@ -29,7 +29,7 @@ PieceObjective = Callable[[Trajectory, int, int], Any]
 
 
 class piecewise:  # noqa: N801 - a decorator
-    """An objective that is a sum over states, told for any piece of a run.
+    """An objective that is a sum over states, evaluated for any piece of a run.
 
     Example:
         >>> @la.derivatives.piecewise
@@ -150,7 +150,7 @@ def checkpointed_gradient(
     in_pieces = isinstance(objective, piecewise)
     nv, states = mechanism.nv, 0 if in_pieces else run.steps + 1
     Q, S = np.zeros((states, mechanism.nq)), np.zeros((states, nv))
-    for k in range(run.pieces - in_pieces):  # the last piece is run on the way back
+    for k in range(run.pieces - in_pieces):  # the last piece is run in the backward pass
         record, row = run.run(k)
         if not in_pieces:
             own, of_run = run.states(k, row)

@@ -27,7 +27,7 @@ def simulation(
 ) -> Any:
     """A function f(q, v, controls, parameters) -> (positions, velocities) that JAX can differentiate.
 
-    Shapes: q (nq,), v (nv,), controls (steps, nu), zero where they are left out or None; positions (steps + 1, nq),
+    Shapes: q (nq,), v (nv,), controls (steps, nu), zero where they are omitted or None; positions (steps + 1, nq),
     velocities (steps + 1, nv). It works under `jax.jit`, `jax.grad` and `jax.vmap`, which uses all cores; turn on
     `jax_enable_x64` for gradients in double precision. What has no gradient is refused here, before the first call.
 
@@ -44,7 +44,7 @@ def simulation(
         integrator: any with an adjoint, such as `Galerkin(...)`, `Maximal(...)` or `BDF(...)`; with contact,
             `Maximal(smoothing=...)` makes the motion a smooth function.
         dt: time step [s].
-        steps: number of steps; needed where controls are left out.
+        steps: number of steps; needed where controls are omitted.
         parameters: names of mechanism parameters, see `leastaction.adjoint`; f takes a dictionary of their values,
             and those that it leaves out are the mechanism's own.
     """

@@ -1,4 +1,4 @@
-"""Between velocities, in which objectives and starts of runs are told, and the momenta that many integrators solve for.
+"""Jacobians between velocities, in which objectives and starts are given, and the momenta that integrators solve for.
 
 The Legendre transform p = M(q) v depends on the positions and on the parameters of the mechanism, so gradients go
 through it: by q along the tree, by parameters with stencils of fourth order.

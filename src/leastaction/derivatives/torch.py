@@ -54,7 +54,7 @@ def _no_forward_mode(ctx: Any, *tangents: Any) -> Any:
 
 
 class _Runs:
-    """A simulation and its runs, from the way forth to the way back."""
+    """A simulation and its runs, from the forward to the backward pass."""
 
     def __init__(self, simulation: DifferentiableSimulation) -> None:
         self.simulation = simulation
@@ -225,7 +225,7 @@ def simulate(
         dt: time step [s].
         integrator: any with an adjoint, such as `Galerkin(...)`, `Maximal(...)` or `BDF(...)`; with contact,
             `Maximal(smoothing=...)` makes the motion a smooth function.
-        steps: how many, where controls do not tell.
+        steps: how many, where controls do not say.
         parameters: tensors by the names of mechanism parameters, see `leastaction.adjoint`.
 
     Returns:
@@ -253,6 +253,8 @@ def _broadcast(torch: Any, simulation: DifferentiableSimulation, tensors: list[A
     try:
         robots = torch.broadcast_shapes(*axes)
     except RuntimeError:
-        told = ", ".join(f"{what} {a}" for what, a in zip(("q", "v", "controls", *simulation.names), axes, strict=True))
-        raise IntegratorError(f"axes of robots do not fit together: {told}") from None
+        sizes = ", ".join(
+            f"{what} {a}" for what, a in zip(("q", "v", "controls", *simulation.names), axes, strict=True)
+        )
+        raise IntegratorError(f"axes of robots do not fit together: {sizes}") from None
     return [x.expand((*robots, *x.shape[x.ndim - n :])) for x, n in zip(tensors, own, strict=True)]

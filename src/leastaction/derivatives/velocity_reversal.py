@@ -17,7 +17,7 @@ STATES = ("q", "v", "p", "controls")
 
 
 class VelocityReversal:
-    """`Reversal` of a stepper, told in positions and velocities whatever the stepper solves for.
+    """`Reversal` of a stepper, in terms of positions and velocities whatever the stepper solves for.
 
     Args:
         stepper: after its `prepare_start`.

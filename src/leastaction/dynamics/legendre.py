@@ -207,7 +207,7 @@ def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[Floa
         T, U, H = spline_quantities(mechanism, Q, V)
         return T, U - feedback_energy(mechanism, Q), H
     T, U, H = np.zeros(len(Q)), np.zeros(len(Q)), np.zeros((len(Q), 6))
-    Quantities(mechanism).tell(Q, V, (T, U, H))
+    Quantities(mechanism).evaluate(Q, V, (T, U, H))
     return T, U - feedback_energy(mechanism, Q), H
 
 
@@ -221,7 +221,7 @@ class Quantities:
         self.kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
         self._trees = free_trees(t)
 
-    def tell(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    def evaluate(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Fill out = (kinetic energy, potential energy with the feedback of servos [J], spatial momentum (rows, 6))."""
         self.kernel(Q, V, out)
         near = brought_near(self._trees, Q)

@@ -36,7 +36,7 @@ def velocities_of_run(
     Where the axes of joints with massless links between come close to one line, hardly anything resists motions of
     these links alone, and M^-1 makes large velocities of what little of the forces' impulses p has in such directions:
     half of the forces of that time are in p, but what holds against them at an impact is not. There the rates of q
-    tell better: both are the velocity to second order in the time step. Energies are those of p wherever it tells one.
+    are better: both are the velocity to second order in the time step. Energies are those of p wherever it has one.
 
     Args:
         t: times [s], shape (rows,).

@@ -1,4 +1,4 @@
-"""The arrays of the explicit methods: what their kernels read, write and are told."""
+"""The arrays of the explicit methods: what their kernels read, write, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ExplicitModel(NamedTuple):
 
 
 class ExplicitSettings(NamedTuple):
-    """What a run is told.
+    """Settings of a run.
 
     Attributes:
         dt: time step [s].

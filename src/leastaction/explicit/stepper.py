@@ -59,10 +59,11 @@ class ExplicitStepper(Stepper):
 class RungeKuttaStepper(ExplicitStepper):
     """Methods with a tableau."""
 
+    can = frozenset({"accuracy"})
     _entry = staticmethod(runge_kutta)
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
-        self.tableau = integrator.tableau
+        self.tableau, self.order = integrator.tableau, len(integrator.tableau.nodes)
         self.control_nodes = self.tableau.nodes
         super().__init__(integrator, mechanism, dt)
 
@@ -70,6 +71,7 @@ class RungeKuttaStepper(ExplicitStepper):
 class SemiImplicitStepper(ExplicitStepper):
     """Semi-implicit Euler."""
 
+    can, order = frozenset({"accuracy"}), 1
     control_nodes = (0.0,)
     _entry = staticmethod(semi_implicit)
 

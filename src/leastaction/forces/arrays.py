@@ -106,7 +106,7 @@ class ForceModes(NamedTuple):
         coords: of the limits of reduced coordinates, shape (coords,).
         tendons: of the limits of tendons, shape (tendons,).
         pull: what drives exert on tendons [N], how long after the pose their feedback looks at the length [s], and
-            what it adds to that; shape (tendons, 3), zero unless told.
+            what it adds to that; shape (tendons, 3), zero unless given.
         items: `ITEM` records of tendons, those of the model with the turns that angles have made.
         user: scratch of the user's forces; None where the formulation takes none.
     """

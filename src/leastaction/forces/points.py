@@ -1,4 +1,4 @@
-"""Points of bodies: how they move, what a force on one does to its body, how both change, and the way back.
+"""Points of bodies: how they move, what a force on one does to its body, how both change, and the backward pass.
 
 Every force at a point is written with these six functions:
 

@@ -108,7 +108,7 @@ def _user_wrenches(forces, scratch, links, external):
 
 @routine
 def energy(forces, modes, links, q):
-    """Potential energy of all body forces [J] at q (nq,), which tells tendons how often joints have turned round."""
+    """Potential energy of all body forces [J] at q (nq,), by which tendons know how often joints have turned round."""
     return _element_energy(forces.paths, forces, modes, links, q) + _ball_energy(forces.balls, links)
 
 
@@ -140,7 +140,7 @@ def wrench_slopes(forces, modes, links, T, dV, out):
 
 @routine
 def resistance_slopes(forces, modes, links, T, dV, out):
-    """`wrench_slopes` of the forces of `arrays.resisting`, tendons apart: these have blocks that are told otherwise."""
+    """`wrench_slopes` of the forces of `arrays.resisting`, tendons apart: these have blocks of another kind."""
     isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
     drags.slopes(forces.drags, links, T, dV, out)

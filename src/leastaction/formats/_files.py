@@ -1,4 +1,4 @@
-"""Which files a model may name, and what a reader says about what it left out."""
+"""Which files a model may name, and what a reader says about what it omitted."""
 
 from __future__ import annotations
 
@@ -120,17 +120,17 @@ def with_article(noun: str) -> str:
 
 @dataclass
 class Notes:
-    """What a reader or writer left out, told in one warning."""
+    """What a reader or writer omitted, reported in one warning."""
 
     file: Path
     items: dict[str, dict[str, None]] = field(default_factory=dict)  # dicts as ordered sets
 
     def add(self, what: str, name: str) -> None:
-        """Note that `name` was left out, for the reason or of the kind `what`."""
+        """Note that `name` was omitted, for the reason or of the kind `what`."""
         self.items.setdefault(what, {})[name] = None
 
     def left_out(self, what: str, name: str) -> None:
-        """Note that `name` was left out, one of what `what` names in the singular."""
+        """Note that `name` was omitted, one of what `what` names in the singular."""
         if what.endswith("y"):
             self.add(f"{what[:-1]}ies", name)
         else:
@@ -147,4 +147,4 @@ class Notes:
         level, frame = 1, sys._getframe()
         while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
             level, frame = level + 1, frame.f_back
-        warnings.warn(f"{self.file}: left out: {'; '.join(parts)}", stacklevel=level)
+        warnings.warn(f"{self.file}: omitted: {'; '.join(parts)}", stacklevel=level)

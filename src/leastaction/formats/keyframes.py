@@ -20,7 +20,7 @@ def load_keyframes(
     """Positions of the `<key>` elements of an MJCF file, by their names.
 
     They are `q` of the robot that `load` makes of the file, whose coordinates are MuJoCo's; poses of mocap bodies come
-    last: those of the key (`mpos` and `mquat`), or of the file where it does not tell them.
+    last: those of the key (`mpos` and `mquat`), or of the file where it does not give them.
 
     Args:
         path: of the file.
@@ -41,14 +41,14 @@ def load_keyframes(
     folder = Folder.of(path, allow_outside, max_bytes)
     expand_includes(root, path.resolve(), folder)
     keys = [key for section in root.all("keyframe") for key in section.all("key")]
-    told = [_Key(key, number) for number, key in enumerate(keys) if key.get("qpos") is not None]
-    silent = [key for key in told if key.mpos is None or key.mquat is None]
+    listed = [_Key(key, number) for number, key in enumerate(keys) if key.get("qpos") is not None]
+    silent = [key for key in listed if key.mpos is None or key.mquat is None]
     home = _mocap_home(path, folder) if silent and _may_have_mocap(root) else np.zeros((0, 7))
-    return {key.name: key.q(home) for key in told}
+    return {key.name: key.q(home) for key in listed}
 
 
 class _Key:
-    """The numbers of a `<key>`; None for what it does not tell."""
+    """The numbers of a `<key>`; None for what it does not give."""
 
     def __init__(self, element: Element, number: int) -> None:
         self.element = element

@@ -9,7 +9,7 @@ HORIZONS = {"CartPole": 500, "Acrobot": 200, "Hopper": 1000, "A1": 500}
 
 
 def register() -> None:
-    """Tell Gymnasium the ids of this package's tasks; more than once does no harm."""
+    """Register with Gymnasium the ids of this package's tasks; more than once does no harm."""
     gymnasium = require("gymnasium", "gym")
     for task, horizon in HORIZONS.items():
         name = f"leastaction/{task}-v0"

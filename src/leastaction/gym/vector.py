@@ -113,10 +113,10 @@ class RobotVectorEnv(VectorEnv):
 
         seen, rewards, over, cut, infos = zip(*self.pool.map(one, range(self.num_envs)), strict=True)
         self.done[:] = np.logical_or(over, cut) & (self.mode is not AutoresetMode.SAME_STEP)
-        told: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for k, info in enumerate(infos):
-            told = self._add_info(told, info, k)
-        return np.stack(seen), np.array(rewards, float), np.array(over, bool), np.array(cut, bool), told
+            merged = self._add_info(merged, info, k)
+        return np.stack(seen), np.array(rewards, float), np.array(over, bool), np.array(cut, bool), merged
 
     def render(self) -> tuple[Any, ...] | None:
         """Pictures of all, with render_mode "rgb_array"."""

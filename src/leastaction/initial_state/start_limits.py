@@ -47,8 +47,8 @@ BEYOND = 1e-3
 def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     """q with all joints within the rigid limits that act; a warning names those that had to be moved.
 
-    A stop that pushed a joint back would do work on the robot, as much as it takes to get there: energy from nowhere.
-    So the run starts with the joint at its stop.
+    A stop that pushed a joint back would do work on the robot, as much as it takes to get there: a spurious energy
+    gain. So the run starts with the joint at its stop.
 
     Args:
         stepper: of the run; where limits do not act with it, q stays what it is.
@@ -135,7 +135,7 @@ def tendons_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     if max(abs(_stretched(m, k, out)[0]) for k in rigid) > BEYOND:
         warn(
             f"the start lies beyond the limits of tendon {words} [m or rad], and the joints cannot bring it "
-            "within them: the steps pull it there by and by, which is work from nowhere"
+            "within them: the steps pull it there by and by, which is spurious work"
         )
         return q
     warn(

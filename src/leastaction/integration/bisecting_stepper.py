@@ -42,7 +42,7 @@ class BisectingStepper(Stepper):
     """
 
     momentum = True
-    can = frozenset({"linearize", "parameters", "residual", "reverse"})
+    can = frozenset({"accuracy", "linearize", "parameters", "residual", "reverse"})
     parts = 1
     data: Any
 

@@ -37,6 +37,8 @@ PENALTIES = frozenset(
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
+    "accuracy": "looks back further than to the state that a step starts from, so its steps have one length; use "
+    "leastaction.Galerkin, leastaction.Midpoint, leastaction.Minimal, leastaction.Maximal or leastaction.RungeKutta",
     "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
     "leastaction.ImplicitTrapezoidal",
     "linearize": "has no Jacobians of a step; Galerkin, Midpoint, Maximal and Minimal have, and leastaction.adjoint "
@@ -109,9 +111,10 @@ class Stepper:
     and what it cannot do it refuses with an `IntegratorError` that names an integrator that can.
 
     Attributes:
-        can: what there is of `CAPABILITIES`: "linearize" (`linearize`, `pull_back`), "parameters"
-            (`parameter_jacobian`), "residual" (`residual`, `residual_blocks`, `action_blocks`, `horizon_rows`,
-            `horizon_blocks`), "reverse" (`reverse`), "accelerations" (`accelerations`).
+        can: what there is of `CAPABILITIES`: "accuracy" (`with_dt`, `order`; a step needs nothing but its state),
+            "linearize" (`linearize`, `pull_back`), "parameters" (`parameter_jacobian`), "residual" (`residual`,
+            `residual_blocks`, `action_blocks`, `horizon_rows`, `horizon_blocks`), "reverse" (`reverse`),
+            "accelerations" (`accelerations`).
         control_nodes: fractions of a step at which controls are read.
         control_points: fractions of a step at which "residual" takes configurations, its ends among them.
         momentum: True when the integrator solves for (q, p), False when for (q, v).
@@ -123,6 +126,7 @@ class Stepper:
         carries: extras of the record that are part of a state: what steps, or going back over them, read of the rows
             before.
         lacking: extras that runs of earlier versions lack, and that are zero for them.
+        order: of the errors at a fixed time, in powers of the time step; 0 where nobody asks.
         noting: whether `finish` is to write down contacts and poses of a run, which batches do not keep.
     """
 
@@ -137,11 +141,16 @@ class Stepper:
     carries: tuple[str, ...] = ()
     lacking: frozenset[str] = frozenset()
     noting = True
+    order = 0
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
         self.integrator: Any = integrator
         self.mechanism = mechanism
         self.dt = dt
+
+    def with_dt(self, dt: float) -> Stepper:
+        """A stepper of the same robot with steps of dt [s]; it may share with this one what both write."""
+        return self.integrator.prepare(self.mechanism, dt)
 
     @cached_property
     def late(self) -> LateDampers | None:
@@ -170,7 +179,7 @@ class Stepper:
     # ------------------------------------------------------------------ the run
 
     def record(self, steps: int) -> Record:
-        """Arrays of a run of `steps` steps: q, v or p, and what else the method has to tell, one row per time."""
+        """Arrays of a run of `steps` steps: q, v or p, and what else the method records, one row per time."""
         m = self.mechanism
         q, second = np.zeros((steps + 1, m.nq)), np.zeros((steps + 1, m.nv))
         return Record(q, p=second) if self.momentum else Record(q, v=second)
@@ -385,7 +394,7 @@ class Reversal(ABC):
             first: number of the step that starts there.
             u: controls of its steps at the control nodes, shape (steps, nodes, nu).
             bq: gradients by the positions of all rows along the tangent, shape (rows, nv); zero for states of which
-                another piece tells.
+                another piece gives.
             bs: the same by the momenta, or velocities, that the integrator solves for.
         """
 

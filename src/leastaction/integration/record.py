@@ -29,8 +29,8 @@ class Record:
             position [m] and quaternion; from `Stepper.finish` on, of integrators that solve for them.
         u: controls at the control nodes of each step, shape (steps, nodes, nu), where there are any.
         contacts: rows (step, two bodies, point, force on the second, gap), shape (n, 10), from `Stepper.finish` on,
-            of integrators that tell.
-        extras: what else the method has to tell, by name, one row per state.
+            of integrators that record it.
+        extras: what else the method records, by name, one row per state.
     """
 
     q: FloatArray

@@ -36,7 +36,7 @@ def _is_integrator(value: Any) -> bool:
 
 
 def names() -> list[str]:
-    """Names of all integrators, such as `"galerkin"`; earlier names of theirs are left out, but `find` knows them."""
+    """Names of all integrators, such as `"galerkin"`; earlier names of theirs are omitted, but `find` knows them."""
     import leastaction
 
     found = {name: (attribute, getattr(leastaction, attribute)) for name, attribute in _public().items()}

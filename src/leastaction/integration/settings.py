@@ -40,7 +40,7 @@ _SETTINGS: dict[Any, tuple[str, Any, Any]] = {
     "bool": ("True or False", lambda value: isinstance(value, bool | np.bool_), bool),
     "str": ("text", lambda value: isinstance(value, str), str),
 }
-"""Kinds of settings by their annotation: what they are, how to tell, and what they become."""
+"""Kinds of settings by their annotation: what they are, how they are recognised, and what they become."""
 _SETTINGS |= {kind: _SETTINGS[kind.__name__] for kind in (int, float, bool, str)}
 
 _BOUNDS = {

@@ -119,7 +119,7 @@ def ik_model(m: Mechanism, tasks: Sequence[Task], limits: bool) -> IKModel:
     largest = max(task.weight for task in tasks)
     for k, task in enumerate(tasks):
         record = records[k]
-        count = task.tell(m, record, postures)
+        count = task.write(m, record, postures)
         record["first"], record["count"] = first, count
         record["required"], record["weight"] = task.required, task.weight / largest
         first += count

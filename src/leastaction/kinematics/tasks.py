@@ -41,7 +41,7 @@ class Task(ABC):
         return self
 
     @abstractmethod
-    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
+    def write(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
         """Write what kernels read of it to an `IK_TASK` record and the postures; gives back its number of errors."""
 
 
@@ -83,7 +83,7 @@ class FrameTask(Task):
         mechanism.frame(self.frame)
         return self
 
-    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
+    def write(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
         """See `Task`."""
         node, X, _ = mechanism.tree.place(self.frame)
         record["kind"], record["node"] = PLACE, node
@@ -118,7 +118,7 @@ class PostureTask(Task):
         q = mechanism.home() if self.posture is None else configuration(mechanism, self.posture)
         return PostureTask(self.weight, q)
 
-    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
+    def write(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
         """See `Task`."""
         record["kind"], record["node"] = POSTURE, len(postures)
         postures.append(self.posture)
@@ -155,7 +155,7 @@ class ComTask(Task):
             raise MechanismError(f"mechanism {mechanism.name!r} has no mass, so no centre of mass")
         return self
 
-    def tell(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
+    def write(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
         """See `Task`."""
         asked = ~np.isnan(self.position)
         record["kind"], record["asked"], record["p"] = MASS, asked, np.where(asked, self.position, 0.0)

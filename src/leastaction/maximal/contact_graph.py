@@ -132,7 +132,7 @@ class Layout:
         return self._lay_out(rare)
 
     def _lay_out(self, rare: Edges = NONE) -> bool:
-        """Make the graph, and tell near pairs their edges; whether it is another graph.
+        """Make the graph, and set the edges of near pairs; whether it is another graph.
 
         Args:
             rare: tied bodies that seldom press each other; the order of elimination is made for the others.

@@ -37,11 +37,11 @@ def refuse_compositions(integrator: Any, mechanism: Mechanism) -> None:
 def fill_goals(stepper: Any, record: Record, first: int, last: int) -> None:
     """Rows `first` ... `last` of the goals, from the table of motions of a run; without one, what moves comes to rest.
 
-    The end of a single step may be told by `stepper.aim` instead, for that step alone. Where `stepper.told`, the record
-    has them already.
+    The end of a single step may be given by `stepper.aim` instead, for that step alone. Where `stepper.goals_given`,
+    the record has them already.
     """
     model, table, dt = stepper.model, stepper.motions, stepper.dt
-    if not len(model.goals) or stepper.told:
+    if not len(model.goals) or stepper.goals_given:
         return
     goals = record["goals"]
     if table is not None:
@@ -109,8 +109,8 @@ def given_bodies(model: Model) -> set[int]:
     m = model.mechanism
     names, given = set(m.prescribed), set()
     for piece in model.pieces:
-        told = [m.velocity_names[piece.iv + k] for k in range(sum(p.nv for p in piece.primitives))]
-        if (piece.joint.child in names or names.issuperset(told)) and (piece.a < 0 or piece.a in given):
+        dof_names = [m.velocity_names[piece.iv + k] for k in range(sum(p.nv for p in piece.primitives))]
+        if (piece.joint.child in names or names.issuperset(dof_names)) and (piece.a < 0 or piece.a in given):
             given.add(piece.b)
     return given
 

@@ -17,7 +17,7 @@ LOGGED = 256
 """Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
 
 
-def mend(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool:
+def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool:
     """See to it that the step from row `at`, where the loop stopped, can begin again; False: in vain.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 from leastaction._jit.walk import Walk
 from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
-from leastaction.maximal.retry import mend
+from leastaction.maximal.retry import recover
 from leastaction.maximal.step.maximal_rollout import DONE
 
 
@@ -34,7 +34,7 @@ def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], in
         _, why = walk(first)
         if why != DONE:
             stepper.exhausted = False
-            return stepper.advance(record, first, first + 1, u) if mend(stepper, record, first, why, True) else first
+            return stepper.advance(record, first, first + 1, u) if recover(stepper, record, first, why, True) else first
         stepper.planned, stepper.reached = False, (first + 1, last)
         stepper.age += 1
         stepper.unread = first if contact is not None else -1

@@ -44,7 +44,7 @@ from leastaction.maximal.failures import failure_of
 from leastaction.maximal.maximal_records import BALL, records
 from leastaction.maximal.maximal_settings import settings_of
 from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given, refuse_compositions
-from leastaction.maximal.retry import LOGGED, mend
+from leastaction.maximal.retry import LOGGED, recover
 from leastaction.maximal.single_steps import stride_of
 from leastaction.maximal.step import maximal_rollout as entries
 from leastaction.mechanism import Mechanism
@@ -70,7 +70,7 @@ class MaximalStepper(Stepper):
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
         row: row of the table of motions that row 0 of the record is.
-        told: whether records come with the goals of their rows.
+        goals_given: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
         age, usual: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
         exhausted: whether the last step took too much work.
@@ -80,14 +80,14 @@ class MaximalStepper(Stepper):
     """
 
     momentum = True
-    can = frozenset({"linearize", "parameters", "reverse"})
+    can = frozenset({"accuracy", "linearize", "parameters", "reverse"})
     carries = ("rigid_poses", "momenta", "velocities")
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
         self.model = model = compile_model(mechanism)
-        self.substeps = composition(integrator.order)
-        self.row, self.told = 0, False
+        self.substeps, self.order = composition(integrator.order), integrator.order
+        self.row, self.goals_given = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
@@ -222,7 +222,7 @@ class MaximalStepper(Stepper):
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
         if self.mechanism.is_tree:
             return p
         t = self.mechanism.tree
@@ -276,7 +276,7 @@ class MaximalStepper(Stepper):
             if why == entries.DONE:
                 break
             # The log is full as soon as it has no room for a step with as many contacts as there may be.
-            if not mend(self, record, at, why, written <= self._log_rows - 2 * self.room or done == 0):
+            if not recover(self, record, at, why, written <= self._log_rows - 2 * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
         return last

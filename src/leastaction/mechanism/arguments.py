@@ -71,6 +71,6 @@ def tangent(mechanism: Mechanism, v: Any, what: str = "v") -> FloatArray:
     """A velocity, acceleration or generalised force as a checked array of shape (nv,); None is zero."""
     given = v.shape if isinstance(v, np.ndarray) else (len(v),) if isinstance(v, list | tuple) else ()
     if what == "u" and given == (robot(mechanism).nu,) != (mechanism.nv,):
-        told = "as many as there are controls; mechanism.generalized_forces(controls, q) makes forces of these"
-        raise MechanismError(f"u: expected {mechanism.nv} forces, one for each degree of freedom, got {told}")
+        expected = "as many as there are controls; mechanism.generalized_forces(controls, q) makes forces of these"
+        raise MechanismError(f"u: expected {mechanism.nv} forces, one for each degree of freedom, got {expected}")
     return np.zeros(robot(mechanism).nv) if v is None else state_vector(mechanism, v, mechanism.nv, what)

@@ -12,7 +12,7 @@ from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import check_static
 
 STICK_TIME = 0.2
-"""Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, unless told."""
+"""Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ class Joint:
         friction: dry friction [N m or N], one per degree of freedom.
         armature: inertia of the drive as seen at the joint [kg m^2 or kg], one per degree of freedom.
         loop: whether the joint must close a loop rather than carry its child.
-        home: where the joint starts unless told otherwise, one per coordinate (nq); None: at its zero.
+        home: where the joint starts unless stated otherwise, one per coordinate (nq); None: at its zero.
         motions: names of the primitives, such as those of the joints that a file puts in a row, which then name the
             coordinates in place of `name`; or none.
     """

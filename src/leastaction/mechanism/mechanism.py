@@ -321,7 +321,7 @@ class Mechanism:
         return np.array([x for joint in self.joints for x in joint.neutral()], dtype=float)
 
     def home(self) -> FloatArray:
-        """The configuration in which a run starts unless told otherwise, shape (nq,).
+        """The configuration in which a run starts unless stated otherwise, shape (nq,).
 
         That of the file which the robot came from, or what `MechanismBuilder.home` said; else the neutral one.
         """

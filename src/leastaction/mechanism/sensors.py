@@ -69,7 +69,7 @@ class Sensor:
         target: name of the coordinate, of the frame or of the body.
         reference: frame that sees it; "world" by default.
         zone: in the directions and about the origin of the frame, where it feels contacts; None: everywhere.
-        cutoff: largest size of what it tells; 0: any.
+        cutoff: largest size of its reading; 0: any.
     """
 
     name: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.step_control.bisection import FINEST
+
+ROLLOUT = "rollout with"
+"""What the names of kernels of steps begin with."""
 
 
 class ActionStepper(BisectingStepper):
@@ -32,6 +36,7 @@ class ActionStepper(BisectingStepper):
         super().__init__(integrator, mechanism, dt)
         self._kernels: dict[str, Bound] = {}
         self._others: dict[int, tuple[Mechanism, Any]] = {}
+        self.order = int(integrator.order)
 
     @abstractmethod
     def compiled(self, mechanism: Mechanism) -> Any:
@@ -43,7 +48,7 @@ class ActionStepper(BisectingStepper):
 
     def rollout(self, finest: int) -> Bound:
         """That kernel, with all but controls and rows held, for at most so many substeps of a step."""
-        name = f"rollout with {finest} substeps"
+        name = f"{ROLLOUT} {finest} substeps"
         if name not in self._kernels:
             self._kernels[name] = self.make_rollout(self.settings._replace(finest=finest))
         return self._kernels[name]
@@ -58,7 +63,7 @@ class ActionStepper(BisectingStepper):
         u = np.array(u, order="C")
         done = self._roll(record, first, last, u, FINEST)
         if done < last:
-            # What the whole step came to tells more than its last substep.
+            # What the whole step came to says more than its last substep.
             iterations = int(record["iterations"][done + 1])
             self.run(record, done, done + 1, u[done - first : done - first + 1])
             record["iterations"][done + 1] = iterations
@@ -83,6 +88,16 @@ class ActionStepper(BisectingStepper):
         """See `BisectingStepper.shorten`."""
         self.settings = self.settings._replace(dt=self.dt)
         self._kernels = {}
+
+    def with_dt(self, dt: float) -> Self:
+        """See `Stepper.with_dt`; kernels stay bound to what both write."""
+        self.rollout(FINEST)
+        part, kernels = copy.copy(self), self._kernels
+        part.dt, part._shorter = dt, {1: part}
+        part.shorten()
+        rollouts = {name: kernel for name, kernel in kernels.items() if name.startswith(ROLLOUT)}
+        part._kernels = {name: k.holding(1, k.first[1]._replace(dt=dt)) for name, k in rollouts.items()}
+        return part
 
     def other(self, mechanism: Mechanism) -> Any:
         """`compiled` of a mechanism with another value of a parameter, which many steps ask for."""

@@ -14,7 +14,7 @@ SHARPEST = 1e-13
 
 AHEAD, CHORD = 0.1, 0.01
 """Shares of the tolerance that an update must be below which is only foretold, by the residuals after a Newton step and
-otherwise: what Newton steps leave is mostly far smaller than residuals tell."""
+otherwise: what Newton steps leave is mostly far smaller than residuals suggest."""
 
 UNSEEN = 2e-17
 """Updates of a chain with n degrees of freedom below this times n^2 [rad or m] are a part of their round-off: steps of
@@ -67,7 +67,7 @@ def share_left(size, before, kept):
 
 @inline
 def rate_of(size, before, new, norm, kept):
-    """Share of the error that the last update has left: the lesser one of what residuals and updates tell."""
+    """Share of the error that the last update has left: the lesser one of what residuals and updates suggest."""
     rate = new / norm
     return min(rate, share_left(size, before, kept)) if before > 0.0 else rate
 
@@ -77,8 +77,8 @@ def is_solved(size, before, new, norm, kept, tolerance, noise):
     """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
 
     The next one is foretold by how much the last one shrank the residual. Residuals of heavy coordinates soon are
-    round-off, far above those that matter of light ones; sizes of updates tell more there, see `share_left`. Of Newton
-    steps they tell only that chord steps will do: by chance, one may leave more than the square of the last share.
+    round-off, far above those that matter of light ones; sizes of updates say more there, see `share_left`. Of Newton
+    steps they show only that chord steps will do: by chance, one may leave more than the square of the last share.
 
     Args:
         size: of the last update [rad or m].

@@ -34,7 +34,7 @@ def wandering_trees(tree: Tree) -> NDArray[np.float64]:
 
 @routine
 def move_origin(wandering, q, origin):
-    """Move the origin of the world to a point of the grid near each tree; tells whether it is, or was, far away.
+    """Move the origin of the world to a point of the grid near each tree; returns whether it is, or was, far away.
 
     Then what is known of the state at q has other digits. `origin`: shape (trees, 3) [m]; q is changed.
     """

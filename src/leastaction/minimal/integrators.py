@@ -39,7 +39,7 @@ class Galerkin(Integrator):
 
     Interpolation and quadrature at order/2 + 1 Lobatto points: order 2 is the trapezoidal, order 4 the Simpson
     variational integrator. Ball and free joints have no singular orientation. A step that has no plausible solution
-    near the motion is divided, into up to 1024 parts; `run.stored["divided"]` tells where and how (0: not).
+    near the motion is divided, into up to 1024 parts; `run.stored["divided"]` records where and how (0: not).
 
     Attributes:
         order: 2, 4, 6, ...
@@ -108,6 +108,7 @@ class Midpoint(Integrator):
     tolerance: float = 1e-12
     max_iterations: int = 200
     solver: str = "auto"
+    order: ClassVar[int] = 2
     stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
     handles: ClassVar[frozenset[str]] = PENALTIES
 
@@ -143,6 +144,7 @@ class Minimal(Integrator):
     tolerance: float = 1e-10
     max_iterations: int = 12
     self_collision: bool = True
+    order: ClassVar[int] = 2
     stepper_class: ClassVar[Any] = GroundStepper
     handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface", "static friction"}) - SOFT
     instead: ClassVar[str] = "Maximal"

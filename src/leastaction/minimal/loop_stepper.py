@@ -38,7 +38,7 @@ class LoopStepper(ActionStepper):
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
         t, guess, system = self.mechanism.tree, self.data.guess, self.system
         c, out = t.closure, p.copy()
         arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))

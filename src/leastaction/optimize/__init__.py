@@ -1,7 +1,7 @@
 """Trajectory optimisation by discrete mechanics: the dynamics are discrete Euler-Lagrange equations.
 
-`Problem` tells what is wanted; `Problem.transcribe` turns it into a sparse nonlinear program (`Transcription`) whose
-derivatives are analytic and compiled; `Problem.solve` solves that, with IPOPT (extra `optimize`) or a
+`Problem` describes what is wanted; `Problem.transcribe` turns it into a sparse nonlinear program (`Transcription`)
+whose derivatives are analytic and compiled; `Problem.solve` solves that, with IPOPT (extra `optimize`) or a
 method of the package's own, and gives a `Solution`. `MPC` solves it again and again, from where the robot is. `ilqr`
 shoots through an integrator's own steps, contacts included.
 """

@@ -23,7 +23,7 @@ ONE_SIDED = ((0.0, -25.0 / 12.0), (1.0, 4.0), (2.0, -3.0), (3.0, 4.0 / 3.0), (4.
 """The same where a parameter must not become smaller, such as a stiffness of zero."""
 
 LENGTHS = ("position", "rotation", "com", "point")
-"""Kinds whose value does not tell how far it may go: they move by a share of a decimetre or a tenth of a radian."""
+"""Kinds whose value does not show how far it may go: they move by a share of a decimetre or a tenth of a radian."""
 
 
 _KNOWN: WeakKeyDictionary[Mechanism, dict[str, list[Stencil]]] = WeakKeyDictionary()

@@ -3,7 +3,7 @@
 Every function gives back the figure, and writes it to `path` if there is one (the suffix decides on the format).
 Without a `path` the figure belongs to pyplot, so that notebooks and `plt.show()` know it; where there is no display,
 matplotlib's Agg draws it. Lines differ by colour and by dashes or markers, so that prints in grey and colour-blind
-readers tell them apart. `look` gives figures of your own the same style.
+readers can distinguish them. `look` gives figures of your own the same style.
 """
 
 from leastaction.plot.accuracy import convergence, slope, work_precision

@@ -41,7 +41,7 @@ def slope(dt: Any, errors: Any) -> float:
 def convergence(
     dt: Any, errors: Mapping[str, Any], *, path: Path | None = None, ylabel: str = "error [rad or m]"
 ) -> Figure:
-    """Error over the time step, both axes logarithmic; the legend tells each measured slope.
+    """Error over the time step, both axes logarithmic; the legend shows each measured slope.
 
     Args:
         dt: steps [s], shape (n,).

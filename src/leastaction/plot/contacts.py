@@ -45,10 +45,10 @@ def contacts(
     if not isinstance(run, Trajectory):
         raise LeastActionError(f"plot.contacts: expected a Trajectory, got {run!r}")
     tolerance = positive(tolerance, "plot.contacts: tolerance")
-    told = forces is not None or gaps is not None
-    if not told and "contacts" not in run.stored and type(run.integrator).__name__ in LOGGING:
+    given = forces is not None or gaps is not None
+    if not given and "contacts" not in run.stored and type(run.integrator).__name__ in LOGGING:
         raise LeastActionError(f"plot.contacts: {missing_log(run.integrator)}")
-    if not told and len(run.stored.get("contacts", ())):
+    if not given and len(run.stored.get("contacts", ())):
         names, strength = logged_contacts(run)
         touching = strength > WEAKEST * strength.max()
         # Bodies are logged when they come near, points have a line in any case.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#E69F00", "#56B4E9")
-"""Okabe and Ito's colours without the pale yellow: colour-blind people can tell them apart, too."""
+"""Okabe and Ito's colours without the pale yellow: colour-blind people can distinguish them, too."""
 
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

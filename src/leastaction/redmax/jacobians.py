@@ -61,7 +61,7 @@ class _Screws:
         return dofs, _to_frame(self.poses[b], np.array([self.state.motion.screws[k].S for k in dofs]).reshape(-1, 6))
 
     def order(self, j: int, m: int) -> bool:
-        """Whether dof m bends the screw of dof j: it lies below, or turns the same ball."""
+        """Whether dof m changes the screw of dof j: it lies below, or turns the same ball."""
         return int(self.state.coordinates.tree.dofs[m].node) != int(self.state.coordinates.tree.dofs[j].node)
 
 

@@ -135,7 +135,7 @@ class ReducedStepper(Stepper):
         done = self._kernel(tuple(run), first, last, u)
         self.publish(record, run, first, done)
         if done < last and self.divides:
-            # What the whole step came to tells more than its last substep.
+            # What the whole step came to says more than its last substep.
             iterations = int(run.iterations[done + 1])
             self._bound(1)(tuple(run), done, done + 1, u[done - first : done - first + 1])
             run.iterations[done + 1] = iterations
@@ -265,7 +265,7 @@ def copy_state_rows(run: ReducedRun, row: int, out: ReducedRun) -> None:
 
 
 def independent_rows(A: FloatArray) -> Any:
-    """Indices of loop equations that tell all of them, given their Jacobian A (rows, nv)."""
+    """Indices of loop equations that imply all of them, given their Jacobian A (rows, nv)."""
     from scipy.linalg import qr
 
     if len(A) == 0:

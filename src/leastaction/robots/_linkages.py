@@ -27,8 +27,8 @@ def _absolute_angles(lengths: Any, ground: float, crank: float, assembly: str) -
             f"coupler ({b:g} m) and rocker ({c:g} m) cannot meet over {d:g} m at crank angle {crank:g} rad"
         )
     # Angle at the crank's end between the line to the rocker's pivot and the coupler (law of cosines).
-    bend = math.acos((d * d + b * b - c * c) / (2.0 * d * b)) * (1.0 if assembly == "above" else -1.0)
-    slope = math.atan2(dz, dx) + bend
+    corner = math.acos((d * d + b * b - c * c) / (2.0 * d * b)) * (1.0 if assembly == "above" else -1.0)
+    slope = math.atan2(dz, dx) + corner
     tip_x, tip_z = x + b * math.cos(slope), z + b * math.sin(slope)
     return crank, slope + 0.5 * math.pi, math.atan2(tip_x - ground, -tip_z)
 

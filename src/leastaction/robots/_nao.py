@@ -126,8 +126,8 @@ def nao(*, floating: bool = True, ground: bool = False, friction: float = 0.8, c
         b.add_shape(ankle, Box((0.15, 0.08, 0.02), pose=Pose((0.03, sign * 0.005, -0.035)), collision=False))
         for k, (x, y) in enumerate(_SOLE, start=1):
             b.contact(f"{side}_sole{k}", ankle, (x, sign * y, -0.04511), friction=friction)
-    bends = (("HipPitch", -0.4), ("KneePitch", 0.8), ("AnklePitch", -0.4), ("ShoulderPitch", 1.4))
-    both = {f"{side}{part}": angle for side in "LR" for part, angle in bends}
+    angles = (("HipPitch", -0.4), ("KneePitch", 0.8), ("AnklePitch", -0.4), ("ShoulderPitch", 1.4))
+    both = {f"{side}{part}": angle for side in "LR" for part, angle in angles}
     rolls = {"LShoulderRoll": 0.2, "RShoulderRoll": -0.2, "LElbowRoll": -0.5, "RElbowRoll": 0.5}
     stand(b, floating, 0.3169932757, both | rolls)
     if ground:

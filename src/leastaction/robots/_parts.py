@@ -50,7 +50,7 @@ def count(value: Any, what: str, least: int = 1) -> int:
 
 
 def checked(function: Callable[Arguments, Mechanism]) -> Callable[Arguments, Mechanism]:
-    """A model whose parameters are of the kinds that their defaults tell: numbers, whole numbers, flags, names."""
+    """A model whose parameters are of the kinds of their defaults: numbers, whole numbers, flags, names."""
     parameters = signature(function).parameters
 
     @wraps(function)

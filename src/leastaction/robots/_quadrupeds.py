@@ -52,9 +52,9 @@ def littledog(*, floating: bool = True, ground: bool = False, friction: float = 
         foot = (-0.0265 if end == "front" else 0.0265, 0.0, -0.0985)
         b.add_shape(f"{end}_{side}_lower_leg", segment((0, 0, 0), foot, 0.01))
         b.contact(f"{end}_{side}_foot", f"{end}_{side}_lower_leg", foot, radius=0.0103, friction=friction)
-    bends = {(end, side): 1.0 if end == "front" else -1.0 for end, side in legs}
-    hips = {f"{end}_{side}_hip_pitch": 0.8 * sign for (end, side), sign in bends.items()}
-    knees = {f"{end}_{side}_knee": -1.3 * sign for (end, side), sign in bends.items()}
+    angles = {(end, side): 1.0 if end == "front" else -1.0 for end, side in legs}
+    hips = {f"{end}_{side}_hip_pitch": 0.8 * sign for (end, side), sign in angles.items()}
+    knees = {f"{end}_{side}_knee": -1.3 * sign for (end, side), sign in angles.items()}
     stand(b, floating, 0.1617693330, hips | knees)
     if ground:
         ground_plane(b)
@@ -115,8 +115,8 @@ def unitree_a1(*, floating: bool = True, ground: bool = False, friction: float =
     add_links(b, [link for leg in legs for link in _a1_leg(leg)], radius=0.02)
     for leg in legs:
         b.contact(f"{leg}_foot", f"{leg}_calf", (0.0, 0.0, -0.2), radius=0.02, friction=friction)
-    bends = (("thigh", 0.9), ("calf", -1.8))
-    stand(b, floating, 0.2686439873, {f"{leg}_{part}_joint": angle for leg in legs for part, angle in bends})
+    angles = (("thigh", 0.9), ("calf", -1.8))
+    stand(b, floating, 0.2686439873, {f"{leg}_{part}_joint": angle for leg in legs for part, angle in angles})
     if ground:
         ground_plane(b)
     return b.build()

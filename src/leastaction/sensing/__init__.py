@@ -1,4 +1,4 @@
-"""What the sensors of a mechanism tell."""
+"""Readings of the sensors of a mechanism."""
 
 from leastaction.sensing.reading import SensorReader, read_run
 

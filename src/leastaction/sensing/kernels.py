@@ -1,4 +1,4 @@
-"""Kernels of sensors: the forces that they feel, and what they tell."""
+"""Kernels of sensors: the forces that they feel, and what they measure."""
 
 import math
 
@@ -160,7 +160,7 @@ def _drives_of_tendons(records, forces, data):
     add_wrenches(forces.nodes, data.screws, pulls, data.along_tendons)
 
 
-# ------------------------------------------------------------------ what they tell
+# ------------------------------------------------------------------ what they measure
 
 
 @entry
@@ -175,7 +175,7 @@ def is_beyond(q, at, lower, upper):
 
 @entry
 def read_sensors(model, data, q, v, u, contacts, out):
-    """What all sensors tell, one after another in `out`; -1, or the number of one that cannot tell.
+    """Readings of all sensors, one after another in `out`; -1, or the number of one without a reading.
 
     Poses and twists are there, for those that depend on forces `forces_on_sensors` too.
     """
@@ -240,7 +240,7 @@ def store(out, x):
 
 @routine
 def read_frame(model, data, sensor, contacts, out):
-    """A sensor on a frame; False where it cannot tell."""
+    """A sensor on a frame; False where it has no reading."""
     links = data.links
     R, x = place(links, sensor.node, load9(sensor.R), load3(sensor.p))
     kind = sensor.kind

@@ -80,7 +80,7 @@ class SensorReader:
 
     @cached_property
     def _limits(self) -> tuple[bool, Bound]:
-        """Whether any joint may always be held, and what tells whether one is at a rigid limit."""
+        """Whether any joint may always be held, and what shows whether one is at a rigid limit."""
         m = self.mechanism
         loose = any(any(joint.friction) or joint.has_rigid_limits for joint in m.loops)
         at: list[int] = []
@@ -98,7 +98,7 @@ class SensorReader:
         return loose, Bound(is_beyond, self._q, *inner)
 
     def may_hold(self, q: FloatArray) -> bool:
-        """Whether dry friction or a rigid limit may hold a joint at q; of limits of loops q does not tell."""
+        """Whether dry friction or a rigid limit may hold a joint at q; of limits of loops q does not show."""
         self._q[:] = q
         always, beyond = self._limits
         return always or beyond()
@@ -111,7 +111,7 @@ class SensorReader:
         contacts: FloatArray = NO_CONTACTS,
         acceleration: FloatArray | None = None,
     ) -> dict[str, FloatArray]:
-        """What all sensors tell at one state, by their names.
+        """Readings of all sensors at one state, by their names.
 
         Args:
             q, v: the state, shapes (nq,) and (nv,).
@@ -143,7 +143,7 @@ class SensorReader:
         kernel(contacts, True, True)
 
     def _constrained_accelerations(self, scratch: Any) -> FloatArray:
-        """Of the joints under the forces in `scratch`, with loops closed; the least where masses do not tell."""
+        """Of the joints under the forces in `scratch`, with loops closed; the least where masses do not decide."""
         m, q, v = self.mechanism, self._q, self._v
         tau = scratch.tau - bias_forces(m, q, v)
         entries.project_wrenches(self._work.tree.nodes, scratch.screws, scratch.external.copy(), tau)
@@ -157,22 +157,22 @@ class SensorReader:
 
 def read_run(
     mechanism: Mechanism,
-    dt: float,
+    lengths: FloatArray,
     Q: FloatArray,
     V: FloatArray,
     U: Any,
     contacts: Any,
     rigid: bool,
 ) -> dict[str, FloatArray]:
-    """What all sensors tell at all states of a run, by their names, arrays of shape (states, numbers).
+    """Readings of all sensors at all states of a run, by their names, arrays of shape (states, numbers).
 
     Args:
         mechanism: the robot.
-        dt: time step [s].
+        lengths: of the steps [s], shape (states - 1,).
         Q, V: states, shapes (states, nq) and (states, nv).
         U: controls that act, shape (steps, nodes, nu), or None.
         contacts: rows (step, two bodies, point, force on the second, gap), shape (n, 10), or None.
-        rigid: whether limits and dry friction of joints act, whose forces no record tells.
+        rigid: whether limits and dry friction of joints act, whose forces no record holds.
     """
     reader, rows = SensorReader(mechanism), []
     if contacts is not None:
@@ -185,6 +185,6 @@ def read_run(
         known = None
         if rigid and len(Q) > 1 and reader.may_hold(Q[k]):
             at = max(k, 1)
-            known = (V[at] - V[at - 1]) / dt
+            known = (V[at] - V[at - 1]) / lengths[at - 1]
         rows.append(reader.read(Q[k], V[k], u, touching, known))
     return {sensor.name: np.array([row[sensor.name] for row in rows]) for sensor in mechanism.sensors}

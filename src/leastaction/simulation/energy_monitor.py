@@ -26,7 +26,7 @@ GAIN = 0.2
 implausible: integrators that keep the energy stay far below, and those that damp do not gain."""
 
 FAST = 10.0
-"""Runs in which nothing moves faster [rad/s or m/s] are not looked at: energy from nowhere shows in speeds."""
+"""Runs in which nothing moves faster [rad/s or m/s] are not looked at: a spurious gain of energy shows in speeds."""
 
 FASTEST = 16
 """How many robots of a batch are looked at."""
@@ -36,7 +36,7 @@ ROWS = 64
 
 
 def warn_of_energy(run: Trajectory) -> None:
-    """Say that a run has gained energy from nowhere, and when.
+    """Say that a run has gained energy spuriously, and when.
 
     Runs whose energy others may change are not looked at: external wrenches, forces of the user's own, servos,
     thrusters, prescribed motions.
@@ -56,7 +56,7 @@ class WarnOnce:
 
 
 class EnergyMonitor:
-    """Looks at a run piece by piece, and warns once of energy from nowhere.
+    """Looks at a run piece by piece, and warns once of a spurious energy gain.
 
     Args:
         mechanism: the robot.
@@ -133,7 +133,7 @@ class EnergyMonitor:
             self.once.said = True
             k = int(np.argmax(wrong))
             own, energies = type(self.integrator).__name__, f"from {E0:.3g} to {T[k] + U[k]:.3g} J"
-            text = f"{self.who} has energy from nowhere by t = {t[rows[k]]:g} s, {energies} with {own}"
+            text = f"{self.who} gains energy spuriously by t = {t[rows[k]]:g} s, {energies} with {own}"
             warn(f"{text}; take a smaller dt, and look for bodies with hardly any inertia", EnergyWarning)
 
 
@@ -144,7 +144,7 @@ def warn_of_energies(run: BatchRun, u: FloatArray) -> None:
         run: the batch.
         u: controls, shape (steps or 1, nu, robots or 1).
     """
-    if run.every > 1 and u.any():  # speeds between recorded rows, which tell the work, are not known
+    if run.every > 1 and u.any():  # speeds between recorded rows, which give the work, are not known
         return
     speeds = np.nan_to_num(np.abs(np.diff(run.q, axis=1)), nan=0.0).max(axis=(1, 2), initial=0.0)
     once = WarnOnce()

@@ -1,4 +1,4 @@
-"""Pushes on bodies from outside, told from step to step: a hand, a gust, a mouse.
+"""Pushes on bodies from outside, given from step to step: a hand, a gust, a mouse.
 
 A body that can be pushed gets six thrusters beside the actuators of the robot, one for each entry of a wrench in its
 frame. Every integrator that knows thrusters so knows pushes, and the robot without them stays as it is.
@@ -72,7 +72,7 @@ class Pushes:
 
 
 def prepared_stepper(integrator: Any, mechanism: Mechanism, whole: Mechanism, dt: float) -> Any:
-    """The stepper of the whole, a mechanism with pushes; tells where it is these that the integrator does not know."""
+    """The stepper of the whole, a mechanism with pushes; says where it is these that the integrator does not know."""
     try:
         return integrator.prepare(whole, dt)
     except IntegratorError as error:

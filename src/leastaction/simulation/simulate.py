@@ -21,6 +21,8 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulation.energy_monitor import warn_of_energy
+from leastaction.simulation.error_control import accurate_run
+from leastaction.simulation.long_steps import warn_of_long_steps
 from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.trajectory import Trajectory
 
@@ -34,7 +36,8 @@ def simulate(
     v: Any = None,
     *,
     p: Any = None,
-    dt: float = 0.01,
+    dt: float | None = None,
+    accuracy: float | None = None,
     duration: float | None = None,
     steps: int | None = None,
     integrator: Integrator | None = None,
@@ -58,7 +61,13 @@ def simulate(
             names, `{"joint1": 1.57}`, the others as there.
         v: initial joint velocities [rad/s or m/s], shape (nv,); default rest. Or by their names, the others zero.
         p: initial discrete momentum, shape (nv,), instead of v: continues a run exactly.
-        dt: time step [s].
+        dt: time step [s], default 0.01. With an accuracy the time between the states that are told, and between calls
+            of a controller; the steps are as short as they need to be. Default then: all steps are told.
+        accuracy: error per second in place of a step: of angles and of velocities beyond 1 rad/s or m/s relative to
+            them, of lengths beyond 1 m relative to them. `run.t` has the times of the steps that it took. Smooth
+            motions take the reversible steps of Hairer and Soederlind 2005, with which energy does not drift; where
+            bodies touch, steps are bisected until impacts and changes of slip fit. Errors grow on their way as the
+            motion itself amplifies them.
         duration: length of the run [s], rounded to whole steps; or
         steps: number of steps.
         integrator: such as `Galerkin(order=4)`. By default what the robot needs: `Maximal()` where contacts, joint
@@ -95,8 +104,12 @@ def simulate(
         raise IntegratorError("give either controls or a controller")
     if controller is not None:
         check_call(controller, "controller", ("t", "q", "v"))
-    options: dict[str, Any] = {"dt": dt, "duration": duration, "steps": steps, "start": start, "project": project}
+    options: dict[str, Any] = {"duration": duration, "steps": steps, "start": start, "project": project}
     options["activation"], options["motions"] = activation, motions
+    if accuracy is not None:
+        options |= {"q": q, "v": v, "p": p}
+        return accurate_run(mechanism, integrator, accuracy, dt, options, controls, controller, progress)
+    dt = options["dt"] = 0.01 if dt is None else dt
     run = start_run(mechanism, integrator, q=q, v=v, p=p, controls=controls, **options)
     stepper, count, record = run.stepper, run.steps, run.record()
     times = run.times(0, count)
@@ -119,6 +132,7 @@ def simulate(
     if "limits" not in stepper.acts:
         warn_of_limits(trajectory)
     warn_of_energy(trajectory)
+    warn_of_long_steps(stepper, trajectory)
     if done < count:
         error = stepper.failure(done, record)
         error.trajectory = trajectory

@@ -25,7 +25,7 @@ from leastaction.sensing.reading import NO_CONTACTS
 from leastaction.simulation.energy_monitor import EnergyMonitor, WarnOnce
 from leastaction.simulation.external_forces import Pushes, prepared_stepper
 from leastaction.simulation.simulator_recording import Recording
-from leastaction.simulation.simulator_state import SimulatorState, Told, check_state, not_set
+from leastaction.simulation.simulator_state import ReadOnlyMethod, SimulatorState, check_state, not_set
 from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.contact_log import contact_table
 from leastaction.trajectory.trajectory import Trajectory
@@ -111,7 +111,7 @@ class Simulator:
         self._records = recording
 
     def __getattr__(self, name: str) -> Any:
-        """A simulator that was not told where to start does so at home, once anything of its run is asked for."""
+        """A simulator that has no start does so at home, once anything of its run is asked for."""
         if name not in type(self).__annotations__ or "_records" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
         self.reset()
@@ -278,7 +278,7 @@ class Simulator:
             self._first_work = 0.0 if work is None else float(work[self._row])
 
     def _look_at_energy(self) -> None:
-        """Warn of energy from nowhere in the steps that were not looked at yet."""
+        """Warn of spurious energy gains in the steps that were not looked at yet."""
         if "_record" not in self.__dict__ or self._pushes is not None or self._row == self._seen:
             return
         rows, work = slice(self._seen, self._row + 1), self._record.get("work")
@@ -347,8 +347,8 @@ class Simulator:
     @property
     def iterations(self) -> int:
         """Newton iterations of the last step; 0 for explicit methods."""
-        told = self._record.get("iterations")
-        return 0 if told is None else int(told[self._row])
+        iterations = self._record.get("iterations")
+        return 0 if iterations is None else int(iterations[self._row])
 
     @property
     def contacts(self) -> FloatArray:
@@ -369,7 +369,7 @@ class Simulator:
 
     @property
     def sensors(self) -> dict[str, FloatArray]:
-        """What the sensors of the mechanism tell, by their names; see `Trajectory.sensors`.
+        """Readings of the mechanism's sensors by their names; see `Trajectory.sensors`.
 
         With the controls and contact forces of the last step; before the first one without any.
         """
@@ -397,7 +397,7 @@ class Simulator:
         stored = second | {"v": self.v[None]}
         return Trajectory(self.mechanism, self.integrator, self.dt, np.array([self.t]), self.q[None], stored)
 
-    @Told
+    @ReadOnlyMethod
     def state(self) -> SimulatorState:
         """All that the run goes on from; `set_state` brings it back, in this simulator or another of the same kind."""
         first = max(0, self._row - 1)
@@ -415,8 +415,8 @@ class Simulator:
         if not isinstance(state, SimulatorState):
             raise IntegratorError(f"set_state needs what state() gave, got {state!r}")
         if state.dt is not None and (not is_number(state.dt) or state.dt != self.dt):
-            told = f"{shown(state.dt)} s, those of this simulator {self.dt:g} s"
-            raise IntegratorError(f"set_state: the time steps of this state are {told}; reset(q, v, t=t) starts anew")
+            steps = f"{shown(state.dt)} s, those of this simulator {self.dt:g} s"
+            raise IntegratorError(f"set_state: the time steps of this state are {steps}; reset(q, v, t=t) starts anew")
         self._look_at_energy()
         record = self._stepper.record(ROOM)
         check_state(state, record, ROOM, *self._u.shape[1:])

@@ -27,7 +27,7 @@ class SimulatorState:
         memory: what the integrator carries from step to step beside them.
         activation: of the actuators, shape (nu,).
         dt: time step [s]; guesses that the integrator carries belong to it.
-        u: controls that acted over the last step, at its nodes, shape (nodes, nu), pushes behind them; sensors tell of
+        u: controls that acted over the last step, at its nodes, shape (nodes, nu), pushes behind them; sensors measure
             them.
         contacts: of the last step, shape (n, 10), as `Stepper.noted_contacts` has them.
     """
@@ -45,7 +45,7 @@ class SimulatorState:
         return f"<SimulatorState after {shown(self.steps)} steps from t = {shown(self.start)} s on>"
 
 
-class Told:
+class ReadOnlyMethod:
     """A method in whose place nothing can be put: `sim.state = state` would hide it and restore nothing."""
 
     def __init__(self, method: Callable[[Any], SimulatorState]) -> None:
@@ -74,8 +74,8 @@ def check_state(state: SimulatorState, record: Record, room: int, nodes: int, nu
         nodes, nu: of the controls over a step.
     """
     if not is_number(state.steps) or int(state.steps) != state.steps or state.steps < 0 or not is_number(state.start):
-        told = f"steps {shown(state.steps)}, start {shown(state.start)}"
-        raise IntegratorError(f"set_state: steps must be a whole number and start a finite time [s], got {told}")
+        got = f"steps {shown(state.steps)}, start {shown(state.start)}"
+        raise IntegratorError(f"set_state: steps must be a whole number and start a finite time [s], got {got}")
     rows = state.rows if isinstance(state.rows, dict) else {}
     own, count = record.states(), 1 + min(1, int(state.steps))
     for name, x in own.items():

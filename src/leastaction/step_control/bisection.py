@@ -121,7 +121,7 @@ def lengths_of(divided: int) -> list[float]:
         IntegratorError: the number is -1, or no step is bisected like that: it comes from a damaged run.
     """
     if divided == -1:
-        raise IntegratorError("a step was divided so finely that the run does not tell its parts")
+        raise IntegratorError("a step was divided so finely that the run does not record its parts")
     if divided < -MOST:
         raise _nonsense(divided)
     if divided < -1:

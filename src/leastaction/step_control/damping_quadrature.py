@@ -1,4 +1,4 @@
-"""Momenta of joints whose dampers are strong for the step, and the velocities that they tell.
+"""Momenta of joints whose dampers are strong for the step, and the velocities that follow from them.
 
 Steps of order 2 take half of what forces do at each end, but of a damper no more at the end than the joint stands
 (`mobility.HOLDS`): what is beyond, `late`, acts at the start of the step. With a force f, the velocity v- of the step

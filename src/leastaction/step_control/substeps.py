@@ -37,7 +37,7 @@ def note_substep(ends, count, end, plastic, known):
 
     Args:
         ends: of the record, shape (TOLD,): zeros where the whole step was solved at once.
-        plastic: 1 where restitution did not act, which a negative end tells.
+        plastic: 1 where restitution did not act, which a negative end marks.
         known: whether it can be solved again from its record.
     """
     if count >= ends.shape[0] or not known:

@@ -137,6 +137,8 @@ def check_widths(run: Trajectory) -> None:
 def checked_record(stepper: Stepper, run: Trajectory) -> dict[str, NDArray[Any]]:
     """The arrays of a run by name; refuses those that this stepper would not have written, before it goes back."""
     name, steps = type(stepper.integrator).__name__, run.steps
+    if "accuracy" in run.stored or not run.uniform:
+        raise IntegratorError("gradients go back over steps of one length: run it again with dt and without accuracy")
     stored = {"q": run.q, **run.stored}
     for key, rows in stepper.record(steps).states().items():
         if key in stepper.lacking:

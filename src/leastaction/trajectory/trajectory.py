@@ -27,6 +27,9 @@ from leastaction.trajectory.run_checks import check_shapes, check_values, check_
 
 FloatArray = NDArray[np.float64]
 
+SAME_LENGTH = 1e-6
+"""Difference of the times between states, relative to the time step, that is round-off of the times."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
@@ -34,15 +37,16 @@ class Trajectory:
 
     Attributes:
         mechanism: the robot.
-        integrator: what made it (None if it came from a file that does not tell).
-        dt: time step [s].
+        integrator: what made it (None if it came from a file that does not name it).
+        dt: time step [s]; of runs whose steps differ in length the mean, see `uniform`.
         t: times [s], shape (steps + 1,).
         q: joint positions [rad or m], shape (steps + 1, nq), in the order of `mechanism.coordinate_names`.
         stored: what else the integrator solved for: "p" or "v", "iterations", "multipliers", ...; and "u", the
             controls at the integrator's nodes, shape (steps, nodes, nu), where there were any. Where limits or
             activations stand between the controls given and those that act, the former are "commands", and
             "activation" is that at all times, shape (steps + 1, nu). In parts of runs, "cuts" are the rows at which
-            they go on from a state alone, without the steps before it.
+            they go on from a state alone, without the steps before it. Runs with an accuracy have it as "accuracy";
+            the steps between their states are no steps of `dt` from one to the next.
     """
 
     mechanism: Mechanism
@@ -143,7 +147,7 @@ class Trajectory:
         """Positions and velocities at other times, by cubic interpolation on the configuration manifold.
 
         Between two states of the run the error shrinks with dt^4 where the motion is smooth; at those states it is
-        zero. Controls, contacts and what else belongs to the steps is left out, and so is the integrator.
+        zero. Controls, contacts and what else belongs to the steps is omitted, and so is the integrator.
 
         Args:
             times: growing [s], shape (n,), none before the first or after the last of the run.
@@ -156,6 +160,19 @@ class Trajectory:
     def steps(self) -> int:
         """Number of steps."""
         return len(self.t) - 1
+
+    @cached_property
+    def uniform(self) -> bool:
+        """Whether all states are `dt` apart."""
+        return bool((np.abs(np.diff(self.t) - self.dt) <= SAME_LENGTH * self.dt).all())
+
+    @property
+    def step_text(self) -> str:
+        """The length of the steps in words."""
+        if self.uniform:
+            return f"{self.dt:g} s"
+        lengths = np.diff(self.t)
+        return f"{lengths.min():.3g} to {lengths.max():.3g} s"
 
     @cached_property
     def v(self) -> FloatArray:
@@ -254,16 +271,17 @@ class Trajectory:
 
     @cached_property
     def sensors(self) -> dict[str, FloatArray]:
-        """What the sensors of the mechanism tell, by their names, each of shape (steps + 1, numbers); see `Sensor`.
+        """Readings of the mechanism's sensors by their names, each of shape (steps + 1, numbers); see `Sensor`.
 
         Accelerations and forces are those of the state itself, with the contact forces of the step before it. Where a
         rigid limit or dry friction holds a joint, they are the means over that step.
         """
         from leastaction.sensing import read_run
 
-        rigid = "contacts" in self.stored  # integrators that tell of contacts have limits and dry friction
+        rigid = "contacts" in self.stored  # integrators that record contacts have limits and dry friction
         u, touching = self.stored.get("u"), self.stored.get("contacts")
-        return read_run(self.mechanism, self.dt, self.q, self.v, u, touching, rigid)
+        lengths = np.full(self.steps, self.dt) if self.uniform else np.diff(self.t)
+        return read_run(self.mechanism, lengths, self.q, self.v, u, touching, rigid)
 
     @property
     def contacts(self) -> Any:
@@ -395,7 +413,7 @@ class Trajectory:
 
     def __repr__(self) -> str:
         end = f"{self.t[-1]:g} s" if len(self.t) else "empty"
-        return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.dt:g} s to {end}>"
+        return f"<Trajectory of {self.mechanism.name!r}: {self.steps} steps of {self.step_text} to {end}>"
 
     def __str__(self) -> str:
         from leastaction._display.trajectory_summary import describe

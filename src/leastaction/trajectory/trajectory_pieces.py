@@ -19,10 +19,10 @@ FloatArray = NDArray[np.float64]
 
 OF_STEPS = ("u", "commands")
 """What has a row for each step; the log "contacts" names steps; other arrays of that length have a row per state."""
-OF_RUN = ("nodes", "complementarity", "cuts", "shift")
+OF_RUN = ("nodes", "complementarity", "cuts", "shift", "accuracy")
 """What belongs to no one step."""
 OF_STEP_BEFORE = ("iterations", "divided", "substeps")
-"""What a row tells of the step that led to its state, zero at a start."""
+"""What a row records of the step that led to its state, zero at a start."""
 CUTS = "cuts"
 """Rows of a run at which it goes on from a state alone, without what came before it."""
 
@@ -66,7 +66,9 @@ def cut(run: Trajectory, part: Any) -> Trajectory:
     at = np.unique([*(at[(at >= first) & (at < end - 1)] - first), *([0] if first else [])]).astype(np.int64)
     if len(at):
         stored[CUTS] = at
-    return type(run)(run.mechanism, run.integrator, run.dt, run.t[first:end], run.q[first:end], stored)
+    t = run.t[first:end]
+    dt = run.dt if run.uniform or len(t) < 2 else float(np.diff(t).mean())
+    return type(run)(run.mechanism, run.integrator, dt, t, run.q[first:end], stored)
 
 
 def join(run: Trajectory, other: Trajectory) -> Trajectory:
@@ -77,7 +79,8 @@ def join(run: Trajectory, other: Trajectory) -> Trajectory:
         raise MechanismError(f"join needs another run, got {shown(other)}")
     if other.mechanism != run.mechanism:
         raise MechanismError(f"join: the runs are of two robots, {run.mechanism.name!r} and {other.mechanism.name!r}")
-    if other.dt != run.dt:
+    even = run.uniform and other.uniform
+    if even and other.dt != run.dt:
         raise MechanismError(f"join: the runs have steps of {run.dt:g} and of {other.dt:g} s")
     if registry.to_json(other.integrator) != registry.to_json(run.integrator):
         raise MechanismError(f"join: the runs are of two integrators, {run.integrator!r} and {other.integrator!r}")
@@ -120,7 +123,8 @@ def join(run: Trajectory, other: Trajectory) -> Trajectory:
     # A run that goes on at its own time keeps its times to the last bit.
     late = run.t[-1] - other.t[0]
     t = np.concatenate([run.t, other.t[1:] + (0.0 if abs(late) <= CLOSE * run.dt else late)])
-    return type(run)(m, run.integrator, run.dt, t, np.concatenate([run.q, other.q[1:]]), stored)
+    dt = run.dt if even else float(np.diff(t).mean())
+    return type(run)(m, run.integrator, dt, t, np.concatenate([run.q, other.q[1:]]), stored)
 
 
 def _of_states(run: Trajectory, name: str) -> bool:

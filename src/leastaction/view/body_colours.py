@@ -39,7 +39,7 @@ LOOP: Color = (0.75, 0.20, 0.55, 1.0)
 
 
 def shade(color: Color, depth: int) -> Color:
-    """A colour made lighter for every other depth of the tree, so that neighbours can be told apart."""
+    """A colour made lighter for every other depth of the tree, so that neighbours can be distinguished."""
     mix = (0.0, 0.4, 0.2)[depth % 3]
     r, g, b, a = color
     return (r + (1.0 - r) * mix, g + (1.0 - g) * mix, b + (1.0 - b) * mix, a)

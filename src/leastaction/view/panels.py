@@ -40,7 +40,7 @@ class Panel:
 
 
 def panels(runs: Sequence[Any], names: Sequence[str], states: Sequence[Any], plots: Sequence[str]) -> list[Panel]:
-    """The plots of that name; what a run cannot have (the violation of a tree) is left out."""
+    """The plots of that name; what a run cannot have (the violation of a tree) is omitted."""
     out = []
     for plot in plots:
         if plot == "energy" and len(runs) == 1:
@@ -69,7 +69,7 @@ def panels(runs: Sequence[Any], names: Sequence[str], states: Sequence[Any], plo
 
 
 def _sensor(sensor: Any, runs: Sequence[Any], names: Sequence[str], states: Sequence[Any]) -> Panel | None:
-    """What a sensor tells in all runs; None where one of these has another of that name, or none."""
+    """Readings of a sensor in all runs; None where one of these has another of that name, or none."""
     labels, values = [], []
     for run, rows, name in zip(runs, states, names, strict=True):
         if sensor not in run.mechanism.sensors:

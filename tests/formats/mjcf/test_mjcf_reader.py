@@ -283,7 +283,7 @@ def test_settings_of_earlier_versions_of_mujoco_are_named_and_left_out(tmp_path)
 
 def test_sensors_are_named_as_left_out(tmp_path):
     text = mjcf(BODY.format(""), '<sensor><jointpos name="angle" joint="j"/><clock name="time"/></sensor>')
-    with pytest.warns(UserWarning, match="left out: sensors: time"):
+    with pytest.warns(UserWarning, match="omitted: sensors: time"):
         read(tmp_path, text)
 
 

@@ -149,7 +149,7 @@ def test_what_cannot_be_written(tmp_path):
     b.add_shape("a", la.mechanism.Sphere(0.1, surface_velocity=(1, 0, 0)))
     with pytest.raises(FormatError, match="surface of a shape moves"):
         save_mjcf(b.build(), tmp_path / "no.xml")
-    with pytest.warns(UserWarning, match="left out: surface velocities: sphere of a"):
+    with pytest.warns(UserWarning, match="omitted: surface velocities: sphere of a"):
         save_mjcf(b.build(), tmp_path / "still.xml", lossy=True)
     b = robot.edit()
     b.add_shape("a", la.mechanism.Sphere(0.1))

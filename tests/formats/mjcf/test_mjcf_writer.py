@@ -357,7 +357,7 @@ def test_what_mjcf_cannot_say_is_refused_or_left_out(tmp_path):
     with pytest.raises(FormatError, match=r'external wrench "wind".*lossy=True'):
         save_mjcf(robot, path)
     assert not path.exists()
-    with pytest.warns(UserWarning, match="left out: external wrenches: wind; restitutions: ball"):
+    with pytest.warns(UserWarning, match="omitted: external wrenches: wind; restitutions: ball"):
         save_mjcf(robot, path, lossy=True)
     assert load_mjcf(path).wrenches == ()
 

@@ -224,7 +224,7 @@ def test_refusal_by_name_or_left_out_with_one_warning(tmp_path, element):
         save_urdf(robot, path)
     assert (error.value.element, error.value.file) == (element, str(path))
     assert not path.exists()
-    with pytest.warns(UserWarning, match="left out") as record:
+    with pytest.warns(UserWarning, match="omitted") as record:
         save_urdf(robot, path, lossy=True)
     assert len(record) == 1
     assert load_urdf(path).nv == 2

@@ -32,7 +32,7 @@ def written(folder, text=ARM):
 def test_macros_are_expanded(tmp_path):
     pytest.importorskip("xacro")
     path = written(tmp_path)
-    with pytest.warns(UserWarning, match="left out: safety controllers of joints: j"):
+    with pytest.warns(UserWarning, match="omitted: safety controllers of joints: j"):
         robot = la.load(path)
     assert robot.bodies[1].inertia.mass == 1.5
     assert robot.joints[1].upper[0] == pytest.approx(1.5707963)

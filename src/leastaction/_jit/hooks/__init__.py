@@ -6,7 +6,7 @@ kernels and the functions they call are kept on disk under the hash of what they
 `function_cache`). CPU seconds of a first pendulum: 12 in place of 44.
 
 It is used with the releases of Numba that it was tested with (``make test-numba``), if all names are there, and unless
-``LEASTACTION_STOCK_NUMBA=1`` is set. `why_stock` tells what it is, as ``leastaction doctor`` does.
+``LEASTACTION_STOCK_NUMBA=1`` is set. `why_stock` says what it is, as ``leastaction doctor`` does.
 """
 
 import os

@@ -20,7 +20,7 @@ _GIVEN = 4
 """Most words that a function gives back."""
 
 _AHEAD, _COUNT, _GROWTH = range(_GIVEN + 1, _GIVEN + 4)
-"""Where it is told how many rows to go on, how many words grow with rows, and where their indices and growths are."""
+"""Where it reads how many rows to go on, how many words grow with rows, and where their indices and growths are."""
 
 _HEAD = _GIVEN + 4
 """Words before those of the arguments: the address of the compiled function, what it gives back, and these three."""

@@ -27,14 +27,14 @@ def bench(
     again: Annotated[bool, typer.Option("--again", help="Also those that have a result of the same code.")] = False,
     compare: Annotated[
         Path | None,
-        typer.Option(metavar="OLD", help="An older result, or a folder of them: tells what changed beyond the noise."),
+        typer.Option(metavar="OLD", help="An older result, or a folder of them: shows what changed beyond the noise."),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List them, and what they are about.")] = False,
 ) -> None:
     """Run the benchmarks: figures and tables of papers, races against peers.
 
     They are part of a checkout, not of the installed package. Results are JSON files in benchmarks/results; what has
-    one is not run again. Exit code 1 tells that a benchmark did not run, that a required figure was not met, or that
+    one is not run again. Exit code 1 means that a benchmark did not run, that a required figure was not met, or that
     something became worse.
     """
     root = checkout()

@@ -18,7 +18,7 @@ from leastaction.errors import LeastActionError
 FOR_TREES = "galerkin:2,galerkin:4,runge-kutta:4,semi-implicit-euler"
 FOR_LOOPS = "galerkin:2,galerkin:4"
 NONE = "–"
-"""In place of what a robot has not; a column of nothing else is left out."""
+"""In place of what a robot has not; a column of nothing else is omitted."""
 
 
 @verb(
@@ -111,11 +111,11 @@ def _show(robot: Any, rows: list[dict[str, Any]], dt: float, duration: float) ->
     energy = ("largest energy error [J]", "energy drift [J]") if kept else ("largest energy change [J]", "trend [J]")
     headings = (*energy, "momentum drift", "constraint violation", "iterations", "time [s]")
     cells = [None if "error" in row else _cells(row, robot.is_tree) for row in rows]
-    told = [any(row is not None and row[k] != NONE for row in cells) for k in range(len(headings))]
-    for heading in compress(headings, told):
+    filled = [any(row is not None and row[k] != NONE for row in cells) for k in range(len(headings))]
+    for heading in compress(headings, filled):
         table.add_column(Text(heading), justify="right")
     for row, texts in zip(rows, cells, strict=True):
-        table.add_row(row["integrator"], *(compress(texts, told) if texts else [Text("refused", "red")]))
+        table.add_row(row["integrator"], *(compress(texts, filled) if texts else [Text("refused", "red")]))
     screen = console()
     screen.print(table)
     for row in rows:

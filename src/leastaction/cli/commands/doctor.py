@@ -22,7 +22,7 @@ def doctor(
 ) -> None:
     """Check the installation, and a few conservation laws.
 
-    Tells versions, extras that are missing with the command that installs them, GPU and kernel cache. Exits
+    Prints versions, extras that are missing with the command that installs them, GPU and kernel cache. Exits
     with 1 if a law is broken.
     """
     report: dict[str, Any] = {"versions": _versions(), "extras": _extras(), "gpu": _gpu(), "cache": _cache()}

@@ -54,8 +54,8 @@ def export(
             elif kind == "html":
                 la.view.export_html(trajectory, path)
             else:
-                tell = partial(_tell, bar, task)
-                la.view.export_mp4(trajectory, path, progress=tell)
+                report = partial(_report, bar, task)
+                la.view.export_mp4(trajectory, path, progress=report)
             bar.remove_task(task)
     if as_json:
         print_json({"files": [str(path) for path in files.values()]})
@@ -64,5 +64,5 @@ def export(
         console().print(f"wrote {path} ({path.stat().st_size / 1e6:.2g} MB)", soft_wrap=True)
 
 
-def _tell(bar: Any, task: Any, done: int, frames: int) -> None:
+def _report(bar: Any, task: Any, done: int, frames: int) -> None:
     bar.update(task, completed=done, total=frames)

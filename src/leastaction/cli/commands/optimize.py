@@ -22,7 +22,8 @@ from leastaction.cli.commands.simulate import complete_integrator
 )
 def optimize(
     name: Annotated[
-        str | None, typer.Argument(help="Of the problem, or a .toml file that tells it; without one all are listed.")
+        str | None,
+        typer.Argument(help="Of the problem, or a .toml file that describes it; without one all are listed."),
     ] = None,
     steps: Annotated[int | None, typer.Option(help="Number of time steps.")] = None,
     integrator: Annotated[
@@ -47,7 +48,7 @@ def optimize(
 ) -> None:
     """Solve a problem of trajectory optimisation.
 
-    The dynamics are the discrete Euler-Lagrange equations of the integrator. Exit code 1 tells that no solution was
+    The dynamics are the discrete Euler-Lagrange equations of the integrator. Exit code 1 means that no solution was
     found, and why; Ctrl-C gives the best motion so far.
     """
     from leastaction import optimize as package

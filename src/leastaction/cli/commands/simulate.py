@@ -93,7 +93,7 @@ def simulate(
     view: Annotated[bool, typer.Option("--view", help="Show the run in the browser.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a robot, and tell what became of its energy."""
+    """Simulate a robot, and report its energy."""
     import leastaction as la
     from leastaction._files._output import check_output
     from leastaction.trajectory.trajectory import archive_path

@@ -11,7 +11,7 @@ from leastaction._jit import inline
 from leastaction.spatial import norm3
 
 STRIDE, DEEP = 0.5, 0.25
-"""Length of a stride, and overlap that tells that things pass through each other, in terms of how thick they are."""
+"""Length of a stride, and overlap that shows that things pass through each other, in terms of how thick they are."""
 
 STRIDES = 4096
 """Most strides of a step."""
@@ -34,5 +34,5 @@ def strides_of(a, b, apart, path):
 
 @inline
 def too_deep(a, b):
-    """Overlap of two shapes that tells that they pass through each other [m]."""
+    """Overlap of two shapes that shows that they pass through each other [m]."""
     return DEEP * (a.thickness + b.thickness)

@@ -98,10 +98,10 @@ def _say(search: Search, found: Sequence[Found], start: FloatArray, q: FloatArra
     joints = [m.velocity_names[k] for k in np.argsort(-moved) if moved[k] > min(1e-6, 0.5 * moved.max())]
     more = f" and {len(names) - SHOWN} other pairs" if len(names) > SHOWN else ""
     others = f" and {len(joints) - SHOWN} others" if len(joints) > SHOWN else ""
-    told = ", ".join(f"{name!r} by {moved[m.velocity_index(name)]:.2g}" for name in joints[:SHOWN])
+    listed = ", ".join(f"{name!r} by {moved[m.velocity_index(name)]:.2g}" for name in joints[:SHOWN])
     warn(
         f"{'; '.join(names[:SHOWN])}{more} overlap at the start, by {deepest:.2g} m; the run starts with them "
-        f"apart, so that contacts add no energy: joint {told}{others} [rad or m] moved; {REMEDY}"
+        f"apart, so that contacts add no energy: joint {listed}{others} [rad or m] moved; {REMEDY}"
     )
 
 

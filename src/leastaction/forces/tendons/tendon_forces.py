@@ -23,7 +23,7 @@ from leastaction.spatial.basis import unit_twist
 
 @inline
 def _stretch(tendon, length):
-    """How far the spring is stretched: negative where it is pressed, zero in between."""
+    """How far the spring is stretched: negative where it is compressed, zero in between."""
     if length > tendon.longest:
         return length - tendon.longest
     return min(length - tendon.shortest, 0.0)

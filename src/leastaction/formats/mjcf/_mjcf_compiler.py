@@ -28,7 +28,7 @@ def compiled(source: Source, attached: Sequence[Element], notes: Notes) -> Any:
     Args:
         source: the document.
         attached: roots of the models that it attaches, the innermost first.
-        notes: what is left out: attributes that this version of MuJoCo no longer knows.
+        notes: what is omitted: attributes that this version of MuJoCo no longer knows.
     """
     while True:
         try:

@@ -33,41 +33,41 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
         inertias: of bodies, in the frames of the file, for which the file has others.
         geoms: names of geoms that tendons go around.
     """
-    told: dict[str, Any] = {"contacts": [], "made": made, "springs": [spring.name for spring in robot.springs]}
-    told["geoms"] = geoms
-    told["loops"] = {
+    stored: dict[str, Any] = {"contacts": [], "made": made, "springs": [spring.name for spring in robot.springs]}
+    stored["geoms"] = geoms
+    stored["loops"] = {
         loop.name: {"kind": loop.kind, "primitives": [[int(p.motion), p.axis] for p in loop.primitives]}
         for loop in robot.loops
         if loop.kind not in ("spherical", "fixed")
     }
     for contact in robot.contacts:
         point = chains.shift[contact.body].apply(contact.point)
-        told["contacts"].append(
+        stored["contacts"].append(
             {f.name: getattr(contact, f.name) for f in fields(contact)} | {"point": list(point)},
         )
     # The reader takes the pairs of bodies with geoms that touch.
     touching = {b.name for b in robot.bodies if any(s.collision for s in b.shapes)}
     touching |= {WORLD} if any(s.collision for s in robot.ground) else set()
-    told["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
-    told["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
-    told["tendons"] = {
+    stored["excluded"] = [pair for pair in robot.excluded_contacts if not touching.issuperset(pair)]
+    stored["inertias"] = {name: [x.mass, x.com, x.moments] for name, x in inertias.items()}
+    stored["tendons"] = {
         t.name: {name: getattr(t, name) for name in ("lower", "upper", "limit_stiffness", "limit_damping", "rigid")}
         for t in robot.tendons
         if t.is_limited
     }
     mocap = {b.name: j.name for b, j in zip(robot.bodies, robot.joints, strict=True) if b.name in robot.prescribed}
-    told["mocap"], told["prescribed"] = mocap, list(robot.prescribed)
-    told["pairs"] = [{f.name: getattr(pair, f.name) for f in fields(pair)} for pair in robot.contact_pairs]
+    stored["mocap"], stored["prescribed"] = mocap, list(robot.prescribed)
+    stored["pairs"] = [{f.name: getattr(pair, f.name) for f in fields(pair)} for pair in robot.contact_pairs]
     axes = chains.all_axes()
     if any(axis.home != axis.started for axis in axes):
-        told["home"] = [x for axis in axes for x in axis.home]
+        stored["home"] = [x for axis in axes for x in axis.home]
     for name in PROPERTIES:
         values = {
             dof: axis.value(name)[k] for dof, (axis, k) in chains.axes.items() if not _said(robot, dof, axis, k, name)
         }
         if values:
-            told[name] = values
-    return json.dumps({name: value for name, value in told.items() if value or name == "contacts"})
+            stored[name] = values
+    return json.dumps({name: value for name, value in stored.items() if value or name == "contacts"})
 
 
 def _said(robot: Mechanism, dof: str, axis: Axis, k: int, name: str) -> bool:
@@ -85,21 +85,23 @@ def restored(robot: Mechanism, text: Element | None, contacts: bool) -> Mechanis
     if text is None:
         return robot
     try:
-        told = json.loads(text.required("data"))
+        stored = json.loads(text.required("data"))
         if contacts:
-            robot = robot.replace(contacts=tuple(ContactPoint(**contact) for contact in told.get("contacts", ())))
-        excluded = dict.fromkeys((*robot.excluded_contacts, *map(tuple, told.get("excluded", ()))))
+            robot = robot.replace(contacts=tuple(ContactPoint(**contact) for contact in stored.get("contacts", ())))
+        excluded = dict.fromkeys((*robot.excluded_contacts, *map(tuple, stored.get("excluded", ()))))
         robot = robot.replace(excluded_contacts=tuple(excluded))
-        robot = _renamed(robot, told.get("mocap", {}))
-        pairs = tuple(ContactPair(**(pair | {"shapes": tuple(pair["shapes"])})) for pair in told.get("pairs", ()))
-        robot = robot.replace(prescribed=tuple(told.get("prescribed", ())), contact_pairs=pairs)
-        bodies = {name: Inertia(*given) for name, given in told.get("inertias", {}).items()}
+        robot = _renamed(robot, stored.get("mocap", {}))
+        pairs = tuple(ContactPair(**(pair | {"shapes": tuple(pair["shapes"])})) for pair in stored.get("pairs", ()))
+        robot = robot.replace(prescribed=tuple(stored.get("prescribed", ())), contact_pairs=pairs)
+        bodies = {name: Inertia(*given) for name, given in stored.get("inertias", {}).items()}
         robot = robot.replace(bodies=tuple(replace(b, inertia=bodies.get(b.name, b.inertia)) for b in robot.bodies))
-        limits = told.get("tendons", {})
+        limits = stored.get("tendons", {})
         tendons = tuple(replace(t, **limits.get(t.name, {})) for t in robot.tendons)
         robot = robot.replace(tendons=tendons)
-        robot = _without(robot, set(told.get("made", ())), set(told.get("springs", ())), set(told.get("geoms", ())))
-        return robot.replace(joints=_joints(robot, told), loops=_loops(robot, told.get("loops", {})))
+        robot = _without(
+            robot, set(stored.get("made", ())), set(stored.get("springs", ())), set(stored.get("geoms", ()))
+        )
+        return robot.replace(joints=_joints(robot, stored), loops=_loops(robot, stored.get("loops", {})))
     except (LeastActionError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise text.error(f"the text of leastaction cannot be understood: {error}") from None
 
@@ -133,30 +135,30 @@ def _without(robot: Mechanism, made: set[str], springs: set[str], geoms: set[str
     )
 
 
-def _loops(robot: Mechanism, told: dict[str, Any]) -> tuple[Joint, ...]:
+def _loops(robot: Mechanism, stored: dict[str, Any]) -> tuple[Joint, ...]:
     """Loops of the kinds that they were."""
     loops = []
     for loop in robot.loops:
-        if loop.name in told:
-            parts = tuple(Primitive(Motion(m), tuple(axis)) for m, axis in told[loop.name]["primitives"])
+        if loop.name in stored:
+            parts = tuple(Primitive(Motion(m), tuple(axis)) for m, axis in stored[loop.name]["primitives"])
             poses: dict[str, Any] = {"pose": loop.pose, "child_pose": loop.child_pose, "loop": True}
-            loop = Joint(loop.name, told[loop.name]["kind"], loop.parent, loop.child, parts, **poses)
+            loop = Joint(loop.name, stored[loop.name]["kind"], loop.parent, loop.child, parts, **poses)
         loops.append(loop)
     return tuple(loops)
 
 
-def _joints(robot: Mechanism, told: dict[str, Any]) -> tuple[Joint, ...]:
+def _joints(robot: Mechanism, stored: dict[str, Any]) -> tuple[Joint, ...]:
     """Joints with the properties that MJCF does not know, and where they start."""
     joints, first = [], 0
     for joint in robot.joints:
         dofs, changes = joint.velocity_names(), {}
         for name in PROPERTIES:
-            by_dof = told.get(name, {})
+            by_dof = stored.get(name, {})
             if any(dof in by_dof for dof in dofs):
                 given = getattr(joint, name)
                 changes[name] = tuple(by_dof.get(dof, x) for dof, x in zip(dofs, given, strict=True))
-        if "home" in told:
-            changes["home"] = tuple(told["home"][first : first + joint.nq])
+        if "home" in stored:
+            changes["home"] = tuple(stored["home"][first : first + joint.nq])
         first += joint.nq
         joints.append(replace(joint, **changes))
     return tuple(joints)

@@ -56,7 +56,7 @@ def clipped(robot: Mechanism, ranges: Mapping[str, Range], notes: Notes) -> Mech
     Args:
         robot: as read, without these ranges.
         ranges: least and largest force by names of coordinates [N m or N].
-        notes: to be told what cannot be kept to.
+        notes: collects what cannot be kept to.
     """
     actuators, tendons = list(robot.actuators), list(robot.tendons)
     taken = {t.name for t in tendons} | set(robot.velocity_names)

@@ -138,7 +138,7 @@ def _geom_names(root: Element) -> set[str | None]:
 
 
 def _leave_out_pairs(root: Element, gone: set[str | None], notes: Notes) -> None:
-    """Remove contact pairs of geoms that were left out with their meshes."""
+    """Remove contact pairs of geoms that were omitted with their meshes."""
     for section in root.all("contact"):
         for pair in section.all("pair"):
             if pair.get("geom1") in gone or pair.get("geom2") in gone:

@@ -23,9 +23,9 @@ USUAL = 0.5
 TURNS = ("spinning", "rolling")
 
 
-def _larger(told: float | None, first: float | None, second: float | None) -> float:
+def _larger(given: float | None, first: float | None, second: float | None) -> float:
     """What a pair says, or else the larger of what its shapes say."""
-    return max(first or 0.0, second or 0.0) if told is None else told
+    return max(first or 0.0, second or 0.0) if given is None else given
 
 
 class WrittenGeoms:

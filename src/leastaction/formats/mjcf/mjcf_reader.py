@@ -27,7 +27,7 @@ body.
 - Friction of `condim` 3, 4 and 6: against sliding, spinning and rolling. Of two geoms the larger coefficients and
   `condim` count, or those of the higher `priority`.
 
-What has no counterpart is left out with one warning, some sensors among it. Not read: cameras; keyframes have
+What has no counterpart is omitted with one warning, some sensors among it. Not read: cameras; keyframes have
 `load_keyframes`.
 """
 
@@ -82,7 +82,7 @@ def load_mjcf(
         strict: True refuses inertias that no real body has and meshes that are missing but would give a body its
             mass; False keeps or leaves them out with a warning; None, the default, warns of inertias and refuses such
             meshes.
-        meshes: keep meshes as shapes. Mesh files that are missing are left out with one warning.
+        meshes: keep meshes as shapes. Mesh files that are missing are omitted with one warning.
         mocap: make mocap bodies bodies whose motion is prescribed, see `MechanismBuilder.prescribe`, each with a pose
             in q; False fixes them to the world.
         allow_outside: let the file name others by absolute paths, and files elsewhere that are no models, meshes or

@@ -25,8 +25,8 @@ import numpy as np
 
 from leastaction.errors import MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
-from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
+from leastaction.formats._repair_inertia import repair_inertias
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.formats.sdf._sdf_elements import (
@@ -95,7 +95,7 @@ def load_sdf(
         path: of the file.
         merge_fixed: make one body of each group of bodies that fixed joints hold together.
         strict: refuse inertias that no real body has, instead of keeping them with a warning.
-        meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
+        meshes: read mesh files; those that are missing or cannot be read are omitted with one warning.
         allow_outside: let the file name others by absolute paths.
         max_bytes: limit of the size of each file.
 
@@ -148,7 +148,7 @@ class _Reader:
                 self.notes.left_out(element.tag, element.get("name") or f"line {element.line}")
         try:
             if not self.builder.strict:
-                mend(self.builder, self.notes.file)
+                repair_inertias(self.builder, self.notes.file)
             return self.builder.build()
         except MechanismError as error:
             raise self.root.error(str(error)) from None

@@ -73,7 +73,7 @@ class ShapeReader:
         return tuple(shapes)
 
     def _shape(self, element: Element, surface: dict[str, float]) -> list[tuple[Any, Shape]]:
-        """The shape with a key that says what it is, apart from its surface; nothing where it is left out."""
+        """The shape with a key that says what it is, apart from its surface; nothing where it is omitted."""
         geometry = element.find("geometry")
         if geometry is None:
             raise element.error("has no <geometry>")

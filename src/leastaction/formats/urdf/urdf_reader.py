@@ -33,8 +33,8 @@ from typing import Any
 
 from leastaction.errors import FormatError, MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
-from leastaction.formats._mend import mend
 from leastaction.formats._meshes import MeshFiles
+from leastaction.formats._repair_inertia import repair_inertias
 from leastaction.formats._room import with_room
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
@@ -73,7 +73,7 @@ def load_urdf(
         strict: refuse inertias that no real body has, instead of keeping them with a warning, and bodies that a joint
             moves but that have none, instead of giving them that of a ball of water (of 1 cm, where there is no mass).
             What they miss by round-off does not count.
-        meshes: read mesh files; those that are missing or cannot be read are left out with one warning.
+        meshes: read mesh files; those that are missing or cannot be read are omitted with one warning.
         allow_outside: let the file name meshes by absolute paths.
         package_dirs: folders in which the packages of `package://` lie, beside the folders above the file and those of
             the environment variable ROS_PACKAGE_PATH.
@@ -156,7 +156,7 @@ class _Reader:
         if not self.root.all("loop_joint"):
             self._home(order)
         if not self.builder.strict:
-            mend(self.builder, self.notes.file)
+            repair_inertias(self.builder, self.notes.file)
         try:
             return with_room(self.builder.build(), self.notes.file)
         except MechanismError as error:
@@ -298,7 +298,7 @@ class _Reader:
             )
 
     def _home(self, order: list[Element]) -> None:
-        """Joints start at zero, or at the limit that is nearest to it; those that mimic others where these tell."""
+        """Joints start at zero, or at the limit that is nearest to it; those that mimic others where these decide."""
         axes = [joint for joint in order if joint.get("type") in ("revolute", "prismatic", "continuous")]
         home, mimics = {}, []
         for joint in axes:

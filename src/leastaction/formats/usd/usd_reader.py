@@ -31,7 +31,7 @@ import numpy as np
 
 from leastaction._extras import require
 from leastaction.formats._files import Notes, checked_options
-from leastaction.formats._mend import mend
+from leastaction.formats._repair_inertia import repair_inertias
 from leastaction.formats._xml import MAX_BYTES
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.formats.usd._usd_joints import DEGREE, Dof, UsdJoint, dofs_of
@@ -125,7 +125,7 @@ class _Reader:
                 "and begin where these do"
             )
         if not self.builder.strict:
-            mend(self.builder, self.notes.file)
+            repair_inertias(self.builder, self.notes.file)
         return self.stage.guard(root, self.builder.build)
 
     # ------------------------------------------------------------------ bodies

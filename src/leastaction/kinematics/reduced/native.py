@@ -44,7 +44,7 @@ def to_public(balls, index_q, index_v, R, RD, charts, Q, V):
 
 @entry
 def from_public(balls, index_q, index_v, Q, V, charts, R, RD):
-    """The way back of `to_public`, in given charts."""
+    """The inverse of `to_public`, in given charts."""
     for row in range(R.shape[0]):
         r, rd = R[row], RD[row]
         for k in range(r.shape[0]):

@@ -140,7 +140,7 @@ def reduced_coordinates(
 def from_reduced_coordinates(
     mechanism: Mechanism, r: Any, rd: Any = None, *, chart: str = "euler"
 ) -> tuple[FloatArray, FloatArray]:
-    """(q, v) of reduced coordinates and rates: the way back of `reduced_coordinates`, from the chart R_x R_y R_z.
+    """(q, v) of reduced coordinates and rates: the inverse of `reduced_coordinates`, from the chart R_x R_y R_z.
 
     Args:
         mechanism: the robot.

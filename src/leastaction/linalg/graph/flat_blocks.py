@@ -112,7 +112,7 @@ def factor_block(values, d, n, pivots, row):
 
 @borrowing
 def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
-    """As `factor_block`, but rows that depend on others are skipped, and columns are swapped to tell.
+    """As `factor_block`, but rows that depend on others are skipped, and columns are swapped to find them.
 
     A row counts as dependent where nothing is left of it but `tolerance` times scale[row + …], the size of the terms
     that it was summed from; its unknown becomes zero (a basic solution). Gives back how many were skipped, or -1

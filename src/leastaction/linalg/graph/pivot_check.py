@@ -22,7 +22,7 @@ from collections.abc import Container, Sequence
 
 
 class PivotGuard:
-    """Follows an elimination and tells which constraint nodes have a pivot by now.
+    """Follows an elimination and returns which constraint nodes have a pivot by now.
 
     Args:
         neighbours: for each node the nodes that it shares an edge with.

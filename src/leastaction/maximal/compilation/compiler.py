@@ -297,7 +297,7 @@ class _Compiler:
     # ------------------------------------------------------------------ graph
 
     def _edges(self, model: Model) -> None:
-        """Which blocks of the Newton matrix exist; tells rows and coordinates their edges."""
+        """Which blocks of the Newton matrix exist; sets the edges of rows and coordinates."""
         n = len(model.bodies)
         edges: dict[tuple[int, int], int] = {}
 

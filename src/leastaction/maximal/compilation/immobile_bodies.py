@@ -2,7 +2,7 @@
 
 An arm of five joints whose hand is welded to a prescribed body is such, all of it. Impulses of contacts between two of
 them, and of the limits and dry friction of joints between them, change nothing: they may be anything, and the method
-that looks for them finds ever larger ones as a gap closes that nothing can open. So those of joints are left out, as
+that looks for them finds ever larger ones as a gap closes that nothing can open. So those of joints are omitted, as
 those of prescribed joints are, and contacts as long as they are open (`contact.contact_setup`).
 """
 
@@ -20,7 +20,7 @@ from leastaction.maximal.model import Model
 from leastaction.mechanism import Mechanism
 
 ASIDE, FAR, NO_MOTION = 2, 0.1, 1e-7
-"""So many configurations, so far from home [rad or m], tell what equations lock; and velocities that are none there."""
+"""So many configurations, so far from home [rad or m], show what equations lock; and velocities that are none there."""
 
 CLOSED, CLOSING = 1e-12, 100
 """Violation of loops that counts as closed there [m or rad], and most iterations for it."""
@@ -28,7 +28,7 @@ CLOSED, CLOSING = 1e-12, 100
 
 @lru_cache(maxsize=32)
 def locked_names(m: Mechanism) -> frozenset[str]:
-    """Names of such bodies, told where loops are closed, beside home, where no arm is stretched by chance."""
+    """Names of such bodies, found where loops are closed, beside home, where no arm is stretched by chance."""
     if not m.loops or (not m.prescribed and all(loop.primitives for loop in m.loops)):
         return frozenset()
     random, given, found = np.random.default_rng(0), np.eye(m.nv)[prescribed_freedoms(m)], set(m.body_names)

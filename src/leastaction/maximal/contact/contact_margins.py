@@ -13,7 +13,7 @@ touch each other, and for meshes: of these there may be many, and `contact_updat
 about."""
 
 FELT = 1e-3
-"""Share of its weight that a smoothed contact may push a body with and yet be left out."""
+"""Share of its weight that a smoothed contact may push a body with and yet be omitted."""
 
 
 @inline
@@ -37,7 +37,7 @@ def reach_of(shape):
 
 @inline
 def lightest(bodies, a, b):
-    """Smaller mass of two bodies [kg], the world left out, and bodies without mass where the other has one."""
+    """Smaller mass of two bodies [kg], the world omitted, and bodies without mass where the other has one."""
     least = behind = math.inf
     for body in (a, b):
         if body >= 0:

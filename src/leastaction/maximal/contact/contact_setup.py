@@ -97,7 +97,7 @@ def find_cones(model, settings, data, near, contact, dt):
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
-            continue  # their impulses are anything; should their motions make them overlap, `add_missed` tells
+            continue  # their impulses are anything; should their motions make them overlap, `add_missed` finds out
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
         if clearance.least[k] - way_of(clearance.ways, a, b) > now.widest:
             continue
@@ -180,7 +180,7 @@ def detect_pair(near, contact, k, X, found, margin, features, convex):
 
 @routine(allocates=False)
 def match(contact, before):
-    """Find each cone among those of the step before; `was` tells where it was, or -1."""
+    """Find each cone among those of the step before; `was` says where it was, or -1."""
     at = 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -291,7 +291,7 @@ def is_locked(near, k):
 
 @routine(allocates=False)
 def move_surfaces(near, k, contact):
-    """Tell a contact of pair k how the surfaces of its shapes move, and that it was found at the start of the step."""
+    """Set how the surfaces of a contact of pair k move, and that it was found at the start of the step."""
     contact.late = 0
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
     contact.belt = 0

@@ -1,4 +1,4 @@
-"""The compiled way back over the steps of a run of `Maximal`.
+"""The compiled backward pass over the steps of a run of `Maximal`.
 
 Each step is solved again from the state that the run had, from the velocities that it found and the impulses that go
 with them, which takes an iteration or a few; the Newton matrix there is factorised, and one transposed solve and the

@@ -41,7 +41,7 @@ NO_DERIVATIVE = (
     "a smaller dt or a larger max_iterations"
 )
 
-TOO_FINE = "Maximal: step {step} was divided so finely that the run does not tell its substeps; it has no derivative"
+TOO_FINE = "Maximal: step {step} was divided so finely that the run does not record its substeps; it has no derivative"
 
 
 def solver_of(stepper: Any) -> Any:
@@ -92,7 +92,7 @@ def has_soft_balls(stepper: Any) -> bool:
 
 
 class WayBack:
-    """The way back over a piece of a run.
+    """The backward pass over a piece of a run.
 
     Args:
         stepper: the `MaximalStepper` of the run.
@@ -204,8 +204,8 @@ class WayBack:
                 continue
             tries = tries + 1 if left == last else 0
             if why == OTHERWISE or tries > TRIES:
-                told = self.parted.begins[left] < self.parted.begins[left + 1]
-                raise IntegratorError((NO_DERIVATIVE if told else TOO_FINE).format(step=self.row + left))
+                recorded = self.parted.begins[left] < self.parted.begins[left + 1]
+                raise IntegratorError((NO_DERIVATIVE if recorded else TOO_FINE).format(step=self.row + left))
             last = last if len(rows[0]) else left
             for part in rows:
                 part[:] = 0.0

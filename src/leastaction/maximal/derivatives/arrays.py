@@ -20,7 +20,7 @@ class SolvedStep(NamedTuple):
     Attributes:
         poses, momenta: at its start, shapes (bodies, 7) and (bodies, 6).
         velocities: within it, shape (bodies, 6).
-        near: coordinates of the model, which tell full turns.
+        near: coordinates of the model, which count full turns.
         q: joint positions, shape (nq,); read off the poses.
         u: controls at both ends, shape (2, nu).
     """
@@ -38,7 +38,7 @@ class PoseInputs(NamedTuple):
 
     Attributes:
         poses, momenta: of the bodies.
-        near: coordinates of the model, which tell full turns.
+        near: coordinates of the model, which count full turns.
         q: joint positions, read off the poses.
         twists: of the bodies, fixed, shape (bodies, 6).
         mu: impulses of the rows, fixed.
@@ -66,7 +66,7 @@ class Rows(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What the way back leaves for gradients by parameters, a slot for each part of a step, the last one first.
+    """What the backward pass leaves for gradients by parameters, a slot for each part of a step, the last one first.
 
     Attributes:
         y: minus the gradient by the equations, in the order of the graph; no slots where none are wanted.
@@ -117,7 +117,7 @@ IMPACT = np.dtype(
 
 
 class KeptImpacts(NamedTuple):
-    """Impacts on the way back, for gradients by parameters.
+    """Impacts in the backward pass, for gradients by parameters.
 
     Attributes:
         count: how many, shape (1,).
@@ -137,7 +137,7 @@ class KeptImpacts(NamedTuple):
 
 
 class BackData(NamedTuple):
-    """A run, the gradients by its states, and scratch for the way back over it (`adjoint_kernels.go_back`).
+    """A run, the gradients by its states, and scratch for the backward pass over it (`adjoint_kernels.go_back`).
 
     Attributes:
         poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
@@ -145,7 +145,7 @@ class BackData(NamedTuple):
         goals: the same of prescribed motions.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
         begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
-            divided; one that was divided too finely to be told has none.
+            divided; one that was divided too finely to be recorded has none.
         lengths, before, nodes, shares, plastic: of the parts, see `substep_schedule.PartedSteps`.
         fresh: whether a run starts with the first row: what is read off that row is left to others.
         ends: whether the bars are still to be read off the last row, where the run ends.

@@ -1,4 +1,4 @@
-"""Gradients of joint equations and coordinates by the poses of their two bodies, and how they bend along a motion.
+"""Gradients of joint equations and coordinates by the poses of their two bodies, and how they change along a motion.
 
 A joint's equation or coordinate g of two poses pushes with its gradient G. For impulses that work with the fixed motion
 E of the bodies, each in its own directions, the gradient of E . G by the poses is the derivative of G along E: second

@@ -315,7 +315,7 @@ def same_shapes(table: Any, other: Any) -> bool:
         and table.ground.tobytes() == other.ground.tobytes()
         and np.array_equal(table.data, other.data)
         and np.array_equal(table.surfaces.values, other.surfaces.values, equal_nan=True)
-        and np.array_equal(table.surfaces.told, other.surfaces.told, equal_nan=True)
+        and np.array_equal(table.surfaces.overrides, other.surfaces.overrides, equal_nan=True)
     )
 
 

@@ -23,7 +23,7 @@ class Touching(NamedTuple):
 
     Attributes:
         contacts: `CONTACT` records, each as it was the first time; steps: when that was.
-        names: what tells them apart.
+        names: what distinguishes them.
         which: of each contact of each step which it is, shape (steps, most).
         ends: poses at the start and at the end of the steps, (steps, bodies, 7) each.
         margins: largest gaps that are looked for [m], shape (steps,).

@@ -1,8 +1,8 @@
-"""Solving the steps of a run of `Maximal` again, each from the state that the run had, for the way back over them.
+"""Solving the steps of a run of `Maximal` again, each from the state that the run had, for the backward pass over them.
 
 A step is solved from the velocities that the run found and the impulses that go with them, which takes an iteration or
 a few and leads to the solution of the run where there are several. Steps of a composition, and those that were divided,
-are unfolded first: the run does not tell the states between their parts.
+are unfolded first: the run does not record the states between their parts.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ from leastaction.maximal.step.solver.newton import DEPENDENT
 from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
 
 OTHERWISE = UNTIED - 1
-"""Why the way back stops before a step: it is not found again, or has contacts that are differentiated otherwise."""
+"""Why the backward pass stops before a step: it is not found again, or its contacts are differentiated otherwise."""
 
 NONE, JOINTS, CONTACTS = 0, 1, 2
 """What holds the momenta at the end of a part, see `second_phase`."""
@@ -86,7 +86,7 @@ def stand(model, data, back, rows, row, dt):
 
 @routine(allocates=False)
 def aim(model, data, back, k, j):
-    """Tell where prescribed motions are at both ends of part j of step k."""
+    """Set where prescribed motions are at both ends of part j of step k."""
     shares = back.shares[back.begins[k] + j]
     set_goals(model, data.goals[0], back.goals[k], back.goals[k + 1], shares[0])
     set_goals(model, data.goals[1], back.goals[k], back.goals[k + 1], shares[1])
@@ -118,7 +118,7 @@ def begin_state(model, data, contact, back, k, j):
     for i in range(rows.shape[0]):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
-        contact.now[0].known = 0  # no warm start: the step tells all of it
+        contact.now[0].known = 0  # no warm start: the step determines all of it
         contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
     aim(model, data, back, k, j)
     stand(model, data, back, path, row, dt)
@@ -256,7 +256,7 @@ def end_second_phase(model, settings, data, contact, dt):
 def second_phase(model, settings, data, contact, back, k, j):
     """Go to the end of part j of step k, and factorise its second phase where there is one; `DONE`, or why not.
 
-    `back.holds` tells which there is: contacts, closed loops alone, or none.
+    `back.holds` says which there is: contacts, closed loops alone, or none.
     """
     back.holds[0] = NONE
     part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0

@@ -4,7 +4,7 @@ What a run carries from step to step are the poses and momenta of the bodies. Jo
 them.
 
 A parameter stands in the equations of every step, in the velocities at its nodes, and where joints are read off bodies.
-With the gradients W by all of these at fixed unknowns, which the way back finds, its gradient is the sum of
+With the gradients W by all of these at fixed unknowns, which the backward pass finds, its gradient is the sum of
 W' d(equations)/d(parameter): a few evaluations for each step, no solve.
 """
 
@@ -47,8 +47,8 @@ class MaximalReversal(Reversal):
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
         """See `Reversal.piece`."""
-        bars, controls, told = np.stack([bq, bs]), np.zeros(u.shape), self.before.shape[1]
-        bars[:, bars.shape[1] - 1 - told : bars.shape[1] - 1] += self.before
+        bars, controls, count = np.stack([bq, bs]), np.zeros(u.shape), self.before.shape[1]
+        bars[:, bars.shape[1] - 1 - count : bars.shape[1] - 1] += self.before
         if len(u):
             way = WayBack(self.stepper, self.solver, record, row, u, self.derivatives)
             self.bars = way.over(self.bars, bars[0, row:], bars[1, row:], controls)

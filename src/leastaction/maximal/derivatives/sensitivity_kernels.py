@@ -31,7 +31,7 @@ from leastaction.maximal.step.solver.predictor_corrector import push_cones
 
 @routine(allocates=False)
 def read_start(model, data, near, q, dt):
-    """Coordinates and gradients at the start poses; near: coordinates nearby, which tell full turns."""
+    """Coordinates and gradients at the start poses; near: coordinates nearby, which count full turns."""
     for k in range(data.coordinates.shape[0]):
         data.coordinates[k].value = near[k]
     read_coordinates(model.coordinates, data.bodies, data.coordinates, q, dt)

@@ -1,4 +1,4 @@
-"""Derivatives of one step of `Maximal`: the way back over a run of one step, from all that it ends with."""
+"""Derivatives of one step of `Maximal`: the backward pass over a run of one step, from all that it ends with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leastaction.maximal.derivatives.parameter_gradients import Derivative
 
 
 class OneStep:
-    """The step from (q, p) with the controls u at its nodes, shape (nodes, nu), and the way back over it.
+    """The step from (q, p) with the controls u at its nodes, shape (nodes, nu), and the backward pass over it.
 
     Args:
         stepper: a `MaximalStepper`.

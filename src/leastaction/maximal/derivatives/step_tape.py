@@ -1,4 +1,4 @@
-"""Gradients by parameters from what the compiled way back has kept of its steps, see `weighing`."""
+"""Gradients by parameters from what the compiled backward pass has kept of its steps, see `weighing`."""
 
 from __future__ import annotations
 

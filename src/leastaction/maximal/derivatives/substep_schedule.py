@@ -1,4 +1,4 @@
-"""The parts that the steps of a run were solved in, one after the other, as the compiled way back goes over them."""
+"""The substeps of the steps of a run, one after the other, in the order of the compiled backward pass."""
 
 from __future__ import annotations
 

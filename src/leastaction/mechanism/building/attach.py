@@ -129,7 +129,7 @@ class Part:
 
 
 def same_place(a: Shape, b: Shape) -> bool:
-    """Whether two shapes are the same; planes are that wherever along themselves they are told."""
+    """Whether two shapes are the same; planes are that wherever along themselves they are given."""
     if not isinstance(a, Plane) or not isinstance(b, Plane) or a.surface_velocity is not None:
         return a == b
     normal, other = a.pose.rotation[:, 2], b.pose.rotation[:, 2]

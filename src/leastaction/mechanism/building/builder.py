@@ -210,7 +210,7 @@ class MechanismBuilder(ElementBuilder):
         )
 
     def home(self, q: Mapping[str, float]) -> None:
-        """Say where the robot starts unless told otherwise; see `Mechanism.home`.
+        """Say where the robot starts unless stated otherwise; see `Mechanism.home`.
 
         Args:
             q: positions [rad or m] by names of coordinates, see `Mechanism.coordinate_names`; the others stay.

@@ -13,7 +13,7 @@ INF = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """What lies between a control and what it drives: a state a of its own, which starts at zero unless told.
+    """What lies between a control and what it drives: a state a of its own, which starts at zero unless given.
 
     Attributes:
         kind: "filter": a follows the control u, da/dt = (u - a) / `time_constant`; "integrator": da/dt = u, so that

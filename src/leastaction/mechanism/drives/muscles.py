@@ -25,9 +25,9 @@ class Muscle(JointActuator):
     of the potential energy.
 
     Attributes:
-        name, coordinate, lower, upper: see `JointActuator`; controls from 0 to 1 unless told.
+        name, coordinate, lower, upper: see `JointActuator`; controls from 0 to 1 unless given.
         gear: how much x changes for a unit of length; multiplies the force.
-        activation: from control to a; that of muscles unless told. None: the control is a.
+        activation: from control to a; that of muscles by default. None: the control is a.
         peak: force at L = 1 at rest, fully active [N; along joints N m].
         length_range: least and largest x [m or rad].
         range: L at these.

@@ -2,7 +2,7 @@
 
 A servo exerts gear (gain u - kp (gear x - rest) - kv gear dx/dt). The part with u is a drive like any other; the rest
 is a spring of stiffness gear^2 kp, with a rest position, and a damper gear^2 kv, so every formulation knows it. Those
-that take springs explicitly are told what stiffness is a servo's (`servo` of `tree.DOF`), and take that implicitly.
+that take springs explicitly know what stiffness is a servo's (`servo` of `tree.DOF`), and take that implicitly.
 
 Servos of a ball joint see gear times one component of its rotation vector phi, and turn about that axis of the child.
 Together they turn by -K phi, K diagonal. With k about every axis that is the spring of a ball joint, of energy

@@ -86,7 +86,7 @@ def kinetic_energy(model, data, before, factored):
     """
     W, v, energy = data.touch.phase.W, data.dx, 0.0
     if not factored:
-        factor(model, data, W, before)
+        factor(model, data, W, before, None)
     solve(model, data, W, data.p, v)
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]

@@ -25,7 +25,13 @@ from leastaction.minimal.contact.robot_records import (
     TURNING,
     narrowed,
 )
-from leastaction.minimal.contact.scratch_arrays import between_arrays, impact_arrays, momentum_arrays
+from leastaction.minimal.contact.scratch_arrays import (
+    HeldJoints,
+    between_arrays,
+    held_arrays,
+    impact_arrays,
+    momentum_arrays,
+)
 from leastaction.minimal.contact.solver.island_arrays import Islands, island_arrays
 
 FloatArray = NDArray[np.floating]
@@ -156,6 +162,7 @@ class Touch(NamedTuple):
         balance: one `BALANCE` record.
         q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
+        joints: `HeldJoints`; None where the contact problem has all dry friction.
         impacts: `Impacts`, or None where no contact has restitution.
         phase: `MomentumPhase`.
         found: `Found`, or None where bodies touch planes alone.
@@ -189,6 +196,7 @@ class Touch(NamedTuple):
     p_start: FloatArray
     v: FloatArray
     rolls: bool | None = None
+    joints: HeldJoints | None = None
     impacts: Any = None
     phase: Any = None
     found: Any = None
@@ -391,7 +399,7 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
         arrays: dict[str, Any] = {
             name: np.zeros(shape, kinds.get(name, np.float64))
             for name, shape in touch._asdict().items()
-            if name not in ("balance", "rolls", "impacts", "phase", "found", "pulls")
+            if name not in ("balance", "rolls", "joints", "impacts", "phase", "found", "pulls")
         }
         arrays["balance"] = records(1, BALANCE)
         rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
@@ -400,6 +408,7 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
         own["touch"] = Touch(
             **arrays,
             rolls=rolls or None,
+            joints=held_arrays(len(model.dofs)),
             impacts=impact_arrays(*sizes) if bounces(model) else None,
             phase=momentum_arrays(*sizes),
             found=found,

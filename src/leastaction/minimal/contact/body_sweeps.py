@@ -16,6 +16,7 @@ from leastaction.minimal.contact.blocks import (
 from leastaction.minimal.contact.forces.control_wrenches import HELD_BY_WORLD
 from leastaction.minimal.contact.forces.spring_forces import pull, pulls_of, with_pull, with_pulls
 from leastaction.minimal.contact.row_vec6 import held, hold, six
+from leastaction.minimal.contact.solver.held_joints import bear, held_joints, is_held, with_friction
 from leastaction.minimal.galerkin_bodies.rotational_energy import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.vec6 import ZEROS, plus, times
 from leastaction.spatial import (
@@ -258,12 +259,13 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
                 slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
             r, slope = with_pull(pulls_of(touch), c, r, slope)
-            rest = r if touch is None else r + touch.kick[c]
-            if not abs(rest) <= norm:  # a NaN must win
+            r = with_friction(held_joints(touch), c, r)
+            rest, locked = r if touch is None else r + touch.kick[c], is_held(held_joints(touch), c)
+            if not locked and not abs(rest) <= norm:  # a NaN must win
                 norm = abs(rest)
             r -= times(S0, b)
             col, row = column_of(A, S1), row_of(S0, A)
-            D = 1.0 / (times(S0, col) + slope)
+            D = 0.0 if locked else 1.0 / (times(S0, col) + slope)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = row
             w[6] = D
@@ -284,7 +286,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
 
 
 @routine
-def update(model, data, branched):
+def update(model, data, touch, branched):
     """The update from root to leaves, applied to q1; gives back its size. `branched` as in `eliminate`."""
     nodes, slots, S1_, W, wait, dx, q1 = (
         model.nodes,
@@ -306,7 +308,9 @@ def update(model, data, branched):
                 eta = six(wait[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
             w = W[c]
-            x = (w[7] - times(six(w), eta)) * w[6]
+            lacks = w[7] - times(six(w), eta)
+            bear(held_joints(touch), c, lacks)
+            x = lacks * w[6]
             dx[c] = x
             if not abs(x) <= size:  # a NaN must win
                 size = abs(x)
@@ -376,7 +380,9 @@ def look_at_end(model, data, touch, dt, soft, driven, branched):
                 last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn) * moved
             r, last = with_pulls(pulls_of(touch), c, r, last)
             last_p[c] = last
-            if not abs(r) <= norm:
+            r = with_friction(held_joints(touch), c, r)
+            bear(held_joints(touch), c, r)
+            if not is_held(held_joints(touch), c) and not abs(r) <= norm:
                 norm = abs(r)
         if branched is not None and node.parent != i - 1:
             if node.parent >= 0:

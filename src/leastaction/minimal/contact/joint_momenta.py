@@ -3,6 +3,7 @@
 from leastaction._jit import inline, routine
 from leastaction.minimal.contact.blocks import NO_BLOCK, column_of, gather, has_inertia, leave, with_body, without_joint
 from leastaction.minimal.contact.row_vec6 import held, hold, six
+from leastaction.minimal.contact.solver.held_joints import is_held
 from leastaction.minimal.vec6 import ZEROS, plus, times
 from leastaction.spatial import load3, load9, load_sym, matmul, matmult
 
@@ -68,16 +69,17 @@ def momenta_upon(model, data, ground, v, before, twists, out):
 @routine
 def velocities(model, data, p, before, out):
     """out = (M + late)^-1 p, with bodies placed at q0; see `momenta_upon`."""
-    factor(model, data, data.W, before)
+    factor(model, data, data.W, before, None)
     solve(model, data, data.W, p, out)
 
 
 @routine
-def factor(model, data, W, before):
+def factor(model, data, W, before, joints):
     """M + late (see `momenta_upon`), with bodies placed at q0, eliminated from leaves to root as in `eliminate`.
 
     Args:
         W: what is left of it, as in `RobotData.W`.
+        joints: `HeldJoints`, whose joints have no velocity; None for M + late itself.
     """
     nodes, dofs, slots, wait = model.nodes, model.dofs, model.slots, data.wait
     R_, x_, S_ = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]
@@ -95,7 +97,8 @@ def factor(model, data, W, before):
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = six(S_[c])
             col = column_of(A, S)
-            D = 1.0 / (times(S, col) + dofs[c].armature + (late_of(dofs[c], before) if node.nv == 1 else 0.0))
+            own = dofs[c].armature + (late_of(dofs[c], before) if node.nv == 1 else 0.0)
+            D = 0.0 if is_held(joints, c) else 1.0 / (times(S, col) + own)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = col
             w[6] = D
@@ -132,7 +135,10 @@ def reduce(model, data, W, p, out):
 
 @routine
 def solve(model, data, W, p, out):
-    """out = (M + late)^-1 p with the factors that `factor` has left in W."""
+    """out = (M + late)^-1 p with the factors that `factor` has left in W.
+
+    What their equations lack goes to W[:, 7]: of joints that are held by how much p is larger than (M + late) v.
+    """
     nodes, slots, wait, S_ = model.nodes, model.slots, data.wait, data.S[data.now[0]]
     reduce(model, data, W, p, out)
     V = ZEROS
@@ -144,7 +150,8 @@ def solve(model, data, W, p, out):
             V = six(wait[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
             w = W[c]
-            out[c] = (out[c] - times(six(w), V)) * w[6]
+            w[7] = out[c] - times(six(w), V)
+            out[c] = w[7] * w[6]
             V = plus(out[c], six(S_[c]), V)
         if slots[i] >= 0:
             row = wait[slots[i]]

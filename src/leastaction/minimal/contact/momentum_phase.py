@@ -19,10 +19,17 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.contact.detection.body_pairs import kick_both
 from leastaction.minimal.contact.detection.detected_contacts import gap_at
 from leastaction.minimal.contact.forces.spring_forces import kick_loop, place_start, slacken_loops
-from leastaction.minimal.contact.joint_momenta import factor, reduce
+from leastaction.minimal.contact.joint_momenta import factor, reduce, solve
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.contact.row_vec6 import wrench
 from leastaction.minimal.contact.solver.contact_response import depth_of
+from leastaction.minimal.contact.solver.held_joints import (
+    begin_momenta,
+    hold_momenta,
+    holds_any,
+    is_outside,
+    slide_momenta,
+)
 from leastaction.minimal.contact.solver.islands import impulses, range_of
 from leastaction.minimal.contact.solver.ncp_solver import list_impulses, settle_all
 from leastaction.minimal.contact.solver.torsional_rolling import torque
@@ -37,17 +44,35 @@ def solve_momenta(model, data, touch, dt, tolerance):
     """
     if touch is None:
         return False
-    phase, some = touch.phase, False
+    phase, joints, some = touch.phase, touch.joints, False
     for k in range(touch.lam.shape[0]):
         phase.total[k], phase.w[k], phase.give[k] = touch.lam[k], touch.w[k], touch.W[k, k]
-    if close_some(model, touch, touch.found):
-        some = True
-        relate_momenta(model, data, touch, dt, dt)
-        settle_all(model, touch, touch.found, dt, tolerance)
-        change_momenta(data, touch)
+    begin_momenta(joints)
+    if close_some(model, touch, touch.found) or holds_any(joints):
+        some, left = True, 1
+        while left > 0:
+            slide_momenta(model, data, touch, joints, dt)
+            relate_momenta(model, data, touch, dt, dt)
+            settle_all(model, touch, touch.found, dt, tolerance)
+            change_momenta(data, touch)
+            left = finish_held(model, data, touch, joints, dt)
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
     return some
+
+
+@routine
+def finish_held(model, data, touch, joints, dt):
+    """Friction of joints that are held; how many change, after which all begins again with the impulses there were."""
+    if joints is None or not holds_any(joints):
+        return 0
+    phase = touch.phase
+    solve(model, data, phase.W, data.p, data.dx)
+    left = hold_momenta(model, data, touch, joints, dt, phase.W, data.dx)
+    if left > 0:
+        for k in range(touch.lam.shape[0]):
+            phase.total[k] = touch.lam[k]
+    return left
 
 
 @inline
@@ -67,6 +92,7 @@ def close_some(model, touch, found):
     for c in range(touch.active.shape[0]):
         phase.active[c], phase.compliance[c], phase.soft[c] = touch.active[c], touch.compliance[c], touch.soft[c]
         closed = c < model.cones.shape[0] and is_closed(model.cones[c], c, touch)
+        closed = closed and not is_outside(touch.joints, model.cones[c])
         touch.active[c], touch.compliance[c] = closed, 0.0
         some = some or closed
     return close_found(model, touch, found) or some
@@ -99,7 +125,7 @@ def relate_momenta(model, data, touch, dt, before):
         if touch.active[c]:
             find_directions(model, data, phase, model.cones[c], c)
     find_others(model, data, phase, found)
-    factor(model, data, phase.W, before)
+    factor(model, data, phase.W, before, touch.joints)
     for k in range(nv):
         phase.off[k] = data.p[k]
         for i in range(n):

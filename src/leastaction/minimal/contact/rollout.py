@@ -16,7 +16,7 @@ from leastaction.minimal.contact.arrays import (
 )
 from leastaction.minimal.contact.detection.robot_contacts import centre, gap
 from leastaction.minimal.contact.forces.spring_arrays import Pulls
-from leastaction.minimal.contact.scratch_arrays import Between, Impacts, MomentumPhase
+from leastaction.minimal.contact.scratch_arrays import Between, HeldJoints, Impacts, MomentumPhase
 from leastaction.minimal.contact.solver.island_arrays import Islands
 from leastaction.minimal.contact.solver.joint_impacts import hit_alone
 from leastaction.minimal.contact.steps import apply_controls, begin, forget_energy, prepare, step
@@ -73,9 +73,9 @@ def named_impacts(impacts):
 @inline
 def named_touch(touch):
     """The plain tuple of `Touch` by name again."""
-    impacts, phase, found, pulls = touch[-4:]
-    own = named_impacts(impacts), MomentumPhase(*phase), named_found(found), named_pulls(pulls)
-    return Touch(*(touch[:-4] + own))
+    joints, impacts, phase, found, pulls = touch[-5:]
+    own = HeldJoints(*joints), named_impacts(impacts), MomentumPhase(*phase), named_found(found), named_pulls(pulls)
+    return Touch(*(touch[:-5] + own))
 
 
 @routine
@@ -117,7 +117,7 @@ def hit_once(model, settings, data, touch, q, p, number):
         data.p[k] = p[k]
     prepare(model, data)
     know_start(model, data, touch)
-    begin(model, data, settings, settings.dt, False)
+    begin(model, data, settings, settings.dt, False, False)
     if not hit_alone(model, data, touch, touch.impacts, settings, number):
         return False
     for k in range(p.shape[0]):

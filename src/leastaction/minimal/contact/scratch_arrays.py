@@ -59,6 +59,21 @@ class MomentumPhase(NamedTuple):
     count: NDArray[np.int64]
 
 
+class HeldJoints(NamedTuple):
+    """Dry friction of joints that is not part of the contact problem, see `solver.held_joints`.
+
+    Attributes:
+        state: 1 where it holds its joint, 2 or -2 where that slides, with the sign of the impulse; 0 for no friction or
+            friction in the contact problem; shape (nv,).
+        impulse: of those that are not in the contact problem [N s or N m s], shape (nv,).
+        changes: how often a state has changed, shape (nv,).
+    """
+
+    state: FloatArray
+    impulse: FloatArray
+    changes: FloatArray
+
+
 class Impacts(NamedTuple):
     """What waits for impacts, and scratch of these, see `impacts`.
 
@@ -82,6 +97,11 @@ class Impacts(NamedTuple):
 def between_arrays(bodies: int, nq: int, nv: int) -> Between:
     """Arrays for so many bodies, joint positions and velocities."""
     return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
+
+
+def held_arrays(nv: int) -> HeldJoints:
+    """Nothing is held."""
+    return HeldJoints(*np.zeros((3, nv)))
 
 
 def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:

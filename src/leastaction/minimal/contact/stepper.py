@@ -72,7 +72,8 @@ class GroundStepper(Stepper):
     """
 
     momentum = True
-    can = frozenset({"linearize", "parameters", "reverse"})
+    can = frozenset({"accuracy", "linearize", "parameters", "reverse"})
+    order = 2
     acts = frozenset({"contacts", "limits", "dry friction"})
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
@@ -319,8 +320,8 @@ class GroundStepper(Stepper):
 
     # ------------------------------------------------------------------ derivatives
 
-    def with_length(self, dt: float) -> GroundStepper:
-        """A stepper with steps of dt, and with arrays of its own."""
+    def with_dt(self, dt: float) -> GroundStepper:
+        """See `Stepper.with_dt`; its arrays are its own."""
         other = copy.copy(self)
         other.__dict__.pop("_hit_once", None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt)

@@ -19,6 +19,13 @@ from leastaction.minimal.contact.detection.tunnelling_of_joints import passes_th
 from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls, pulls_of, slacken_loops
 from leastaction.minimal.contact.momentum_phase import solve_momenta
 from leastaction.minimal.contact.solver.contact_response import slight_overlap
+from leastaction.minimal.contact.solver.held_joints import (
+    change_held,
+    guess_held,
+    held_joints,
+    holds_any,
+    note_held,
+)
 from leastaction.minimal.contact.solver.joint_impacts import (
     begin_step,
     end_at_impact,
@@ -64,7 +71,7 @@ def newton(model, data, touch, settings, dt, placed):
         slacken_loops(model.cones, touch, touch.pulls)
         settle_all(model, touch, touch.found, 0.5 * dt, 0.1 * settings.floor)
         push(model, data)
-    return update(model, data, model.branched), norm
+    return update(model, data, touch, model.branched), norm
 
 
 @routine
@@ -126,27 +133,28 @@ def is_sharp(touch, missed, left):
 
 
 @routine
-def begin(model, data, settings, dt, steady):
+def begin(model, data, settings, dt, steady, holds):
     """The first guess, see `attempt`, and `begin_contacts` with it."""
     near, far, dx, moved = data.near, data.far, data.dx, data.moved
     for k in range(dx.shape[0]):
         dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
         moved[k] = dx[k]
+    guess_held(model, data, held_joints(data.touch), dt, holds)
     move(model, data.q0, dx, data.q1, model.turning)
     return begin_contacts(model, data, data.touch, settings, dt)
 
 
 @routine
-def attempt(model, data, settings, dt, steady):
+def attempt(model, data, settings, dt, steady, holds):
     """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
 
     The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
-    one before, `far`.
+    one before, `far`. Where `holds` is False, the contact problem has all dry friction.
     """
     dx, moved = data.dx, data.moved
-    placed = begin(model, data, settings, dt, steady)
+    placed = begin(model, data, settings, dt, steady, holds)
     if jump(model, data, data.touch, settings, dt):
-        placed = begin(model, data, settings, dt, False)
+        placed = begin(model, data, settings, dt, False, holds)
     if is_full(data.touch):
         return -1
     last, most, it = False, settings.max_iterations, 0
@@ -157,7 +165,9 @@ def attempt(model, data, settings, dt, steady):
         if not size < 1e12:
             return -it
         move_on(model, moved, dx, model.turning)
-        if size <= CLOSE:
+        if change_held(model, data, data.touch, held_joints(data.touch), dt) > 0:
+            last = False
+        elif size <= CLOSE:
             # The next update would be smaller by as much as this one has shrunk the residual.
             new = look_at_end(model, data, data.touch, dt, model.soft, model.driven, model.branched)
             placed = True
@@ -175,6 +185,7 @@ def attempt(model, data, settings, dt, steady):
             elif solved:
                 # A step that goes beyond an impact ends there: what it misses beyond does not count.
                 if find_impact(model, data, data.touch, dt) or is_whole(model, data, data.touch, settings, dt):
+                    note_held(model.cones, data.touch, held_joints(data.touch))
                     return it
                 last = False
                 most = min(it, ROUNDS * settings.max_iterations) + settings.max_iterations
@@ -273,7 +284,10 @@ def solve(model, data, touch, settings, dt, steady):
 
     One that goes beyond an impact is not looked at.
     """
-    spent = attempt(model, data, settings, dt, steady)
+    spent = attempt(model, data, settings, dt, steady, dt != 0.0)
+    if spent < 0 and holds_any(held_joints(touch)):
+        again = attempt(model, data, settings, dt, steady, dt == 0.0)
+        spent = again - spent if again > 0 else again + spent
     if touch is None or spent < 0 or is_partial(touch.found) or find_impact(model, data, touch, dt):
         return spent
     if rotates_too_far(model, data) or tunnels(model, data, model.shapes, touch.found):

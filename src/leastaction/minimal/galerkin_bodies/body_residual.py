@@ -121,7 +121,7 @@ def hold_controls(model, data, u):
 
 @routine
 def _springs_at(soft, model, settings, data, j):
-    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are left out (None)."""
+    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are omitted (None)."""
     if soft is None:
         return
     if model.sprung:

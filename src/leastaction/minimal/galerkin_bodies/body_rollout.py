@@ -105,7 +105,7 @@ def newton_with(direction, again):
             if not size < 1e12:
                 return it, False
             if size <= noise and open_or_close(model.jumps, model, data) == 0:
-                return it, True  # an update by round-off is as well left out
+                return it, True  # an update by round-off is as well omitted
             share = min(1.0, CAP / size)
             update(model, data, share)
             new = residual(model, settings, data, p, u)

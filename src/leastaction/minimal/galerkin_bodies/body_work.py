@@ -1,4 +1,4 @@
-"""The work of forces over a solved step, and what it tells of the solution."""
+"""The work of forces over a solved step, and what it says of the solution."""
 
 import math
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class KernelFeatures(NamedTuple):
-    """Which code a kernel has: True, or None for what is left out, so that it is not compiled.
+    """Which code a kernel has: True, or None for what is omitted, so that it is not compiled.
 
     Attributes:
         second, fourth, higher: for order 2, for order 4, and for any order above.

@@ -113,7 +113,7 @@ def hold_servos(model, data, j, tau):
 def drive_impulses(soft, model, settings, data, j, out):
     """Add the derivatives of the kinetic energies of all drives by the joints' displacements at node j.
 
-    Nothing where drives have none, or where their code is left out (None).
+    Nothing where drives have none, or where their code is omitted (None).
     """
     if soft is None:
         return

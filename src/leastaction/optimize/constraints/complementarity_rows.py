@@ -104,7 +104,7 @@ def _read(r: ContactReaction, rows: Any) -> NDArray[np.bool_]:
 
 
 def _gap_rows(r: ContactReaction) -> list[int]:
-    """Equations that tell the gap: along x it does not matter where level ground is."""
+    """Equations for the gap: along x it does not matter where level ground is."""
     return [int(r.axes[2]), *([int(r.axes[0])] if r.axes[0] >= 0 and r.terrain.edges else [])]
 
 

@@ -1,4 +1,4 @@
-"""Feet that stand on the ground, and phases of a motion that tell when."""
+"""Feet that stand on the ground, and phases of a motion that say when."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def impulse_bends(r: Reaction, motion: Motion, Y: FloatArray) -> tuple[FloatArra
     """Second derivatives of Y . impulses at each control point: by its configuration twice, and by it and the forces.
 
     With the equations' sum phi = w dt (F f) . h, Y . impulses is the derivative of phi along Y; its second derivatives
-    are how those of phi change along Y, which a central difference of analytic ones tells. Derivatives along the
+    are how those of phi change along Y, by a central difference of analytic ones. Derivatives along the
     tangents of ball and free joints do not commute: brackets with Y make up for that.
 
     Args:

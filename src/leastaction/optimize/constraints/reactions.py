@@ -1,7 +1,7 @@
 """Forces that hold a robot, as unknowns: multipliers of closed loops, of feet on the ground and of contact points.
 
 At a control point of a step the force f acts with the impulse w dt A(q)' F f on the configuration there (Fan 2018,
-Eq. 6): A is the Jacobian of scalar equations between two bodies (`mechanism.closure`), F tells which of them each force
+Eq. 6): A is the Jacobian of scalar equations between two bodies (`mechanism.closure`), F says which of them each force
 drives, and w is the share of the control point in the time of a step. Steps share their ends, and the force there.
 """
 

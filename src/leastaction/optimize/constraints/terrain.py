@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 class Terrain:
     """Level treads along x with smooth edges between them; see `flat`, `steps` and `gaps`.
 
-    On an edge no force acts: normals are told for level ground.
+    On an edge no force acts: normals are those of level ground.
 
     Attributes:
         edges: (x of the edge's middle, rise of the ground there) [m].

@@ -80,7 +80,7 @@ def double_pendulum(steps: int = 50, **options: Any) -> Problem:
 def arm(steps: int = 50, **options: Any) -> Problem:
     """An arm with three joints moves from rest to rest within 5 s without gravity, with the least effort.
 
-    After Villanueva 2025, Table 3, which tells the time and the cost but neither the robot nor its postures.
+    After Villanueva 2025, Table 3, which gives the time and the cost but neither the robot nor its postures.
     """
     b = MechanismBuilder("arm", gravity=(0.0, 0.0, 0.0))
     for name, mass in (("column", 2.0), ("upper", 1.0), ("fore", 1.0)):
@@ -104,7 +104,7 @@ def nao(steps: int = 50, **options: Any) -> Problem:
     """NAO on its left foot lifts its right leg and its arms within 2 s and keeps its centre of mass above the foot.
 
     After Villanueva 2025, Section 5.3: the cost is that of Eq. 80, the momentum about the centre of mass and the
-    differences of q; the paper does not tell the postures.
+    differences of q; the paper does not give the postures.
     """
     robot = standing_on(robots.nao(), "l_ankle")
     start, finish = (robot.neutral() for _ in range(2))
@@ -152,7 +152,7 @@ def steady_arm(steps: int = 30, **options: Any) -> Problem:
 def atlas(steps: int = 26, **options: Any) -> Problem:
     """Atlas, balancing on its right foot, reaches a ball with its left hand within 1.3 s; use the Gauss-Newton Hessian.
 
-    After Fan 2018, Section 6.3, which tells the time and that the wrench on the foot is that of a flat foot: friction
+    After Fan 2018, Section 6.3, which gives the time and that the wrench on the foot is that of a flat foot: friction
     cone, centre of pressure within the sole. Where the ball is, and the costs (effort, velocities, the posture at the
     end), are ours.
     """

@@ -79,8 +79,8 @@ def flamingo_posture(
     q[1] = height
     for side, ahead, lift in (("r", right, lifts[0]), ("l", left, lifts[1])):
         down = height - SOLE - lift
-        bend = math.acos(min(math.hypot(ahead, down) / (2.0 * SHIN), 1.0))
-        hip, knee = math.atan2(ahead, down) + bend, -2.0 * bend
+        interior = math.acos(min(math.hypot(ahead, down) / (2.0 * SHIN), 1.0))
+        hip, knee = math.atan2(ahead, down) + interior, -2.0 * interior
         for name, angle in (("hip", hip), ("knee", knee), ("ankle", -hip - knee)):
             q[robot.coordinate_index(f"{side}_{name}")] = angle
     return q
@@ -170,7 +170,7 @@ TROT = {"front_left": 0.0, "front_right": 0.5, "back_left": 0.5, "back_right": 0
 def littledog(steps: int = 60, **options: Any) -> Problem:
     """LittleDog crosses two gaps of 5 cm, half a metre in 2 s, from rest to rest; no contact is scheduled.
 
-    After Fan 2018, Section 6.2, at the average speed told there, 0.25 m/s; the gaps, the limits and the costs (effort,
+    After Fan 2018, Section 6.2, at the average speed given there, 0.25 m/s; the gaps, the limits and the costs (effort,
     velocities, and joints that are away from the first guess, which makes it lift its feet) are ours. Feet may push
     wherever there is ground, 2 cm from an edge, and never get below it. The first guess trots on the spot while it is
     moved on at constant speed: neither do its feet stand still, nor does it know of the gaps.

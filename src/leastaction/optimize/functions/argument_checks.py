@@ -66,13 +66,13 @@ def choice(value: Any, known: Collection[str], what: str) -> str:
     return value
 
 
-def pairs(lower: FloatArray, upper: FloatArray, told: Callable[[int], str]) -> None:
-    """Refuse bounds that no finite number keeps to; told(k) is what the k-th pair is called."""
+def pairs(lower: FloatArray, upper: FloatArray, name_of: Callable[[int], str]) -> None:
+    """Refuse bounds that no finite number keeps to; name_of(k) is what the k-th pair is called."""
     wrong = (lower > upper) | (lower == np.inf) | (upper == -np.inf)
     if wrong.any():
         k = int(np.argmax(wrong))
         why = "is above" if lower[k] > upper[k] else "leaves nothing below"
-        raise ProblemError(f"{told(k)}: lower {lower[k]:g} {why} upper {upper[k]:g}")
+        raise ProblemError(f"{name_of(k)}: lower {lower[k]:g} {why} upper {upper[k]:g}")
 
 
 def bounds(value: Any, names: list[str], what: str) -> tuple[FloatArray, FloatArray]:

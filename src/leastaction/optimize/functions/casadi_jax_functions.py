@@ -44,7 +44,7 @@ class CasadiRows:
         except (RuntimeError, NotImplementedError) as error:  # of CasADi; what else the function raises comes through
             raise ProblemError(
                 f"{owner}: with kind 'casadi' the function is called with CasADi's symbols {', '.join(names)} of "
-                f"{', '.join(map(str, sizes))} entries, and must give an expression in them: {told(error)}"
+                f"{', '.join(map(str, sizes))} entries, and must give an expression in them: {error_text(error)}"
             ) from error
         self.size = value.numel()
         slopes = [ca.densify(ca.jacobian(value, symbol)) for symbol in self.symbols]
@@ -97,7 +97,7 @@ class CasadiRows:
         return H, g
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """An error of CasADi without the place in its source that it begins with, and the prototypes that it ends with."""
     text = re.sub(r"^\S*\.cpp:\d+: ", "", str(error).strip())
     return " ".join(text.partition("Possible prototypes")[0].split())

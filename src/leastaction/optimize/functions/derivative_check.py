@@ -36,7 +36,7 @@ def check_program(program: Transcription, z: FloatArray) -> None:
 def check_own(functions: Iterable[Function], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
     """Compare derivatives written by hand with differences, once for each function, close to a first guess.
 
-    At its start, in its middle and at its end; places where the function has no values are left out.
+    At its start, in its middle and at its end; places where the function has no values are omitted.
 
     Args:
         functions: of a problem; those without derivatives written by hand are left alone.
@@ -63,24 +63,24 @@ def _check_at(f: OwnAtKnots, given: list[FloatArray]) -> None:
     if found is None:
         return
     value, *slopes = found
-    for i, (name, told) in enumerate(zip(f.arguments, slopes, strict=True)):
-        ahead, behind = np.full(told.shape, np.nan), np.full(told.shape, np.nan)
-        for j in range(told.shape[1]):
+    for i, (name, analytic) in enumerate(zip(f.arguments, slopes, strict=True)):
+        ahead, behind = np.full(analytic.shape, np.nan), np.full(analytic.shape, np.nan)
+        for j in range(analytic.shape[1]):
             x = place[i]
-            h = STEP * (1.0 + (abs(x[j]) if len(x) == told.shape[1] else 0.0))
-            move = h * np.eye(told.shape[1])[j]
+            h = STEP * (1.0 + (abs(x[j]) if len(x) == analytic.shape[1] else 0.0))
+            move = h * np.eye(analytic.shape[1])[j]
             for out, sign in ((ahead, 1.0), (behind, -1.0)):
                 other = _values(f, [*place[:i], _moved(f, i, x, sign * move), *place[i + 1 :]])
                 if other is not None and other[0].shape == value.shape:
                     out[:, j] = sign * (other[0] - value) / h
         mean, bent = 0.5 * (ahead + behind), np.abs(ahead - behind)  # bent: kinks, curvature, and noise
-        largest = np.fmax(np.abs(told), np.abs(mean)).max(axis=1, initial=0.0, where=np.isfinite(mean))[:, None]
-        off = np.abs(mean - told) - bent - LOOSE * largest - NOISE * (1.0 + np.abs(value[:, None]))
+        largest = np.fmax(np.abs(analytic), np.abs(mean)).max(axis=1, initial=0.0, where=np.isfinite(mean))[:, None]
+        off = np.abs(mean - analytic) - bent - LOOSE * largest - NOISE * (1.0 + np.abs(value[:, None]))
         if (off > 0.0).any():  # not where differences are not finite
             row, column = np.unravel_index(int(np.nanargmax(off)), off.shape)
             raise ProblemError(
                 f"{f.name}: the derivative of value {row} by {name} of {_label(f, name, int(column))!r} is "
-                f"{told[row, column]:.6g}, but differences give {mean[row, column]:.6g}"
+                f"{analytic[row, column]:.6g}, but differences give {mean[row, column]:.6g}"
             )
 
 

@@ -226,7 +226,7 @@ def centroidal_bends(data, Q, V, bar, center, mass, rows, H):
                 j = i
                 while j >= 0:
                     for c in range(nodes[j].iv, nodes[j].iv + nodes[j].nv):
-                        if j == i and c > k:  # not told yet
+                        if j == i and c > k:  # not done yet
                             store6(turned_by[c], ad(z, load6(screws[c].S)))
                             store6(carried[c], ad(Vp, load6(screws[c].S)))
                         Sa, turned = load6(screws[c].S), load6(turned_by[c])

@@ -44,7 +44,7 @@ class Tangents:
     def differences(self, x: FloatArray) -> tuple[Matrices, Matrices]:
         """Derivatives of x = difference(a, b) when b or a moves along its own tangent: J_r^-1(x) and J_l^-1(x).
 
-        The second one has its sign left out: dx = J_r^-1 db - J_l^-1 da.
+        The second one has its sign omitted: dx = J_r^-1 db - J_l^-1 da.
         """
         by_end = self._blocks(x, lambda y: np.linalg.inv(left_jacobian(-y)))
         by_start = self._blocks(x, lambda y: np.linalg.inv(left_jacobian(y)))
@@ -106,7 +106,7 @@ class Tangents:
     def joined(self, pattern: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Entries (nv, nv) that second derivatives by the unknowns may fill, from those along the tangents."""
         out = self.spread(self.spread(pattern).T).T
-        for group in self.groups:  # the unknowns of a joint bend what moves with it
+        for group in self.groups:  # the unknowns of a joint curve the motion of what moves with it
             out[group, group] = True
         return out
 

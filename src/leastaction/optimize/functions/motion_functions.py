@@ -68,7 +68,7 @@ class Curvature:
 
     Attributes:
         second: by q at knots (rows, nv, nv); by q, v and u in the middles of steps (rows, 2 nv + nu, 2 nv + nu), where
-            u may be left out. Along the tangent at q, made symmetric. None: zero.
+            u may be omitted. Along the tangent at q, made symmetric. None: zero.
         by_v: first derivatives of bar . function by v, shape (rows, nv); None: zero.
     """
 

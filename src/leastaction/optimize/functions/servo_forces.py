@@ -1,6 +1,6 @@
 """Forces of servos that have limits, as a function of the motion.
 
-A servo at a limit of its force depends on nothing, and no derivative tells a search the way back. So where the law is
+A servo at a limit of its force depends on nothing, and no derivative leads a search back. So where the law is
 read in the middles of steps alone, plans take it without limits and keep its force between them as a constraint: what
 keeps to that moves as the servo with its limits does.
 """
@@ -28,7 +28,7 @@ def limited_servos(mechanism: Mechanism) -> list[tuple[int, Servo]]:
 
 
 def without_limits(mechanism: Mechanism) -> Mechanism:
-    """The robot with servos of joints that push as hard as they are told to."""
+    """The robot with servos of joints that push as hard as their controls say."""
     free = {k: replace(a, force_limits=None) for k, a in limited_servos(mechanism)}
     return mechanism.replace(actuators=tuple(free.get(k, a) for k, a in enumerate(mechanism.actuators)))
 

@@ -57,7 +57,7 @@ class OwnAtKnots(Function):
         """What the function itself raises comes through, so calls that cannot be right are found out before."""
         try:
             signature = inspect.signature(self.f)
-        except (TypeError, ValueError):  # some built-in functions tell nothing
+        except (TypeError, ValueError):  # some built-in functions have no signature
             return
         try:
             signature.bind(*self.arguments)

@@ -162,7 +162,7 @@ class Contraction:
             self.by_controls[:] = np.einsum("kuai,kaij->kuaj", self.by_controls, turns)
 
     def _by_time(self, motion: Motion, lam: FloatArray) -> None:
-        """At given configurations rows are a / dt + b + c dt (see `Variational._rates`): told by three values of dt."""
+        """At given configurations rows are a / dt + b + c dt (see `Variational._rates`), found by three dt."""
         program, stepper, N = self.program, self.program.stepper, self.program.steps
         assert self.by_time is not None
         assert self.controls_by_time is not None

@@ -108,7 +108,7 @@ class DynamicsPart(Part):
             self.tickets.append(pattern.add(np.where(found, np.minimum(a, b), -1), np.maximum(a, b)))
 
     def _runs(self) -> tuple[list[slice], IntArray]:
-        """Steps that tell the nonzeros of all, in a row each: some of those that are alike, the ends, and all others.
+        """Steps that show the nonzeros of all, in a row each: some of those that are alike, the ends, and all others.
 
         Alike are steps within the horizon whose rows are kept alike; their numbers.
         """
@@ -116,9 +116,9 @@ class DynamicsPart(Part):
         same = (held == held[len(held) // 2]).all(axis=1)
         same[0] = same[-1] = False
         alike = np.flatnonzero(same)
-        told = ~same
-        told[alike[:DRAWN]] = True
-        edges = np.flatnonzero(np.diff(told, prepend=False, append=False)).tolist()
+        probed = ~same
+        probed[alike[:DRAWN]] = True
+        edges = np.flatnonzero(np.diff(probed, prepend=False, append=False)).tolist()
         return [slice(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True)], alike
 
     def _at_random(self, runs: list[slice]) -> Contraction:

@@ -25,8 +25,8 @@ class Coloured:
 
     Attributes:
         pattern: of the upper triangle.
-        directions: for each the unknowns that move, which nonzeros it tells, and in which rows of the gradient they
-            stand.
+        directions: for each the unknowns that move, which nonzeros it determines, and in which rows of the gradient
+            they stand.
     """
 
     def __init__(self, pattern: Pattern, free: NDArray[np.bool_], alone: int = -1, central: bool = False) -> None:

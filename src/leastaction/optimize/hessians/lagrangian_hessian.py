@@ -43,7 +43,7 @@ class Part(ABC):
 
     @abstractmethod
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
-        """Add the second derivatives to the nonzeros; the last entry of `values` takes what is left out."""
+        """Add the second derivatives to the nonzeros; the last entry of `values` takes what is omitted."""
 
 
 def local(piece: Piece) -> tuple[IntArray, list[IntArray]]:
@@ -106,7 +106,7 @@ def in_upper(places: IntArray, n: int) -> bool:
 
 
 class GaussNewton(Hessian):
-    """2 J' W J of the costs that are sums of squares; the curvature of constraints and of other costs is left out."""
+    """2 J' W J of the costs that are sums of squares; the curvature of constraints and of other costs is omitted."""
 
     def __init__(self, program: Transcription) -> None:
         self.program = program

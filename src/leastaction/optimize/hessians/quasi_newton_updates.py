@@ -47,7 +47,7 @@ def update_blocks(B, S, G, v):
 
 
 class StagePart(Part):
-    """Multipliers . rows of the dynamics, by the configurations of each step; what controls and time do is left out.
+    """Multipliers . rows of the dynamics, by the configurations of each step; what controls and time do is omitted.
 
     Attributes:
         blocks: shape (steps, n, n), with n unknowns of the configurations of a step.
@@ -69,7 +69,7 @@ class StagePart(Part):
         self.slots = pattern.slots(self.ticket)
 
     def add(self, z: FloatArray, weight: float, multipliers: FloatArray, values: FloatArray) -> None:
-        """See `Part.add`; a way back to the constraints, which has no weight, is Gauss and Newton's."""
+        """See `Part.add`; feasibility restoration, which has no weight, is Gauss and Newton's."""
         if weight == 0.0:
             return
         program, x = self.program, z[self.index]

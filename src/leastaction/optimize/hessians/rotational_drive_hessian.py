@@ -61,11 +61,11 @@ class TurningControls:
             ends = [lam[:, chi, iv : iv + nv] for chi in (0, 1)]
             moved = xi[:, None] + 1j * SMALL * np.eye(3)  # one direction after the other
             gradient = _gradient(xi, wrench, ends)
-            bend = _gradient(moved, wrench[:, None], [e[:, None] for e in ends]).imag / SMALL
+            rate = _gradient(moved, wrench[:, None], [e[:, None] for e in ends]).imag / SMALL
             # How xi moves with both ends, and how that changes.
             A = _ends(xi)
             slope = np.einsum("kc,kbca->kab", gradient, _ends(moved).imag / SMALL) @ A
-            T = dt * (np.swapaxes(A, 1, 2) @ bend @ A + even(slope))
+            T = dt * (np.swapaxes(A, 1, 2) @ rate @ A + even(slope))
             for a in (0, 1):
                 for b in (0, 1):
                     H[:, a, turns, b, turns] += T[:, 3 * a : 3 * a + 3, 3 * b : 3 * b + 3]

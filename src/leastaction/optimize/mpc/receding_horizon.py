@@ -16,7 +16,7 @@ class Shift:
         layout, s = program.layout, program.s
         self.ip, source = ip, np.arange(program.n)
         width = max(1, len(layout.u) // program.steps)
-        # What acts at the last point moves nothing within the horizon: it tells nothing of the one before.
+        # What acts at the last point moves nothing within the horizon: it says nothing of the one before.
         forces = ((index[:-1], s) for index in layout.forces[:-1])
         for index, by in ((layout.q, s), (layout.u, width), (layout.p, 1), (layout.v, 1), *forces):
             if len(index) > by:

@@ -45,7 +45,7 @@ def servo_track(
     Each servo exerts kp (q* - q) + kv (v* - v) and the force u* of its motor, where * is the solution between its
     knots. Where contacts of a plan differ a little from those of a simulator, legs still go where they were to go, and
     a robot that leans comes back when its next feet are put down; no derivatives are needed. Limits of the motors do
-    not bind servos: `servo_forces` tells what they exerted.
+    not bind servos: `servo_forces` gives what they exerted.
 
     Args:
         solution: of a problem without phases, whose actuators are motors of joints with one axis.

@@ -26,7 +26,7 @@ from leastaction.optimize.solution.solution import Solution
 
 FloatArray = NDArray[np.float64]
 
-PRESSED = 0.8
+MAX_UNLOADING = 0.8
 """Share of its planned force that a foot may be relieved of."""
 ARM = 0.1
 """Length [m] by which torques count beside forces where feet cannot give a whole wrench."""
@@ -106,7 +106,7 @@ class Stance:
         self.forces, self.dt = np.array(forces).T, solution.trajectory.dt
         self.last, self.moved = 0.0, np.zeros(len(driven))
 
-    def pressed(self, k: int, part: float) -> FloatArray:
+    def normal_forces(self, k: int, part: float) -> FloatArray:
         """Planned forces on the feet [N], in step k of the solution of which the share `part` is over."""
         return (1.0 - part) * self.forces[k] + part * self.forces[k + 1]
 
@@ -129,7 +129,7 @@ class Stance:
     def _wanted(self, k: int, part: float, q: FloatArray, planned: FloatArray, slow: FloatArray) -> FloatArray:
         """`moves` at once."""
         out, f = np.zeros(len(self.driven)), self.feedback
-        swings = np.flatnonzero(self.pressed(k, part) <= f.least)
+        swings = np.flatnonzero(self.normal_forces(k, part) <= f.least)
         if not (np.any(f.placing) or np.any(f.capture)) or not len(swings):
             return out
         mixed = planned.copy()
@@ -158,8 +158,8 @@ class Stance:
         wrench = np.concatenate(
             [R @ (f.position * lacks[3:] + f.velocity * slow[3:]), R @ (f.turn * lacks[:3] + f.spin * slow[:3]) / ARM]
         )
-        pressed = self.pressed(k, part)
-        stands = np.flatnonzero(pressed > f.least)
+        normal_forces = self.normal_forces(k, part)
+        stands = np.flatnonzero(normal_forces > f.least)
         out = np.zeros(len(self.driven))
         if not len(stands):
             return out
@@ -167,8 +167,8 @@ class Stance:
         A = np.concatenate([np.concatenate([np.eye(3), skew(p - x) / ARM]) for p in points], axis=1)
         shares = (A.T @ np.linalg.solve(A @ A.T + SOFT * np.eye(6), wrench)).reshape(-1, 3)
         for i, J, share in zip(stands, jacobians, shares, strict=True):
-            share[2] = np.clip(share[2], -PRESSED * pressed[i], f.most)
-            edge = 0.6 * self.feet[i].friction * (pressed[i] + share[2])
+            share[2] = np.clip(share[2], -MAX_UNLOADING * normal_forces[i], f.most)
+            edge = 0.6 * self.feet[i].friction * (normal_forces[i] + share[2])
             share[:2] = np.clip(share[:2], -edge, edge)
             out -= J[:, self.driven].T @ share
         return out

@@ -14,7 +14,7 @@ FloatArray = NDArray[np.float64]
 def resting_controls(mechanism: Mechanism, q: FloatArray) -> FloatArray:
     """Controls with which motors do not push at rest at q (rows, nq), shape (rows, nu): zero, or the servo's position.
 
-    A servo that is told to go far away is at the limits of its force, where no derivative tells a search what to do.
+    A servo with a target far away is at the limits of its force, where no derivative guides a search.
     """
     out = np.zeros((len(q), mechanism.nu))
     for k, a in enumerate(mechanism.actuators):

@@ -1,4 +1,4 @@
-"""A problem told like its mathematics, for `repr`."""
+"""A problem as text, written like its mathematics, for `repr`."""
 
 from __future__ import annotations
 

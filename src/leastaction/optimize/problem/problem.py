@@ -1,4 +1,4 @@
-"""`Problem`: an optimal control problem of a robot, told like its mathematics."""
+"""`Problem`: an optimal control problem of a robot, written like its mathematics."""
 
 from __future__ import annotations
 
@@ -124,13 +124,13 @@ class Problem:
     # ------------------------------------------------------------------ what is asked
 
     def start(self, q: ArrayLike | Mapping[str, float] | None = None, v: ArrayLike | None = None) -> Problem:
-        """Where the motion starts: positions (nq,), NaN where free, and velocities (nv,); what is left out is free."""
+        """Where the motion starts: positions (nq,), NaN where free, and velocities (nv,); what is omitted is free."""
         self.start_position = self._position(q, "start: q")
         self.start_velocity = self._velocity(v, "start: v")
         return self
 
     def finish(self, q: ArrayLike | Mapping[str, float] | None = None, v: ArrayLike | None = None) -> Problem:
-        """Where the motion ends: positions (nq,), NaN where free, and velocities (nv,); what is left out is free."""
+        """Where the motion ends: positions (nq,), NaN where free, and velocities (nv,); what is omitted is free."""
         self.finish_position = self._position(q, "finish: q")
         self.finish_velocity = self._velocity(v, "finish: v")
         return self
@@ -260,7 +260,7 @@ class Problem:
         from leastaction.optimize.solvers.solve_problem import solve
 
         if not self.schedule.touches and "relaxations" in options:
-            raise ProblemError("relaxations: the problem has no contacts to relax; tell them by Problem.contact")
+            raise ProblemError("relaxations: the problem has no contacts to relax; add them by Problem.contact")
         return (solve_relaxed if self.schedule.touches else solve)(self, **options)
 
     # ------------------------------------------------------------------ for transcriptions

@@ -123,7 +123,7 @@ def _made(makers: Mapping[str, Any], entry: Any, what: str) -> Any:
 
 
 def _call(function: Callable[..., Any], given: Any, what: str) -> Any:
-    """The function with arguments by name; unknown and missing ones are told."""
+    """The function with arguments by name; unknown and missing ones are refused."""
     table = _table(given, what)
     parameters = inspect.signature(function).parameters
     _known(table, tuple(parameters), what)

@@ -281,7 +281,7 @@ class _Search:
     ) -> bool:
         """Whether some share of the changes improves the motion, which is then the new one.
 
-        merit, wide: before, without gaps and of gaps; told: how the cost goes with the share while gaps close.
+        merit, wide: before, without gaps and of gaps; predicted: how the cost goes with the share while gaps close.
         """
         for share in SHARES:
             states = self.follow(k, K, float(share))

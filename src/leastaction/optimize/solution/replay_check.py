@@ -40,7 +40,7 @@ def warn_of_parting(solution: Solution, run: Trajectory) -> None:
         return
     k = int(left[0])
     divided, why = run.stored.get("divided"), "its equations have another solution"
-    if divided is None:  # runs of phases do not tell
+    if divided is None:  # runs of phases do not record it
         why += ", or the simulator divides it"
     elif np.any(divided[k + 1]):
         why = "the simulator divides it"

@@ -55,7 +55,7 @@ def longest_moves(low, high, d_low, d_high, tau):
 
 @entry
 def bound_moves(walls, dx, corrector, mu, d_low, d_high):
-    """How multipliers of lower and of upper bounds move with x (Eq. 12), less what bends (2, n) over the distances."""
+    """How multipliers of lower and of upper bounds move with x (Eq. 12), less second-order terms (2, n) / distances."""
     x, lower, upper, low, high = walls
     for i in range(x.shape[0]):
         below, above = 1.0 / (x[i] - lower[i]), 1.0 / (upper[i] - x[i])

@@ -84,7 +84,7 @@ class Calls:
         self.iterate: Any = None
 
     def _filled(self, count: int, function: Any) -> FloatArray:
-        """An array that a function fills; with NaN where it raises, which is told later."""
+        """An array that a function fills; with NaN where it raises, which is reported later."""
         out = np.zeros(count)
         try:
             function(out)

@@ -1,4 +1,4 @@
-"""The way back to the constraints when the filter refuses all steps (Waechter and Biegler 2006, Section 3.3).
+"""Feasibility restoration, when the filter refuses all steps (Waechter and Biegler 2006, Section 3.3).
 
 Newton's method, damped as by Levenberg and Marquardt, on  1/2 |c(x) - s|^2 - mu sum log(distances from bounds),  by the
 same linear system: with -1 on the diagonal of the constraints it is that of least squares. Where it comes to rest at a
@@ -16,7 +16,7 @@ from leastaction.optimize.solvers.primal_dual import Fall, Interior
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
 ENOUGH, THOROUGH = 0.9, 0.1
-"""Shares of the violation at which the way back may end, in general and where the search only creeps towards the
+"""Shares of the violation at which restoration may end, in general and where the search only creeps towards the
 constraints: then it is to find out whether there is a way."""
 DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-4, 1e-10, 1e8
 """Of Levenberg and Marquardt."""

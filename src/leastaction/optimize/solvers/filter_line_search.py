@@ -27,7 +27,7 @@ STUCK = 2.0
 SOFT = 0.9999
 """What errors must fall by where the filter is passed over."""
 ASTRAY = 1e5
-"""Shifts of the Hessian beyond tell of multipliers that went astray."""
+"""Shifts of the Hessian beyond indicate multipliers that went astray."""
 CREEPING, NEAR = 40, (1e-3, 0.03)
 """Iterations without less violation after which a search creeps, and the violations below which it is near enough, by
 themselves and beside the first one."""
@@ -120,7 +120,7 @@ def _turn_back(ip: Interior) -> str:
 def prepare(ip: Interior) -> bool | None:
     """Factor the system at x; None where second derivatives are not finite.
 
-    Multipliers that went astray bend the Lagrangian so much that only tiny steps are left; then they are found anew.
+    Multipliers that went astray curve the Lagrangian so much that only tiny steps are left; then they are found anew.
     """
     for again in (False, True):
         ip.curvature(ip.y)
@@ -151,7 +151,7 @@ def step(ip: Interior) -> bool | None:
     alpha = ip.longest_step(dx, tau)
     if float((np.abs(dx) / (1.0 + np.abs(ip.x))).max(initial=0.0)) < STANDSTILL:
         return _take(ip, dx, dy, alpha)
-    if ip.bounds and not ip.shifted and _bend(ip, dx, theta, phi, alpha, tau):
+    if ip.bounds and not ip.shifted and _second_order_step(ip, dx, theta, phi, alpha, tau):
         return True
     shortest = max(GAMMA_ALPHA * _shortest(ip, theta, slope), SHORTEST)
     first = True
@@ -175,8 +175,8 @@ def step(ip: Interior) -> bool | None:
     return False
 
 
-def _bend(ip: Interior, dx: FloatArray, theta: float, phi: float, alpha: float, tau: float) -> bool:
-    """Take a step that bends with complementarity (Mehrotra 1992), where bounds cut Newton's and this one goes farther.
+def _second_order_step(ip: Interior, dx: FloatArray, theta: float, phi: float, alpha: float, tau: float) -> bool:
+    """Take a second-order step (Mehrotra 1992), where bounds cut Newton's and this one goes farther.
 
     One more solution with the same factors. What the filter refuses at full length is not tried again.
     """

@@ -40,7 +40,7 @@ class Horizon(Solver):
         warm = multipliers is not None
         mu = asked.options.get("mu_init", WARM_MU if warm else self._first_barrier(z))
         try:
-            # Where something overflows a line search turns round, and what is infinite is told in the end.
+            # Where something overflows a line search turns round, and what is infinite is reported in the end.
             with np.errstate(all="ignore"):
                 status = ip.start(z, multipliers, mu, WARM_PUSH) if warm else ip.start(z, None, mu)
                 status = status or search(ip, asked.max_iterations)
@@ -65,7 +65,7 @@ class Horizon(Solver):
         return float(np.clip(NEARLY * excess * excess, LEAST_MU, MU)) if np.isfinite(excess) else MU
 
     def _watch(self, ip: Interior) -> None:
-        """Tell of the iterate at which the search is."""
+        """Report the iterate at which the search is."""
         z = ip.z.copy()
         z[ip.system.free] = ip.x[: ip.n]
         self.note(ip.f / ip.cost_scale, z, ip.constraints())

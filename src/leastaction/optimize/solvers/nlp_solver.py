@@ -24,7 +24,7 @@ REASONS = {
     "Maximum_CpuTime_Exceeded": "it took too long",
     "Maximum_WallTime_Exceeded": "it took too long",
     "User_Requested_Stop": "it was stopped",
-    "Restoration_Failed": "no way back to the constraints was found",
+    "Restoration_Failed": "feasibility restoration failed",
     "Invalid_Number_Detected": "a cost, a constraint or a derivative is not finite",
     "Diverging_Iterates": "the motion runs away without bound",
     "Search_Direction_Becomes_Too_Small": "the search came to a standstill",
@@ -45,7 +45,7 @@ class Asked:
 
 
 class Solver(ABC):
-    """Calls of a solver on one program, and what is to be told of them.
+    """Calls of a solver on one program, and what is reported of them.
 
     Attributes:
         program: what is solved.
@@ -53,7 +53,7 @@ class Solver(ABC):
         iterations: the log.
         stopped: whether Ctrl-C ended a call.
         best: (violation, cost, z) of the best iterate.
-        progress: the bar that is told of iterations, or None.
+        progress: the bar that shows iterations, or None.
     """
 
     without_hessian: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ NEAR = 1e10
 ACCEPTABLE, ACCEPTED = 1e-6, 15
 """Error with which so many iterations in a row end the search."""
 WHOLE = 0.5
-"""Steps of that share of Newton's, with a Hessian that needed no shift, tell that the search has it easy."""
+"""Steps of that share of Newton's, with a Hessian that needed no shift, show that the search has it easy."""
 RELAXED_ROWS = 1e-8
 """Of dependent constraints, times mu to the power of a quarter (Section 3.1)."""
 DAMPING = 1e-5
@@ -335,7 +335,7 @@ class Interior:
                 return False
 
     def direction(self, rows: FloatArray, corrector: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
-        """Newton's step (dx, dy) with these values of the constraints (Eq. 13); bend: see `bent`."""
+        """Newton's step (dx, dy) with these values of the constraints (Eq. 13); second_order: see `bent`."""
         n, loose = self.n, self.loose
         inner = self.gradient + self.pull_back(self.y) + self.barrier_gradient()
         if corrector is not None:
@@ -395,7 +395,7 @@ class Interior:
         bound_sums.move_multipliers(self._walls(), *moves, step, 1.0 - tau, self.mu, NEAR)
 
     def limit(self) -> str:
-        """Tell of an iterate; gives a status if there is no time, or no iteration, left for another one."""
+        """Report an iterate; gives a status if there is no time, or no iteration, left for another one."""
         self.watch(self)
         self.left -= 1
         if self.left < 0:

@@ -97,7 +97,7 @@ class Snopt(Called):
         self.program.gradient(given[0], out[0])
 
     def _jacobian(self, given: Any, out: Any) -> None:
-        """Derivatives are asked for where an iteration ends, of which CasADi's SNOPT tells nothing else."""
+        """Derivatives are asked for where an iteration ends, of which CasADi's SNOPT reports nothing else."""
         self._unless_stopped()
         self.program.jacobian(given[0], out[0])
         rows = np.zeros(self.program.m)

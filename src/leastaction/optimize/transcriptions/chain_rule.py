@@ -183,7 +183,7 @@ class Piece:
     def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray | None:
         """Second derivatives of bar . function by all of `columns` together, shape (elements, n, n); None: zero.
 
-        bar: shape (elements, size). Controls at the end of `columns` that are not read may be left out. The array is
+        bar: shape (elements, size). Controls at the end of `columns` that are not read may be omitted. The array is
         used again by the next call.
         """
         function, owner, where = self.function, self.owner, self.function.where

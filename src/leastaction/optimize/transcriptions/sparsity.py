@@ -57,7 +57,7 @@ class Pattern:
         self._shapes: list[tuple[int, ...]] = []
 
     def add(self, rows: IntArray, columns: IntArray) -> int:
-        """Register contributions, arrays that broadcast; negative ones are left out. Gives a ticket for `slots`."""
+        """Register contributions, arrays that broadcast; negative ones are omitted. Gives a ticket for `slots`."""
         rows, columns = np.broadcast_arrays(rows, columns)
         self._rows.append(rows.ravel())
         self._columns.append(columns.ravel())
@@ -79,7 +79,7 @@ class Pattern:
         return len(self.indices)
 
     def slots(self, ticket: int) -> IntArray:
-        """For each contribution its place among the values; `count` for those left out."""
+        """For each contribution its place among the values; `count` for those omitted."""
         return self._slots[ticket].reshape(self._shapes[ticket])
 
     def dense(self, values: FloatArray) -> FloatArray:
@@ -107,7 +107,7 @@ def _compress(rows, columns, starts, by_rows, by_columns, indices, indptr, slots
     """Sort contributions by columns, then by rows, and number those that differ; gives how many do.
 
     Two sorts by counting, the second of which keeps the order of the first. starts, indptr: zeros (rows + 1,) and
-    (columns + 1,); by_rows, by_columns: scratch (contributions, 2). Negative ones are left out, after all others.
+    (columns + 1,); by_rows, by_columns: scratch (contributions, 2). Negative ones are omitted, after all others.
     """
     for k in range(rows.shape[0]):
         if rows[k] >= 0 and columns[k] >= 0:
@@ -130,7 +130,7 @@ def _compress(rows, columns, starts, by_rows, by_columns, indices, indptr, slots
             indptr[column] += 1
             by_columns[place, 0], by_columns[place, 1] = by_rows[n, 0], row
         first = starts[row]
-    # Now `indptr` tells where columns end.
+    # Now `indptr` says where columns end.
     count, first = 0, 0
     for column in range(indptr.shape[0] - 1):
         end, row = indptr[column], -1

@@ -92,7 +92,7 @@ class Transcription(ABC):
         c_lower, c_upper: bounds of the constraints, shape (m,).
         rows: kinds of constraints, in order.
         jacobian_pattern: structural nonzeros of dc/dz.
-        kept: where the rows of the dynamics of each step stand, shape (steps, s + 1, nv), -1 for those left out.
+        kept: where the rows of the dynamics of each step stand, shape (steps, s + 1, nv), -1 for those omitted.
         first_path: number of the first constraint that is not of the dynamics.
         reference: configurations from which displacements are counted, shape (points, nq).
     """

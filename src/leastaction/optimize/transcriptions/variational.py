@@ -38,7 +38,7 @@ STRETCH = 1.001
 
 
 DRAWN, SAMPLE_STEP, ZERO = 6, 0.0937, 1e-13
-"""Steps at random whose blocks tell which of their entries are nonzeros, their time step [s], and round-off."""
+"""Steps at random whose blocks show which of their entries are nonzeros, their time step [s], and round-off."""
 UNREACHED = 1e200
 """Force [N or N m]."""
 
@@ -88,7 +88,7 @@ class Variational(Transcription):
     def related(self) -> NDArray[np.bool_]:
         """Whether two degrees of freedom appear in each other's equations, shape (nv, nv).
 
-        Of those that the tree joins it is told by steps at random. Nothing but inertia, gravity and forces that move
+        Of those that the tree joins it is found by steps at random. Nothing but inertia, gravity and forces that move
         with a body or a joint is left there, which are analytic: an entry that vanishes at random configurations,
         velocities and time steps vanishes everywhere. A single joint's springs and limits need not act there.
         """
@@ -143,7 +143,7 @@ class Variational(Transcription):
 
     @cached_property
     def _at_random(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """What steps at random tell: degrees of freedom that meet (nv, nv), and rows that controls enter.
+        """What steps at random show: degrees of freedom that meet (nv, nv), and rows that controls enter.
 
         The latter has shape (s + 1, nv, nodes, nu).
         """

@@ -56,7 +56,7 @@ class ParameterGradients(NamedTuple):
 
 
 class ReverseData(NamedTuple):
-    """Scratch of one robot's way back.
+    """Scratch of one robot's backward pass.
 
     Attributes:
         cot: `COTANGENT` records of the nodes.

@@ -100,7 +100,7 @@ def pull_public(balls, index_v, R, RD, charts, BQ, BV, BR, BRD):
 
 @entry
 def push_public(balls, index_v, r, rd, charts, br, brd, bq, bv):
-    """Gradients (bq, bv) by the mechanism's first state from those by the reduced one: the way back."""
+    """Gradients (bq, bv) by the mechanism's first state from those by the reduced one: the transposed map."""
     for k in range(r.shape[0]):
         if index_v[k] >= 0:
             bq[index_v[k]] = br[k]

@@ -2,7 +2,7 @@
 
 For the virtual velocities z of the nodes let W be the nodes' virtual twists. Then z . tau = sum over nodes of
 W . (M A + V x* M V - external), with the twists V and accelerations A (gravity included). A change of the velocity or
-of the geometry above a subtree acts on all of it alike, so two sums over subtrees tell everything:
+of the geometry above a subtree acts on all of it alike, so two sums over subtrees suffice:
 
     alpha = sum of M W,   beta = sum of V x* M W - W x* M V - M (V x W).
 """

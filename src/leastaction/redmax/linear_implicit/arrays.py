@@ -1,4 +1,4 @@
-"""The arrays of the linearly implicit steps: what their kernels read, write and are told."""
+"""The arrays of the linearly implicit steps: what their kernels read, write, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LinearModel(NamedTuple):
 
 
 class LinearSettings(NamedTuple):
-    """What a step is told.
+    """Settings of a step.
 
     Attributes:
         dt: time step [s].

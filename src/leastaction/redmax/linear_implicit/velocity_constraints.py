@@ -1,6 +1,6 @@
 """Constraints that a user adds to a step: prescribed motions, and equations or inequalities of any coordinates.
 
-Sueda 2021, Sections 2.8 and 2.9, at the velocity level with Baumgarte's stabilisation (1.97). Every constraint tells
+Sueda 2021, Sections 2.8 and 2.9, at the velocity level with Baumgarte's stabilisation (1.97). Every constraint gives
 its value g, its Jacobian G with respect to v and its rate dg/dt at fixed positions; the step then keeps
 
     G v1 = -dg/dt - gamma g.

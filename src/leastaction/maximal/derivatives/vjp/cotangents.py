@@ -1,6 +1,6 @@
 """Reverse mode of what a step computes: gradients by poses of the impulses of joints and forces (see `bending`).
 
-The way back costs no more than the way there.
+The backward pass costs no more than the forward pass.
 """
 
 from leastaction._jit import inline, routine

@@ -10,7 +10,7 @@ besides, and the joints' impulses mu_1 are a projection. With the gradient b by 
     k = b . (P_1 - P_p) / v_f . (P_1 - P_p),    b' = b - k v_f
 
 is the gradient by P_p, with 1 - c, and by P_1, with c; k v is that by P (k = 0 where c = 1). The kinetic energy depends
-on the poses by drive inertias alone, which is left out where c < 1; so is what moving surfaces give there.
+on the poses by drive inertias alone, which is omitted where c < 1; so is what moving surfaces give there.
 
 A substep that ends at an impact has the length h with gap(q(h)) = 0. The gradient by h, of this substep less that of
 the one whose end is given, over the rate of the gap, goes to the gap. The state at the end by h is a central difference

@@ -1,4 +1,4 @@
-"""Gradients by the points of joints over many steps of the compiled way back, in one go whatever their number.
+"""Gradients by the points of joints over many steps of the compiled backward pass, in one go whatever their number.
 
 What steps compute at fixed unknowns is linear in where joints sit in their bodies (`parameters.Variant.linear`): these
 points are the arms of the joints' impulses at the start of a step, and stand in their equations at its end and in the

@@ -1,9 +1,9 @@
-"""Gradients by parameters over many steps of the compiled way back.
+"""Gradients by parameters over many steps of the compiled backward pass.
 
 A parameter stands in the equations of a step, in the projection of its momenta on closed loops, and where joints are
-read off bodies. With the gradients by all of these at fixed unknowns, which the way back keeps (`Kept`), its gradient
-is that of the weighed sum of what a model with another value of it computes: one evaluation of the equations for each
-step and value, no solve.
+read off bodies. With the gradients by all of these at fixed unknowns, which the backward pass keeps (`Kept`), its
+gradient is that of the weighed sum of what a model with another value of it computes: one evaluation of the equations
+for each step and value, no solve.
 """
 
 from leastaction._jit import entry, routine

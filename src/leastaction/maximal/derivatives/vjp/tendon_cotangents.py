@@ -7,7 +7,7 @@ that is
 
     S = -sum over both ends of s (T r - K o),
 
-where T is that of the lengths at both ends. The gradients of the length bend along E: those of joints and of paths
+where T is that of the lengths at both ends. The gradients of the length change along E: those of joints and of paths
 around things by `tendon_lengths.turned`, since second derivatives are symmetric; c as in `path_cotangents`.
 """
 

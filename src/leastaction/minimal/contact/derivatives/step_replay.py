@@ -67,7 +67,7 @@ class Replay:
     def stepper_of(self, h: float) -> Any:
         """A stepper for steps of length h."""
         if h not in self.steppers:
-            self.steppers[h] = self.stepper.with_length(h)
+            self.steppers[h] = self.stepper.with_dt(h)
         return self.steppers[h]
 
     def solve(self, at: At, u: FloatArray, h: float) -> tuple[Solved, At] | None:
@@ -132,7 +132,7 @@ class Replay:
         ends, plastic = ends_of(noted)
         maps: list[PartMap] = []
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
-            part = s.with_length((end - start) * h)
+            part = s.with_dt((end - start) * h)
             now = part.data.touch.impacts.now[0]
             now.forced, now.plastic = 1, still
             hits, at = self._hits(part, at, u)

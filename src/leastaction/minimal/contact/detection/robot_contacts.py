@@ -31,6 +31,7 @@ from leastaction.minimal.contact.solver.contact_response import (
     overlap_kept,
     slight_overlap,
 )
+from leastaction.minimal.contact.solver.held_joints import leave_out_held
 from leastaction.minimal.contact.solver.islands import impulses, relate_islands
 from leastaction.minimal.contact.solver.ncp_solver import list_impulses
 from leastaction.minimal.contact.solver.torsional_rolling import miss_turn, relate_turn, with_torque
@@ -141,6 +142,7 @@ def choose(model, data, dt, whole):
         if not near:
             for k in range(cone.row, cone.row + impulses(cone)):
                 touch.lam[k] = 0.0
+    leave_out_held(cones, touch, touch.joints)
     find(model, data, model.shapes, touch.found, (dt, whole), (fall, slight))
 
 
@@ -279,7 +281,7 @@ def miss(model, data, dt):
                 worst = max(worst, miss_loop(model, data, touch.pulls, cone))
             continue
         if cone.kind == DRY:
-            if abs(lam[at]) < 0.999 * 0.5 * dt * cone.friction:
+            if touch.active[c] and abs(lam[at]) < 0.999 * 0.5 * dt * cone.friction:
                 worst = max(worst, abs(data.q1[cone.iq] - data.q0[cone.iq]))
             continue
         if cone.kind == LIMIT and not (touch.active[c] and lam[at] > 0.0):

@@ -28,6 +28,7 @@ from leastaction.minimal.contact.momentum_phase import relate_momenta
 from leastaction.minimal.contact.paths import rate_along
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, LOOP
 from leastaction.minimal.contact.row_vec6 import wrench
+from leastaction.minimal.contact.solver.held_joints import forget_held
 from leastaction.minimal.contact.solver.islands import impulses
 from leastaction.minimal.contact.solver.ncp_solver import settle_all
 from leastaction.minimal.contact.solver.waiting_contacts import strength
@@ -104,6 +105,7 @@ def jump_at(model, data, touch, impacts, settings, dt):
         return False
     if not may_be_hit(model, data, touch, settings.whole):
         return False
+    forget_held(touch.joints)
     for j in range(touch.lam.shape[0]):
         impacts.lam[j] = touch.lam[j]
     cones, count = cones_of(model, touch.found)

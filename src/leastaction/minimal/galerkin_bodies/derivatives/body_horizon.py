@@ -1,7 +1,7 @@
 """The equations of steps at given nodes and their derivatives: of one step, or of all steps of a motion in one call.
 
-Steps are told by the configurations at their nodes, so nothing is solved and no momentum goes from one to the next: row
-0 of a step leaves out the momentum at its start, and row s is the momentum at its end.
+Steps are given by the configurations at their nodes, so nothing is solved and no momentum goes from one to the next:
+row 0 of a step leaves out the momentum at its start, and row s is the momentum at its end.
 """
 
 from leastaction._jit import entry, routine
@@ -39,9 +39,9 @@ def blocks(model, data, settings, Q, U, anew, out, D, C):
 
 
 @entry
-def contractions(model, data, work, settings, Q, U, told):
-    """`rows` of told: `Contractions`, and how D of `wrench_blocks` changes along its multipliers."""
-    out, lam, change = told.rows, told.multipliers, told.change
+def contractions(model, data, work, settings, Q, U, contracted):
+    """`rows` of contracted: `Contractions`, and how D of `wrench_blocks` changes along its multipliers."""
+    out, lam, change = contracted.rows, contracted.multipliers, contracted.change
     s = data.Q.shape[0] - 1
     for k in range(out.shape[0]):
         _evaluate(model, settings, data, Q, s * k, U[k], True, out[k])

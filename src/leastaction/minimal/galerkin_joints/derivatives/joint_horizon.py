@@ -1,6 +1,6 @@
 """The equations of all steps of a motion and their derivatives, in one call: for optimisers.
 
-Steps are told by the configurations at their control points, so nothing is solved and no momentum goes from one to the
+Steps are given by the configurations at their control points, so nothing is solved and no momentum goes from one to the
 next: row 0 of a step leaves out the momentum at its start, and row s is the momentum at its end.
 """
 
@@ -43,9 +43,9 @@ def blocks(model, points, data, settings, Q, U, out, D, C):
 
 
 @entry
-def contractions(model, points, data, work, settings, Q, U, told):
-    """`rows` of told: `Contractions`, and how D of `blocks` changes along its multipliers."""
-    out, lam, change = told.rows, told.multipliers, told.change
+def contractions(model, points, data, work, settings, Q, U, contracted):
+    """`rows` of contracted: `Contractions`, and how D of `blocks` changes along its multipliers."""
+    out, lam, change = contracted.rows, contracted.multipliers, contracted.change
     tree = model.tree
     s = points.X.shape[0] - 1
     for k in range(out.shape[0]):

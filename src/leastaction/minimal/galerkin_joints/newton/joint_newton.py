@@ -31,7 +31,7 @@ def to_split(free, q, p, out):
 
 @routine
 def from_split(free, q, p, out):
-    """The way back of `to_split`."""
+    """The inverse of `to_split`."""
     for k in range(p.shape[0]):
         out[k] = p[k]
     for f in range(free.shape[0]):

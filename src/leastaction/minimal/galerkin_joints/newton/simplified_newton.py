@@ -81,7 +81,7 @@ def respond(nodes, scr, data, y, al):
 
 @routine
 def mix(X, data, it):
-    """Control points X += F, less what the last two updates tell of it (Anderson's method, depth 2).
+    """Control points X += F, less what the last two updates predict of it (Anderson's method, depth 2).
 
     `it`: sweep, counted from 1.
     """

@@ -243,7 +243,7 @@ class System:
 
 @entry
 def _reach(starts, rows, free, reached):
-    """Tell which constraints have a free unknown."""
+    """Find which constraints have a free unknown."""
     for j in range(free.shape[0]):
         if free[j]:
             for a in range(starts[j], starts[j + 1]):
@@ -254,7 +254,7 @@ def _reach(starts, rows, free, reached):
 def _list_entries(hessian, jacobian, free, number, row_number, m, a, b, slots):
     """Rows a, columns b and slots of the system with m constraints: of the Hessian, of the Jacobian, then its diagonal.
 
-    number, row_number: of the unknowns and constraints of the program, -1 for those left out. Gives where the entries
+    number, row_number: of the unknowns and constraints of the program, -1 for those omitted. Gives where the entries
     of the Jacobian begin and end.
     """
     h_starts, h_rows = hessian.starts, hessian.rows

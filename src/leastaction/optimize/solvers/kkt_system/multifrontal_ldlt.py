@@ -152,7 +152,7 @@ def _eliminate(data, F, ready, f, pivot, at_the_end):
     """
     W, near, front, counts, dense, fresh = data.W, data.near, data.front, data.counts, data.dense, data.fresh
     i, full, bar, end = 0, 0, THRESHOLD, ready
-    limit, left = ready, False  # from `limit` on wait those that were refused; `left` tells that others left since
+    limit, left = ready, False  # from `limit` on wait those that were refused; `left` says that others left since
     for j in range(f):
         fresh[j] = 0
     while i < ready:

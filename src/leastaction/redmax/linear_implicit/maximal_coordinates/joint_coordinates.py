@@ -1,6 +1,6 @@
 """Coordinates of a joint from the poses of the two bodies it ties: from maximal back to reduced coordinates.
 
-For tree joints that is the way back to q; for joints that close loops it is the only way to their angles.
+For tree joints that is the inverse map to q; for joints that close loops it is the only way to their angles.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class MaximalStepper(Stepper):
         self.inner: Any = integrator.in_parts().prepare(self.apart, dt)
 
     def record(self, steps: int) -> Record:
-        """q and v, the frames and twists of the bodies that they come from, and what the steps tell."""
+        """q and v, the frames and twists of the bodies that they come from, and what the steps record."""
         inner = self.inner.record(steps)
         return super().record(steps) | {"body_frames": inner.q, "body_twists": inner.v, **inner.extras}
 

@@ -38,10 +38,10 @@ NOTHING = 1e-12
 """What a joint moves, relative to the most that one does, that is nothing, unless it is much for its mass (`POINT`)."""
 
 
-def mend(builder: MechanismBuilder, file: Path) -> None:
+def repair_inertias(builder: MechanismBuilder, file: Path) -> None:
     """Give inertia to bodies that joints move without any, and to point masses that do not suffice; say which."""
     joints = [joint for joint in builder.joints if not joint.loop]
-    found = mended(builder.bodies, joints)
+    found = repaired(builder.bodies, joints)
     for name, inertia in found.items():
         builder.set_inertia(name, inertia)
     if found:
@@ -87,7 +87,7 @@ def carried(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inerti
     return whole
 
 
-def mended(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
+def repaired(bodies: Sequence[Body], joints: Sequence[Joint]) -> dict[str, Inertia]:
     """Inertias for the bodies that need one: those that a joint moves without moving any inertia, in the pose at zero.
 
     Args:

@@ -1,0 +1,87 @@
+"""Steps that are far too long for the motion, said in a warning after the run."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leastaction.errors import AccuracyWarning
+from leastaction.integration.integrators import Stepper
+from leastaction.mechanism.arguments import FloatArray
+from leastaction.simulation.error_estimate import Distance, Node
+from leastaction.step_control.bisection import lengths_of
+from leastaction.trajectory.trajectory import Trajectory
+from leastaction.warn import warn
+
+TOO_FAR = 0.05
+"""Error per second of a single step [rad, or m relative to lengths beyond 1 m] at which a run says so."""
+
+LOOKED_AT = 8
+"""Steps with that much motion that are looked at, besides."""
+
+MOVED = 0.3
+"""Motion in a step [rad or m] below which nobody looks at its error."""
+
+PROPOSED = 1e-3
+"""Accuracy of the time step that a warning names."""
+
+
+def warn_of_long_steps(stepper: Stepper, run: Trajectory) -> None:
+    """Say that steps of a run are far too long for its motion, and which would not be; of smooth motions.
+
+    Looks at some of the steps with much motion, and those with most of it and most iterations.
+    """
+    if "accuracy" not in stepper.can or stepper.acts or stepper.order < 2 or not run.steps or not stepper.momentum:
+        return
+    u = run.stored.get("u")
+    moved = np.abs(np.diff(run.q, axis=0)).max(axis=1, initial=0.0)
+    if not moved.max(initial=0.0) > MOVED or (u is not None and u.shape[1] > 1 and np.ptp(u, axis=1).any()):
+        return
+    distance = Distance(run.mechanism)
+    worst, where, longest = 0.0, 0, run.dt
+    far = np.flatnonzero(moved > MOVED)
+    some = far[np.linspace(0, len(far) - 1, LOOKED_AT).astype(int)]
+    for k in {int(np.argmax(moved)), int(np.argmax(run.iterations[1:])), *some.tolist()}:
+        parts = lengths_of(max(1, int(run.stored["divided"][k + 1])))  # of which the first tells, as the others would
+        error = _error_of_step(stepper, run, k, run.dt * parts[0], distance) / parts[0]
+        if error > worst:
+            worst, where, longest = error, k, run.dt * parts[0]
+    if not worst > TOO_FAR:
+        return
+    h = longest
+    for _ in range(HALVINGS):
+        h *= 0.5
+        if _error_of_step(stepper, run, where, h, distance) <= PROPOSED * h:
+            break
+    size = "more than 1" if worst > 1.0 else f"{worst:.2g}"
+    warn(
+        f"steps of dt = {run.dt:g} s are too long for {run.mechanism.name!r}: that at t = {run.t[where]:g} s alone "
+        f"leaves an error of {size} rad or m per second; errors of {PROPOSED:g} per second need dt = {h:.2g} s there, "
+        f"or accuracy={PROPOSED:g} in place of dt",
+        AccuracyWarning,
+    )
+
+
+HALVINGS = 16
+"""Of the step of a run, in search of one that is short enough."""
+
+
+def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance: Distance) -> float:
+    """Error of a step of h [s] from state k of a run, estimated from two halves; infinite where one has no solution."""
+    second, u = run.stored["p"], run.stored.get("u")
+    held = np.zeros((len(stepper.control_nodes), run.mechanism.nu)) if u is None else np.array(u[k])
+
+    def after(q: FloatArray, p: FloatArray, length: float) -> Node | None:
+        own = stepper.with_dt(length)
+        record = own.record(1)
+        record.q[0], record.second[0] = q, p
+        if own.advance(record, 0, 1, held[None]) < 1 or not np.isfinite(record.q[1]).all():
+            return None
+        return Node(record.q[1], record.second[1], record.second[1])
+
+    whole, middle = after(run.q[k], second[k], h), after(run.q[k], second[k], 0.5 * h)
+    halves = None if middle is None else after(middle.q, middle.second, 0.5 * h)
+    if whole is None or halves is None:
+        return math.inf
+    return distance(halves, whole, False) / (2.0**stepper.order - 1.0)

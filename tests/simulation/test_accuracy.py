@@ -1,0 +1,186 @@
+"""Runs with an accuracy in place of a time step: their errors, their energy, and what is reversed of them."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.derivatives.adjoint import gradient
+from leastaction.initial_state.start import start_run
+from leastaction.simulation.error_estimate import Node, Rows, Steps, Task
+from leastaction.simulation.reversible_steps import Reversible
+
+START = [1.57, 0.5]
+
+
+@pytest.fixture(scope="module")
+def double_pendulum():
+    return la.robots.pendulum(links=2)
+
+
+def error_at_end(robot, q, v, accuracy, reference, **options):
+    run = la.simulate(robot, q, v, accuracy=accuracy, **options)
+    return np.abs(robot.difference(reference.q[-1], run.q[-1])).max(), run
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-5, 1e-7])
+def test_errors_of_a_double_pendulum_are_below_the_accuracy(double_pendulum, accuracy):
+    """For one second, in which its motion amplifies errors less than tenfold."""
+    fine = la.simulate(double_pendulum, START, dt=1e-3, duration=1.0, integrator=la.Galerkin(order=6))
+    for integrator in (la.Galerkin(order=4), la.Galerkin(order=2)):
+        if integrator.order == 2 and accuracy < 1e-6:
+            continue
+        error, run = error_at_end(double_pendulum, START, None, accuracy, fine, duration=1.0, integrator=integrator)
+        assert error < accuracy
+        assert error > 1e-5 * accuracy, "steps much shorter than they need to be"
+        assert not run.uniform
+        assert run.t[-1] == pytest.approx(1.0, abs=1e-12)
+
+
+def test_errors_of_a_spinning_top():
+    """Free, about its middle axis: it turns over, which amplifies errors."""
+    top = la.robots.free_body(moments=(1.0, 2.0, 3.0))
+    q, v = top.home(), np.array([0.01, 5.0, 0.01, 0.0, 0.0, 0.0])
+    fine = la.simulate(top, q, v, dt=1e-3, duration=1.0, integrator=la.Galerkin(order=4))
+    for accuracy in (1e-3, 1e-5):
+        error, _ = error_at_end(top, q, v, accuracy, fine, duration=1.0, integrator=la.Galerkin(order=4))
+        assert error < 5.0 * accuracy
+
+
+def test_errors_of_a_spring():
+    """x = cos(10 t) of a mass on a spring."""
+    b = la.MechanismBuilder("spring", gravity=(0, 0, 0))
+    b.body("mass", mass=1.0, inertia=1.0)
+    b.prismatic("x", "world", "mass", axis="x", stiffness=100.0)
+    for accuracy in (1e-3, 1e-6):
+        run = la.simulate(b.build(), [1.0], accuracy=accuracy, duration=3.0, integrator=la.Galerkin(order=4))
+        assert abs(run.q[:, 0] - np.cos(10.0 * run.t)).max() < 3.0 * accuracy
+
+
+@pytest.mark.parametrize("integrator", [la.Minimal(), la.Maximal()], ids=["Minimal", "Maximal"])
+def test_errors_of_a_ball_that_lands_and_rolls(integrator):
+    """The time of impact decides where it ends: x = t1 + 5/7 (T - t1), t1 = sqrt(2 z / g)."""
+    b = la.MechanismBuilder("ball")
+    b.body("ball", mass=1.0, inertia=0.004, shapes=la.mechanism.Sphere(0.1, friction=0.5))
+    b.free("ball")
+    b.add_shape("world", la.mechanism.Plane(friction=0.5))
+    robot, duration = b.build(), 0.6
+    q, v = robot.home(), np.zeros(6)
+    q[2], v[3] = 1.1, 1.0
+    landing = np.sqrt(2.0 / 9.81)
+    x = landing + 5.0 / 7.0 * (duration - landing)
+    for accuracy in (1e-2, 1e-4):
+        run = la.simulate(robot, q, v, accuracy=accuracy, duration=duration, integrator=integrator)
+        assert abs(run.q[-1, 0] - x) < accuracy * duration
+        assert abs(run.q[-1, 2] - 0.1) < 1e-6
+    even = la.simulate(robot, q, v, accuracy=1e-4, dt=0.05, duration=duration, integrator=integrator)
+    assert even.uniform
+    assert even.steps == 12
+    assert abs(even.q[-1, 0] - x) < 1e-4 * duration
+    assert even.contact_force("ball")[-1, 2] == pytest.approx(9.81, rel=1e-3)  # means over steps of dt
+
+
+def test_energy_does_not_drift(double_pendulum):
+    """Over some 10^4 steps of a chaotic motion; Runge-Kutta steps with the same errors lose it."""
+    options = {"accuracy": 1e-3, "duration": 100.0}
+    run = la.simulate(double_pendulum, START, integrator=la.Galerkin(order=4), **options)
+    other = la.simulate(double_pendulum, START, integrator=la.RungeKutta(order=4), **options)
+    assert run.steps > 1e4
+    tenth = run.steps // 10
+    error = np.abs(run.energy - run.energy[0])
+    assert error[-tenth:].max() < 3.0 * error[:tenth].max()
+    assert error.max() < 0.1 * np.abs(other.energy - other.energy[0]).max()
+
+
+def test_steps_go_back_the_way_they_came(double_pendulum):
+    """Once its scale is fixed, the controller takes the same steps of the reversed motion: to round-off, amplified."""
+    run = start_run(double_pendulum, la.Galerkin(order=4), q=START, dt=0.01, steps=1)
+
+    def go(node, steps, density, before):
+        rows = Rows(node, 0.0)
+        way = Reversible(Task(Steps(run, None), rows, 1e-4, 1e9, None))
+        way.adapt, way.eps, way.density, way.before, way.most = False, 0.15, density, before, steps
+        way.run()
+        return rows, way
+
+    there, way = go(Node(np.array(START), np.zeros(2), np.zeros(2)), 60, None, 0.0)
+    last, lengths = there.nodes[-1], np.diff(there.t)
+    # The step before the reversed motion is the one after this one.
+    beyond, ahead = go(last, 1, way.density, way.before)
+    back, _ = go(Node(last.q, -last.second, -last.v), 60, ahead.density, ahead.before)
+    assert beyond.t[-1] > 0.0
+    assert lengths.max() > 2.0 * lengths.min()
+    assert np.abs(np.diff(back.t) - lengths[::-1]).max() < 1e-8
+    assert np.abs(back.nodes[-1].q - START).max() < 1e-7
+
+
+def test_states_that_are_asked_for_are_those_of_the_run(double_pendulum):
+    run = la.simulate(double_pendulum, START, accuracy=1e-6, duration=1.0)
+    even = la.simulate(double_pendulum, START, accuracy=1e-6, duration=1.0, dt=0.1)
+    assert even.uniform
+    assert even.steps == 10
+    assert np.abs(even.q - run.resample(even.t).q).max() < 1e-6
+
+
+def test_loops_stay_closed():
+    robot = la.robots.four_bar()
+    run = la.simulate(robot, accuracy=1e-5, duration=1.0, integrator=la.Galerkin(order=4))
+    assert run.constraint_violation.max() < 1e-9
+    assert np.ptp(run.energy) < 1e-3 * max(1.0, run.kinetic_energy.max())
+
+
+def test_runs_with_uneven_steps_can_be_cut_joined_saved_and_read(double_pendulum, tmp_path):
+    run = la.simulate(double_pendulum, START, accuracy=1e-4, duration=0.5)
+    again = la.Trajectory.load(run.save(tmp_path / "run"))
+    assert np.array_equal(again.t, run.t)
+    assert not again.uniform
+    both = run[:11].join(run[10:])
+    assert np.array_equal(both.t, run.t)
+    assert np.array_equal(both.q, run.q)
+    assert both.dt == pytest.approx(run.dt)
+    with pytest.raises(la.IntegratorError, match="steps of one length"):
+        gradient(run, np.zeros((len(run), 2)), np.zeros((len(run), 2)))
+
+
+def test_controls(double_pendulum):
+    """Functions of time are read at the nodes; controllers are called every dt."""
+    told = []
+
+    def controller(t, q, v):
+        told.append(t)
+        return [np.sin(t), 0.0]
+
+    sampled = la.simulate(double_pendulum, accuracy=1e-4, dt=0.1, duration=0.5, controller=controller)
+    assert np.allclose(told, [0.0, 0.1, 0.2, 0.3, 0.4])
+    table = np.array([[np.sin(0.1 * (k // 100)), 0.0] for k in range(500)])
+    held = la.simulate(double_pendulum, dt=1e-3, duration=0.5, controls=table)
+    assert np.abs(sampled.q[-1] - held.q[-1]).max() < 1e-4
+    smooth = la.simulate(double_pendulum, accuracy=1e-5, duration=0.5, controls=lambda t: [np.sin(t), 0.0])
+    fine = la.simulate(double_pendulum, dt=1e-3, duration=0.5, controls=lambda t: [np.sin(t), 0.0])
+    assert np.abs(smooth.q[-1] - fine.q[-1]).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"accuracy": -1.0, "duration": 1.0}, "relative error per second"),
+        ({"accuracy": 1e-4}, "give the duration"),
+        ({"accuracy": 1e-4, "steps": 5}, "give the duration"),
+        ({"accuracy": 1e-4, "duration": 0.0}, "positive"),
+        ({"accuracy": 1e-4, "duration": 1.0, "integrator": la.BDF(order=2)}, "looks back"),
+        ({"accuracy": 1e-4, "duration": 1.0, "controller": lambda t, q, v: [0.0, 0.0]}, "need dt"),
+        ({"accuracy": 1e-4, "duration": 1.0, "dt": 0.1, "controls": np.zeros((3, 2))}, r"expected shape \(10, 2\)"),
+    ],
+)
+def test_what_cannot_be_is_refused(double_pendulum, options, words):
+    with pytest.raises(la.IntegratorError, match=words):
+        la.simulate(double_pendulum, **options)
+
+
+def test_steps_that_are_far_too_long_are_named_with_one_that_is_not(double_pendulum):
+    with pytest.warns(la.AccuracyWarning, match=r"dt = 0.5 s are too long for 'pendulum'.*need dt = 0\."):
+        la.simulate(double_pendulum, START, dt=0.5, duration=10.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        la.simulate(double_pendulum, START, dt=0.01, duration=10.0)
