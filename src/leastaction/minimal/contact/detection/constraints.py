@@ -51,7 +51,9 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShap
         reach = reach_of_bodies(table.shapes, len(mechanism.tree.nodes))
         skin = max(0.5 * float(np.median(bound)) if len(bound) else 0.0, 1e-3)
         masses = np.array([_mass_of(mechanism, *table.shapes.body[[pair.a, pair.b]]) for pair in pairs])
-        shapes = RobotShapes(table.shapes, pairs, table.data, masses, reach, skin, None if table.is_plain else True)
+        convex = None if table.is_plain else True
+        softness = table.surfaces.softness(pairs.a, pairs.b)
+        shapes = RobotShapes(table.shapes, pairs, table.data, masses, softness, reach, skin, convex)
     return _records(mechanism, table), shapes, table
 
 
@@ -150,6 +152,7 @@ def _contacts(mechanism: Mechanism, table: ContactTable) -> Any:
             continue
         ground, shape = table.shapes[pair.a], table.shapes[pair.b]
         frame = ground.R.reshape(3, 3)
+        ((compliance, relaxation),) = table.surfaces.softness([pair.a], [pair.b])
         for centre in _centres(table, shape):
             yield {
                 "kind": CONTACT,
@@ -159,6 +162,8 @@ def _contacts(mechanism: Mechanism, table: ContactTable) -> Any:
                 "radius": shape.radius,
                 "friction": pair.friction,
                 "restitution": pair.restitution,
+                "compliance": compliance,
+                "relaxation": relaxation,
                 "mass": _mass_of(mechanism, shape.body, -1),
                 "spin": pair.spin,
                 "roll": pair.roll,
