@@ -1,7 +1,7 @@
 """Makes the notebooks of the tutorial from its pages: python docs/notebooks.py.
 
 Text becomes Markdown cells, code becomes code cells, and plots and pages that a cell writes are shown below it. The
-first cell installs the package where it is missing, as on Colab. tests/test_notebooks.py holds that they are up to date.
+first cell installs the package where it is missing, as on Colab. tests/test_notebooks.py holds them up to date.
 """
 
 import json
