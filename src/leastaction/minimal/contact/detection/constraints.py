@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import AtHome, leave_out, poses_in
+from leastaction.contact.collision_filter import AtHome, leave_out, leave_out_given, poses_in
 from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.dynamics import body_poses, body_twists
+from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
@@ -42,7 +43,8 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
 def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
     """`LANE_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
     frames = centred_frames(mechanism)
-    table = leave_out(_at_home(mechanism, frames), collect(mechanism, frames, bodies=bodies))
+    table = leave_out_given(collect(mechanism, frames, bodies=bodies), given_nodes(mechanism))
+    table = leave_out(_at_home(mechanism, frames), table)
     plain = np.array([_is_plain(table, pair) for pair in table.ground], bool)
     pairs = np.concatenate([table.ground[~plain], table.body_pairs()]).view(np.recarray)
     shapes = None
@@ -86,7 +88,8 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHom
 
 
 def _locked(mechanism: Mechanism) -> Any:
-    """Degrees of freedom whose limits leave them no room."""
+    """Degrees of freedom that are prescribed, or whose limits leave them no room."""
+    yield from prescribed_freedoms(mechanism)
     at = 0
     for joint in mechanism.joints:
         if joint.nq == joint.nv:
@@ -119,9 +122,13 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
 
 
 def _mass_of(mechanism: Mechanism, one: int, two: int) -> float:
-    """Mass [kg] of the trees of joints that carry two nodes, -1 for the world: the reduced mass of two of them."""
-    nodes, roots, masses = mechanism.tree.nodes, [-1], [0.0]
+    """Mass [kg] of the trees of joints that carry two nodes, -1 for the world: the reduced mass of two of them.
+
+    What moves as prescribed is as heavy as the world.
+    """
+    nodes, roots, masses, given = mechanism.tree.nodes, [-1], [0.0], given_nodes(mechanism)
     for i in (one, two):
+        i = -1 if i in given else i
         while i >= 0 and nodes[i].parent >= 0:
             i = int(nodes[i].parent)
         if i >= 0 and i not in roots:
@@ -189,9 +196,22 @@ def _ties(mechanism: Mechanism) -> Any:
             yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
+def given_nodes(mechanism: Mechanism) -> set[int]:
+    """Nodes all of whose motion is prescribed: nothing can push them."""
+    given, dofs = set[int](), set(prescribed_freedoms(mechanism))
+    for i, node in enumerate(mechanism.tree.nodes if dofs else ()):
+        if dofs.issuperset(range(node.iv, node.iv + node.nv)) and (node.parent < 0 or node.parent in given):
+            given.add(i)
+    return given
+
+
 def _stops(mechanism: Mechanism) -> Any:
-    """Rigid limits and dry friction of joint coordinates."""
-    tree = mechanism.tree
+    """Rigid limits and dry friction of joint coordinates, and locks of those that are prescribed."""
+    tree, given = mechanism.tree, set(prescribed_freedoms(mechanism))
+    for i, node in enumerate(tree.nodes if given else ()):
+        for k in range(node.nv):
+            if node.iv + k in given:
+                yield {"node": i, "dof": node.iv + k, "iq": node.iq + k, "kind": DRY, "friction": GIVEN}
     at = 0
     for joint in mechanism.joints:
         rigid = not any(joint.limit_stiffness)
@@ -199,6 +219,8 @@ def _stops(mechanism: Mechanism) -> Any:
             iq = at + k
             node = next(i for i, node in enumerate(tree.nodes) if node.nv == 1 and node.iq == iq)
             common = {"node": node, "dof": tree.nodes[node].iv, "iq": iq}
+            if common["dof"] in given:
+                continue
             if rigid and (np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k])):
                 bounds = np.clip((joint.lower[k], joint.upper[k]), -1e30, 1e30)
                 yield common | {"kind": LIMIT, "lower": bounds[0], "upper": bounds[1]}
