@@ -490,7 +490,7 @@ def test_references_that_multiply_prims_are_refused():
 @pytest.mark.parametrize("value", ["1e-320", "0", "-1", "1e308"])
 def test_absurd_units_are_refused(unit, value):
     with pytest.raises(la.FormatError, match=unit):
-        la.load_string(f"#usda 1.0\n( {unit} = {value} )\ndef Xform \"a\" {{}}\n")
+        la.load_string(f'#usda 1.0\n( {unit} = {value} )\ndef Xform "a" {{}}\n')
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path):
