@@ -513,6 +513,8 @@ def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
     compliance = -np.einsum("en,ne->e", G[n : n + e, :n], free)
     scale = np.abs(compliance) + np.abs(np.diag(G)[n : n + e])
     at = n + np.arange(e)
+    idle = at[scale == 0.0]  # impulses that move nothing, such as friction between what rails hold
+    G[idle, idle] = 1.0
     G[rest, rest] += HOLD * np.abs(compliance[rest - n])
     own = at[e - loops :]
     if len(own):  # some may say what others do

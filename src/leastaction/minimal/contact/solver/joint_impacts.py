@@ -13,9 +13,9 @@ from leastaction.contact.laws.restitution import (
     ACCEPT,
     GIVE_UP,
     HITS,
-    MOST_IMPACTS,
     NEAREST,
     closes_now,
+    has_too_many_impacts,
     is_closed,
     next_end,
     returned_share,
@@ -346,7 +346,7 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
 
 
 @routine
-def end_substep(impacts, count, end, at_impact):
+def end_substep(impacts, count, end, at_impact, bodies):
     """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
     if impacts is None:
         return
@@ -354,4 +354,4 @@ def end_substep(impacts, count, end, at_impact):
     note_substep(impacts.ends, count, end, now["plastic"], True)
     now["ended"] += 1 if at_impact else 0
     if now["forced"] == 0:
-        now["plastic"] = 1 if now["ended"] >= MOST_IMPACTS else 0
+        now["plastic"] = 1 if has_too_many_impacts(now["ended"], bodies) else 0
