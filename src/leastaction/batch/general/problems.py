@@ -186,7 +186,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         own.plan_widely(starts[0][: 7 * len(one.model.bodies)].reshape(-1, 7))
     contact, near = None, [None] * len(steppers)
     if one.contact is not None:
-        room = min(ROOM, (SMOOTH if one.near.features is None else CORNERS) * max(1, len(one.near.pairs)))
+        room = min(ROOM, (SMOOTH if not one.near.features else CORNERS) * max(1, len(one.near.pairs)))
         count = len(one.model.coordinates)
         contact = contact_data(len(one.model.bodies), len(one.near.pairs), room, count, LOGGED * room, one.table.turns)
         near = [own.near for own in steppers]

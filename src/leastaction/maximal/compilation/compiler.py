@@ -13,7 +13,7 @@ from leastaction.dynamics.mobility import (
     mobility_at_home,
 )
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, resisting, together
+from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, forceless, resisting, together
 from leastaction.forces.points import zeroed
 from leastaction.forces.tendons import tendon_records
 from leastaction.forces.wrenches import WRENCH
@@ -324,16 +324,17 @@ class _Compiler:
         points = model.forces.points
         paths = tying(model.forces.paths)
         lay_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge)
-        model.paths = paths if len(paths) else None
+        model.paths = paths
         tied, first = [], []
         for path in paths:
             nodes = points.node[path.first : path.first + path.count].tolist()
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
         model.tied, model.tied_first = np.array(tied, np.int64), np.array(first, np.int64)
-        model.resisting = resisting(model.forces)
-        bodies = [] if model.resisting is None else model.resisting.touched.tolist()
-        joined = set() if model.resisting is None else together(model.resisting)
+        acting = resisting(model.forces)
+        model.resisting = forceless(model.forces) if acting is None else acting
+        bodies = model.resisting.touched.tolist()
+        joined = set() if acting is None else together(acting)
         ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
         ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))

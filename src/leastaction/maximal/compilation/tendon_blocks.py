@@ -61,4 +61,4 @@ def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any) -> None:
         bodies += own
         edges += [edge(i, j) for i in own for j in own]
     model.sprung_bodies, model.sprung_edges = np.array(bodies, np.int64), np.array(edges, np.int64)
-    model.sprung = sprung if len(sprung) else None
+    model.sprung = sprung

@@ -78,7 +78,7 @@ def pushes_bodies(stepper: Any) -> bool:
     elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
     own = (
         forces.user is not None
-        or stepper.arrays.resisting is not None
+        or (stepper.arrays.resisting is not None and len(stepper.arrays.resisting.touched) > 0)
         or any(x is not None and len(x) for x in elements)
     )
     return own or bool((forces.drives.dof < 0).any())

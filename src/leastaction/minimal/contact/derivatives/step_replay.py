@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
+from leastaction.minimal.contact.arrays import bounces
 from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
@@ -117,7 +118,7 @@ class Replay:
         found = self.solve(at, u, h)
         if found is not None:
             return [self.map(self.stepper_of(h), at, u, found[0])], found[1]
-        if self.stepper.data.touch.impacts is not None:
+        if bounces(self.stepper.model):
             return self._parts(at, u, h)
         first, middle = self.step(at, u, 0.5 * h)
         second, end = self.step(middle, u, 0.5 * h)
