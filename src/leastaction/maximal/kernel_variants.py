@@ -25,7 +25,7 @@ def is_whole(model: Model, table: ContactTable, settings: MaximalSettings) -> bo
 
 def has_elements(model: Model) -> bool:
     """Whether there are springs, tendons or soft limits, or forces that depend on velocities."""
-    return bool(len(model.paths) or len(model.sprung) or len(model.resisting.touched))
+    return bool(len(model.paths) or len(model.sprung) or (model.resisting is not None and len(model.resisting.touched)))
 
 
 def lean_model(model: Model) -> Model:
