@@ -98,8 +98,8 @@ def run_generally(plan: Plan) -> BatchRun:
         raise IntegratorError("device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'")
     if (why := why_stock()) and not batch_kernels.is_simulated():
         raise IntegratorError(
-            f"device='cuda': {type(plan.integrator).__name__} with {plan.mechanism.name!r} needs a release of Numba that "
-            f"was tested, else its kernel compiles for an hour ({why}); use Galerkin(order=2) or Minimal() with what "
+            f"device='cuda': {type(plan.integrator).__name__} with {plan.mechanism.name!r} needs a tested release of "
+            f"Numba, or its kernel would compile for an hour ({why}); use Galerkin(order=2) or Minimal() with what "
             "they know, or device='cpu'"
         )
     problem, m = problem_of(plan), plan.mechanism
