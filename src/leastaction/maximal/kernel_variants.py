@@ -12,9 +12,10 @@ from typing import Any
 
 from leastaction.contact.contact_table import ContactTable
 from leastaction.maximal.arrays import MaximalSettings
+from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.model import Model
 
-__all__ = ["flag", "has_elements", "is_whole", "lean_model", "lean_settings"]
+__all__ = ["flag", "has_elements", "has_soft_balls", "is_whole", "lean_model", "lean_settings", "pushes_bodies"]
 
 
 def is_whole(model: Model, table: ContactTable, settings: MaximalSettings) -> bool:
@@ -24,8 +25,22 @@ def is_whole(model: Model, table: ContactTable, settings: MaximalSettings) -> bo
 
 
 def has_elements(model: Model) -> bool:
-    """Whether there are springs, tendons or soft limits, or forces that depend on velocities."""
-    return bool(len(model.paths) or len(model.sprung) or (model.resisting is not None and len(model.resisting.touched)))
+    """Whether there are springs, tendons or soft limits, or forces on bodies or on balls."""
+    return bool(len(model.paths) or len(model.sprung)) or pushes_bodies(model) or has_soft_balls(model)
+
+
+def pushes_bodies(model: Model) -> bool:
+    """Whether any force or control acts on bodies, but for `Model.paths` and `Model.sprung`."""
+    forces, resisting = model.forces, model.resisting
+    elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
+    own = forces.user is not None or any(x is not None and len(x) for x in elements)
+    return own or bool(resisting is not None and len(resisting.touched)) or bool((forces.drives.dof < 0).any())
+
+
+def has_soft_balls(model: Model) -> bool:
+    """Whether any ball or free joint has a spring, a damper or, between two bodies, drive inertia."""
+    balls = model.coordinates[model.coordinates.kind >= BALL]
+    return bool(balls.damping.any() or balls.armature.any() or balls.stiffness.any())
 
 
 def lean_model(model: Model) -> Model:

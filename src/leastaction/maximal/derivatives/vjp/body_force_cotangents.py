@@ -72,7 +72,7 @@ def known_cotangents(cot, model, data, back, scale, u, E, G, bu):
     Args:
         cot: that of `BackData`, None where there are none of these forces.
     """
-    if cot is None:
+    if cot is None or cot.shape[0] == 0:
         return
     forces, states = model.forces, data.bodies
     clear_forces(states, data, back, E, scale)
