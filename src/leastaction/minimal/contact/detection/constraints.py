@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import AtHome, leave_out, poses_in
+from leastaction.contact.collision_filter import AtHome, leave_out, leave_out_given, poses_in
 from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.dynamics import body_poses, body_twists
+from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
@@ -46,7 +47,8 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
 def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
     """`LANE_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
     frames = centred_frames(mechanism)
-    table = leave_out(_at_home(mechanism, frames), collect(mechanism, frames, bodies=bodies))
+    table = leave_out_given(collect(mechanism, frames, bodies=bodies), given_nodes(mechanism))
+    table = leave_out(_at_home(mechanism, frames), table)
     shapes, lists = table.shapes.view(np.ndarray), None  # fields of a recarray are slow
     few = ~((shapes["kind"] == MESH) & (shapes["rows"] > FEW))
     ground = table.ground.view(np.ndarray)
@@ -93,7 +95,8 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHom
 
 
 def _locked(mechanism: Mechanism) -> Any:
-    """Degrees of freedom whose limits leave them no room."""
+    """Degrees of freedom that are prescribed, or whose limits leave them no room."""
+    yield from prescribed_freedoms(mechanism)
     at = 0
     for joint in mechanism.joints:
         if joint.nq == joint.nv:
@@ -125,11 +128,15 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
 
 
 def _masses(mechanism: Mechanism) -> dict[int, tuple[int, float]]:
-    """For each node, and -1 for the world, which tree of joints it is part of and the mass of that [kg]."""
+    """For each node, and -1 for the world, which tree of joints it is part of and the mass of that [kg].
+
+    What moves as prescribed is as heavy as the world.
+    """
     nodes = mechanism.tree.nodes.view(np.ndarray)
     tree = np.cumsum(nodes["parent"] < 0) - 1  # depth first: each tree begins with its root
     total = np.bincount(tree, nodes["mass"]) if len(nodes) else np.zeros(0)
-    return {-1: (-1, 0.0)} | {i: (int(t), float(total[t])) for i, t in enumerate(tree)}
+    masses = {-1: (-1, 0.0)} | {i: (int(t), float(total[t])) for i, t in enumerate(tree)}
+    return masses | dict.fromkeys(given_nodes(mechanism), (-1, 0.0))
 
 
 def _mass_of(masses: dict[int, tuple[int, float]], one: int, two: int) -> float:
@@ -195,9 +202,22 @@ def _ties(mechanism: Mechanism) -> Any:
             yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
+def given_nodes(mechanism: Mechanism) -> set[int]:
+    """Nodes all of whose motion is prescribed: nothing can push them."""
+    given, dofs = set[int](), set(prescribed_freedoms(mechanism))
+    for i, node in enumerate(mechanism.tree.nodes if dofs else ()):
+        if dofs.issuperset(range(node.iv, node.iv + node.nv)) and (node.parent < 0 or node.parent in given):
+            given.add(i)
+    return given
+
+
 def _stops(mechanism: Mechanism) -> Any:
-    """Rigid limits and dry friction of joint coordinates."""
-    tree = mechanism.tree
+    """Rigid limits and dry friction of joint coordinates, and locks of those that are prescribed."""
+    tree, given = mechanism.tree, set(prescribed_freedoms(mechanism))
+    for i, node in enumerate(tree.nodes if given else ()):
+        for k in range(node.nv):
+            if node.iv + k in given:
+                yield {"node": i, "dof": node.iv + k, "iq": node.iq + k, "kind": DRY, "friction": GIVEN}
     at = 0
     for joint in mechanism.joints:
         rigid = not any(joint.limit_stiffness)
@@ -205,6 +225,8 @@ def _stops(mechanism: Mechanism) -> Any:
             iq = at + k
             node = next(i for i, node in enumerate(tree.nodes) if node.nv == 1 and node.iq == iq)
             common = {"node": node, "dof": tree.nodes[node].iv, "iq": iq}
+            if common["dof"] in given:
+                continue
             if rigid and (np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k])):
                 bounds = np.clip((joint.lower[k], joint.upper[k]), -1e30, 1e30)
                 yield common | {"kind": LIMIT, "lower": bounds[0], "upper": bounds[1]}
