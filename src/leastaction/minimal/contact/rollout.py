@@ -189,7 +189,7 @@ def run(model, settings, data, touch, u, record, going_on):
         if not has_room(touch.found, done, settings.dt):
             return done, 0
         apply_controls(model, data, u, done, 0, model.driven)
-        aim_step(model, data, goals_of(touch), record.goals[done + 1])
+        aim_step(model, data, goals_of(touch), record.goals, done + 1)
         spent, count = step(model, data, settings, memory[0] == 1)
         if spent < 0:
             return done, 1

@@ -38,14 +38,14 @@ def begin_goals(goals, row, work, nq):
 
 
 @routine
-def aim_step(model, data, goals, row):
-    """Where prescribed motions are at the end of the step, from a row of the record."""
+def aim_step(model, data, goals, rows, k):
+    """Where prescribed motions are at the end of the step, from row k of the record."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
-    nq = data.q0.shape[0]
+    nq, row = data.q0.shape[0], rows[k]
     displacement(model.nodes, data.q0, row, goals.whole, 0)
-    for k in range(goals.v.shape[0]):
-        goals.rates[0, k], goals.rates[1, k] = goals.rates[1, k], row[nq + k]
+    for c in range(goals.v.shape[0]):
+        goals.rates[0, c], goals.rates[1, c] = goals.rates[1, c], row[nq + c]
 
 
 @routine
