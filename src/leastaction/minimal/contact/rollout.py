@@ -204,6 +204,10 @@ def run(model, settings, data, touch, u, record, going_on):
             x, place = centre(model.cones[c], data.R[data.now[0]], data.x[data.now[0]]), record.places[done + 1, c]
             place[0], place[1], place[2] = x
             place[3] = gap(model.cones[c], data.R[data.now[0]], data.x[data.now[0]])
+        for k in range(record.elastic.shape[1]):
+            record.elastic[done + 1, k] = touch.balance[0]["elastic"]
+            if done == 0 and not going_on:
+                record.elastic[0, k] = touch.balance[0]["elastic_start"]
         keep_work(goals_of(touch), record, done + 1)
         record.iterations[done + 1] = spent
         record.divided[done + 1] = count if count > 1 else 0

@@ -57,6 +57,7 @@ class Variant:
             cones["friction"][~own] = np.where(found.sticks == 1, pairs.static, pairs.friction)
             cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
             cones["mass"][~own] = self.shapes.masses[contacts.pair]
+            cones["compliance"][~own], cones["relaxation"][~own] = self.shapes.softness[contacts.pair].T
         return cones, contacts
 
     def _index(self, cones: Any) -> NDArray[np.int64]:

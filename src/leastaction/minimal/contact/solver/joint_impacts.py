@@ -8,21 +8,21 @@ closes.
 
 import math
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
 from leastaction.contact.laws.restitution import (
     ACCEPT,
     GIVE_UP,
     HITS,
-    MOST_IMPACTS,
     NEAREST,
     closes_now,
+    has_too_many_impacts,
     is_closed,
     next_end,
     returned_share,
     time_of_impact,
 )
 from leastaction.minimal.contact.acceptance import kinetic_energy
-from leastaction.minimal.contact.detection.detected_contacts import gap_at
+from leastaction.minimal.contact.elastic_contacts import cones_of, end_gap
 from leastaction.minimal.contact.joint_momenta import solve
 from leastaction.minimal.contact.momentum_phase import relate_momenta
 from leastaction.minimal.contact.paths import rate_along
@@ -42,17 +42,9 @@ from leastaction.minimal.contact.solver.prescribed_joints import (
     note_drives,
 )
 from leastaction.minimal.contact.solver.waiting_contacts import strength
-from leastaction.spatial import add3, axpy3, dot3, load3, load9, matvec, scale3
+from leastaction.spatial import add3, axpy3, load3, load9, matvec, scale3
 from leastaction.step_control.bisection import substep_length
 from leastaction.step_control.substeps import note_substep
-
-
-@routine
-def cones_of(model, found):
-    """Cones of a robot, and how many of them there are now."""
-    if found is None:
-        return model.cones, model.cones.shape[0]
-    return found.cones, model.cones.shape[0] + found.now[0].count
 
 
 @routine
@@ -65,24 +57,6 @@ def normal_rate(model, data, cone, side, v):
         i, n = cone.node, load3(cone.normal)
         x = axpy3(-cone.radius, n, add3(load3(data.x[data.now[0]][i]), matvec(load9(data.R[data.now[0]][i]), x)))
     return rate_along(model, data, v, cone.node, wrench(load3(cone.normal), x), cone.other)
-
-
-@routine
-def end_gap(data, found, cone):
-    """Gap of a contact at the end of a solved substep [m]."""
-    if found is None:
-        return end_gap_of_ball(data, cone)
-    if cone.found < 0:
-        return end_gap_of_ball(data, cone)
-    return gap_at(data, found.contacts[cone.found], cone.found * 0 + 1)[0]
-
-
-@inline
-def end_gap_of_ball(data, cone):
-    """`end_gap` of a ball over a plane."""
-    k, i = 1 - data.now[0], cone.node
-    x = add3(load3(data.x[k][i]), matvec(load9(data.R[k][i]), load3(cone.arm)))
-    return dot3(load3(cone.normal), x) - cone.offset
 
 
 @routine
@@ -148,6 +122,7 @@ def choose_struck(model, data, touch, impacts, whole):
             touch.side[c], gap = (1.0, low) if low <= high else (-1.0, high)
         if cone.kind == LIMIT or cone.kind == CONTACT:
             struck = cone.restitution > 0.0 or is_closed(gap, gravity, whole)
+            struck = struck and (cone.kind == LIMIT or cone.compliance <= 0.0)  # what gives way takes time
             rate = normal_rate(model, data, cone, touch.side[c], touch.v)
             struck = struck and closes_now(gap, rate, gravity, whole)
         impacts.struck[c] = 1 if struck else 0
@@ -373,7 +348,7 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
 
 
 @routine
-def end_substep(impacts, count, end, at_impact):
+def end_substep(impacts, count, end, at_impact, bodies):
     """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return
@@ -381,4 +356,4 @@ def end_substep(impacts, count, end, at_impact):
     note_substep(impacts.ends, count, end, now["plastic"], True)
     now["ended"] += 1 if at_impact else 0
     if now["forced"] == 0:
-        now["plastic"] = 1 if now["ended"] >= MOST_IMPACTS else 0
+        now["plastic"] = 1 if has_too_many_impacts(now["ended"], bodies) else 0
