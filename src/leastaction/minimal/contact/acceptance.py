@@ -113,7 +113,7 @@ def work_of_controls(driven, data, k):
 @inline
 def work_of_pulls(pulls, data):
     """Work of the forces of `pulls` [J], and the size of their impulses."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return 0.0, 0.0
     size = 0.0
     for k in range(data.p.shape[0]):

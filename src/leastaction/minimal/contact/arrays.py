@@ -366,6 +366,11 @@ def bounces(model: RobotModel) -> bool:
     return bool(pairs or (model.cones is not None and (model.cones.restitution > 0.0).any()))
 
 
+def turns(model: RobotModel) -> bool:
+    """Whether any contact resists spinning or rolling."""
+    return bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
+
+
 def gives_way(model: RobotModel) -> bool:
     """Whether any contact does, see `laws.soft_contact`."""
     pairs = model.shapes is not None and (model.shapes.softness[:, 0] > 0.0).any()
@@ -410,8 +415,12 @@ def memory_size(shapes: Any) -> int:
     return size if shapes.touch is None else size + 1 + shapes.p[0] + shapes.touch.lam[0]
 
 
-def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
-    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for."""
+def lane_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) -> RobotData:
+    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for.
+
+    Args:
+        whole: for kernels that know everything, see `robot_variants`.
+    """
     *shapes, touch = lane_shapes(model, nq, room if model.shapes is not None else 0)
     own: dict[str, Any] = dict(zip(RobotData._fields, map(np.zeros, shapes), strict=False))
     own["now"] = np.zeros(1, np.int64)
@@ -424,14 +433,14 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
             if name not in ("balance", "rolls", "joints", "impacts", "phase", "found", "pulls")
         }
         arrays["balance"] = records(1, BALANCE)
-        rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
+        rolls = turns(model)
         found = None if model.shapes is None else _found(model, nq, room)
         sizes = len(arrays["active"]), len(model.dofs), len(arrays["lam"])
         own["touch"] = Touch(
             **arrays,
-            rolls=rolls or None,
-            joints=held_arrays(len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)]),
-            impacts=impact_arrays(*sizes) if bounces(model) else None,
+            rolls=rolls if whole else (rolls or None),
+            joints=held_arrays(len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)], whole),
+            impacts=impact_arrays(*(sizes if bounces(model) else (0, 0, 0))) if bounces(model) or whole else None,
             phase=momentum_arrays(*sizes),
             found=found,
             pulls=pull_arrays(model.forces),

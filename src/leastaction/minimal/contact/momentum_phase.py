@@ -265,7 +265,7 @@ def find_directions(model, data, phase, cone, c):
 @routine
 def find_turns(model, data, phase, rolls, cone, frame):
     """`find_directions` of friction against spinning and rolling, about normal and tangents."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return
     if cone.width == PLAIN:
         return

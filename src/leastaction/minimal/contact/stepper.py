@@ -40,7 +40,8 @@ from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.robot_records import CONTACT
-from leastaction.minimal.contact.rollout import hit_once, rollout
+from leastaction.minimal.contact.robot_variants import is_whole, whole_model
+from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_shapes
 from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 
@@ -87,7 +88,7 @@ class GroundStepper(Stepper):
         self.is_soft = "soft contact" in mechanism.special_parts
         refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
-        self.model = lane_model(mechanism, np.float64, self.cones, shapes)
+        self.model = whole_model(mechanism, lane_model(mechanism, np.float64, self.cones, shapes))
         most = int(integrator.max_iterations)
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
@@ -105,9 +106,10 @@ class GroundStepper(Stepper):
 
     def _make_room(self, room: int) -> None:
         """Arrays with room for so many contacts that are looked for."""
-        self.room, self.data = room, lane_arrays(self.model, self.mechanism.nq, room)
+        self.room, self.data = room, lane_arrays(self.model, self.mechanism.nq, room, is_whole(self.model))
         touch: Touch = self.data.touch
-        self._rollout = Bound(rollout, *plain((self.model, self.settings, self.data[:-1], touch)))
+        entry = rollout if touch.found is None else rollout_with_shapes
+        self._rollout = Bound(entry, *plain((self.model, self.settings, self.data[:-1], touch)))
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""

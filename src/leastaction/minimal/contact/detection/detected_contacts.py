@@ -144,7 +144,7 @@ def choose_friction(model, data, contact, cone, dt, whole):
 def take_turn(pair, cone, rolls):
     """What a contact of a pair resists beside sliding."""
     cone.width = PLAIN
-    if rolls is None:
+    if rolls is None or not rolls:
         return
     cone.spin, cone.roll = pair.spin, pair.roll
     if pair.spin > 0.0 or pair.roll > 0.0:

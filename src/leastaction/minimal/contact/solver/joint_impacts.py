@@ -85,7 +85,7 @@ def jump(model, data, touch, settings, dt):
 @routine
 def jump_at(model, data, touch, impacts, settings, dt):
     """`jump` of a robot that has contacts."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     if not may_be_hit(model, data, touch, settings.whole):
         return False
@@ -199,7 +199,9 @@ def hit(model, data, touch, impacts, settings, dt):
 @routine
 def hit_alone(model, data, touch, impacts, settings, number):
     """`hit` after so many others at the same positions, as `jump` has them."""
-    if impacts is None or (number == 0 and not may_be_hit(model, data, touch, settings.whole)):
+    if impacts is None or impacts.waiting.shape[0] == 0:
+        return False
+    if number == 0 and not may_be_hit(model, data, touch, settings.whole):
         return False
     return hit(model, data, touch, impacts, settings, settings.dt)
 
@@ -267,7 +269,7 @@ def find_impact(model, data, touch, dt):
 @routine
 def find_impact_of(model, data, touch, impacts, dt):
     """`find_impact` of a robot that has contacts."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     now, (cones, count) = impacts.now[0], cones_of(model, touch.found)
     now["impact"], now["nearest"], now["closing"] = math.inf, math.inf, -1
@@ -302,7 +304,7 @@ def begin_step(touch, tolerance):
 @routine
 def begin_impacts(impacts, tolerance):
     """`begin_step` of what waits for impacts."""
-    if impacts is not None:
+    if impacts is not None and impacts.waiting.shape[0] > 0:
         now = impacts.now[0]
         now["hits"], now["ended"], now["closest"] = 0, 0, max(NEAREST, tolerance)
         if now["forced"] == 0:
@@ -314,7 +316,7 @@ def begin_impacts(impacts, tolerance):
 @routine
 def length_of(impacts, dt, parts, split, start, end):
     """Length [s] of a substep of a step of dt, between two shares of it; `split`: it is no whole one of `parts`."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return substep_length(dt, parts)
     return (end - start) * dt if split else substep_length(dt, parts)
 
@@ -327,7 +329,7 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
         start, after: shares of the step between which it lies.
         cut: share at which it ends at an impact; 0 for none.
     """
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return ACCEPT, cut, early, late
     now = impacts.now[0]
     if now["forced"] != 0:
@@ -348,7 +350,7 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
 @routine
 def end_substep(impacts, count, end, at_impact, bodies):
     """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return
     now = impacts.now[0]
     note_substep(impacts.ends, count, end, now["plastic"], True)
