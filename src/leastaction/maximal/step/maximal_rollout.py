@@ -4,7 +4,7 @@ import numpy as np
 
 from leastaction._jit import entry, routine
 from leastaction.contact.laws.complementarity import TURN
-from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, MOST_IMPACTS, NEAREST
+from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, NEAREST, has_too_many_impacts
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -192,7 +192,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 slip = not turns and not slip and jammed and touches(contact)
                 if slip:
                     continue
-                end_substep(contact, impacts)
+                end_substep(contact, impacts, bodies.shape[0])
                 ends[depth] = middle(t, ends[depth - 1])
                 depth += 1
                 continue
@@ -203,7 +203,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             count = note_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not slip)
             impacts += 1 if late > 0.0 else 0
             early, late, slip = 0.0, 0.0, False
-            end_substep(contact, impacts)
+            end_substep(contact, impacts, bodies.shape[0])
             t, depth = end, depth - 1
             if depth == 0:
                 j, t, depth, count, ends[0] = j + 1, 0.0, 1, 0, 1.0
@@ -240,10 +240,10 @@ def begin_step(contact, k):
 
 
 @routine(allocates=False)
-def end_substep(contact, impacts):
+def end_substep(contact, impacts, bodies):
     """Restitution acts in the next substep, unless the step has ended at too many impacts."""
     if contact is not None:
-        contact.now[0].plastic = 1 if impacts >= MOST_IMPACTS else 0
+        contact.now[0].plastic = 1 if has_too_many_impacts(impacts, bodies) else 0
 
 
 @routine(allocates=False)
