@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leastaction._jit import entry, routine
+from leastaction._jit import entry, is_set, routine
 from leastaction.contact.laws.complementarity import TURN
 from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, NEAREST, has_too_many_impacts
 from leastaction.forces import total
@@ -166,7 +166,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 end_part(model, settings, data, contact, q[k + 1], controls[min(1, controls.shape[0] - 1)], h)
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, whole)
-                if settings.balanced or settings.loops is not None:
+                if settings.balanced or is_set(settings.loops):
                     data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
                 # Contacts that add energy even in one of the finest parts slip in it.
@@ -265,8 +265,8 @@ def impact_work(contact):
 
 @routine(allocates=False)
 def note_projection(rowstates, multipliers, dt, loops):
-    """Forces of the joints that the projection of momenta says, after a last substep of dt; loops: None without."""
-    if loops is None:
+    """Forces of the joints that the projection of momenta says, after a last substep of dt; see `settle_node`."""
+    if loops is None or not loops:
         return
     for k in range(rowstates.shape[0]):
         multipliers[k] = 2.0 * rowstates[k].mu / dt

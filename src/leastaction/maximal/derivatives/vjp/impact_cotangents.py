@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.laws.restitution import NEAREST
 from leastaction.maximal.contact.contact_setup import find_cones
@@ -301,7 +301,7 @@ def solve_length(model, settings, data, near, contact, back, k, j, dt):
     end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + loose], dt)
     if project_velocities(model, settings, data, contact, dt) == SOLVED:
         take_back(settings, contact)
-    elif settings.loops is not None:
+    elif is_set(settings.loops):
         node_velocities(model, data)
     return gap, np.int64(DONE)
 
