@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from leastaction.errors import LeastActionWarning
@@ -48,6 +48,13 @@ class Gathered:
     def add(self, place: tuple[str, int], text: str, kind: type[LeastActionWarning]) -> None:
         """Keep a warning that a line of this package gives."""
         self.found.setdefault(place, []).append((_thread.robot, text, kind))
+
+    def repeat(self, robot: int, others: Iterable[int]) -> None:
+        """What is said of a robot is true of others."""
+        others = list(others)
+        for said in self.found.values():
+            own = next(((text, kind) for who, text, kind in said if who == robot), None)
+            said += [] if own is None else [(other, *own) for other in others]
 
     def give(self) -> None:
         """Give them: the text of the first robot, and how many others it concerns."""

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from leastaction.initial_state.start_limits import tendons_within_limits, within_limits, within_rigid_limits
+import numpy as np
+
+from leastaction.initial_state.start_limits import moved_alike, within_rigid_limits
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.warn import Gathered
 
 
 def moved_starts(stepper: Stepper, q: FloatArray) -> FloatArray:
-    """Configurations (robots, nq) with joints within limits that act, and links apart; one warning of each sort."""
+    """Configurations (robots, nq) with joints within limits that act, and links apart; one warning of each sort.
+
+    All are looked at by compiled code; Python moves those alone that have to be moved.
+    """
     if "limits" not in stepper.acts:
         return q
-    stays, out, gathered = within_rigid_limits(stepper, q).tolist(), q.copy(), Gathered()
+    if len(q) > 1 and (q == q[0]).all():
+        return np.repeat(moved_starts(stepper, q[:1]), len(q), axis=0)
+    gathered, out = Gathered(), q.copy()
     with gathered.of(0):
-        for k, start in enumerate(q):
+        beyond = np.flatnonzero(~within_rigid_limits(stepper, q))
+        if len(beyond):
+            out[beyond] = moved_alike(stepper, q[beyond], beyond, gathered)
+        for k in np.flatnonzero(stepper.overlapping(out)).tolist():
             gathered.turn_to(k)
-            if not stays[k]:
-                start = tendons_within_limits(stepper, within_limits(stepper, start))
-            out[k] = stepper.clear_start(start)
+            out[k] = stepper.clear_start(out[k])
     gathered.give()
     return out

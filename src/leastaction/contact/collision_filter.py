@@ -75,34 +75,44 @@ class AtHome(NamedTuple):
     home: FloatArray
     links: Sequence[tuple[int, int, int, int]]
     held: frozenset[int]
-    poses: Callable[[FloatArray], FloatArray]
+    poses: Carriers
     twists: Callable[[FloatArray, FloatArray], FloatArray]
 
 
-def poses_in(
-    mechanism: Mechanism, frames: Mapping[str, tuple[int, Pose]], count: int
-) -> Callable[[FloatArray], FloatArray]:
-    """A function of joint positions (nq,) that gives the poses (count, 12) of what carries bodies.
+class Carriers:
+    """Poses (count, 12) of what carries the bodies of a mechanism: a function of joint positions (nq,).
 
     Args:
         mechanism: the robot.
         frames: for each body the index of its carrier (-1: the world), and its pose there.
         count: of carriers; one that no body is part of is left at the origin.
+
+    Attributes:
+        node, pose: of each carrier the node of the tree that it goes with (-1: none), and its pose there, rotation row
+            by row, then position [m]; shapes (count,) and (count, 12).
     """
-    held = [(k, *frames[name]) for k, name in enumerate(mechanism.body_names) if frames[name][0] >= 0]
-    body, carrier = (np.array([row[c] for row in held], np.int64) for c in (0, 1))
-    turn = np.array([own.rotation for _, _, own in held]).reshape(-1, 3, 3)
-    place = np.array([own.position for _, _, own in held]).reshape(-1, 3, 1)
 
-    def poses(q: FloatArray) -> FloatArray:
-        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
-        X = body_poses(mechanism, q)[body]
-        R = X[:, :3, :3] @ turn.transpose(0, 2, 1)
-        out[carrier, :9] = R.reshape(-1, 9)
-        out[carrier, 9:] = X[:, :3, 3] - (R @ place)[:, :, 0]
+    def __init__(self, mechanism: Mechanism, frames: Mapping[str, tuple[int, Pose]], count: int) -> None:
+        self.mechanism, self.count = mechanism, count
+        held = [(k, *frames[name]) for k, name in enumerate(mechanism.body_names) if frames[name][0] >= 0]
+        self._body, self._carrier = (np.array([row[c] for row in held], np.int64) for c in (0, 1))
+        self._turn = np.array([own.rotation for _, _, own in held]).reshape(-1, 3, 3)
+        self._place = np.array([own.position for _, _, own in held]).reshape(-1, 3, 1)
+        self.node = np.full(count, -1)
+        self.pose = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (count, 1))
+        for k, carrier, own in held:
+            self.node[carrier], X = mechanism.tree.frames[mechanism.body_names[k]]
+            X = X * own.inverse()
+            self.pose[carrier] = *np.ravel(X.rotation), *X.position
+
+    def __call__(self, q: FloatArray) -> FloatArray:
+        """Rotations row by row, then positions [m]."""
+        out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (self.count, 1))
+        X = body_poses(self.mechanism, q)[self._body]
+        R = X[:, :3, :3] @ self._turn.transpose(0, 2, 1)
+        out[self._carrier, :9] = R.reshape(-1, 9)
+        out[self._carrier, 9:] = X[:, :3, 3] - (R @ self._place)[:, :, 0]
         return out
-
-    return poses
 
 
 def leave_out(model: AtHome, table: ContactTable) -> ContactTable:

@@ -18,7 +18,7 @@ from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.drives.control_forces import tendon_forces, tendon_length
-from leastaction.warn import warn
+from leastaction.warn import Gathered, warn
 
 STEPS, CLOSED = 200, 1e-9
 """Most steps to close loops within limits, and what counts as closed [m or rad]."""
@@ -88,6 +88,26 @@ def within_rigid_limits(stepper: Stepper, q: FloatArray) -> NDArray[np.bool_]:
     for k in _rigid_tendons(m):
         within &= np.array([abs(_stretched(m, k, row)[0]) <= BEYOND for row in q], bool)
     return within
+
+
+def moved_alike(stepper: Stepper, q: FloatArray, robots: NDArray[np.int64], said: Gathered) -> FloatArray:
+    """Configurations of several robots, shape (n, nq), moved by `within_limits` and `tendons_within_limits`.
+
+    Args:
+        stepper: of the robots, on which limits act.
+        q: of them, each of which has to be moved.
+        robots: their numbers; said: keeps what is said of them.
+    """
+    m, out = stepper.mechanism, q.copy()
+    single = m.is_tree and not _rigid_tendons(m)
+    for k in range(1 if single else len(q)):
+        said.turn_to(int(robots[k]))
+        out[k] = tendons_within_limits(stepper, within_limits(stepper, q[k]))
+    if single:
+        clipped = np.clip(q, *_bounds(m))
+        out = np.where(np.abs(clipped - q) > BEYOND, clipped, q)
+        said.repeat(int(robots[0]), robots[1:].tolist())
+    return out
 
 
 def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:

@@ -169,6 +169,10 @@ class Stepper:
         """
         return q
 
+    def overlapping(self, q: FloatArray) -> NDArray[np.bool_]:
+        """At which of many starts, shape (n, nq), `clear_start` may move something, shape (n,)."""
+        return np.zeros(len(q), bool)
+
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Check (or adjust) the initial configuration."""
         return q

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction.contact.contact_shapes import collect
+from leastaction.contact.penetration.overlapping_starts import overlapping
 from leastaction.contact.penetration.penetration_messages import warn_of_overlap
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
@@ -222,6 +223,10 @@ class MaximalStepper(Stepper):
     def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
         return clear_start(self._starts, q, resting) if self.acts and len(self.table.shapes) else q
+
+    def overlapping(self, q: FloatArray) -> NDArray[np.bool_]:
+        """See `Stepper.overlapping`."""
+        return overlapping(self._starts, q) if self.acts and len(self.table.shapes) else np.zeros(len(q), bool)
 
     @cached_property
     def _starts(self) -> Search:

@@ -40,7 +40,7 @@ def at_home(model: Model) -> by_design.AtHome:
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
     m = model.mechanism
-    poses = by_design.poses_in(m, model.frames, len(model.bodies))
+    poses = by_design.Carriers(m, model.frames, len(model.bodies))
     return by_design.AtHome(m, m.home(), links, frozenset(held_freedoms(model)), poses, twists)
 
 

@@ -14,6 +14,7 @@ from leastaction._jit.bound import Bound
 from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.broad_phase import reach_of_bodies
+from leastaction.contact.penetration.overlapping_starts import overlapping
 from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, warn_of_overlap
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
@@ -147,6 +148,10 @@ class GroundStepper(Stepper):
     def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
         return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
+
+    def overlapping(self, q: FloatArray) -> NDArray[np.bool_]:
+        """See `Stepper.overlapping`."""
+        return overlapping(self._starts, q) if len(self.table.shapes) else np.zeros(len(q), bool)
 
     @cached_property
     def _starts(self) -> Search:

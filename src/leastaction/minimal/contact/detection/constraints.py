@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import AtHome, leave_out, leave_out_given, poses_in
+from leastaction.contact.collision_filter import AtHome, Carriers, leave_out, leave_out_given
 from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
@@ -81,7 +81,7 @@ def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
 def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
     """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
     tree, count = mechanism.tree, len(mechanism.tree.nodes)
-    poses = poses_in(mechanism, frames, count)
+    poses = Carriers(mechanism, frames, count)
 
     def twists(q: Any, v: Any) -> Any:
         out, X, placed = np.zeros((count, 6)), poses(q), body_poses(mechanism, q)
