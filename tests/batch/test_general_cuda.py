@@ -60,6 +60,8 @@ cases = [
     (dog, la.SDIRK2(), asks | {"steps": 2}),
     (arm, la.BDF(max_iterations=5), {"dt": 0.1, "controls": None}),  # divides steps
     (arm, la.BDF(order=1, max_iterations=5), {"dt": 0.1, "steps": 2}),
+    (bar, la.Minimal(), {}),
+    (tied, la.Minimal(), asks),
 ]
 for robot, integrator, more in cases:
     q = np.stack([robot.home()] * 2)
@@ -80,6 +82,23 @@ for robot, integrator, more in cases:
     assert gpu.momentum == cpu.momentum and (gpu.iterations == cpu.iterations).all()
     worst = max(abs(gpu.q - cpu.q).max(), abs(gpu.v - cpu.v).max())
     assert worst < 1e-11, (robot.name, integrator, worst)
+# Contact between bodies, and what is said where there is no room for it: that robot fails, the others go on.
+builder = la.MechanismBuilder("boxes")
+for name in ("lower", "upper"):
+    shape = la.mechanism.Box((0.2, 0.2, 0.2), friction=0.5, restitution=0.3)
+    builder.body(name, mass=1.0, inertia=(0.01, 0.01, 0.01), shapes=shape)
+    builder.free(name)
+builder.add_shape("world", la.mechanism.Plane(friction=0.5))
+boxes = builder.build()
+q, v = np.tile(boxes.neutral(), (2, 1)), np.zeros((2, boxes.nv))
+q[:, 2], q[:, 7], q[:, 9], v[0, 11], v[:, 9] = 0.1, 0.05, (0.305, 2.0), -1.0, 0.3
+same = dict(dt=0.01, steps=2, integrator=la.Minimal())
+gpu, cpu = (la.batch.simulate(boxes, q, v, device=device, **same) for device in ("cuda", "cpu"))
+assert gpu.success and cpu.p[0, -1, 11] > -0.5, (gpu.reasons, cpu.p[:, -1])
+assert abs(gpu.q - cpu.q).max() < 1e-11 and abs(gpu.p - cpu.p).max() < 1e-9
+few = la.batch.simulate(boxes, q, v, device="cuda", contacts=1, **same)
+assert few.failed.tolist() == [0, -1] and "room for 1 contacts" in few.reasons[0] and "contacts=" in few.reasons[0]
+assert (few.q[1] == gpu.q[1]).all()
 for robot in (arm, dog):
     q = robot.integrate(np.stack([robot.neutral()] * 2), rng.uniform(-0.3, 0.3, (2, robot.nv)))
     v, u, bars = rng.normal(size=(2, robot.nv)), rng.normal(size=(2, 3, robot.nu)), rng.normal(size=(2, 2, 4, robot.nv))

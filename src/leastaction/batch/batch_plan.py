@@ -31,6 +31,7 @@ class Plan:
         every: how many of them from one recorded state to the next.
         dtype: of all numbers.
         workers: threads on the CPU, or None.
+        contacts: that a robot on a GPU has room for, or None.
         motions: prescribed ones by name, of all robots, or None.
     """
 
@@ -48,6 +49,7 @@ class Plan:
     dtype: np.dtype[Any]
     workers: int | None
     motions: Any = None
+    contacts: int | None = None
 
     @property
     def t(self) -> FloatArray:

@@ -44,6 +44,7 @@ def simulate(
     dtype: Any = np.float64,
     workers: int | None = None,
     motions: Mapping[str, Any] | None = None,
+    contacts: int | None = None,
 ) -> BatchRun:
     """Simulate many robots of one kind.
 
@@ -77,6 +78,8 @@ def simulate(
         dtype: numpy.float64, or on a GPU numpy.float32, but for `Maximal` with contacts, limits or dry friction.
         workers: threads on the CPU; default all cores.
         motions: prescribed ones by name, the same for all robots, as in `leastaction.simulate`; on the CPU.
+        contacts: how many at once each robot on a GPU has room for between bodies, and with ground that is no plane;
+            default by its shapes. A robot that has more is marked as failed, and the others go on.
 
     Raises:
         MechanismError: a state is wrong; names the robot.
@@ -102,7 +105,10 @@ def simulate(
     mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
     if motions is not None:
         checked_names(mechanism, motions)
-    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, number, workers, motions)
+    if contacts is not None and not is_count(contacts):
+        raise IntegratorError(f"contacts must be a whole number of at least 1, got {shown(contacts)}")
+    devices = number, workers, motions, contacts
+    plan = Plan(mechanism, mechanisms, integrator, q, v, u, policy, own, dt, count, every, *devices)
     if device == "cuda":
         from leastaction.batch.cuda import run_on_gpu
 

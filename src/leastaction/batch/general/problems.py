@@ -12,6 +12,8 @@ import numpy as np
 from leastaction.batch.batch_plan import Plan
 from leastaction.batch.general.arrays import UNSOLVED
 from leastaction.batch.general.gpu_runs import ActionRows, MaximalRows, action_run, loop_run, maximal_run
+from leastaction.batch.general.ground_runs import FULL as NO_ROOM
+from leastaction.batch.general.ground_runs import GroundRows, arrays_for, ground_run, room_for
 from leastaction.batch.general.policy_controls import (
     Asking,
     asking_of_momenta,
@@ -27,13 +29,14 @@ from leastaction.maximal.arrays import contact_data
 from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.step.maximal_rollout import EXHAUSTED, FAILED, FULL, REPLAN
 from leastaction.maximal.stepper import MaximalStepper
+from leastaction.minimal.contact.stepper import GroundStepper
 from leastaction.minimal.galerkin_bodies.constrained_stepper import GalerkinBodiesLoopStepper
 from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper
 from leastaction.minimal.galerkin_joints.stepper import VariationalStepper
 from leastaction.minimal.loop_stepper import LoopStepper
 from leastaction.redmax.step.energies import energies_of
 from leastaction.redmax.stepper import ReducedStepper
-from leastaction.step_control.bisection import FINEST
+from leastaction.step_control.bisection import FINEST, LAST
 
 ROOM = 64
 """Most contacts that a robot has room for at once."""
@@ -45,8 +48,8 @@ LOGGED = 32
 """Parts of a step for whose contacts there is room in a log that nobody reads."""
 
 
-COARSE = 1e-4
-"""Least tolerance of Newton's method in numbers of 32 bits."""
+COARSE, FLOOR = 1e-4, 1e-5
+"""Least tolerance of Newton's method in numbers of 32 bits, and updates of `Minimal` that are round-off there."""
 
 
 def is_single(plan: Plan) -> bool:
@@ -112,6 +115,7 @@ def _families() -> dict[Any, Callable[[Plan, Sequence[Any]], Problem]]:
         GalerkinBodiesStepper: _action,
         GalerkinBodiesLoopStepper: _action,
         VariationalStepper: _action,
+        GroundStepper: _ground,
         MaximalStepper: _maximal,
         ReducedStepper: _reduced,
     }
@@ -166,6 +170,26 @@ def closed_states(plan: Plan, steppers: Sequence[Any]) -> tuple[FloatArray, Floa
     return q, p, redundant
 
 
+def _ground(plan: Plan, steppers: Sequence[GroundStepper]) -> Problem:
+    one = steppers[0]
+    q = moved_starts(one, plan.q)
+    placed = replace(plan, q=q)
+    p, none = placed.momenta(), np.zeros((len(q), 0))
+    if not plan.mechanism.is_tree:
+        q, p, _ = closed_states(placed, steppers)
+    settings = [own.settings._replace(floor=FLOOR) if is_single(plan) else own.settings for own in steppers]
+    reads, asking = _asking(plan)
+    room = room_for(one, plan.contacts)
+    writes = (arrays_for(one, room), None, GroundRows(np.zeros((1, 1, plan.mechanism.nu))), asking)
+    reasons = {
+        UNSOLVED: f"Newton did not converge in parts of it, to dt / {LAST} or to where round-off is all that is left",
+        NO_ROOM: f"there is room for {room} contacts at once only, beside those with planes; give more by contacts=",
+    }
+    job = _job(ground_run, controls_of(plan.policy))
+    models = [own.model for own in steppers]
+    return Problem(job, (models, settings, reads), writes, q, p, none, plan.v, False, reasons)
+
+
 def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
     one, m = steppers[0], plan.mechanism
     q = moved_starts(one, plan.q)
@@ -186,7 +210,8 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         own.plan_widely(starts[0][: 7 * len(one.model.bodies)].reshape(-1, 7))
     contact, near = None, [None] * len(steppers)
     if one.contact is not None:
-        room = min(ROOM, (SMOOTH if not one.near.features else CORNERS) * max(1, len(one.near.pairs)))
+        usual = min(ROOM, (SMOOTH if not one.near.features else CORNERS) * max(1, len(one.near.pairs)))
+        room = plan.contacts or usual
         count = len(one.model.coordinates)
         contact = contact_data(len(one.model.bodies), len(one.near.pairs), room, count, LOGGED * room, one.table.turns)
         near = [own.near for own in steppers]
@@ -201,7 +226,8 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
     reads = ([own.arrays for own in steppers], [own.settings for own in steppers], given)
     reasons = {
         FAILED: "Newton's method found no solution, not even of the finest part of the step",
-        FULL: f"there is room for {0 if contact is None else len(contact.contacts)} contacts at once only",
+        FULL: f"there is room for {0 if contact is None else len(contact.contacts)} contacts at once only; give more "
+        "by contacts=",
         REPLAN: "bodies met that were not planned to",
         EXHAUSTED: f"the step takes more than {one.settings.max_work} iterations",
     }

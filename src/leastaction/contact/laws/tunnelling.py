@@ -29,7 +29,7 @@ def strides_of(a, b, apart, path):
     thick = a.thickness + b.thickness
     if path < thick or norm3(apart) > a.bound + b.bound + path:
         return 0
-    return min(math.ceil(path / (STRIDE * thick)), STRIDES)
+    return min(int(math.ceil(path / (STRIDE * thick))), STRIDES)  # noqa: RUF046, on a GPU `ceil` gives a float
 
 
 @inline

@@ -15,7 +15,7 @@ from leastaction.contact.narrow_phase.closest_points import local, triangle_norm
 from leastaction.contact.narrow_phase.ellipsoids import over_triangle
 from leastaction.contact.narrow_phase.emit import round_on_plane, round_on_triangle
 from leastaction.contact.narrow_phase.height_field_ridges import PEAKS
-from leastaction.contact.narrow_phase.height_field_surface import SLACK, cell, triangle
+from leastaction.contact.narrow_phase.height_field_surface import SLACK, cell, triangle, whole
 from leastaction.spatial import (
     act,
     axpy3,
@@ -43,14 +43,14 @@ def ellipsoid_on_field(out, count, touch, field, X1, shape, X2, data, margin):
     middle, Q = local(ground.pose, S[1]), rotate_sym(mattmul(ground.pose[0], S[0]), squares)
     thing = RoundOnField(middle, Q, (load3(shape.p), rotate_sym(load9(shape.R), squares)))
     gx, gy = middle[0] / d + 0.5 * (field.rows - 1), middle[1] / d + 0.5 * (field.columns - 1)
-    i, j = math.floor(gx), math.floor(gy)
+    i, j = whole(gx), whole(gy)
     upper = 1 if gy - j > gx - i else 0
     a, b, c = triangle(field, data, i, j, upper == 1)
     if dot3(triangle_normal(a, b, c), sub3(middle, a)) < 0.0:  # it is in the ground
         return _emit(out, count, touch, ground, thing, i, j, upper, True)
     ex, ey = (math.sqrt(Q[0]) + margin) / d, (math.sqrt(Q[3]) + margin) / d
-    rows = math.floor(gx - ex), math.floor(gx + ex) + 1
-    columns = math.floor(gy - ey), math.floor(gy + ey) + 1
+    rows = whole(gx - ex), whole(gx + ex) + 1
+    columns = whole(gy - ey), whole(gy + ey) + 1
     least, steep, up, foot = margin, 0.0, (0.0, 0.0, 1.0), middle
     for i in range(rows[0], rows[1]):
         for j in range(columns[0], columns[1]):

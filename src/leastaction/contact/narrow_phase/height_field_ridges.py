@@ -19,7 +19,7 @@ from leastaction.contact.narrow_phase.closest_points import (
     triangle_normal,
 )
 from leastaction.contact.narrow_phase.emit import edges, point_on_box, segments
-from leastaction.contact.narrow_phase.height_field_surface import SLACK, cell, grid
+from leastaction.contact.narrow_phase.height_field_surface import SLACK, cell, grid, whole
 from leastaction.contact.narrow_phase.spheres_capsules import thick_segment
 from leastaction.contact.records import BOX
 from leastaction.spatial import (
@@ -68,8 +68,8 @@ def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
     bottom = L[1][2] - abs(R[6]) * h[0] - abs(R[7]) * h[1] - abs(R[8]) * h[2] - r - margin
     d = field.spacing
     gx, gy = L[1][0] / d + 0.5 * (field.rows - 1), L[1][1] / d + 0.5 * (field.columns - 1)
-    for i in range(math.floor(gx - ex / d), math.floor(gx + ex / d) + 1):
-        for j in range(math.floor(gy - ey / d), math.floor(gy + ey / d) + 1):
+    for i in range(whole(gx - ex / d), whole(gx + ex / d) + 1):
+        for j in range(whole(gy - ey / d), whole(gy + ey / d) + 1):
             u = grid(field, data, i, j)
             left, right = grid(field, data, i - 1, j), grid(field, data, i + 1, j)
             near, far = grid(field, data, i, j - 1), grid(field, data, i, j + 1)

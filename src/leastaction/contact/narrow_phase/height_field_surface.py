@@ -3,12 +3,20 @@
 Each cell is split from (i, j) to (i + 1, j + 1). All is in the field's frame.
 """
 
+import math
+
 from leastaction._jit import inline, routine
 from leastaction.contact.narrow_phase.closest_points import closest_on_triangle
 from leastaction.spatial import dot3, norm3, sub3
 
 SLACK = 1e-9
 """Lengths below this part of the spacing are rounding."""
+
+
+@inline
+def whole(x):
+    """The largest whole number that is not above x, as an index: on a GPU `math.floor` gives a float."""
+    return int(math.floor(x))  # noqa: RUF046
 
 
 @inline

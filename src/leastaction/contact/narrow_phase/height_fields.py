@@ -20,7 +20,7 @@ from leastaction.contact.arrays import FieldBall, PlacedField, pose_of
 from leastaction.contact.narrow_phase.closest_points import closest_on_triangle, corner, local, triangle_normal
 from leastaction.contact.narrow_phase.emit import point_on_plane, point_on_triangle
 from leastaction.contact.narrow_phase.height_field_ridges import PEAKS, peaks_and_ridges
-from leastaction.contact.narrow_phase.height_field_surface import SLACK, cell, is_closest, is_valley, triangle
+from leastaction.contact.narrow_phase.height_field_surface import SLACK, cell, is_closest, is_valley, triangle, whole
 from leastaction.contact.narrow_phase.planes import RIM_POINTS, lowest_direction, rim_point, vertex
 from leastaction.contact.narrow_phase.spheres_capsules import tip
 from leastaction.contact.records import BOX, CAPSULE, CYLINDER, MESH
@@ -64,7 +64,7 @@ def _ball(out, count, touch, ground, ball, X2, margin):
     number, numbers, w, r = ball
     x = local(F, act(X2, w))
     gx, gy = x[0] / field.spacing + 0.5 * (field.rows - 1), x[1] / field.spacing + 0.5 * (field.columns - 1)
-    i0, j0 = math.floor(gx), math.floor(gy)
+    i0, j0 = whole(gx), whole(gy)
     upper0 = 1 if gy - j0 > gx - i0 else 0
     a, b, c = triangle(field, data, i0, j0, upper0 == 1)
     # The point of the surface that is closest, or below the surface that of the plane of the triangle above.
@@ -72,11 +72,11 @@ def _ball(out, count, touch, ground, ball, X2, margin):
     over = dot3(n0, sub3(x, a))
     least, foot, up = over, axpy3(-over, n0, x), n0
     reach = (r + margin) / field.spacing
-    first, last = math.floor(gx - reach) - 1, math.floor(gx + reach) + 1
+    first, last = whole(gx - reach) - 1, whole(gx + reach) + 1
     if over >= 0.0:
         least = math.inf
         for i in range(first, last):
-            for j in range(math.floor(gy - reach) - 1, math.floor(gy + reach) + 1):
+            for j in range(whole(gy - reach) - 1, whole(gy + reach) + 1):
                 for upper in range(2):
                     a, b, c = triangle(field, data, i, j, upper == 1)
                     p, _ = closest_on_triangle(a, b, c, x)
@@ -91,7 +91,7 @@ def _ball(out, count, touch, ground, ball, X2, margin):
     sideways = SIDEWAYS * margin
     start = count
     for i in range(first, last):
-        for j in range(math.floor(gy - reach) - 1, math.floor(gy + reach) + 1):
+        for j in range(whole(gy - reach) - 1, whole(gy + reach) + 1):
             for upper in range(2):
                 a, b, c = triangle(field, data, i, j, upper == 1)
                 p, region = closest_on_triangle(a, b, c, x)

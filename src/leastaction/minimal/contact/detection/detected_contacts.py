@@ -263,7 +263,10 @@ def is_partial(found):
 
 @routine
 def keep_found(model, data, found):
-    """Keep the impulses of a solved step, whose end the robot is at, for the next, and write its forces to the log."""
+    """Keep the impulses of a solved step, whose end the robot is at, for the next, and write its forces to the log.
+
+    A log without rows is none.
+    """
     if found is None:
         return
     now, touch, log, total = found.now[0], data.touch, found.log, data.touch.phase.total
@@ -274,7 +277,7 @@ def keep_found(model, data, found):
         found.keys[j] = found.contacts[j].key
         for i in range(found.impulses.shape[1]):
             found.impulses[j, i] = touch.lam[at + i]
-        if total[at] <= 0.0:
+        if total[at] <= 0.0 or log.shape[0] == 0:
             continue
         if now.written >= log.shape[0]:
             now.full = 1

@@ -239,6 +239,8 @@ def note_hit(model, data, touch, found, impacts):
 def log_hit(model, touch, found, impacts, share):
     """Write the impulses of a hit to the log, as `detected_contacts.keep_found`."""
     now, lam = found.now[0], touch.phase.total
+    if found.log.shape[0] == 0:
+        return
     for j in range(now.count):
         c = model.cones.shape[0] + j
         cone = found.cones[c]
