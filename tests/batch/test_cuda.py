@@ -9,7 +9,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import cuda_ptx, faster_cuda
-from leastaction.minimal.contact.arrays import lane_model
+from leastaction.minimal.contact.arrays import lane_model, pruned
 from leastaction.minimal.contact.detection.constraints import cones
 from tests.jit.test_cuda_ptx import pytestmark as needs_cuda
 
@@ -70,7 +70,7 @@ def refused(call, *words):
 there = lambda x: cuda.to_device(np.ascontiguousarray(x))
 gpu.reset(there(q), there(v))
 wrong, free = (np.where(np.arange(x.shape[1]) == 5, [[0.0], [np.nan]], x) for x in (u, v))
-refused(lambda: gpu.step(there(wrong)), "controls: robot 1", "not finite")
+refused(lambda: gpu.step(wrong), "controls: robot 1", "not finite")
 refused(lambda: gpu.step(there(u[:1])), "controls: expected shape")
 refused(lambda: gpu.reset(q, there(free)), "v: robot 1", "not finite")
 refused(lambda: gpu.reset(there(q[1:]), there(free[1:]), which=[0]), "v: robot 0", "not finite")
@@ -173,7 +173,7 @@ def test_lanes_on_the_simulator():
     assert "lanes agree" in done.stdout, done.stderr
 
 
-def ptx_of(robot, dtype, found=None):
+def ptx_of(robot, dtype, found=None, roomy=False):
     """Machine code of the kernel of a robot, with its `LANE_CONE` records where contacts act."""
     import numba
     from numba import from_dtype, types
@@ -181,13 +181,14 @@ def ptx_of(robot, dtype, found=None):
     from leastaction.batch import batch_kernels
 
     number = from_dtype(np.dtype(dtype))
-    kernel = batch_kernels.kernel_of(batch_kernels.RUN, lane_model(robot, dtype, found), robot.nq, dtype)
+    model = pruned(lane_model(robot, dtype, found), True)
+    kernel = batch_kernels.kernel_of(batch_kernels.RUN, batch_kernels.sizes_of(model, robot.nq), dtype, roomy)
     shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
-    batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(3)))
-    own = tuple(np.zeros((1, 1), dtype) for _ in range(3))
+    batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(4)))
+    own, room = batch_kernels.model_rows([model], False), (np.zeros((1, 1, 1, 1), dtype),) * 2
     settings = types.Tuple((number,) * 3 + (types.int64,) * 3 + (types.boolean, number))
     with batch_kernels.literals_as(number):
-        return cuda_ptx(kernel, (settings, numba.typeof(batch), numba.typeof(own)))
+        return cuda_ptx(kernel, (settings, *map(numba.typeof, (batch, own, room))))
 
 
 @needs_cuda

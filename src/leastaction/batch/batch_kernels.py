@@ -1,26 +1,29 @@
 """The lanes of a batch as CUDA kernels made for one mechanism: its size and constants are known when they compile.
 
 One thread runs one robot; its arrays are local ones of the thread, which the GPU interleaves so that neighbouring
-threads read neighbouring words, and the mechanism lies in constant memory, or in a row for each robot where parameters
-differ. The functions are those of `minimal.contact`, compiled anew for the GPU.
+threads read neighbouring words. Numbers of the mechanism are arguments, in one row for all robots or a row for each, so
+that a kernel serves all mechanisms of the same tree, whatever their masses are. The functions are those of
+`minimal.contact`, compiled anew for the GPU.
+
+A GPU sets local memory aside for all threads that it could run at once, many more than these kernels leave registers
+for. Where that is too much, the matrices of contacts lie in room of its own for as many threads as do run, and each of
+these takes one robot after the other (`Room`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from leastaction._extras import require
 from leastaction._jit import kept, routine
 from leastaction.batch.arrays import Batch
-from leastaction.errors import IntegratorError
-from leastaction.mechanism import Mechanism
 from leastaction.minimal.contact import batches
 from leastaction.minimal.contact.arrays import (
     BatchSettings,
@@ -28,11 +31,9 @@ from leastaction.minimal.contact.arrays import (
     RobotModel,
     Touch,
     bounces,
-    lane_model,
     lane_shapes,
-    pruned,
 )
-from leastaction.minimal.contact.detection.constraints import cones
+from leastaction.minimal.contact.batches import CONTROLS, STATE
 from leastaction.minimal.contact.robot_records import BALANCE, IMPACT_STATE, narrowed
 from leastaction.minimal.contact.scratch_arrays import Impacts, MomentumPhase
 from leastaction.step_control.substeps import TOLD
@@ -45,12 +46,17 @@ for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 
 cuda: Any = None
 """`numba.cuda`, once `load` has been called; a name of the module, for its simulator looks for it there."""
 
-CONSTANT = 32768
-"""Bytes of constant memory that contacts may take, half of what there is."""
-
-
 UNIT = 1e-3
 """How far the square of the norm of a quaternion on the GPU, which may have 32 bits, may be from 1."""
+
+THREADS, WARP = 128, 32
+"""Most threads of a block, and those that run in step, the least."""
+
+RESIDENT = 256
+"""Threads that a multiprocessor runs at once, each with as many registers as a thread can have."""
+
+LOCAL_SHARE = 0.4
+"""Share of the free memory of a GPU that local arrays may set aside."""
 
 FEW_BODIES = 12
 """Up to so many, a kernel of 32 bits is quickest with all registers that it asks for, else with 128 of them."""
@@ -78,12 +84,41 @@ def compiling_only() -> Iterator[None]:
         _compiling_only = before
 
 
-def launch(kernel: Any, robots: int, threads: int, *arguments: Any) -> None:
+def launch(kernel: Any, robots: int, threads: int, *arguments: Any, stream: Any = 0) -> None:
     """Start a kernel with a thread for each robot, in blocks of `threads`."""
     if _compiling_only:
         kernel.compile(tuple(kernel.typeof_pyval(value) for value in arguments))
-    else:
-        kernel[(robots + threads - 1) // threads, threads](*arguments)
+        return
+    kernel[(robots + threads - 1) // threads, threads, stream](*arguments)
+
+
+def bound(kernel: Any, robots: int, threads: int, arguments: tuple[Any, ...]) -> Callable[[Any], None]:
+    """`launch` again and again with the same arguments, as a function of the stream.
+
+    Numba finds out the types of all arguments at each call, which takes longer than a short step; here once.
+    """
+    known = getattr(kernel, "overloads", {})
+    own = known.get(tuple(map(kernel.typeof_pyval, arguments))) if known else None
+
+    def again(stream: Any) -> None:
+        configured = kernel[(robots + threads - 1) // threads, threads, stream]
+        if own is None:
+            configured(*arguments)
+        else:
+            own.launch(arguments, configured.griddim, configured.blockdim, configured.stream, configured.sharedmem)
+
+    return again
+
+
+def threads_of(robots: int) -> int:
+    """Threads of a block, such that few robots, too, are spread over all multiprocessors."""
+    each = robots // (WARP * multiprocessors())
+    return WARP * min(max(1, each), THREADS // WARP)
+
+
+def multiprocessors() -> int:
+    """Of the GPU."""
+    return int(getattr(load().get_current_device(), "MULTIPROCESSOR_COUNT", 1))
 
 
 def is_simulated() -> bool:
@@ -126,43 +161,118 @@ RUN = batches.run_with(batches.given)
 """What a kernel does with a lane, (model, lane, settings, batch, robot): here, the steps of a batch."""
 
 
-def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool = False) -> Any:
-    """The Python function of the kernel for one mechanism: (settings, batch, own), plain tuples of `arrays`.
+class Sizes(NamedTuple):
+    """What the compiler knows of a mechanism, beside the types of numbers.
+
+    Attributes:
+        nq, nv, nu, bodies, slots, drives: how many; nu of numbers of controls that there is room for.
+        cones, impulses: of contacts, limits and dry friction; 0 where they do not act.
+        bouncing: whether any contact has restitution.
+        separate: whether each robot has numbers of its own.
+        branches, soft, limited, driven, branched, turning: as in `RobotModel`.
+    """
+
+    nq: int
+    nv: int
+    nu: int
+    bodies: int
+    slots: int
+    drives: int
+    cones: int
+    impulses: int
+    bouncing: bool
+    separate: bool
+    branches: int
+    soft: bool | None
+    limited: bool | None
+    driven: bool | None
+    branched: bool | None
+    turning: bool | None
+
+
+def sizes_of(model: RobotModel, nq: int, separate: bool = False) -> Sizes:
+    """Those of the kernel of a mechanism."""
+    shapes, touching = lane_shapes(model, nq), model.cones is not None
+    return Sizes(
+        nq=nq,
+        nv=len(model.dofs),
+        nu=shapes.u[0],
+        bodies=len(model.nodes),
+        slots=shapes.wait[0],
+        drives=len(model.drives),
+        cones=len(model.cones) if touching else 0,
+        impulses=shapes.touch.lam[0] if touching else 0,
+        bouncing=touching and (separate or bounces(model)),
+        separate=separate,
+        branches=model.branches,
+        soft=model.soft,
+        limited=model.limited,
+        driven=model.driven,
+        branched=model.branched,
+        turning=model.turning,
+    )
+
+
+class Room(NamedTuple):
+    """Matrices of contacts for each thread that runs, the number of the thread last.
+
+    Attributes:
+        square: W and M of `Touch`, shape (2, m, m, threads).
+        flat: columns, rows, N and Y of `Touch` and `MomentumPhase`, shape (4, m, nv, threads).
+    """
+
+    square: Any
+    flat: Any
+
+
+def room_of(sizes: Sizes, dtype: np.dtype[Any], robots: int) -> tuple[int, tuple[tuple[int, ...], ...] | None]:
+    """How many threads run at once, and the shapes of `Room`, or None where local memory serves for all robots."""
+    device, m, nv = load().get_current_device(), sizes.impulses, sizes.nv
+    most = getattr(device, "MAX_THREADS_PER_MULTI_PROCESSOR", 0) * multiprocessors()
+    local = dtype.itemsize * (2 * m * m + 4 * m * nv + 30 * (m + nv))
+    if m == 0 or is_simulated() or most * local <= LOCAL_SHARE * load().current_context().get_memory_info().free:
+        return robots, None
+    threads = min(robots, RESIDENT * multiprocessors())
+    return threads, ((2, m, m, threads), (4, m, nv, threads))
+
+
+def kernel_of(job: Any, sizes: Sizes, dtype: Any, roomy: bool = False) -> Any:
+    """The Python function of the kernel for mechanisms of the same sizes: (settings, batch, own, room), plain tuples.
+
+    `own` are the arrays of `lane_model` up to gravity, and cones, in a row for each robot, or one for all.
 
     Args:
         job: what to do, such as `RUN`.
-        model: the mechanism.
-        nq: number of its coordinates.
+        sizes: of the mechanisms.
         dtype: of all numbers.
-        separate: whether each robot has a mechanism of its own, in row `robot` of `own`: nodes, dofs, cones.
+        roomy: whether matrices of contacts lie in `Room`.
     """
     load()
     from numba import from_dtype, int64
 
-    number, shapes = from_dtype(np.dtype(dtype)), lane_shapes(model, nq)
+    number = from_dtype(np.dtype(dtype))
     single = np.dtype(dtype) != np.float64
     balance, impact = (from_dtype(narrowed(x) if single else x) for x in (BALANCE, IMPACT_STATE))
     # Sizes must be plain numbers to the compiler.
-    (nv,), (nu,), (_, bodies, _), (slots, _), branches = shapes.p, shapes.u, shapes.R, shapes.wait, model.branches
-    soft, limited, driven = model.soft, model.limited, model.driven
-    branched, turning = model.branched, model.turning
-    nodes, dofs, places, drives, gravity = (np.ascontiguousarray(x) for x in model[:5])
-    touching = model.cones is not None  # a constant to the compiler, which leaves out what it rules out
-    held = np.ascontiguousarray(model.cones) if touching else np.zeros(1)
-    bouncing = touching and (separate or bounces(model))
-    (count,), (m,) = (shapes.touch.active, shapes.touch.lam) if touching else ((1,), (1,))
+    nq, nv, nu, bodies, slots, drives, count, m, bouncing, separate, branches, soft, limited, driven = sizes[:-2]
+    branched, turning = sizes[-2:]
+    touching = count > 0  # a constant to the compiler, which leaves out what it rules out
 
-    def kernel(settings, batch, own):
-        robot = cuda.grid(1)
+    def kernel(settings, batch, own, room):
+        first, threads = cuda.grid(1), cuda.gridsize(1)
         settings, batch = BatchSettings(*settings), Batch(*batch)
-        if robot >= batch.failed.shape[0]:
-            return
-        if separate:
-            own_nodes, own_dofs = own[0][robot], own[1][robot]
-        else:
-            own_nodes, own_dofs = cuda.const.array_like(nodes), cuda.const.array_like(dofs)
         if touching:
-            own_cones = own[2][robot] if separate else cuda.const.array_like(held)
+            if roomy:
+                threads = room[0].shape[3]
+                if first >= threads:
+                    return
+                W, M = room[0][0, :, :, first], room[0][1, :, :, first]
+                columns, rows = room[1][0, :, :, first], room[1][1, :, :, first]
+                N, Y = room[1][2, :, :, first], room[1][3, :, :, first]
+            else:
+                W, M = cuda.local.array((m, m), number), cuda.local.array((m, m), number)
+                columns, rows = cuda.local.array((m, nv), number), cuda.local.array((m, nv), number)
+                N, Y = cuda.local.array((m, nv), number), cuda.local.array((m, nv), number)
             if bouncing:
                 impacts = Impacts(
                     cuda.local.array(1, impact),
@@ -184,16 +294,19 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
                 cuda.local.array(count, number),
                 cuda.local.array(count, number),
                 cuda.local.array(count, number),
+                cuda.local.array(count, number),
+                cuda.local.array(count, number),
+                cuda.local.array(count, number),
                 cuda.local.array(m, number),
                 cuda.local.array(m, number),
-                cuda.local.array((m, m), number),
-                cuda.local.array((m, nv), number),
-                cuda.local.array((m, nv), number),
+                W,
+                columns,
+                rows,
                 cuda.local.array((nv, 6), number),
                 cuda.local.array(nv, number),
                 cuda.local.array(m, number),
                 cuda.local.array(1, number),
-                cuda.local.array((m, m), number),
+                M,
                 cuda.local.array((m, 1), number),
                 cuda.local.array(m, number),
                 cuda.local.array(m, int64),
@@ -213,8 +326,8 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
                     cuda.local.array(count, number),
                     cuda.local.array(m, number),
                     cuda.local.array(m, number),
-                    cuda.local.array((m, nv), number),
-                    cuda.local.array((m, nv), number),
+                    N,
+                    Y,
                     cuda.local.array(nv, number),
                     cuda.local.array(nv, number),
                     cuda.local.array((nv, 8), number),
@@ -224,26 +337,7 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
                 None,
             )
         else:
-            own_cones = None
             touch = None
-        mechanism = RobotModel(
-            own_nodes,
-            own_dofs,
-            cuda.const.array_like(places),
-            cuda.const.array_like(drives),
-            cuda.const.array_like(gravity),
-            branches,
-            own_cones,
-            soft,
-            limited,
-            driven,
-            branched,
-            turning,
-            None,
-            None,
-            None,
-            None,
-        )
         lane = RobotData(
             cuda.local.array(nq, number),
             cuda.local.array(nq, number),
@@ -264,9 +358,40 @@ def kernel_of(job: Any, model: RobotModel, nq: int, dtype: Any, separate: bool =
             cuda.local.array(3, number),
             touch,
         )
-        job(mechanism, lane, settings, batch, robot)
+        for robot in range(first, batch.failed.shape[0], threads):
+            row = robot if separate else 0
+            cones = own[5][row] if touching else None
+            mechanism = RobotModel(
+                own[0][row],
+                own[1][row],
+                own[2][row],
+                own[3][row][:drives],
+                own[4][row],
+                branches,
+                cones,
+                soft,
+                limited,
+                driven,
+                branched,
+                turning,
+                None,
+                None,
+                None,
+                None,
+            )
+            job(mechanism, lane, settings, batch, robot)
 
     return kernel
+
+
+def model_rows(models: Sequence[RobotModel], separate: bool) -> tuple[Any, ...]:
+    """The arrays that `kernel_of` reads of mechanisms, on this side: a row for each of them, or one for all."""
+    rows = []
+    for arrays in zip(*((*model[:5], model.cones) for model in (models if separate else models[:1])), strict=True):
+        given = [np.zeros(1, np.float64) if x is None else x if len(x) else np.zeros(1, x.dtype) for x in arrays]
+        stacked = np.ascontiguousarray(np.stack(given))
+        rows.append(stacked.view(np.recarray) if stacked.dtype.names else stacked)
+    return tuple(rows)
 
 
 @lru_cache(maxsize=64)
@@ -277,27 +402,15 @@ def job_of(policy: Callable[..., None] | None) -> Any:
     return batches.run_with(batches.asked(routine(getattr(policy, "py_func", policy))))
 
 
-@lru_cache(maxsize=32)
-def compiled(
-    mechanism: Mechanism, job: Any, single: bool, touching: bool, separate: bool = False, driven: bool = True
-) -> Any:
-    """The kernel of a mechanism for a job, with or without contacts and controls, compiled when first launched."""
+@lru_cache(maxsize=64)
+def compiled(name: str, job: Any, sizes: Sizes, single: bool, roomy: bool = False) -> Any:
+    """The kernel of mechanisms of these sizes for a job, compiled when first launched; `name` of one, for people."""
     load()
-    dtype = np.float32 if single else np.float64
-    found = cones(mechanism)[0] if touching else None
-    if found is not None and found.nbytes > CONSTANT:
-        raise IntegratorError(
-            f"device='cuda': {mechanism.name!r} has {len(found)} contacts and limits, more than a GPU has quick room "
-            "for; use simpler shapes, or device='cpu'"
-        )
-    model = lane_model(mechanism, dtype, found)
-    if not separate:
-        model = pruned(model, driven)
     options = {}  # all registers that there are: spilling numbers of 64 bits costs more than waiting for them
-    if single and not touching and len(model.nodes) > FEW_BODIES and not is_simulated():
+    if single and not sizes.cones and sizes.bodies > FEW_BODIES and not is_simulated():
         options["max_registers"] = 128
-    kernel = cuda.jit(kernel_of(job, model, mechanism.nq, dtype, separate), **options)
-    return kept(kernel, f"the kernel of {mechanism.name!r} for a GPU", sorted(options.items()))
+    kernel = cuda.jit(kernel_of(job, sizes, np.float32 if single else np.float64, roomy), **options)
+    return kept(kernel, f"the kernel of {name!r} for a GPU", sorted(options.items()))
 
 
 @cache
@@ -317,9 +430,25 @@ def turning() -> Any:
 
 
 @cache
-def copies() -> tuple[Any, Any]:
-    """Kernels that bring states and controls, the number of the robot first, to where the lanes read them."""
+def copies() -> tuple[Any, Any, Any]:
+    """Kernels that bring states and controls, the number of the robot first, to where the lanes read them.
+
+    `place` those of robots by number, `place_where` those of all for which a mask holds, and `control` controls. A
+    state or controls with a number that is not finite, or a quaternion that is no unit, let that robot fail.
+    """
     load()
+
+    @cuda.jit(device=True)
+    def end(cause, robot, own):
+        positions, momenta, velocities, failed, why = own
+        failed[robot], why[robot] = 0, cause
+        for row in range(positions.shape[0]):
+            for k in range(positions.shape[1]):
+                positions[row, k, robot] = math.nan
+            for k in range(momenta.shape[1]):
+                momenta[row, k, robot] = math.nan
+        for k in range(velocities.shape[0]):
+            velocities[k, robot] = math.nan
 
     @cuda.jit
     def place(which, q, v, positions, velocities, memory):
@@ -333,20 +462,49 @@ def copies() -> tuple[Any, Any]:
             memory[0, robot] = -1.0
 
     @cuda.jit
-    def control(u, controls):
+    def place_where(mask, q, v, places, memory, own):
+        robot, positions, velocities = cuda.grid(1), own[0], own[2]
+        if robot >= mask.shape[0] or not mask[robot]:
+            return
+        row, other, good = min(robot, q.shape[0] - 1), min(robot, v.shape[0] - 1), True
+        for k in range(q.shape[1]):
+            good = good and math.isfinite(q[row, k])
+            positions[0, k, robot] = q[row, k]
+        for k in range(v.shape[1]):
+            good = good and math.isfinite(v[other, k])
+            velocities[k, robot] = v[other, k]
+        for k in range(places.shape[0] if places[0] >= 0 else 0):
+            square = 0.0
+            for c in range(places[k], places[k] + 4):
+                square += q[row, c] * q[row, c]
+            good = good and abs(square - 1.0) < UNIT
+            for c in range(places[k], places[k] + 4):
+                positions[0, c, robot] = q[row, c] / math.sqrt(square) if good else math.nan
+        memory[0, robot] = -1.0
+        if not good:
+            end(STATE, robot, own)
+            memory[0, robot] = 0.0
+
+    @cuda.jit
+    def control(u, controls, own):
         robot = cuda.grid(1)
         if robot < u.shape[0]:
+            good = True
             for k in range(u.shape[1]):
+                good = good and math.isfinite(u[robot, k])
                 controls[0, k, robot] = u[robot, k]
+            if not good and own[3][robot] < 0:
+                end(CONTROLS, robot, own)
 
-    return place, control
+    return place, place_where, control
 
 
 @cache
 def checks() -> tuple[Any, Any]:
     """Kernels that write the number of the first row with a number that is not finite, or a quaternion that is no unit.
 
-    Rows are told apart by the robot; `bad` holds the least of them, for each of the two, shape (2,).
+    Rows are told apart by the robot; `bad` holds the least of them, for each of the two, shape (2,). Places of
+    quaternions are -1 where there are none.
     """
     load()
 
@@ -362,7 +520,7 @@ def checks() -> tuple[Any, Any]:
     def units(q, places, bad):
         robot = cuda.grid(1)
         if robot < q.shape[0]:
-            for k in range(places.shape[0]):
+            for k in range(places.shape[0] if places[0] >= 0 else 0):
                 square = 0.0
                 for c in range(places[k], places[k] + 4):
                     square += q[robot, c] * q[robot, c]

@@ -101,11 +101,16 @@ class Simulator:
             q: positions, shape (nq,) for all or (robots, nq); default the home of the mechanism.
             v: velocities, shape (nv,) or (robots, nv); default rest.
             which: numbers of the robots that q and v are of, or True for these and False for others, shape (robots,);
-                default all.
+                default all. On a GPU also such a mask there, with q and v of all robots or of one for all: nothing is
+                copied or waited for then, and states on the GPU are taken as they are, but for those that are none,
+                whose robots fail.
 
         Raises:
             MechanismError: for a bad state; names the robot. None has been put elsewhere then.
         """
+        if self.device == "cuda" and is_there(which):
+            self._place_where(which, q, v)
+            return
         chosen = np.arange(self.robots) if which is None else _chosen(which, self.robots)
         if len(chosen) == 0:
             return
@@ -132,10 +137,28 @@ class Simulator:
         self._robots.check_states(chosen, *states)
         self._robots.place(chosen, *states)
 
+    def _place_where(self, mask: Any, q: Any, v: Any) -> None:
+        """`reset` of robots for which a mask on the GPU holds."""
+        m, given = self.mechanism, []
+        if tuple(mask.shape) != (self.robots,) or "bool" not in str(mask.dtype):
+            told = f"True or False for each of the {self.robots} robots, shape ({self.robots},)"
+            raise IntegratorError(f"which: expected {told}, got {mask.dtype} of shape {tuple(mask.shape)}")
+        for name, value, size, default in (("q", q, m.nq, m.home()), ("v", v, m.nv, np.zeros(m.nv))):
+            own = default if value is None else value if is_there(value) else real_array(value)
+            if own is None or tuple(own.shape) not in ((size,), (1, size), (self.robots, size)):
+                told = f"({size},) or ({self.robots}, {size})"
+                raise MechanismError(f"{name}: expected shape {told}, got {shown(value) if own is None else own.shape}")
+            given.append(own.reshape(-1, size))
+        if not is_there(q):
+            given[0] = moved_starts(self._stepper, given[0])
+        self._robots.place_where(mask, *given)
+
     def step(self, u: Any = None, steps: int = 1, motions: Any = None) -> None:
         """Advance all robots.
 
         A robot whose step has no solution stays failed, with NaN for its state, until it is reset; the others go on.
+        On a GPU nothing is waited for, so that PyTorch can capture steps in a graph of CUDA; controls that are there
+        are not looked at beforehand, and a robot whose own are not finite fails.
 
         Args:
             u: controls held over the steps, shape (nu,) for all or (robots, nu); default zero.
@@ -144,7 +167,8 @@ class Simulator:
                 `leastaction.Simulator.step`; on the CPU.
 
         Raises:
-            IntegratorError: for controls of other shapes, or that are not finite; names the robot. None has moved then.
+            IntegratorError: for controls of other shapes, or on this side that are not finite; names the robot. None
+                has moved then.
         """
         nu = self.mechanism.nu
         if motions is not None:
@@ -159,7 +183,6 @@ class Simulator:
         if self.device == "cuda" and is_there(u):
             if tuple(u.shape) != (self.robots, nu):
                 raise IntegratorError(f"controls: expected shape ({self.robots}, {nu}), got {tuple(u.shape)}")
-            self._robots.check_controls(u)
             self._robots.step(u, steps)
             return
         refuse_names(self.mechanism, u)
@@ -205,6 +228,16 @@ class Simulator:
         """Which robots have failed since their last reset, shape (robots,)."""
         return self._robots.failed
 
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Why robots have failed, by robot."""
+        return self._robots.reasons
+
+    @property
+    def device_failed(self) -> Any:
+        """-1 for each robot that goes on, shape (robots,): on a GPU an array there."""
+        return self._robots.failed_there
+
     def __reduce__(self) -> Any:
         raise IntegratorError("a batch.Simulator cannot be copied or pickled: keep q and v, and reset another to them")
 
@@ -220,6 +253,7 @@ class _Cores:
         with Gathered().of(0):  # not given: the batch says it once, of the mechanism and of its home
             self.sims = [One(m, integrator, dt, once=once) for m in mechanisms]
         self.failed = np.zeros(len(self.sims), bool)
+        self.reasons: dict[int, str] = {}
         count = workers or os.cpu_count() or 1
         self.pool = ThreadPoolExecutor(count)
         self.parts = np.array_split(np.arange(len(self.sims)), min(4 * count, len(self.sims)))
@@ -237,6 +271,7 @@ class _Cores:
                 gathered.turn_to(k)
                 self.sims[k]._start_at(first, 0.0, self.sims[k]._actuation.start(None))
                 self.failed[k] = False
+                self.reasons.pop(k, None)
         gathered.give()
 
     def step(self, u: Any, steps: int, motions: Any = None) -> None:
@@ -249,11 +284,15 @@ class _Cores:
                     try:
                         for _ in range(0 if self.failed[k] else steps):
                             self.sims[k].step(u[k], motions)
-                    except ConvergenceError:
-                        self.failed[k] = True
+                    except ConvergenceError as error:
+                        self.failed[k], self.reasons[k] = True, str(error)
 
         list(self.pool.map(part, self.parts))
         gathered.give()
+
+    @property
+    def failed_there(self) -> NDArray[np.int64]:
+        return np.where(self.failed, 0, -1)
 
     def _all(self, name: str) -> Any:
         out = np.stack([getattr(sim, name) for sim in self.sims])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -12,23 +12,34 @@ import numpy as np
 
 from leastaction._jit import faster_cuda
 from leastaction.batch.arrays import Batch
-from leastaction.batch.batch_kernels import compiled, job_of, launch, literals_as, load
+from leastaction.batch.batch_kernels import (
+    Room,
+    Sizes,
+    bound,
+    compiled,
+    job_of,
+    launch,
+    literals_as,
+    load,
+    model_rows,
+    room_of,
+    sizes_of,
+    threads_of,
+)
 from leastaction.batch.batch_plan import Plan
 from leastaction.batch.general.gpu_runner import run_generally
 from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError
-from leastaction.initial_state.unsupported_features import warn_of_passing
+from leastaction.initial_state.unsupported_features import loose_pair, warn_of_passing
 from leastaction.maximal import Maximal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
-from leastaction.minimal.contact.arrays import BatchSettings, lane_model, lane_shapes, memory_size
-from leastaction.minimal.contact.detection.constraints import cones
+from leastaction.minimal.contact.arrays import BatchSettings, RobotModel, lane_model, lane_shapes, memory_size, pruned
+from leastaction.minimal.contact.batches import REASONS
+from leastaction.minimal.contact.detection.constraints import cones, cones_and_shapes
 from leastaction.minimal.contact.steps import FINEST
 from leastaction.minimal.contact.unsupported import refuse_unknown
-
-THREADS = 128
-"""Of a block."""
 
 ATTEMPT = 12
 """Most Newton iterations before a step is divided."""
@@ -79,16 +90,33 @@ class Card:
         self.number, self.dt = from_dtype(dtype), dt
         self.tolerance = max(float(integrator.tolerance), 1e3 * float(np.finfo(dtype).eps) if single else 0.0)
         self.floor, self.most = 1e-5 if single else 1e-10, min(int(integrator.max_iterations), ATTEMPT)
-        model = lane_model(mechanism, dtype, cones(mechanism)[0] if self.touching else None)
-        kept = memory_size(lane_shapes(model, mechanism.nq)) if keeps else 1
+        self.models = [self._model(m) for m in mechanisms or (mechanism,)]
+        kept = memory_size(lane_shapes(self.models[0], mechanism.nq)) if keeps else 1
         nq, nv, nu = mechanism.nq, mechanism.nv, mechanism.nu
         shapes = [(rows, nq, robots), (rows, nv, robots), (nv, robots), (1, nu, robots), (1, 1), (kept, robots)]
+        self._bound: dict[Any, Any] = {}
+        self.lanes, room = room_of(self._sizes(True), dtype, robots)
+        self.roomy = room is not None
+        shapes += room or [(1, 1, 1, 1)] * 2
         size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize / 2**30
         self.words = f"{robots} robots with {rows} states each ({size:.1f} GiB)"
         with self._room():
-            floats = [cuda.device_array(shape, dtype) for shape in shapes]
-            self.batch = Batch(*floats, *(cuda.to_device(np.full(robots, -1)) for _ in range(3)))
-            self.own = self._own_models(mechanisms)
+            *floats, square, flat = [cuda.device_array(shape, dtype) for shape in shapes]
+            self.batch = Batch(*floats, *(cuda.to_device(np.full(robots, -1)) for _ in range(4)))
+            self.own = tuple(map(cuda.to_device, model_rows(self.models, self.separate)))
+            self.room = Room(square, flat)
+
+    def _model(self, mechanism: Mechanism) -> RobotModel:
+        return lane_model(mechanism, self.dtype, cones(mechanism)[0] if self.touching else None)
+
+    def _compiling(self) -> AbstractContextManager[None]:
+        """How kernels are compiled: large ones as functions that call each other, in half the time and no slower."""
+        return faster_cuda(apart=self.touching)
+
+    def _sizes(self, driven: bool) -> Sizes:
+        """Of the kernel for these robots, with controls or without."""
+        model = self.models[0] if self.separate else pruned(self.models[0], driven)
+        return sizes_of(model, self.mechanism.nq, self.separate)
 
     @contextmanager
     def _room(self) -> Iterator[None]:
@@ -102,16 +130,6 @@ class Card:
                 f"the GPU has no room for {self.words}; record fewer states (every=) or run fewer robots at once"
             ) from None
 
-    def _own_models(self, mechanisms: Sequence[Mechanism]) -> Any:
-        """Nodes, degrees of freedom and cones of each robot, where parameters differ: a row for each."""
-        cuda = load()
-        if not mechanisms:
-            return tuple(cuda.to_device(np.zeros((1, 1), self.dtype)) for _ in range(3))
-        models = [lane_model(m, self.dtype, cones(m)[0] if self.touching else None) for m in mechanisms]
-        nodes, dofs = (np.stack(x).view(np.recarray) for x in ([m.nodes for m in models], [m.dofs for m in models]))
-        held = np.stack([m.cones for m in models]).view(np.recarray) if self.touching else np.zeros((1, 1), self.dtype)
-        return tuple(cuda.to_device(x) for x in (nodes, dofs, held))
-
     def send(self, name: str, values: Any) -> None:
         """Replace an array of the batch by one of this side or of the GPU."""
         if hasattr(values, "__cuda_array_interface__"):
@@ -120,23 +138,33 @@ class Card:
             with self._room():
                 there = load().to_device(np.ascontiguousarray(values, self.dtype))
         self.batch = self.batch._replace(**{name: there})
+        self._bound.clear()
 
     def here(self, name: str) -> Any:
         """An array of the batch, on this side."""
         there: Any = getattr(self.batch, name)
         return there.copy_to_host()
 
-    def launch(self, job: Any, steps: int = 0, every: int = 1, driven: bool = True) -> float:
+    def launch(
+        self, job: Any, steps: int = 0, every: int = 1, driven: bool = True, stream: Any = 0, wait: bool = True
+    ) -> float:
         """Let every robot do a job, with controls or without; gives back the time it took [s]."""
-        kind, robots = self.dtype.type, self.batch.failed.shape[0]
-        numbers = (kind(self.dt), kind(self.tolerance), kind(self.floor))
-        settings = BatchSettings(*numbers, self.most, steps, every, self.keeps, numbers[0])
-        with literals_as(self.number), self._room():  # the work space of all threads is made at a launch
-            single = self.dtype == np.float32
-            kernel = compiled(self.mechanism, job, single, self.touching, self.separate, driven)
-            began = time.perf_counter()
-            with nullcontext() if getattr(kernel, "overloads", None) else faster_cuda():  # the first launch compiles
-                launch(kernel, robots, THREADS, tuple(settings), tuple(self.batch), self.own)
+        key, began = (job, steps, every, driven), time.perf_counter()
+        if key in self._bound:
+            self._bound[key](stream)
+        else:
+            kind = self.dtype.type
+            numbers = (kind(self.dt), kind(self.tolerance), kind(self.floor))
+            settings = BatchSettings(*numbers, self.most, steps, every, self.keeps, numbers[0])
+            sizes, single = self._sizes(driven), self.dtype == np.float32
+            kernel = compiled(self.mechanism.name, job, sizes, single, self.roomy)
+            arguments, threads = (settings, self.batch, self.own, self.room), threads_of(self.lanes)
+            plain = tuple(map(tuple, arguments))
+            known = getattr(kernel, "overloads", None)  # the first launch compiles, and makes the work space of threads
+            with literals_as(self.number), self._room(), nullcontext() if known else self._compiling():
+                launch(kernel, self.lanes, threads, *plain, stream=stream)
+            self._bound[key] = bound(kernel, self.lanes, threads, plain)
+        if wait:
             load().synchronize()
         return time.perf_counter() - began
 
@@ -155,21 +183,33 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
             f"{integrator}; use leastaction.batch.simulate, or device='cpu'"
         )
     refuse_unknown(mechanism, "device='cuda'", "device='cpu'")
+    if mechanism.prescribed:
+        name = mechanism.prescribed[0]
+        raise IntegratorError(f"device='cuda' knows no prescribed motions, such as that of {name!r}; use device='cpu'")
     if isinstance(integrator, Minimal) and integrator.self_collision:
-        warn_of_passing(mechanism)
+        table = cones_and_shapes(mechanism, True)[2]
+        for pair in table.body_pairs()[:1]:
+            warn_of_passing(mechanism, table.names[pair.a][0], table.names[pair.b][0])
     for actuator in mechanism.actuators:
         if actuator.activation is not None:
             raise IntegratorError(f"actuator {actuator.name!r} has an activation, which needs device='cpu'")
 
 
 def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
-    """Whether there is a kernel made for this integrator, and for all that the mechanism has."""
-    if isinstance(integrator, Minimal):
-        return True
-    if not _interpolates_poses(integrator):
+    """Whether there is a kernel made for this integrator, and for all that the mechanism has.
+
+    It knows no contact between bodies: robots that may meet run on the general one, links of one robot pass through
+    each other.
+    """
+    ground = isinstance(integrator, Minimal)
+    if mechanism.prescribed or not (ground or _interpolates_poses(integrator)):
+        return False
+    if ground and integrator.self_collision and loose_pair(mechanism) is not None:
         return False
     try:
         refuse_unknown(mechanism, "", "")
+        if ground:
+            cones(mechanism)
     except IntegratorError:
         return False
     return True
@@ -185,6 +225,12 @@ def lanes_of(mechanism: Mechanism, integrator: Any) -> Any:
     except IntegratorError:
         return integrator
     return nearest
+
+
+def reasons_of(failed: Any, why: Any) -> dict[int, str]:
+    """What to say of robots that have failed, by robot."""
+    words = {cause: text.format(finest=FINEST) for cause, text in REASONS.items()}
+    return {int(k): f"step {failed[k]}: {words[int(why[k])]}" for k in np.flatnonzero(failed >= 0)}
 
 
 def run_on_gpu(plan: Plan) -> BatchRun:
@@ -203,7 +249,6 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     driven = plan.policy is not None or bool(plan.u.any())
     seconds = card.launch(job_of(plan.policy), plan.steps, plan.every, driven)
     failed, iterations = (card.here(name) for name in ("failed", "iterations"))
-    why = f"Newton did not converge in parts of it, to dt / {FINEST} or to where round-off is all that is left"
-    reasons = {int(k): f"step {failed[k]}: {why}" for k in np.flatnonzero(failed >= 0)}
+    reasons = reasons_of(failed, card.here("why"))
     told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms, card.here("parts"))
     return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *told)

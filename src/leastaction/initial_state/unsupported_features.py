@@ -51,12 +51,12 @@ def warn_of_ignored(stepper: Stepper) -> None:
         warn(f"limits of joint {limited!r}, which closes a loop, do not act with {own}; {better} keeps them")
 
 
-def warn_of_passing(mechanism: Mechanism) -> None:
-    """Say which bodies pass through each other where contact is with the ground alone."""
-    pair = _loose_pair(mechanism)
-    if pair is not None:
-        text = f"bodies pass through each other on a GPU, such as {pair[0]!r} and {pair[1]!r} of {mechanism.name!r}"
-        warn(f"{text}; device='cpu' has contact between bodies")
+def warn_of_passing(mechanism: Mechanism, one: str, other: str) -> None:
+    """Say which bodies of a robot pass through each other where contact is with the ground alone."""
+    warn(
+        f"links pass through each other in this kernel, such as {one!r} and {other!r} of {mechanism.name!r}: "
+        "integrator=la.Maximal() has contact between them on a GPU, too, and Minimal(self_collision=False) is silent"
+    )
 
 
 def _concave(mechanism: Mechanism) -> list[str]:
@@ -70,7 +70,7 @@ def _concave(mechanism: Mechanism) -> list[str]:
     ]
 
 
-def _loose_pair(mechanism: Mechanism) -> tuple[str, str] | None:
+def loose_pair(mechanism: Mechanism) -> tuple[str, str] | None:
     """Two bodies with shapes for collision that no joints tie together and that may touch; None if there are none."""
     parents = {joint.child: joint.parent for joint in mechanism.joints}
 

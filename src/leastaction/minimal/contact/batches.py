@@ -4,7 +4,7 @@ import math
 
 from leastaction._jit import routine
 from leastaction.minimal.contact.joint_momenta import momenta, velocities
-from leastaction.minimal.contact.saved_state import keep, kept_length, recall
+from leastaction.minimal.contact.saved_state import keep, recall
 from leastaction.minimal.contact.steps import apply_controls, drive, forget_contacts, prepare, step
 
 WORK = 256
@@ -12,6 +12,18 @@ WORK = 256
 
 AHEAD = 64
 """Steps whose iterations may be spent before they are done."""
+
+
+UNSOLVED, WORKED, CONTROLS, STATE = range(1, 5)
+"""Why a robot has failed."""
+
+REASONS = {
+    UNSOLVED: "Newton did not converge in parts of it, to dt / {finest} or to where round-off is all that is left",
+    WORKED: f"the steps so far took more than {WORK} Newton iterations each in the mean",
+    CONTROLS: "its controls hold a number that is not finite",
+    STATE: "it was put where a number is not finite or a quaternion no unit",
+}
+"""The same in words."""
 
 
 @routine
@@ -69,17 +81,15 @@ def place(model, data, settings, batch, robot):
 
 
 @routine
-def tell_velocity(model, data, settings, batch, robot):
-    """Velocities of the momenta in the last row, into `batch.v`."""
-    row, before = batch.q.shape[0] - 1, kept_length(data, data.touch, batch.memory, robot)
-    for k in range(data.q0.shape[0]):
-        data.q0[k] = batch.q[row, k, robot]
-    for k in range(data.p.shape[0]):
-        data.p[k] = batch.p[row, k, robot]
-    prepare(model, data)
-    velocities(model, data, data.p, before, data.dx)
-    for k in range(data.p.shape[0]):
-        batch.v[k, robot] = data.dx[k]
+def tell_velocity(model, data, touch, batch, robot):
+    """Velocities at the end of a run, into `batch.v`: with contacts, the energy balance of the last step knows them."""
+    if touch is None:
+        velocities(model, data, data.p, 0.0, data.dx)
+        for k in range(data.p.shape[0]):
+            batch.v[k, robot] = data.dx[k]
+    else:
+        for k in range(data.p.shape[0]):
+            batch.v[k, robot] = touch.v[k]
 
 
 def run_with(controls):
@@ -104,6 +114,7 @@ def run_with(controls):
             spent, count = step(model, data, settings, last == 1)
             if spent < 0 or iterations + spent > WORK * (done + AHEAD):
                 batch.failed[robot] = done
+                batch.why[robot] = UNSOLVED if spent < 0 else WORKED
                 break
             iterations += spent
             parts += count
@@ -115,11 +126,12 @@ def run_with(controls):
                 for k in range(data.p.shape[0]):
                     batch.p[row, k, robot] = data.p[k]
         if batch.failed[robot] >= 0:
-            blank(batch, batch.failed[robot] // every + 1, robot)
+            blank(batch, batch.failed[robot] // every + 1, settings.keeps, robot)
         elif settings.keeps:
             keep(data, data.touch, batch.memory, robot, total + steps, last)
             for k in range(data.p.shape[0]):
                 batch.p[batch.q.shape[0] - 1, k, robot] = data.p[k]
+            tell_velocity(model, data, data.touch, batch, robot)
         batch.iterations[robot] = iterations
         batch.parts[robot] = parts
 
@@ -127,8 +139,11 @@ def run_with(controls):
 
 
 @routine
-def blank(batch, first, robot):
-    """NaN in rows from a first one on: no states of a robot that has failed."""
+def blank(batch, first, keeps, robot):
+    """NaN in rows from a first one on, and in the velocities of runs that go on: a failed robot has no state."""
+    if keeps:
+        for k in range(batch.v.shape[0]):
+            batch.v[k, robot] = math.nan
     for row in range(first, batch.q.shape[0]):
         for k in range(batch.q.shape[1]):
             batch.q[row, k, robot] = math.nan

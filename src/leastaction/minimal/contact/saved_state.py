@@ -26,14 +26,6 @@ def keep(data, touch, memory, robot, total, parts):
 
 
 @routine
-def kept_length(data, touch, memory, robot):
-    """Length of the last step that was kept, or of its last part [s]; 0 where there is none."""
-    if touch is None:
-        return 0.0
-    return memory[2 + data.q0.shape[0] + 3 * data.p.shape[0], robot] if memory[0, robot] > 0.0 else 0.0
-
-
-@routine
 def recall(model, data, touch, memory, robot):
     """Go on from what `keep` kept."""
     at, nq, nv = 2, data.q0.shape[0], data.p.shape[0]
