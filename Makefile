@@ -22,7 +22,7 @@ help:  ## list the targets
 venv: $(DEV)  ## create .venv with everything needed to work on the package
 
 demo: $(DEMO)  ## run the demo
-	$(PY) examples/demo.py $(ARGS)
+	$(PY) -m leastaction demo $(ARGS)
 
 # By files, so that not every process compiles every kernel; in the order of tests/conftest.py.
 test: $(DEV)  ## run the tests (ARGS="-k galerkin -n 0" goes to pytest)

@@ -76,6 +76,7 @@ BUDGETS: dict[str, Budget] = {
     "corpus/grounded": Budget(10, 200),
     "corpus/gradients": Budget(18, 450),
     "corpus/restart": Budget(8, 40),
+    "corpus/endurance": Budget(30, 200),
     "trajectory_optimization": Budget(12, 40),
     "horizon_solver": Budget(12, 90),
     "second_derivatives": Budget(7, 110),

@@ -1,7 +1,7 @@
 """Makes the pictures of the documentation: python docs/pictures.py [names] (needs the extras, playwright, Chromium).
 
-Names: `plots` (drawn by matplotlib), `scenes` (by the package's own renderer), `pages` (in a browser), `applications`
-(by the scripts in `examples/`, some minutes); default all.
+Names: `plots` (drawn by matplotlib), `scenes` and `films` (by the package's own renderer), `pages` (in a browser),
+`applications` (by the scripts in `examples/`, some minutes); default all.
 """
 
 import json
@@ -211,8 +211,43 @@ def applications(shot):
             save(IMAGES / "quadruped_contacts.png", shot)
 
 
+def drop(robot):
+    """The robot let go a quarter of a metre above the ground, limp."""
+    q = la.robots.home(robot)
+    q[2] += 0.25
+    return la.simulate(robot, q, dt=0.005, duration=1.6, integrator=la.Maximal())
+
+
+def films(shot):
+    """The moving pictures of docs/gallery.md."""
+    bricard = la.robots.bricard()
+    chain = la.robots.pendulum(links=6)
+    governor = la.robots.flyball_governor()
+    home = la.robots.home
+    runs = {
+        "chain": (
+            la.simulate(chain, q=[1.4, *[0.3] * 5], dt=0.005, duration=4.0, integrator=la.Galerkin(order=4)),
+            {"traces": [("link6", (0, 0, -1.0))]},
+        ),
+        "bricard": (la.simulate(bricard, home(bricard), dt=0.005, duration=4.0, integrator=la.Galerkin(order=4)), {}),
+        "governor": (
+            la.simulate(governor, home(governor), dt=0.005, duration=4.0, integrator=la.Maximal()),
+            {},
+        ),
+        "crate": (crate(), {"speed": 0.5}),
+        "unitree_a1": (drop(la.robots.unitree_a1(ground=True)), {"speed": 0.4}),
+        "minitaur": (drop(la.robots.minitaur(ground=True, friction=0.6)), {"speed": 0.4}),
+        "swing_up": (swing_up().trajectory, {"speed": 0.5}),
+        "leap": (leap(), {"speed": 0.125, "follow": False}),
+    }
+    for name, (run, options) in runs.items():
+        path = Path(shot).with_name(f"{name}.gif")
+        la.view.export_mp4(run, path, width=320, height=240, fps=15, **options)
+        shutil.copyfile(path, IMAGES / f"film_{name}.gif")
+
+
 def main():
-    kinds = {"plots": plots, "scenes": scenes, "pages": pages, "applications": applications}
+    kinds = {"plots": plots, "scenes": scenes, "films": films, "pages": pages, "applications": applications}
     with tempfile.TemporaryDirectory() as folder:
         for kind in sys.argv[1:] or list(kinds):
             kinds[kind](f"{folder}/shot.png")

@@ -33,7 +33,7 @@ def test_optimisation(tmp_path, name):
 
 def test_demo(tmp_path):
     """All chapters, shortened, with the files that it promises."""
-    out = python([str(ROOT / "examples" / "demo.py"), "--duration", "0.5", "--output", "out"], tmp_path)
+    out = python(["-m", "leastaction", "demo", "--duration", "0.5", "--output", "out"], tmp_path)
     assert "Galerkin, order 4" in out
     for name in ("energy.png", "pendulum.html", "arm.html", "cube.html", "swing_up.png", "swing_up.html"):
         path = tmp_path / "out" / name

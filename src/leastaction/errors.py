@@ -1,5 +1,6 @@
 """The exceptions of the package: every one is a `LeastActionError`. Warnings are `LeastActionWarning`s."""
 
+import re
 from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -25,8 +26,16 @@ __all__ = [
 # (worker processes send them home); `__str__` puts the two together.
 
 
+_LONG = re.compile(r"(\S{100})\S{100,}(\S{20})")
+"""Words that nobody reads to their end."""
+
+
 class LeastActionError(Exception):
     """Base of every exception that the package raises on purpose."""
+
+    def __str__(self) -> str:
+        """The message; words of files that go on for hundreds of characters are cut short."""
+        return _LONG.sub(r"\1…\2", super().__str__())
 
 
 class LeastActionWarning(UserWarning):
@@ -75,7 +84,8 @@ class FormatError(LeastActionError):
         """Return `file:line: element: message`, without the parts that are unknown."""
         line = None if self.line is None else f"{self.line}" if self.file else f"line {self.line}"
         place = ":".join(part for part in (self.file, line) if part)
-        return ": ".join(part for part in (place, self.element, super().__str__()) if part)
+        element = None if self.element is None else _LONG.sub(r"\1…\2", self.element)
+        return ": ".join(part for part in (place, element, super().__str__()) if part)
 
 
 class IntegratorError(LeastActionError):

@@ -155,3 +155,9 @@ def test_a_damaged_file_loads_or_is_refused_with_its_place(tmp_path, data):
         except FormatError as refusal:
             error = refusal
     assert error is None or (error.file == str(path) and error.line is not None)
+
+
+def test_long_words_are_cut_short_in_messages(tmp_path):
+    error = refused(tmp_path, arm(f'<axis xyz="0 0 {"a" * 5000}"/>'))
+    assert "<axis>" in str(error)
+    assert len(str(error)) < 1000

@@ -1,4 +1,4 @@
-"""Where compiled code is kept on disk, and for how long."""
+"""Where what takes long to make is kept on disk, compiled code above all, and for how long."""
 
 import contextlib
 import os
@@ -10,6 +10,7 @@ from pathlib import Path
 __all__ = [
     "KEEP_SECONDS",
     "cache_directory",
+    "data_directory",
     "functions_directory",
     "mark_used",
     "remove_unused",
@@ -35,6 +36,11 @@ def stock_directory() -> Path:
     return _cache_root() / "stock"
 
 
+def data_directory() -> Path:
+    """The directory of what is made of the files of models (`_disk_cache`); it may not exist."""
+    return _cache_root() / "data"
+
+
 def _cache_root() -> Path:
     """The directory of all that the package keeps for a user."""
     if chosen := os.environ.get("LEASTACTION_CACHE_DIR"):
@@ -57,7 +63,7 @@ def mark_used(file: Path) -> None:
 @cache
 def remove_unused(directory: Path) -> None:
     """Remove what no process has used for 30 days; looks once a process."""
-    for file in (*directory.glob("*.nbc*"), *directory.glob("*.part*")):
+    for file in (*directory.glob("*.nbc*"), *directory.glob("*.part*"), *directory.glob("*.data*")):
         with contextlib.suppress(OSError):  # another process may have been faster
             if time.time() - file.stat().st_mtime > KEEP_SECONDS:
                 file.unlink()

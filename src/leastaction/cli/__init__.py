@@ -9,6 +9,7 @@ from leastaction.cli._app import app
 from leastaction.cli.commands import (
     bench,
     compare,
+    demo,
     doctor,
     export,
     inspect,
@@ -26,6 +27,7 @@ __all__ = [
     "app",
     "bench",
     "compare",
+    "demo",
     "doctor",
     "export",
     "inspect",

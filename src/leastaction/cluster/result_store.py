@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from leastaction._files._archive import UNREADABLE
 from leastaction._files._output import writing
+from leastaction._files._values import read_values, structure, write_values
 from leastaction.errors import FormatError
 
 
@@ -41,32 +46,41 @@ class Store:
                 part.write_text(json.dumps(own))
 
     def path(self, job: int) -> Path:
-        """File of a job."""
-        return self.folder / f"{job:06d}.pickle"
+        """File of a job; a thousand share a folder, for large ones are slow on shared disks."""
+        return self.folder / f"{job // 1000:03d}" / f"{job:06d}.npz"
 
     def finished(self) -> dict[int, Any]:
-        """What jobs gave that are done, by their numbers; what cannot be read, such as a damaged file, is not done.
-
-        Files are one's own, for reading them runs what is pickled in them.
-        """
+        """What jobs gave that are done, by their numbers; what cannot be read, such as a damaged file, is not done."""
         found = {}
         for job in range(self.count):
-            with contextlib.suppress(Exception):
-                found[job] = pickle.loads(self.path(job).read_bytes())
+            if self.path(job).exists():
+                with contextlib.suppress(*UNREADABLE):
+                    value, why = read_values(self.path(job))
+                    found[job] = value, why
         return found
 
     def write(self, job: int, result: tuple[Any, str | None]) -> tuple[Any, str | None]:
         """Keep what a job gave, or why it cannot be kept; gives back what was kept."""
+        path = self.path(job)
+        path.parent.mkdir(exist_ok=True)
         try:
-            kept = pickle.dumps(result)
-        except Exception as error:  # such as a function without a name
-            result = None, f"the result cannot be pickled: {error}"
-            kept = pickle.dumps(result)
-        with writing(self.path(job)) as part:
-            part.write_bytes(kept)
+            structure(result[0], {})
+        except TypeError as error:  # such as a function
+            result = None, str(error)
+        with writing(path) as part:
+            write_values(part, result)
         return result
 
 
 def _digest(jobs: Sequence[Any]) -> str:
-    """The same for the same jobs."""
-    return hashlib.sha256(pickle.dumps(list(jobs))).hexdigest()
+    """The same for the same jobs: of what they hold, or, of objects of one's own, of how they are pickled."""
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        text = json.dumps(structure(list(jobs), arrays))
+    except TypeError:
+        return hashlib.sha256(pickle.dumps(list(jobs))).hexdigest()
+    found = hashlib.sha256(text.encode())
+    for name, array in arrays.items():
+        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +16,17 @@ from rich.progress import track
 from leastaction._extras import require
 from leastaction.cluster.result_store import Store
 from leastaction.errors import LeastActionError
+from leastaction.integration.settings import is_number
+from leastaction.mechanism._check import shown
 
 AHEAD = 4
 """Jobs that wait for each core: enough to keep it busy, few enough to forget when the sweep is stopped."""
 
 RETRIES = 3
 """How often a job is given to another worker after one that died: a job may be what its workers die of."""
+
+LOOK_EVERY = 0.5
+"""How often jobs with a time limit are looked at [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,24 +54,27 @@ def sweep(
     *,
     progress: bool = True,
     retry_failed: bool = False,
+    timeout: float | None = None,
     **options: Any,
 ) -> Sweep:
     """Apply a function to many jobs with Ray; finished results are on disk at once and are never computed twice.
 
-    A job whose worker dies is given to another, three times at most. A job that raises, or that all its workers die of,
-    is recorded in `failures`; the others go on. Called again with the same jobs and folder, the sweep goes on where it
-    was.
+    A job whose worker or computer dies is given to another, three times at most. A job that raises, that takes longer
+    than `timeout`, or that all its workers die of, is recorded in `failures`; the others go on. Called again with the
+    same jobs and folder, the sweep goes on where it was.
 
     Args:
-        function: of one job; its result must be one that can be pickled.
+        function: of one job; its result must be numbers, text, arrays, or lists, tuples and dictionaries of these.
         jobs: such as dictionaries of parameters, or seeds.
         folder: where results are kept, one file each.
         progress: whether to show a bar on stderr.
-        retry_failed: whether jobs that raised in an earlier call are tried again.
+        retry_failed: whether jobs that failed in an earlier call are tried again.
+        timeout: longest time of a job from where it begins [s]; its worker is killed then, and the job is tried once
+            more, for its computer may have died. None: no limit.
         options: of `ray.init`, where no cluster is connected yet; without any, the cores of this computer.
 
     Raises:
-        LeastActionError: `function` cannot be called, or there are no jobs.
+        LeastActionError: `function` cannot be called, there are no jobs, or `timeout` is no positive number.
         FormatError: the folder holds results of other jobs.
     """
     ray = require("ray", "cluster")
@@ -73,6 +83,8 @@ def sweep(
     jobs = list(jobs)
     if not jobs:
         raise LeastActionError("sweep: there are no jobs")
+    if timeout is not None and not (is_number(timeout) and timeout > 0.0):
+        raise LeastActionError(f"sweep: timeout must be a positive number of seconds or None, got {shown(timeout)}")
     store = Store(folder, jobs)
     done = store.finished()
     if retry_failed:
@@ -80,7 +92,7 @@ def sweep(
     left = [k for k in range(len(jobs)) if k not in done]
     if left:
         with connected(ray, options):
-            done |= _run(ray, function, jobs, store, left, progress)
+            done |= _run(ray, function, jobs, store, left, progress, timeout)
     results = [done[job] for job in range(len(jobs))]
     return Sweep([value for value, _ in results], {k: why for k, (_, why) in enumerate(results) if why is not None})
 
@@ -98,11 +110,16 @@ def connected(ray: Any, options: Mapping[str, Any]) -> Iterator[None]:
             ray.shutdown()
 
 
-def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int], progress: bool) -> dict[int, Any]:
+def _run(
+    ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int], progress: bool, timeout: float | None
+) -> dict[int, Any]:
     """Do the jobs that are left, and give their results; these are written here, so that each is written once."""
+    begun = None if timeout is None else _beside_driver(ray, _Begun)
 
     @ray.remote(max_retries=RETRIES)
-    def one(job: Any) -> tuple[Any, str | None]:
+    def one(number: int, job: Any) -> tuple[Any, str | None]:
+        if begun is not None:
+            begun.begin.remote(number)
         try:
             return function(job), None
         except Exception as error:  # what a job raises is its result
@@ -110,18 +127,68 @@ def _run(ray: Any, function: Any, jobs: list[Any], store: Store, left: list[int]
 
     room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
     waiting, ahead, found = {}, iter(left), {}
+    late: Counter[int] = Counter()  # how often a job took too long
     console = Console(stderr=True, quiet=not progress)
     for _ in track(range(len(left)), "sweep", console=console, transient=True):
         while len(waiting) < room:
             job = next(ahead, None)
             if job is None:
                 break
-            waiting[one.remote(jobs[job])] = job
-        (first,), _ = ray.wait(list(waiting), num_returns=1)
-        job = waiting.pop(first)
-        try:
-            result = ray.get(first)
-        except ray.exceptions.RayError as error:  # such as a result that cannot be sent
-            result = None, f"{type(error).__name__}: {error}"
+            waiting[one.remote(job, jobs[job])] = job
+        while True:
+            ready, running = ray.wait(list(waiting), num_returns=1, timeout=timeout and LOOK_EVERY)
+            if not ready:
+                late.update(_cancel_late(ray, begun, timeout, {waiting[task]: task for task in running}))
+                continue
+            job = waiting.pop(ready[0])
+            try:
+                result = ray.get(ready[0])
+            except ray.exceptions.TaskCancelledError:
+                # It may be that its computer had died, and that nobody knew: then another one does it in time.
+                if late[job] < 2:
+                    waiting[one.remote(job, jobs[job])] = job
+                    continue
+                result = None, f"TimeoutError: longer than {timeout:g} s"
+            except ray.exceptions.RayError as error:  # such as a result that cannot be sent
+                result = None, f"{type(error).__name__}: {error}"
+            break
         found[job] = store.write(job, result)
     return found
+
+
+def _beside_driver(ray: Any, kind: type) -> Any:
+    """An actor on the computer of the driver: others may die."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    return ray.remote(num_cpus=0, scheduling_strategy=here)(kind).remote()
+
+
+class _Begun:
+    """When jobs began, by the clock of one process: that of an actor, since those of computers differ."""
+
+    def __init__(self) -> None:
+        self.times: dict[int, float] = {}
+
+    def begin(self, number: int) -> None:
+        """Job `number` begins now, anew where its worker died."""
+        self.times[number] = time.monotonic()
+
+    def late(self, numbers: list[int], limit: float) -> list[int]:
+        """Which of these began more than `limit` seconds ago; they count no more until they begin again."""
+        now = time.monotonic()
+        found = [k for k in numbers if now - self.times.get(k, now) > limit]
+        for k in found:
+            del self.times[k]
+        return found
+
+
+def _cancel_late(ray: Any, begun: Any, timeout: float | None, running: dict[int, Any]) -> list[int]:
+    """Kill the workers of jobs that take longer than they may; gives their numbers."""
+    try:
+        late = ray.get(begun.late.remote(list(running), timeout))
+    except ray.exceptions.RayError:  # the network may be down for a while
+        return []
+    for job in late:
+        ray.cancel(running[job], force=True)
+    return late

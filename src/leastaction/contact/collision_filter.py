@@ -16,7 +16,7 @@ Pairs of which the mechanism says that they always touch do so, wherever they ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_messages import ROUNDED
-from leastaction.contact.records import CONTACT, records
+from leastaction.contact.records import CONTACT, GIVEN, LOCKED, records
 from leastaction.dynamics import body_poses
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.building.graph import WORLD
@@ -340,6 +340,29 @@ def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> Non
     if names:
         more = f"; and so do {len(names) - 4} other pairs" if len(names) > 4 else ""
         warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
+
+
+def leave_out_given(table: ContactTable, given: Collection[int], locked: Collection[int] = ()) -> ContactTable:
+    """The table without pairs of which neither can be pushed: what their motions say may well overlap.
+
+    Shapes of those that cannot are marked as `given`: `GIVEN` by a motion, or `LOCKED` by equations. Steps look for
+    contacts between those of the latter kind only where they have come to overlap.
+
+    Args:
+        table: shapes of bodies by some index.
+        given, locked: indices of bodies all of whose motion is prescribed, and of those that equations hold.
+    """
+    if not given and not locked:
+        return table
+    shapes = table.shapes.copy()
+    shapes.given[np.isin(shapes.body, sorted(locked))] = LOCKED
+    shapes.given[np.isin(shapes.body, sorted(given))] = GIVEN
+    table = replace(table, shapes=shapes)
+    pairs = {
+        (int(a), int(b)) for a, b in zip(table.ground.a, table.ground.b, strict=True) if table.shapes.body[b] in given
+    }
+    movers = [int(k) for k in table.movers if table.shapes.body[k] in given]
+    return without(table, pairs | {(a, b) for a in movers for b in movers if a < b})
 
 
 def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:

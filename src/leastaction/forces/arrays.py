@@ -246,6 +246,12 @@ def together(forces: ForceModel) -> set[tuple[int, int]]:
     return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}
 
 
+def without_limits(forces: ForceModel) -> ForceModel:
+    """The forces without tendons that resist nothing but to be beyond their limits."""
+    t = forces.tendons
+    return forces._replace(tendons=t[(t.damping != 0.0) | (t.held != 0.0) | (t.brake != 0.0) | (t.muscle != 0)])
+
+
 def tendon_nodes(forces: ForceModel, tendon: Any) -> list[int]:
     """Nodes of the items of a tendon."""
     own = forces.items[tendon.first : tendon.first + tendon.count]

@@ -8,12 +8,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._disk_cache import cached_arrays, key_of
 from leastaction._extras import require
 from leastaction.errors import FormatError, MissingExtraError
 from leastaction.formats._files import Folder, Notes
 from leastaction.formats._xml import Element, parse_xml
 
 FORMATS = ("stl", "obj", "dae", "ply")
+
+VERSION = 1
+"""Of the triangles on disk: to be raised where `_read` gives other ones."""
 
 Triangles = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -55,28 +59,31 @@ class MeshFiles:
         if kind not in FORMATS:
             self.notes.add(f"meshes in formats other than {', '.join(FORMATS)}", filename)
             return None
+        data = self.folder.read(path)
         try:
-            trimesh = require("trimesh", "urdf")
+            vertices, faces = cached_arrays(
+                "mesh", key_of(f"{VERSION} {kind}".encode(), data), lambda: _read(data, path)
+            )
+            return np.asarray(vertices, np.float64), np.asarray(faces, np.int64)
         except MissingExtraError as error:
             self.notes.add(f"meshes ({error})", filename)
-            return None
-        data = self.folder.read(path)
-        unit = 1.0
-        try:
-            if kind == "dae":
-                unit = _collada_unit(parse_xml(data, str(path)))
-            # A stream and no resolver: a mesh cannot make its reader open other files (materials, textures).
-            options = {"file_type": kind, "force": "mesh", "process": False, "skip_materials": True}
-            mesh = trimesh.load(io.BytesIO(data), **options)
-            vertices, faces = np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int64)
-            if len(faces) == 0:
-                raise ValueError("no triangles")
         # Readers of foreign formats raise whatever they like; a picture is not worth losing the robot for.
         except Exception as error:
             reason = error if isinstance(error, FormatError) else f"{type(error).__name__}: {error}"
             self.notes.add("meshes that could not be read", f"{filename} ({reason})")
-            return None
-        return unit * vertices, faces
+        return None
+
+
+def _read(data: bytes, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Vertices [m] and faces of the contents of a mesh file."""
+    trimesh, kind, unit = require("trimesh", "urdf"), path.suffix[1:].lower(), 1.0
+    if kind == "dae":
+        unit = _collada_unit(parse_xml(data, str(path)))
+    # A stream and no resolver: a mesh cannot make its reader open other files (materials, textures).
+    mesh = trimesh.load(io.BytesIO(data), file_type=kind, force="mesh", process=False, skip_materials=True)
+    if len(mesh.faces) == 0:
+        raise ValueError("no triangles")
+    return unit * np.array(mesh.vertices, np.float64), np.array(mesh.faces, np.int32)
 
 
 def _collada_unit(root: Element) -> float:

@@ -45,13 +45,8 @@ class MotionTable:
         for name, values in self.values.items():
             iq, iv = places(mechanism, name)
             q[iq] = values[0]
-            if len(values) < 2:
-                continue
-            if values.shape[1] == 1:
-                v[iv] = rates_of(values[:3], self.dt)[0]
-            else:
-                R = Pose(tuple(values[0, :3]), tuple(values[0, 3:])).rotation
-                v[iv] = *spins_of(values[:3, 3:], self.dt)[0], *(R.T @ rates_of(values[:3, :3], self.dt)[0])
+            if len(values) > 1:
+                v[iv] = joint_rates(values[:3], self.dt)[0]
         return q, v
 
 
@@ -178,6 +173,15 @@ def rates_of(values: FloatArray, dt: float) -> FloatArray:
     if len(values) < 2:
         return np.zeros_like(values)
     return np.asarray(np.gradient(values, dt, axis=0, edge_order=1 if len(values) == 2 else 2))
+
+
+def joint_rates(values: FloatArray, dt: float) -> FloatArray:
+    """Velocities of prescribed coordinates, shape (rows, 1), or of free joints, shape (rows, 6)."""
+    if values.shape[1] == 1:
+        return rates_of(values, dt)
+    turns = [Pose(tuple(row[:3]), tuple(row[3:])).rotation.T for row in values]
+    along = [turn @ rate for turn, rate in zip(turns, rates_of(values[:, :3], dt), strict=True)]
+    return np.hstack([spins_of(values[:, 3:], dt), np.array(along)])
 
 
 def spins_of(quaternions: FloatArray, dt: float) -> FloatArray:

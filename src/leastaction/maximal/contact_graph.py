@@ -141,7 +141,7 @@ class Layout:
         edges = [*self.flat.edges, *sorted(self.tied.difference(self.flat.edges))]
         other = edges != self.edges
         if other:
-            rare = rare.difference(self.flat.edges)
+            rare, slack = rare.difference(self.flat.edges), self.flat.slack - self.tied
             self.edges, name = edges, (tuple(edges), rare)
             if name not in self.graphs:  # the order of elimination is the long part of it
                 if len(self.graphs) >= KEPT:
@@ -154,8 +154,8 @@ class Layout:
                     constraint=marks,
                     weak=self._weak_edges(),
                     quick=bool(self.tied),
-                    loose=self.tied.difference(self.flat.edges),
-                    rare=rare,
+                    loose=self.tied.difference(self.flat.edges) | slack,
+                    rare=rare | slack,
                 )
                 self.graphs[name] = ldu, self.flat.arrays(ldu.plan)
             self.ldu, self.model = self.graphs[name]

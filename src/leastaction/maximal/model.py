@@ -39,6 +39,7 @@ class Model:
         pieces: the tree joints, in the order of the bodies they carry.
         augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
+        slack: those between bodies that nothing ties but a limit of a tendon, which acts seldom.
         paths, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
         springs, sprung, sprung_bodies, sprung_edges, strings: likewise.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
@@ -57,6 +58,7 @@ class Model:
     augment: NDArray[np.float64]
     pieces: list[Piece]
     edges: list[tuple[int, int]] = field(default_factory=list)
+    slack: frozenset[tuple[int, int]] = frozenset()
     paths: Any = None
     tied: Any = None
     tied_first: Any = None

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.collision_filter import without
+from leastaction.contact.collision_filter import leave_out_given
 from leastaction.contact.contact_table import ContactTable
-from leastaction.contact.records import GIVEN, LOCKED
 from leastaction.errors import IntegratorError
-from leastaction.initial_state.initial_motions import MotionTable, continuous, places, rates_of, spins_of
-from leastaction.integration.record import Record
+from leastaction.initial_state.initial_motions import MotionTable, rates_of, spins_of
 from leastaction.maximal.compilation.immobile_bodies import locked_bodies
 from leastaction.maximal.maximal_records import FRAME, VALUE
 from leastaction.maximal.model import Model
@@ -34,46 +31,6 @@ def refuse_compositions(integrator: Any, mechanism: Mechanism) -> None:
         raise IntegratorError(f"Maximal: the prescribed motion {name!r} runs with order 1 or 2, got {integrator.order}")
 
 
-def fill_goals(stepper: Any, record: Record, first: int, last: int) -> None:
-    """Rows `first` ... `last` of the goals, from the table of motions of a run; without one, what moves comes to rest.
-
-    The end of a single step may be given by `stepper.aim` instead, for that step alone. Where `stepper.goals_given`,
-    the record has them already.
-    """
-    model, table, dt = stepper.model, stepper.motions, stepper.dt
-    if not len(model.goals) or stepper.goals_given:
-        return
-    goals = record["goals"]
-    if table is not None:
-        row = stepper.row + round((stepper.start_time - table.start) / dt)
-        goals[first : last + 1] = goal_rows(model, table, row + first, row + last)
-        return
-    if first == 0:
-        goals[0] = goals_at(model, record["q"][0])
-    goals[first + 1 : last + 1] = goals[first]
-    for goal in model.goals:
-        k = goal.first + (1 if goal.kind == VALUE else 7)
-        goals[first + 1 : last + 1, k : goal.first + COLUMNS[int(goal.kind)]] = 0.0
-    if stepper.aim is not None:
-        goals[first + 1] = goals_between(model, record["q"][first], stepper.aim, dt)
-        stepper.aim = None
-
-
-def goals_at(model: Model, q: FloatArray) -> FloatArray:
-    """A row of goals at rest at the joint positions q."""
-    values = {name: q[places(model.mechanism, name)[0]][None] for name in model.mechanism.prescribed}
-    return goal_rows(model, MotionTable(0.0, 1.0, values), 0, 0)[0]
-
-
-def goals_between(model: Model, q: FloatArray, aim: dict[str, FloatArray], dt: float) -> FloatArray:
-    """The row of goals at the end of a step from the joint positions q, with the mean rates of the step."""
-    values = {}
-    for name in model.mechanism.prescribed:
-        now = q[places(model.mechanism, name)[0]]
-        values[name] = continuous(np.stack([now, aim.get(name, now)]))
-    return goal_rows(model, MotionTable(0.0, dt, values), 1, 1)[0]
-
-
 def goal_rows(model: Model, table: MotionTable, first: int, last: int) -> FloatArray:
     """Rows `first` ... `last` of a table of motions as rows of `MaximalRecord.goals`."""
     parts: list[FloatArray] = [np.zeros((last - first + 1, 0))]
@@ -86,6 +43,14 @@ def goal_rows(model: Model, table: MotionTable, first: int, last: int) -> FloatA
             rates = rates_of(values, table.dt)
         parts += [values[first : last + 1], rates[first : last + 1]]
     return np.hstack(parts)
+
+
+def goal_rates(model: Model) -> NDArray[np.int64]:
+    """Which columns of these rows are rates."""
+    columns = [
+        range(int(x.first) + (1 if x.kind == VALUE else 7), int(x.first) + COLUMNS[int(x.kind)]) for x in model.goals
+    ]
+    return np.array([k for own in columns for k in own], np.int64)
 
 
 def _rigid(model: Model, name: str, values: FloatArray) -> FloatArray:
@@ -115,22 +80,6 @@ def given_bodies(model: Model) -> set[int]:
     return given
 
 
-def leave_out_given(model: Model, table: ContactTable) -> ContactTable:
-    """The table without pairs of which neither can be pushed: what their motions say may well overlap.
-
-    Shapes of those that cannot are marked as `given`: `GIVEN` by a motion, or `LOCKED` by equations. Steps look for
-    contacts between those of the latter kind only where they have come to overlap.
-    """
-    given: Any = np.array(sorted(given_bodies(model)), np.int64)
-    locked: Any = np.array(sorted(locked_bodies(model)), np.int64)
-    if not len(given) and not len(locked):
-        return table
-    shapes = table.shapes.copy()
-    shapes.given[np.isin(shapes.body, locked)] = LOCKED
-    shapes.given[np.isin(shapes.body, given)] = GIVEN
-    table = replace(table, shapes=shapes)
-    pairs = {
-        (int(a), int(b)) for a, b in zip(table.ground.a, table.ground.b, strict=True) if table.shapes.body[b] in given
-    }
-    movers = [int(k) for k in table.movers if table.shapes.body[k] in given]
-    return without(table, pairs | {(a, b) for a in movers for b in movers if a < b})
+def leave_out_driven(model: Model, table: ContactTable) -> ContactTable:
+    """`leave_out_given`, with the bodies that equations leave no motion marked as such."""
+    return leave_out_given(table, given_bodies(model), locked_bodies(model))

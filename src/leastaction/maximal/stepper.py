@@ -18,6 +18,8 @@ from leastaction.contact.penetration.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, is_redundant, momentum_projection, projection
 from leastaction.errors import ConvergenceError, MechanismError
+from leastaction.initial_state.goal_rows import fill_goals
+from leastaction.initial_state.initial_motions import MotionTable
 from leastaction.integration.integrators import FloatArray, Stepper
 from leastaction.integration.record import Record
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK
@@ -43,7 +45,7 @@ from leastaction.maximal.derivatives.step_linearization import OneStep
 from leastaction.maximal.failures import failure_of
 from leastaction.maximal.maximal_records import BALL, records
 from leastaction.maximal.maximal_settings import settings_of
-from leastaction.maximal.prescribed import COLUMNS, fill_goals, leave_out_given, refuse_compositions
+from leastaction.maximal.prescribed import COLUMNS, goal_rates, goal_rows, leave_out_driven, refuse_compositions
 from leastaction.maximal.retry import LOGGED, recover
 from leastaction.maximal.single_steps import stride_of
 from leastaction.maximal.step import maximal_rollout as entries
@@ -69,8 +71,6 @@ class MaximalStepper(Stepper):
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
-        row: row of the table of motions that row 0 of the record is.
-        goals_given: whether records come with the goals of their rows.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
         age, usual: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
         exhausted: whether the last step took too much work.
@@ -87,7 +87,6 @@ class MaximalStepper(Stepper):
         super().__init__(integrator, mechanism, dt)
         self.model = model = compile_model(mechanism)
         self.substeps, self.order = composition(integrator.order), integrator.order
-        self.row, self.goals_given = 0, False
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
@@ -96,7 +95,7 @@ class MaximalStepper(Stepper):
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
         refuse_compositions(integrator, mechanism)
-        self.table = leave_out_given(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
+        self.table = leave_out_driven(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
         if self.acts:
             self.table = leave_out(model, self.table)
         self.layout = Layout(model, self.table, dt)
@@ -206,6 +205,15 @@ class MaximalStepper(Stepper):
         columns = sum(COLUMNS[int(kind)] for kind in self.model.goals.kind)
         return {"goals": np.zeros((rows, columns)), "work": np.zeros(rows)} if columns else {}
 
+    def goal_rows(self, table: MotionTable, first: int, last: int) -> FloatArray:
+        """See `goal_rows.fill_goals`."""
+        return goal_rows(self.model, table, first, last)
+
+    @cached_property
+    def goal_rates(self) -> NDArray[np.int64]:
+        """See `goal_rows.fill_goals`."""
+        return goal_rates(self.model)
+
     def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
         return clear_start(self._starts, q, resting) if self.acts and len(self.table.shapes) else q
@@ -265,7 +273,8 @@ class MaximalStepper(Stepper):
         self.read_log()
         if first == 0:
             self.begin(record)
-        fill_goals(self, record, first, last)
+        if len(self.model.goals):
+            fill_goals(self, record, first, last)
         u = np.array(u, order="C")
         at, self.reached, self.exhausted = first, (0, u[-1, -1]), False
         while at < last:

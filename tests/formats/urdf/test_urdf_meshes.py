@@ -144,6 +144,7 @@ def test_the_size_limit_holds_for_meshes(tmp_path):
 
 def test_without_trimesh_the_robot_still_loads(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "trimesh", None)
+    monkeypatch.setenv("LEASTACTION_CACHE_DIR", str(tmp_path))  # where no triangles are known
     write(tmp_path, TETRAHEDRON, "m.obj")
     with pytest.warns(UserWarning, match=r"leastaction\[urdf\]"):
         assert shapes(write(tmp_path, model("m.obj"))) == ()

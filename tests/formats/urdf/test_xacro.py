@@ -148,3 +148,11 @@ def test_expressions_are_those_of_python(tmp_path):
         "$(eval 2 * pi / pi + 7)": 9.0,
     }.items():
         assert evaluated(tmp_path, expression, properties) == pytest.approx(value), expression
+
+
+@pytest.mark.parametrize("element", ["property", "if", "macro", "insert_block"])
+def test_missing_attributes_are_refused(tmp_path, element):
+    path = tmp_path / "a.xacro"
+    path.write_text(f'<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:{element}/></robot>')
+    with pytest.raises(FormatError, match="xacro refuses the file"):
+        la.load(path)

@@ -484,3 +484,17 @@ def test_references_that_multiply_prims_are_refused():
     )
     with pytest.raises(la.FormatError, match="more than 200000 prims"):
         la.load_string(f'#usda 1.0\n{doubled}def Xform "x40" {{}}')
+
+
+@pytest.mark.parametrize("unit", ["metersPerUnit", "kilogramsPerUnit"])
+@pytest.mark.parametrize("value", ["1e-320", "0", "-1", "1e308"])
+def test_absurd_units_are_refused(unit, value):
+    with pytest.raises(la.FormatError, match=unit):
+        la.load_string(f'#usda 1.0\n( {unit} = {value} )\ndef Xform "a" {{}}\n')
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    path = tmp_path / "a.usda"
+    path.write_bytes(b'#usda 1.0\ndef Xform "a" { float x = \xbb\xff }\n')
+    with pytest.raises(la.FormatError, match="USD cannot read it"):
+        la.load(path)

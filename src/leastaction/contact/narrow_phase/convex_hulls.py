@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._disk_cache import cached_arrays, key_of
 from leastaction.mechanism.shapes import Mesh
 
 FloatArray = NDArray[np.float64]
@@ -18,6 +19,9 @@ FLAT = 1e-6
 THIN = 1e-4
 """Flat things are made so thick, in terms of their size."""
 
+
+VERSION = 1
+"""Of the polytopes on disk: to be raised where `polytope` or `thinned` give other ones."""
 
 MANY = 100
 """Corners above which a mesh's hull is thinned."""
@@ -154,8 +158,12 @@ def _polytope(vertices: FloatArray, triangles: Any, neighbours: Any, group: Any,
 
 @lru_cache(maxsize=512)
 def hull(mesh: Mesh) -> Polytope:
-    """A mesh's convex hull, in its own frame; thinned where it has many corners."""
-    return polytope(thinned(np.asarray(mesh.vertices, float)))
+    """A mesh's convex hull, in its own frame; thinned where it has many corners. Those of many are kept on disk."""
+    points = np.ascontiguousarray(mesh.vertices, float)
+    if len(points) <= MANY:
+        return polytope(thinned(points))
+    key = key_of(f"{VERSION} {points.shape} {MANY} {NEAR} {AT_ONCE} {FLAT} {THIN}".encode(), points.data)
+    return Polytope(*cached_arrays("hull", key, lambda: polytope(thinned(points))))
 
 
 def thinned(points: FloatArray) -> FloatArray:
@@ -205,13 +213,21 @@ def filling(mesh: Mesh) -> float:
 
     Volumes come from the divergence theorem about the mean of the corners: walls that are missing count as hollows.
     """
+    points, faces = np.ascontiguousarray(mesh.vertices, float), np.ascontiguousarray(mesh.faces, np.int64)
+    if len(points) <= MANY:
+        return _filling(points, faces)
+    key = key_of(f"{VERSION} {points.shape} {faces.shape}".encode(), points.data, faces.data)
+    return float(cached_arrays("filling", key, lambda: [np.array(_filling(points, faces))])[0])
+
+
+def _filling(points: FloatArray, faces: NDArray[np.int64]) -> float:
     from scipy.spatial import ConvexHull, QhullError
 
     try:
-        whole = ConvexHull(mesh.vertices).volume
+        whole = ConvexHull(points).volume
     except (QhullError, ValueError):
         return 1.0
-    own = np.linalg.det((mesh.vertices - mesh.vertices.mean(axis=0))[mesh.faces]).sum() / 6.0
+    own = np.linalg.det((points - points.mean(axis=0))[faces]).sum() / 6.0
     return min(float(abs(own) / whole), 1.0)
 
 

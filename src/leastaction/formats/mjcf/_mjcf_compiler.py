@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
+from leastaction._disk_cache import key_of, read, write
 from leastaction._extras import require
 from leastaction.formats._files import Notes
 from leastaction.formats._xml import Element, write_xml
@@ -52,8 +56,7 @@ def _compiled(root: Element, assets: dict[str, bytes], attached: Sequence[Elemen
     mujoco = require("mujoco", "mjcf")
     text, owners = write_xml(root)
     try:
-        with quiet(mujoco):
-            return mujoco.MjModel.from_xml_string(text, assets)
+        return _model(mujoco, text, assets)
     except ValueError as error:
         for model in attached:  # the innermost first: one of them alone may be the culprit
             _compiled(model, assets)
@@ -72,19 +75,50 @@ def _compiled(root: Element, assets: dict[str, bytes], attached: Sequence[Elemen
         raise owner.error(message) from None
 
 
+def _model(mujoco: Any, text: str, assets: dict[str, bytes]) -> Any:
+    """MuJoCo's model of a text; of large meshes, whose hulls and inertias take long, from disk where it is known."""
+    if sum(map(len, assets.values())) < LARGE:
+        with quiet(mujoco):
+            return mujoco.MjModel.from_xml_string(text, assets)
+    parts = [x for name in sorted(assets) for x in (name.encode(), assets[name])]
+    key = key_of(mujoco.__version__.encode(), text.encode(), *parts)
+    if (data := read("mjcf", key)) is not None:
+        try:
+            return mujoco.MjModel.from_binary_path("model.mjb", {"model.mjb": data})
+        except ValueError:
+            pass  # of another build of this version
+    began = time.perf_counter()
+    with quiet(mujoco) as said:
+        model = mujoco.MjModel.from_xml_string(text, assets)
+    if not said and time.perf_counter() - began > LONG:  # what it said would have to be said again
+        data = np.zeros(mujoco.mj_sizeModel(model), np.uint8)
+        mujoco.mj_saveModel(model, None, data)
+        write("mjcf", key, data.tobytes())
+    return model
+
+
+LARGE = 100_000
+"""Size of the files that a model names, from which on what MuJoCo makes of them is kept on disk [bytes]."""
+
+LONG = 0.3
+"""Time that MuJoCo must take for what it makes of them to be kept [s]: that is several times as large as the meshes."""
+
 _HANDLER = threading.Lock()
 """MuJoCo has one handler of warnings for all threads."""
 
 
 @contextmanager
-def quiet(mujoco: Any) -> Iterator[None]:
-    """MuJoCo's warnings as Python's; by itself it would write them to a file in the user's folder, MUJOCO_LOG.TXT."""
+def quiet(mujoco: Any) -> Iterator[list[str]]:
+    """MuJoCo's warnings, which it gives, as Python's.
+
+    By itself it would write them to a file in the user's folder, MUJOCO_LOG.TXT.
+    """
     said: list[str] = []
     with _HANDLER:
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(lambda message: said.append(str(message)))
         try:
-            yield
+            yield said
         finally:
             mujoco.set_mju_user_warning(before)
     for message in dict.fromkeys(said):

@@ -64,8 +64,8 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
         except Exception as error:
             if refused:  # which it has wrapped
                 raise refused[0] from None
-            # Its own errors derive from nothing else.
-            if type(error).__module__.split(".")[0] != "xacro":
+            # Its own errors derive from nothing else; attributes that are missing are a RuntimeError.
+            if type(error).__module__.split(".")[0] != "xacro" and not isinstance(error, RuntimeError):
                 raise
             raise where.error(f"xacro refuses the file: {_first_line(error)}") from None
     for name in arguments:

@@ -123,7 +123,10 @@ def guarded(file: Path, call: Callable[[], Any]) -> Any:
     try:
         return call()
     except Tf.ErrorException as error:
-        text = "; ".join(getattr(one, "commentary", str(one)).strip() for one in error.args)
+        try:
+            text = "; ".join(one.commentary.strip() for one in error.args)
+        except (UnicodeDecodeError, AttributeError):  # it quotes bytes of the file that are no text
+            text = "the file is no text in UTF-8"
         raise FormatError(f"USD cannot read it: {text[:300]}", file=file) from None
 
 
@@ -146,8 +149,8 @@ class Stage:
         self.length = float(UsdGeom.GetStageMetersPerUnit(self.stage))
         self.mass = float(UsdPhysics.GetStageKilogramsPerUnit(self.stage))
         for name, value in (("metersPerUnit", self.length), ("kilogramsPerUnit", self.mass)):
-            if not (math.isfinite(value) and value > 0.0):
-                raise FormatError(f"{name} must be positive, got {value}", file=file)
+            if not 1e-30 < value < 1e30:  # their powers are numbers, too
+                raise FormatError(f"{name} must be positive, and no absurd number, got {value}", file=file)
         up = str(UsdGeom.GetStageUpAxis(self.stage))
         y_up = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
         self.upright = np.eye(3) if up == "Z" else y_up

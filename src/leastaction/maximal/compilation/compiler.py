@@ -13,7 +13,15 @@ from leastaction.dynamics.mobility import (
     mobility_at_home,
 )
 from leastaction.errors import IntegratorError, MechanismError
-from leastaction.forces.arrays import ForceModel, compact, force_model, force_records, resisting, together
+from leastaction.forces.arrays import (
+    ForceModel,
+    compact,
+    force_model,
+    force_records,
+    resisting,
+    together,
+    without_limits,
+)
 from leastaction.forces.points import zeroed
 from leastaction.forces.tendons import tendon_records
 from leastaction.forces.wrenches import WRENCH
@@ -300,11 +308,16 @@ class _Compiler:
         """Which blocks of the Newton matrix exist; sets the edges of rows and coordinates."""
         n = len(model.bodies)
         edges: dict[tuple[int, int], int] = {}
+        needed: set[tuple[int, int]] = set()
 
-        def edge(i: int, j: int) -> int:
+        def seldom(i: int, j: int) -> int:
             if i < 0 or j < 0 or i == j:
                 return -1
             return edges.setdefault((min(i, j), max(i, j)), len(edges))
+
+        def edge(i: int, j: int) -> int:
+            needed.add((min(i, j), max(i, j)))
+            return seldom(i, j)
 
         for row in model.rows:
             node = n + int(row.node)
@@ -323,7 +336,7 @@ class _Compiler:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         points = model.forces.points
         paths = tying(model.forces.paths)
-        lay_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge)
+        lay_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge, seldom)
         model.paths = paths if len(paths) else None
         tied, first = [], []
         for path in paths:
@@ -334,7 +347,13 @@ class _Compiler:
         model.resisting = resisting(model.forces)
         bodies = [] if model.resisting is None else model.resisting.touched.tolist()
         joined = set() if model.resisting is None else together(model.resisting)
-        ties = [[edge(i, j) if (min(i, j), max(i, j)) in joined else -1 for j in bodies] for i in bodies]
+        often = set() if model.resisting is None else together(without_limits(model.resisting))
+
+        def tie(i: int, j: int) -> int:
+            pair = min(i, j), max(i, j)
+            return -1 if pair not in joined else edge(i, j) if pair in often else seldom(i, j)
+
+        ties = [[tie(i, j) for j in bodies] for i in bodies]
         ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
         # What these springs do the step finds by itself.
@@ -342,6 +361,7 @@ class _Compiler:
         dofs.stiffness = 0.0
         model.forces = model.forces._replace(paths=model.forces.paths[:0], dofs=dofs)
         model.edges = [pair for pair, _ in sorted(edges.items(), key=lambda item: item[1])]
+        model.slack = frozenset(edges) - needed
         model.bodies.group = groups(n, model.edges)
 
     def _augment(self, model: Model, edge: Any) -> None:

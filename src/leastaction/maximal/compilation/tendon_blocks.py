@@ -45,11 +45,12 @@ def sprung_lengths(mechanism: Mechanism, forces: ForceModel, axes: tendon_record
     return filled(laws, SPRUNG), own
 
 
-def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any) -> None:
+def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any, seldom: Any) -> None:
     """Give a model the lengths of `sprung_lengths`.
 
     Args:
-        edge: gives the number of the edge of the graph between two bodies.
+        edge: gives the number of the edge of the graph between two bodies; seldom: the same for an edge whose blocks
+            are zero most of the time, as where a tendon is slack that has limits alone.
     """
     sprung, model.strings = lengths
     bodies: list[int] = []
@@ -59,6 +60,7 @@ def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any) -> None:
         own = [int(i) for i in np.unique([items.node, items.other]) if i >= 0]
         law.begin, law.bodies, law.edges = len(bodies), len(own), len(edges)
         bodies += own
-        edges += [edge(i, j) for i in own for j in own]
+        number = edge if law.stiffness > 0.0 else seldom
+        edges += [number(i, j) for i in own for j in own]
     model.sprung_bodies, model.sprung_edges = np.array(bodies, np.int64), np.array(edges, np.int64)
     model.sprung = sprung if len(sprung) else None

@@ -13,6 +13,7 @@ from leastaction.minimal.contact.body_sweeps import work_of_thrust
 from leastaction.minimal.contact.detection.detected_contacts import is_partial
 from leastaction.minimal.contact.joint_momenta import factor, late_of, solve
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
+from leastaction.minimal.contact.solver.prescribed_joints import add_work, goals_of, solve_upon, work_of_drives
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.bisection import FINEST
 from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_gain
@@ -85,9 +86,11 @@ def kinetic_energy(model, data, before, factored):
         factored: whether `phase.W` has the factors of the mass matrix there.
     """
     W, v, energy = data.touch.phase.W, data.dx, 0.0
-    if not factored:
+    if factored:
+        solve_upon(model, data, W, goals_of(data.touch), data.p, v)
+    else:
         factor(model, data, W, before, None)
-    solve(model, data, W, data.p, v)
+        solve(model, data, W, data.p, v)
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
         for k in range(node.iv, node.iv + node.nv):
@@ -198,12 +201,14 @@ def accept_or_go_back(model, data, touch, dt, factored):
         balance["kinetic"] = -1.0
         return True
     before, after = balance["kinetic"], kinetic_energy(model, data, dt, factored)
-    gain, lossless = after - before - balance["work"], balance["lossless"] != 0
-    most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance["noise"]
+    driven, unknown = work_of_drives(model, data, touch, goals_of(touch), dt)
+    gain, lossless = after - before - balance["work"] - driven, balance["lossless"] != 0
+    most = largest_gain(before, after, 0.5 * mass_of(model) * dt * dt * dot3(g, g)) + balance["noise"] + unknown
     if lossless and balance["finest"] != 0:
         most, lossless = most + balance["owed"], False
     if is_balanced(gain, most, lossless):
         balance["kinetic"] = after
+        add_work(goals_of(touch), driven)
         if balance["finest"] != 0 and balance["lossless"] != 0:
             balance["owed"] = max(balance["owed"] - gain, 0.0)
         for k in range(data.p.shape[0]):

@@ -17,7 +17,9 @@ from leastaction.minimal.contact.forces.control_wrenches import GEAR, gears
 from leastaction.minimal.contact.forces.spring_arrays import equations, pull_arrays, pulling
 from leastaction.minimal.contact.robot_records import (
     BALANCE,
+    DRY,
     FOUND,
+    GIVEN,
     LANE_CONE,
     LANE_DOF,
     NEVER,
@@ -281,6 +283,8 @@ class GroundRecord(NamedTuple):
         iterations: of the step before, shape (steps + 1,).
         divided: its parts, 0 where it was not divided, shape (steps + 1,).
         memory: parts of the last step, shape (1,).
+        goals: of prescribed motions joint positions, and velocities, shape (steps + 1, nq + nv); anything without.
+        work: of prescribed motions up to there [J], shape (steps + 1,).
     """
 
     q: FloatArray
@@ -290,6 +294,8 @@ class GroundRecord(NamedTuple):
     iterations: NDArray[np.int64]
     divided: NDArray[np.int64]
     memory: NDArray[np.int64]
+    goals: FloatArray
+    work: FloatArray
 
 
 def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: RobotShapes | None = None) -> RobotModel:
@@ -408,13 +414,18 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
         own["touch"] = Touch(
             **arrays,
             rolls=rolls or None,
-            joints=held_arrays(len(model.dofs)),
+            joints=held_arrays(len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)]),
             impacts=impact_arrays(*sizes) if bounces(model) else None,
             phase=momentum_arrays(*sizes),
             found=found,
             pulls=pull_arrays(model.forces),
         )
     return RobotData(**own)
+
+
+def is_prescribed(cones: Any) -> NDArray[np.bool_]:
+    """Which cones lock what is prescribed, see `held_joints.is_given`."""
+    return np.asarray((cones.kind == DRY) & (cones.friction == GIVEN), bool)
 
 
 def _found(model: RobotModel, nq: int, room: int) -> Found:

@@ -32,6 +32,13 @@ from leastaction.minimal.contact.solver.held_joints import (
 )
 from leastaction.minimal.contact.solver.islands import impulses, range_of
 from leastaction.minimal.contact.solver.ncp_solver import list_impulses, settle_all
+from leastaction.minimal.contact.solver.prescribed_joints import (
+    count_again,
+    count_from,
+    given_motion,
+    goals_in,
+    rate_of,
+)
 from leastaction.minimal.contact.solver.torsional_rolling import torque
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, scale3
 
@@ -52,10 +59,12 @@ def solve_momenta(model, data, touch, dt, tolerance):
         some, left = True, 1
         while left > 0:
             slide_momenta(model, data, touch, joints, dt)
+            count_from(model, data, goals_in(joints), rate_of(goals_in(joints)), dt, data.p)
             relate_momenta(model, data, touch, dt, dt)
             settle_all(model, touch, touch.found, dt, tolerance)
             change_momenta(data, touch)
             left = finish_held(model, data, touch, joints, dt)
+        count_again(goals_in(joints), data.p)
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
     return some
@@ -138,6 +147,7 @@ def relate_momenta(model, data, touch, dt, before):
         touch.w[which[i]] = 0.0
         for k in range(nv):
             touch.w[which[i]] += Y[which[i], k] * phase.y[k]
+        touch.w[which[i]] += dt * given_motion(touch.joints, N[which[i]])
     for i in range(n):
         row, out = phase.off, touch.W[which[i]]
         for k in range(nv):

@@ -53,6 +53,9 @@ whose impulses may have either sign."""
 
 CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
 
+GIVEN = np.inf
+"""Dry friction of a degree of freedom whose motion is prescribed: a lock that bears anything, and moves."""
+
 PLAIN, TURNING = 3, 6
 """Impulses of a contact: along normal and tangents; and about them where it resists spinning or rolling."""
 

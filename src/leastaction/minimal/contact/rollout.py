@@ -16,9 +16,10 @@ from leastaction.minimal.contact.arrays import (
 )
 from leastaction.minimal.contact.detection.robot_contacts import centre, gap
 from leastaction.minimal.contact.forces.spring_arrays import Pulls
-from leastaction.minimal.contact.scratch_arrays import Between, HeldJoints, Impacts, MomentumPhase
+from leastaction.minimal.contact.scratch_arrays import Between, Goals, HeldJoints, Impacts, MomentumPhase
 from leastaction.minimal.contact.solver.island_arrays import Islands
 from leastaction.minimal.contact.solver.joint_impacts import hit_alone
+from leastaction.minimal.contact.solver.prescribed_joints import aim_step, begin_goals, goals_of, keep_work
 from leastaction.minimal.contact.steps import apply_controls, begin, forget_energy, prepare, step
 
 
@@ -71,10 +72,24 @@ def named_impacts(impacts):
 
 
 @inline
+def named_joints(joints):
+    """The plain tuple of `HeldJoints` by name again."""
+    return HeldJoints(*(joints[:-1] + (named_goals(joints[-1]),)))
+
+
+@inline
+def named_goals(goals):
+    """The plain tuple of `Goals` by name again, where there is one."""
+    if goals is None:
+        return None
+    return Goals(*goals)
+
+
+@inline
 def named_touch(touch):
     """The plain tuple of `Touch` by name again."""
     joints, impacts, phase, found, pulls = touch[-5:]
-    own = HeldJoints(*joints), named_impacts(impacts), MomentumPhase(*phase), named_found(found), named_pulls(pulls)
+    own = named_joints(joints), named_impacts(impacts), MomentumPhase(*phase), named_found(found), named_pulls(pulls)
     return Touch(*(touch[:-5] + own))
 
 
@@ -149,10 +164,12 @@ def rollout(model, settings, data, touch, u, record, going_on):
         p[k] = record.p[0, k]
     if not stands:
         prepare(model, data)
+    begin_goals(goals_of(touch), record.goals[0], record.work[0], q0.shape[0])
     for done in range(u.shape[0]):
         if not has_room(touch.found, done, settings.dt):
             return done, 0
         apply_controls(model, data, u, done, 0, model.driven)
+        aim_step(model, data, goals_of(touch), record.goals[done + 1])
         spent, count = step(model, data, settings, memory[0] == 1)
         if spent < 0:
             return done, 1
@@ -167,6 +184,7 @@ def rollout(model, settings, data, touch, u, record, going_on):
             x, place = centre(model.cones[c], data.R[data.now[0]], data.x[data.now[0]]), record.places[done + 1, c]
             place[0], place[1], place[2] = x
             place[3] = gap(model.cones[c], data.R[data.now[0]], data.x[data.now[0]])
+        keep_work(goals_of(touch), record, done + 1)
         record.iterations[done + 1] = spent
         record.divided[done + 1] = count if count > 1 else 0
     return u.shape[0], 0

@@ -67,11 +67,41 @@ class HeldJoints(NamedTuple):
             friction in the contact problem; shape (nv,).
         impulse: of those that are not in the contact problem [N s or N m s], shape (nv,).
         changes: how often a state has changed, shape (nv,).
+        goals: `Goals`; None where no motion is prescribed.
     """
 
     state: FloatArray
     impulse: FloatArray
     changes: FloatArray
+    goals: Any = None
+
+
+class Goals(NamedTuple):
+    """Prescribed motions in the present step, see `solver.prescribed_joints`.
+
+    Attributes:
+        dofs: degrees of freedom that are prescribed, shape (count,).
+        whole: how far these move in the whole step, as a tangent vector, shape (nv,).
+        rates: their velocities at its start and end, shape (2, nv).
+        shift: how far they move in the present substep; rate: velocities at its end, shape (nv,).
+        v: velocities of the given motion that momenta are now counted from, shape (nv,); p: momenta of these.
+        moves: 1 where impulses act on things that move so, 0 where they act on changes of a motion, shape (1,).
+        back: impulses of drives in a hit, shape (nv,).
+        twists: scratch, shape (bodies, 6).
+        work: of the drives since the start of the run [J], shape (1,).
+    """
+
+    dofs: NDArray[np.int64]
+    whole: FloatArray
+    rates: FloatArray
+    shift: FloatArray
+    rate: FloatArray
+    v: FloatArray
+    p: FloatArray
+    moves: FloatArray
+    back: FloatArray
+    twists: FloatArray
+    work: FloatArray
 
 
 class Impacts(NamedTuple):
@@ -99,9 +129,15 @@ def between_arrays(bodies: int, nq: int, nv: int) -> Between:
     return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
 
 
-def held_arrays(nv: int) -> HeldJoints:
-    """Nothing is held."""
-    return HeldJoints(*np.zeros((3, nv)))
+def held_arrays(nv: int, bodies: int, dofs: NDArray[np.int64]) -> HeldJoints:
+    """Nothing is held but the degrees of freedom that are prescribed."""
+    goals = None
+    if len(dofs):
+        whole, shift, rate, v, p, back = np.zeros((6, nv))
+        moves, work = np.ones(1), np.zeros(1)
+        goals = Goals(dofs, whole, np.zeros((2, nv)), shift, rate, v, p, moves, back, np.zeros((bodies, 6)), work)
+    state, impulse, changes = np.zeros((3, nv))
+    return HeldJoints(state, impulse, changes, goals)
 
 
 def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:

@@ -20,6 +20,8 @@ from leastaction.contact.penetration.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
+from leastaction.initial_state.goal_rows import fill_goals
+from leastaction.initial_state.initial_motions import MotionTable, joint_rates, places
 from leastaction.integration.integrators import FloatArray, Stepper
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
@@ -55,8 +57,11 @@ ROOM = 32
 """Contacts that are looked for for which there is room at first."""
 
 
-WRITTEN = tuple(name for name in GroundRecord._fields if name != "memory")
-"""Arrays of a record that the rollout fills."""
+GOALS = ("goals", "work")
+"""Arrays of a record of prescribed motions, where there are any."""
+
+WRITTEN = tuple(name for name in GroundRecord._fields if name not in ("memory", *GOALS))
+"""Other arrays of a record that the rollout fills."""
 
 
 Noted = tuple[int, int, FloatArray, FloatArray]
@@ -90,6 +95,9 @@ class GroundStepper(Stepper):
         self.reached = (0, np.zeros(mechanism.nu))
         self.log: list[Noted] = []
         self.found_log: list[Any] = []
+        self.no_goals, self.goals_given = (np.zeros((1, 0)), np.zeros(1)), False
+        if mechanism.prescribed:
+            self.carries = GOALS
         self.data: RobotData
         self._make_room(ROOM)
 
@@ -115,6 +123,21 @@ class GroundStepper(Stepper):
         impulses = np.linalg.pinv(soft @ A.T, rcond=SAME, hermitian=True) @ rates
         return fitting_momentum(p, p - impulses @ A, project)
 
+    def goal_rows(self, table: MotionTable, first: int, last: int) -> FloatArray:
+        """See `goal_rows.fill_goals`: all joint positions and velocities, those not prescribed as at home."""
+        m = self.mechanism
+        rows = np.tile(np.concatenate([m.home(), np.zeros(m.nv)]), (last - first + 1, 1))
+        for name, values in table.values.items():
+            iq, iv = places(m, name)
+            rows[:, iq] = values[first : last + 1]
+            rows[:, m.nq + iv.start : m.nq + iv.stop] = joint_rates(values, table.dt)[first : last + 1]
+        return rows
+
+    @property
+    def goal_rates(self) -> slice:
+        """See `goal_rows.fill_goals`."""
+        return slice(self.mechanism.nq, None)
+
     def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
         """Links of a robot that overlap start apart."""
         return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
@@ -126,12 +149,18 @@ class GroundStepper(Stepper):
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the impulses of each step, iterations and parts."""
         self.log, self.found_log = [], []
-        return super().record(steps) | {
-            "impulses": np.zeros((steps + 1, self.own)),
-            "places": np.zeros((steps + 1, len(self.bodies), 4)),
-            "iterations": np.zeros(steps + 1, np.int64),
-            "divided": np.zeros(steps + 1, np.int64),
-        }
+        m, rows = self.mechanism, steps + 1
+        driven = {"goals": np.zeros((rows, m.nq + m.nv)), "work": np.zeros(rows)} if m.prescribed else {}
+        return (
+            super().record(steps)
+            | driven
+            | {
+                "impulses": np.zeros((steps + 1, self.own)),
+                "places": np.zeros((steps + 1, len(self.bodies), 4)),
+                "iterations": np.zeros(steps + 1, np.int64),
+                "divided": np.zeros(steps + 1, np.int64),
+            }
+        )
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
@@ -144,6 +173,8 @@ class GroundStepper(Stepper):
             self.steady[0] = 0
             if data.touch.found is not None:
                 data.touch.found.now.kept, data.touch.found.now.listed = 0, -1
+        if self.carries and not self.goals_given:
+            fill_goals(self, record, first, last)
         if self.data.touch.found is not None:
             return self._advance_and_find(record, first, last, u)
         done, _ = self._run(record, first, last, u)
@@ -152,10 +183,11 @@ class GroundStepper(Stepper):
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
         rows = tuple(record[name][first : last + 1] for name in WRITTEN)
+        goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
         controls = np.array(
             u[:, 0, :, None], order="C"
         )  # of its own: one that is read only would have a kernel of its own
-        done, failed = self._rollout(controls, (*rows, self.steady), first > 0)
+        done, failed = self._rollout(controls, (*rows, self.steady, *goals), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
             self.log.append((first, done, record["impulses"], record["places"]))
@@ -185,17 +217,18 @@ class GroundStepper(Stepper):
 
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
-        if self.data.touch.found is not None:
+        if self.data.touch.found is not None or self.carries:
             return super().stride(record, u)
         arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
-        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), self.steady), True))
-        impulses, places, last, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
+        last = self.steady, *self.no_goals
+        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
+        impulses, places, at_end, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
 
         def step(first: int) -> int:
             if first == 0:
                 return self.advance(record, 0, 1, u)
             done = first + walk(first)[0]
-            self.reached = (done, last)
+            self.reached = (done, at_end)
             if touches:
                 self.log.append((first, done - first, impulses, places))
             return done
@@ -204,7 +237,7 @@ class GroundStepper(Stepper):
 
     def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
         """See `Stepper.fleet`; a start with loops has more to it."""
-        if self.data.touch.found is not None or self.mechanism.tree.closure.count:
+        if self.data.touch.found is not None or self.mechanism.tree.closure.count or self.carries:
             return None
         names = [name for name in states if name not in ("q", "p")]
         runs = [
@@ -379,6 +412,8 @@ class GroundStepper(Stepper):
         why = f"Minimal: no step of dt / {LAST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
+        if names := self.mechanism.prescribed:
+            why += f"; do the prescribed motions ({', '.join(names)}) leave room for what they push?"
         return ConvergenceError(why, step=step, residuals=[])
 
 

@@ -35,6 +35,7 @@ from leastaction.minimal.contact.solver.joint_impacts import (
     length_of,
 )
 from leastaction.minimal.contact.solver.ncp_solver import settle_all
+from leastaction.minimal.contact.solver.prescribed_joints import aim_substep, goals_of
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6
@@ -209,6 +210,7 @@ def step(model, data, settings, steady):
     begin_step(data.touch, min(settings.tolerance, settings.floor))
     while part < parts:
         dt = length_of(impacts, settings.dt, parts, split or cut > 0.0, start, cut if cut > 0.0 else end)
+        aim_substep(goals_of(data.touch), start, cut if cut > 0.0 else end)
         spent = solve(model, data, data.touch, settings, dt, steady)
         total += abs(spent)
         if spent > 0:

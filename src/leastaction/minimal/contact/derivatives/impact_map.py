@@ -1,7 +1,8 @@
 """The linear map of an impact: from the state before to that after it, at the same positions (`laws.restitution`).
 
 The plastic hit is a momentum phase without impulses of the position phase, with velocities v1 and momenta p1. What is
-given back, R = N_n' e L_n, opens no loops: it has impulses mu of their equations beside it. With
+given back, R = N_n' e L_n, opens no loops and leaves prescribed motions what they are: it has impulses mu of their
+equations beside it. With
 
     p2 = p1 + R + A' mu,   M v2 = p2,   A v2 = 0,   p' = p1 + c (p2 - p1),
 
@@ -16,12 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import momentum_slopes
+from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.derivatives.contact_kernels import Part
 from leastaction.minimal.contact.derivatives.contact_laws import Places
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.derivatives.stop_laws import stop_slopes, stop_values
+from leastaction.minimal.contact.derivatives.stop_laws import (
+    driven_rows,
+    is_given,
+    rate_slopes,
+    stop_slopes,
+    stop_values,
+)
 from leastaction.minimal.contact.derivatives.substep_map import (
     PartMap,
     added,
@@ -54,7 +62,7 @@ class HitMap(PartMap):
         smooth: equations of its mechanism.
         shapes: what may touch beside balls over planes.
         share: of the restitution that acts.
-        loops: impulses mu.
+        loops: impulses mu, those of loops first.
     """
 
     def __init__(
@@ -67,22 +75,28 @@ class HitMap(PartMap):
         placed = smooth.at(s.q0, s.q0, s.u, s.h, False)
         M, part = heavy_matrix(s, smooth), part_of(s, s.cones, s.contacts, [placed], self.reach)
         columns, (_, (_, A)) = contact_rows(smooth, part, [placed]), loop_equations(s, smooth)
-        N = rows_at(s, columns[1], A)
+        N, driven, own_loops = rows_at(s, columns[1], A), driven_rows(s, n), len(A)
+        if share < 1.0 and len(driven):
+            raise IntegratorError("Minimal: a hit that moves prescribed bodies gives back less than e: no derivative")
         first = s.p + N.T @ added(s)
         self.v = v1 = np.asarray(np.linalg.solve(M, first), np.float64)
-        second = self._given_back(first, s.cones, columns[1], A)
+        held_rows = np.concatenate([A, driven])
+        second = self._given_back(first, s.cones, columns[1], held_rows)
         self.v_back = v2 = np.asarray(np.linalg.solve(M, second), np.float64)
-        bends = smooth.bends(s.q0) if f else np.zeros((0, n, n))
+        bends = np.zeros((f, n, n))
+        if own_loops:
+            bends[:own_loops] = smooth.bends(s.q0)
         # The plastic hit: rows of momenta and of its laws, by (v1, L) and by the joints.
         part = part._replace(twists=body_twists(smooth, placed, v1))
         rows, places = slopes_of(smooth, part, [placed], columns), Places(n, n, 2 * n, 2 * n + e, 3 * n + e)
         F = np.zeros((2 * n + e, 3 * n + e))
         write_momentum_slopes(s, part, self.modes, places, rows, F)
         stop_slopes(s, smooth, F, places, False)
-        if f:
-            F[len(F) - f :, :n], F[len(F) - f :, n : 2 * n] = s.h * (v1 @ bends), s.h * A
+        if own_loops:
+            last = slice(len(F) - own_loops, len(F))
+            F[last, :n], F[last, n : 2 * n] = s.h * (v1 @ bends[:own_loops]), s.h * A
         own, by_q = F[n:, n : 2 * n + e], F[n:, :n] + F[n:, 2 * n + e :]
-        kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, bends)
+        kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, bends[:own_loops])
         # What is given back.
         back = part._replace(more=self._restitution(s.cones), more_torques=np.zeros((len(s.cones), 3)))
         given = slopes_of(smooth, back, [placed], columns).kick_end.sum(axis=0)
@@ -97,7 +111,7 @@ class HitMap(PartMap):
         by_normals = np.zeros((n, e))
         by_normals[:, : 3 * len(s.cones) : 3] = (N[: 3 * len(s.cones) : 3] * s.cones.restitution[:, None]).T
         p_z[1, :, n : n + e] += by_normals
-        p_z[1, :, size - f : size] = A.T
+        p_z[1, :, size - f : size] = held_rows.T
         one, two = slice(0, n + e), slice(n + e, size)
         G_z[one, one], G_x[one, :n] = own, by_q
         for at, v, p in ((0, v1, 0), (n + e, v2, 1)):
@@ -105,7 +119,11 @@ class HitMap(PartMap):
             G_z[momenta], G_x[momenta] = -p_z[p], -p_x[p]
             G_z[momenta, at : at + n] = M
             G_x[momenta, :n] += heavier(smooth, s.q0, v)
-        G_z[size - f : size, n + e : 2 * n + e], G_x[size - f : size, :n] = s.h * A, s.h * (v2 @ bends)
+        G_z[size - f : size, n + e : 2 * n + e], G_x[size - f : size, :n] = s.h * held_rows, s.h * (v2 @ bends)
+        if len(driven):  # what moves as prescribed does so by the time
+            slopes, stops = rate_slopes(s), n + e - own_loops - len(s.stops)
+            G_x[stops : stops + len(s.stops), 2 * n] = slopes
+            G_x[size - len(driven) : size, 2 * n] = slopes[[is_given(stop) for stop in s.stops]]
         out_z, out_x = p_z[0] + share * (p_z[1] - p_z[0]), p_x[0] + share * (p_x[1] - p_x[0])
         if held:
             v, start = v1 + share * (v2 - v1), np.asarray(np.linalg.solve(M, s.p), np.float64)
@@ -148,7 +166,7 @@ class HitMap(PartMap):
         part = part._replace(twists=body_twists(smooth, placed, self.v))
         columns, (_, (_, A)) = contact_rows(smooth, part, [placed]), loop_equations(s, smooth)
         M, first = heavy_matrix(s, smooth), s.p + rows_at(s, columns[1], A).T @ added(s)
-        second = self._given_back(first, cones, columns[1], A)
+        second = self._given_back(first, cones, columns[1], np.concatenate([A, driven_rows(s, n)]))
         p = first + self.share * (second - first)
         work: list[float] = []
         if self.share < 1.0:
@@ -156,5 +174,6 @@ class HitMap(PartMap):
         laws = contact_law_values(s, part, with_coefficients(self.modes, s, cones))[1]
         stopped = stop_values(s, smooth, stops, self.v)[1]
         plastic = [M @ self.v - first, laws, stopped, s.h * A @ self.v]
-        given = [M @ self.v_back - second, s.h * A @ self.v_back]
+        driven = s.h * driven_rows(s, n) @ self.v_back
+        given = [M @ self.v_back - second, s.h * A @ self.v_back, driven]
         return np.concatenate([*plastic, *given, np.array(work), np.zeros(n), p, np.zeros(1)])

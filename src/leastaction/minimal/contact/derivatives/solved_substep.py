@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leastaction.contact.laws.restitution import NEAREST
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
-from leastaction.minimal.contact.arrays import RobotData
+from leastaction.minimal.contact.arrays import RobotData, is_prescribed
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TURNING
 from leastaction.minimal.contact.solver.contact_response import GIVING
 from leastaction.minimal.contact.solver.torsional_rolling import SPIN
@@ -47,6 +47,8 @@ class Solved:
         stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
         stops_slip: which of them is dry friction that slips, shape (stops,).
+        drive: of stops that are prescribed motions their rate within the part, the velocity that they would have at its
+            end if it had no length, and how this changes with its length, shape (stops, 3).
         loops: impulses of the equations of loops and couplings, shape (equations,).
         pushes_end: whether contacts push in the momentum phase, shape (m,); with `_end` also what else they do there.
         closing, closing_contacts: as `cones` and `contacts`, of the contact whose impact the part ends at, if any.
@@ -78,6 +80,7 @@ class Solved:
     side: FloatArray
     stop_least: FloatArray
     stops_slip: NDArray[np.bool_]
+    drive: FloatArray
     loops: FloatArray
     pushes_end: NDArray[np.bool_]
     lam_end: FloatArray
@@ -147,6 +150,7 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         side=touch.side[stopping],
         stop_least=touch.least[stopping],
         stops_slip=(stops.kind == DRY) & (np.abs(lam[stopping]) >= 0.5 * bound),
+        drive=driven(touch.joints.goals, stops, start["h"]),
         loops=lam[kind == LOOP],
         pushes_end=total[at[:, 0]] > 0.0,
         lam_end=total[at],
@@ -161,6 +165,18 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         closing=NO_CONES,
         closing_contacts=NO_CONTACTS,
     )
+
+
+def driven(goals: Any, stops: Any, h: float) -> FloatArray:
+    """`Solved.drive` of a part of length h [s]."""
+    out = np.zeros((len(stops), 3))
+    if goals is None:
+        return out
+    for k in np.flatnonzero(is_prescribed(stops)):
+        dof = stops.dof[k]
+        faster = goals.rates[1, dof] - goals.rates[0, dof]
+        out[k] = goals.shift[dof] / h, goals.rate[dof] - faster, faster / h
+    return out
 
 
 def contacts_of(found: Any, cones: Any) -> Any:
@@ -191,7 +207,8 @@ def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         count += int(found.now[0].count)
         cones = found.cones[:count]
     kind, struck = np.asarray(cones.kind), touch.impacts.struck[:count] != 0
-    hits, stops = cones[struck & (kind == CONTACT)].copy(), cones[struck & (kind == LIMIT)].copy()
+    stopped = (struck & (kind == LIMIT)) | is_prescribed(cones)
+    hits, stops = cones[struck & (kind == CONTACT)].copy(), cones[stopped].copy()
     hits.mass, hits.drift = 0.0, hits.drift * (start["h"] / part)
     at = np.asarray(hits.row)[:, None] + np.arange(3)
     turning = hits.width == TURNING
@@ -216,9 +233,10 @@ def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         least=np.zeros(m),
         stops=stops,
         push=none,
-        side=touch.side[:count][struck & (kind == LIMIT)],
+        side=touch.side[:count][stopped],
         stop_least=none,
         stops_slip=none > 0.0,
+        drive=driven(touch.joints.goals, stops, part),
         loops=np.zeros(len(loops)),
         pushes_end=total[at[:, 0]] > 0.0,
         lam_end=total[at],
@@ -228,7 +246,7 @@ def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
         rolls_end=turning & rolls,
         soft_end=np.zeros(m),
         push_end=push,
-        stops_stick=push > 0.0,
+        stops_stick=(push > 0.0) | (stops.kind == DRY),
         loops_end=loops,
         closing=NO_CONES,
         closing_contacts=NO_CONTACTS,

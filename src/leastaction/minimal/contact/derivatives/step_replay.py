@@ -70,13 +70,18 @@ class Replay:
             self.steppers[h] = self.stepper.with_dt(h)
         return self.steppers[h]
 
-    def solve(self, at: At, u: FloatArray, h: float) -> tuple[Solved, At] | None:
-        """One step of length h with the controls u (nu,); None where it is divided, or has hits."""
-        return self._solve(self.stepper_of(h), at, u, h)
+    def _solve(self, s: Any, at: At, u: FloatArray, h: float, goals: Any, until: int = 0) -> tuple[Solved, At] | None:
+        """One step of length h with the controls u (nu,); None where it is divided, or has hits.
 
-    def _solve(self, s: Any, at: At, u: FloatArray, h: float, until: int = 0) -> tuple[Solved, At] | None:
-        """`solve` with a stepper; until: which of its solutions is taken, see `robot_records.FOUND`."""
+        Args:
+            s: a stepper.
+            goals: of prescribed motions, see `step`.
+            until: which of its solutions is taken, see `robot_records.FOUND`.
+        """
         record = s.record(2)
+        if s.carries:
+            first = 0 if at.memory is None else 1
+            s.goals_given, record["goals"][first : first + 2] = True, self._goals(at, goals)
         if until:
             s.data.touch.found.now[0].until = until
         first = 0 if at.memory is None else 1
@@ -96,13 +101,29 @@ class Replay:
         solved = left_by(s.data, s.cones, start)
         return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), h, s.memory())
 
-    def map(self, s: Any, at: At, u: FloatArray, solved: Solved, timed: bool = False) -> PartMap:
+    def _goals(self, at: At, goals: FloatArray | None) -> FloatArray:
+        """Rows of goals at both ends of a part, shape (2, nq + nv): at rest where there are none."""
+        return np.tile(np.concatenate([at.q, np.zeros(len(at.p))]), (2, 1)) if goals is None else goals
+
+    def _between(self, at: At, goals: FloatArray | None, start: float, end: float) -> FloatArray | None:
+        """The same of a part of a step between two shares of it, from those at its ends."""
+        if not self.stepper.carries:
+            return None
+        (first, last), m = self._goals(at, goals), self.stepper.mechanism
+        way = m.difference(first[: m.nq], last[: m.nq])
+        rows = [
+            np.concatenate([m.integrate(first[: m.nq], s * way), ((1.0 - s) * first + s * last)[m.nq :]])
+            for s in (start, end)
+        ]
+        return np.array(rows)
+
+    def map(self, s: Any, at: At, u: FloatArray, goals: Any, solved: Solved, timed: bool = False) -> PartMap:
         """Differentiate a part that a stepper has solved, with its earlier solutions where these found its contacts."""
         shapes, earlier = self.stepper.model.shapes, []
         for until in range(1, int(solved.contacts.late.max(initial=0)) + 1):
             if timed:
                 s.data.touch.impacts.now[0].forced = 1
-            found = self._solve(s, at, u, s.dt, until)
+            found = self._solve(s, at, u, s.dt, goals, until)
             if found is None:
                 raise IntegratorError("Minimal: a part of a step was solved again with another result; take another dt")
             earlier.append(PartMap(found[0], self.smooth, shapes, self._free(u), False, tuple(earlier)))
@@ -112,36 +133,44 @@ class Replay:
         """Which controls are within their limits."""
         return (u >= self.lower) & (u <= self.upper)
 
-    def step(self, at: At, u: FloatArray, h: float) -> tuple[list[PartMap], At]:
-        """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from)."""
-        found = self.solve(at, u, h)
+    def step(self, at: At, u: FloatArray, h: float, goals: FloatArray | None = None) -> tuple[list[PartMap], At]:
+        """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from).
+
+        Args:
+            at: its start; u: controls, shape (nu,).
+            goals: rows of the record at its ends, of prescribed motions; None: these rest.
+        """
+        found = self._solve(self.stepper_of(h), at, u, h, goals)
         if found is not None:
-            return [self.map(self.stepper_of(h), at, u, found[0])], found[1]
+            return [self.map(self.stepper_of(h), at, u, goals, found[0])], found[1]
         if self.stepper.data.touch.impacts is not None:
-            return self._parts(at, u, h)
-        first, middle = self.step(at, u, 0.5 * h)
-        second, end = self.step(middle, u, 0.5 * h)
+            return self._parts(at, u, h, goals)
+        first, middle = self.step(at, u, 0.5 * h, self._between(at, goals, 0.0, 0.5))
+        second, end = self.step(middle, u, 0.5 * h, self._between(at, goals, 0.5, 1.0))
         return first + second, end
 
-    def _parts(self, at: At, u: FloatArray, h: float) -> tuple[list[PartMap], At]:
+    def _parts(self, at: At, u: FloatArray, h: float, goals: FloatArray | None) -> tuple[list[PartMap], At]:
         """`step` of one that has just been solved, with impacts or divided, by the same stepper."""
         s = self.stepper_of(h)
         noted = s.data.touch.impacts.ends.copy()
         if noted[0] == UNKNOWN:
             raise IntegratorError("Minimal: a step was divided so finely that the run does not tell its parts")
-        ends, plastic = ends_of(noted)
+        (ends, plastic), whole = ends_of(noted), at
         maps: list[PartMap] = []
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
             part = s.with_dt((end - start) * h)
             now = part.data.touch.impacts.now[0]
             now.forced, now.plastic = 1, still
+            rows = self._between(whole, goals, start, end)
+            if rows is not None:
+                part.data.touch.joints.goals.rates[:] = rows[:, len(at.q) :]
             hits, at = self._hits(part, at, u)
-            found = self._solve(part, at, u, part.dt)
+            found = self._solve(part, at, u, part.dt, rows)
             if found is None:
                 raise IntegratorError("Minimal: a part of a step was solved again with another result; take another dt")
             solved = found[0] if end == 1.0 else ends_at(part.data, part.cones, found[0])
             now.plastic = still
-            maps += [*hits, self.map(part, at, u, solved, True)]
+            maps += [*hits, self.map(part, at, u, rows, solved, True)]
             at = found[1]
         return maps, at
 
@@ -158,6 +187,8 @@ class Replay:
             if not s.hit(q, p, len(maps)):
                 break
             loops = touch.lam[np.asarray(s.cones.row)[np.asarray(s.cones.kind) == LOOP]].copy()
+            if (driven := touch.joints.goals) is not None:
+                loops = np.concatenate([loops, driven.back[driven.dofs]])
             solved, share = hit_by(s.data, s.cones, start), float(touch.impacts.now[0].share)
             maps.append(HitMap(solved, self.smooth, self.stepper.model.shapes, share, loops))
         if not maps:
@@ -172,9 +203,10 @@ class Replay:
             u: controls, shape (steps, 1, nu).
         """
         m, maps = self.stepper.mechanism, []
-        at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._between(record, row)
+        at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._continued(record, row)
         for k in range(len(u)):
-            parts, at = self.step(at, u[k, 0], self.stepper.dt)
+            goals = record["goals"][row + k : row + k + 2] if self.stepper.carries else None
+            parts, at = self.step(at, u[k, 0], self.stepper.dt, goals)
             maps.append(parts)
             q = record["q"][row + k + 1]
             if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
@@ -185,7 +217,7 @@ class Replay:
             at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.before, at.memory)
         return maps, at
 
-    def _between(self, record: Any, row: int) -> At:
+    def _continued(self, record: Any, row: int) -> At:
         """What the step after a row goes on from, where the run has begun before."""
         s, h = self.stepper, self.stepper.dt
         q = record["q"][row]

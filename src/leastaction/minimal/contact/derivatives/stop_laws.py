@@ -1,7 +1,8 @@
 """Limits and dry friction in a solved part of a step as equations of both phases, and their derivatives.
 
-A limit that pushes is closed at the end of the part, dry friction holds its joint or slips; in the momentum phase the
-joint does not move at the end, or the impulse is zero or that of slipping. Which of them act is fixed by the solution.
+A limit that pushes is closed at the end of the part, dry friction holds its joint or slips, a prescribed joint goes
+with its motion; in the momentum phase the joint does not move at the end (or moves as given), or the impulse is zero or
+that of slipping. Which of them act is fixed by the solution.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from leastaction.minimal.contact.derivatives.contact_laws import Places
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.robot_records import DRY
+from leastaction.minimal.contact.robot_records import DRY, GIVEN
 
 FloatArray = NDArray[np.float64]
 
@@ -22,6 +23,11 @@ FloatArray = NDArray[np.float64]
 def fall_of(gravity: Any, h: float) -> float:
     """See `contacts.fall_of`."""
     return h * h * float(np.abs(gravity).sum())
+
+
+def is_given(stop: Any) -> bool:
+    """Whether a stop is a prescribed motion. The equations of its joint are known up to constants."""
+    return bool(stop.kind == DRY and stop.friction == GIVEN)
 
 
 def stop_rows(solved: Solved, n: int) -> FloatArray:
@@ -54,6 +60,10 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
     out, end = np.zeros((2, len(stops)))
     for k, stop in enumerate(stops):
         dry = stop.kind == DRY
+        if is_given(stop):
+            within, first, faster = s.drive[k]
+            out[k], end[k] = -s.h * within, s.h * (v[stop.dof] - first - faster * s.h)
+            continue
         bound = s.h * stop.friction if dry else 0.0
         end[k] = s.h * v[stop.dof] * (1.0 if dry else s.side[k])
         if not s.stops_stick[k]:
@@ -68,6 +78,16 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
         first, last = (q[stop.iq] - stop.lower if s.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (s.q0, s.q1))
         out[k] = last - min(0.0, first + 0.5 * fall)
     return out, end
+
+
+def driven_rows(solved: Solved, n: int) -> FloatArray:
+    """What unit impulses of the drives of prescribed motions do along the joints, shape (drives, n)."""
+    return stop_rows(solved, n)[[is_given(stop) for stop in solved.stops]] if len(solved.stops) else np.zeros((0, n))
+
+
+def rate_slopes(solved: Solved) -> FloatArray:
+    """Derivatives of the equations of stops in the momentum phase by when a part begins, shape (stops,)."""
+    return -solved.h * solved.drive[:, 2]
 
 
 def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, positions: bool = True) -> None:

@@ -50,7 +50,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
 )
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.derivatives.stop_laws import fall_of, stop_rows, stop_slopes, stop_values
+from leastaction.minimal.contact.derivatives.stop_laws import fall_of, rate_slopes, stop_rows, stop_slopes, stop_values
 from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, overlap_kept, slight_overlap
 from leastaction.parameters.parameter_differences import CENTRAL
 
@@ -186,6 +186,9 @@ class PartMap:
         row, F_x, O_x = np.zeros(size), np.zeros((size + 1, many + 1)), np.zeros((2 * n + 1, many + 1))
         states = np.delete(np.arange(many + 1), 2 * n)
         F_x[:size, states], O_x[: 2 * n, states] = self.F_x, self.O_x
+        if len(s.stops):  # what moves as prescribed does so by the time
+            own = size - len(s.loops) - len(s.stops)
+            F_x[own : own + len(s.stops), 2 * n] = rate_slopes(s)
         O_z, corner = np.zeros((2 * n + 1, size + 1)), 1.0
         O_z[: 2 * n, :size], O_z[: 2 * n, size] = self.O_z, by_h[size:]
         if len(s.closing):

@@ -8,20 +8,25 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import AtHome, leave_out, poses_in
+from leastaction.contact.collision_filter import AtHome, leave_out, leave_out_given, poses_in
 from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
 from leastaction.dynamics import body_poses, body_twists
+from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
+
+FEW = 8
+"""Hulls of more corners are looked for on planes, too: a constraint for each corner would take time and room in every
+step, though only the outermost of those near the plane take part."""
 
 
 def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
@@ -36,23 +41,27 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
                 f"{body!r} is no such shape, may touch ground that is no plane, or has a surface that moves; use "
                 "device='cpu'"
             )
-    return _records(mechanism, table), table
+    return _records(mechanism, table, table.ground), table
 
 
 def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
     """`LANE_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
     frames = centred_frames(mechanism)
-    table = leave_out(_at_home(mechanism, frames), collect(mechanism, frames, bodies=bodies))
-    plain = np.array([_is_plain(table, pair) for pair in table.ground], bool)
+    table = leave_out_given(collect(mechanism, frames, bodies=bodies), given_nodes(mechanism))
+    table = leave_out(_at_home(mechanism, frames), table)
+    shapes, lists = table.shapes.view(np.ndarray), None  # fields of a recarray are slow
+    few = ~((shapes["kind"] == MESH) & (shapes["rows"] > FEW))
+    ground = table.ground.view(np.ndarray)
+    plain = np.array([few[pair["b"]] and _is_plain(table, pair) for pair in ground], bool)
     pairs = np.concatenate([table.ground[~plain], table.body_pairs()]).view(np.recarray)
-    shapes = None
     if len(pairs):
         bound = table.shapes.bound[table.movers]
         reach = reach_of_bodies(table.shapes, len(mechanism.tree.nodes))
         skin = max(0.5 * float(np.median(bound)) if len(bound) else 0.0, 1e-3)
-        masses = np.array([_mass_of(mechanism, *table.shapes.body[[pair.a, pair.b]]) for pair in pairs])
-        shapes = RobotShapes(table.shapes, pairs, table.data, masses, reach, skin, None if table.is_plain else True)
-    return _records(mechanism, table), shapes, table
+        known, (one, two) = _masses(mechanism), shapes["body"][np.array([pairs["a"], pairs["b"]])].tolist()
+        masses = np.array([_mass_of(known, i, j) for i, j in zip(one, two, strict=True)])
+        lists = RobotShapes(table.shapes, pairs, table.data, masses, reach, skin, None if table.is_plain else True)
+    return _records(mechanism, table, table.ground[plain]), lists, table
 
 
 def starts_apart(mechanism: Mechanism, cones: Any, table: ContactTable) -> Search:
@@ -86,7 +95,8 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHom
 
 
 def _locked(mechanism: Mechanism) -> Any:
-    """Degrees of freedom whose limits leave them no room."""
+    """Degrees of freedom that are prescribed, or whose limits leave them no room."""
+    yield from prescribed_freedoms(mechanism)
     at = 0
     for joint in mechanism.joints:
         if joint.nq == joint.nv:
@@ -94,18 +104,17 @@ def _locked(mechanism: Mechanism) -> Any:
         at += joint.nv
 
 
-def _records(mechanism: Mechanism, table: ContactTable) -> Any:
-    found = [*_contacts(mechanism, table), *_stops(mechanism), *_ties(mechanism)]
-    out = np.zeros(len(found), LANE_CONE).view(np.recarray)
-    out.other = out.found = -1
-    out.width = 1
-    row = 0
+def _records(mechanism: Mechanism, table: ContactTable, ground: Any) -> Any:
+    """`LANE_CONE` records, among them those of pairs with the ground that are plain."""
+    found = [*_contacts(table, ground, _masses(mechanism)), *_stops(mechanism), *_ties(mechanism)]
+    out = np.zeros(len(found), LANE_CONE)
+    out["other"] = out["found"] = -1
+    out["width"] = 1
     for record, values in zip(out, found, strict=True):
-        record.row = row
         for name, value in values.items():
             record[name] = value
-        row += record.width
-    return out
+    out["row"] = np.cumsum(out["width"]) - out["width"]
+    return out.view(np.recarray)
 
 
 def _refuse(table: ContactTable, pairs: Any) -> None:
@@ -118,68 +127,72 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
         )
 
 
-def _mass_of(mechanism: Mechanism, one: int, two: int) -> float:
-    """Mass [kg] of the trees of joints that carry two nodes, -1 for the world: the reduced mass of two of them."""
-    nodes, roots, masses = mechanism.tree.nodes, [-1], [0.0]
-    for i in (one, two):
-        while i >= 0 and nodes[i].parent >= 0:
-            i = int(nodes[i].parent)
-        if i >= 0 and i not in roots:
-            last = next((j for j in range(i + 1, len(nodes)) if nodes[j].parent < 0), len(nodes))  # depth first
-            roots.append(i)
-            masses.append(float(nodes.mass[i:last].sum()))
-    there = [mass for mass in masses if mass > 0.0]
+def _masses(mechanism: Mechanism) -> dict[int, tuple[int, float]]:
+    """For each node, and -1 for the world, which tree of joints it is part of and the mass of that [kg].
+
+    What moves as prescribed is as heavy as the world.
+    """
+    nodes = mechanism.tree.nodes.view(np.ndarray)
+    tree = np.cumsum(nodes["parent"] < 0) - 1  # depth first: each tree begins with its root
+    total = np.bincount(tree, nodes["mass"]) if len(nodes) else np.zeros(0)
+    masses = {-1: (-1, 0.0)} | {i: (int(t), float(total[t])) for i, t in enumerate(tree)}
+    return masses | dict.fromkeys(given_nodes(mechanism), (-1, 0.0))
+
+
+def _mass_of(masses: dict[int, tuple[int, float]], one: int, two: int) -> float:
+    """Mass [kg] of the trees of joints that carry two nodes, see `_masses`: the reduced mass of two of them."""
+    there = [mass for mass in dict((masses[one], masses[two])).values() if mass > 0.0]
     return 1.0 / sum(1.0 / mass for mass in there) if there else 0.0
 
 
 def _is_plain(table: ContactTable, pair: Any) -> bool:
     """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves, nor with a static
     friction of its own: what a contact does at the start of a step is a matter of contacts that are looked for."""
-    ground, shape = table.shapes[pair.a], table.shapes[pair.b]
-    return (
-        ground.kind == PLANE
-        and shape.kind in KNOWN
-        and not (ground.belt.any() or shape.belt.any() or pair.static > pair.friction)
+    shapes = table.shapes.view(np.ndarray)
+    ground, shape = shapes[pair["a"]], shapes[pair["b"]]
+    return bool(
+        ground["kind"] == PLANE
+        and shape["kind"] in KNOWN
+        and not (ground["belt"].any() or shape["belt"].any() or pair["static"] > pair["friction"])
     )
 
 
-def _contacts(mechanism: Mechanism, table: ContactTable) -> Any:
+def _contacts(table: ContactTable, ground: Any, masses: dict[int, tuple[int, float]]) -> Any:
     """A ball for each sphere, two for a capsule, the corners of boxes and hulls, over each plane."""
-    for pair in table.ground:
-        if not _is_plain(table, pair):
-            continue
-        ground, shape = table.shapes[pair.a], table.shapes[pair.b]
-        frame = ground.R.reshape(3, 3)
+    shapes = table.shapes.view(np.ndarray)
+    for pair in ground.view(np.ndarray):
+        plane, shape = shapes[pair["a"]], shapes[pair["b"]]
+        frame, node = plane["R"].reshape(3, 3), int(shape["body"])
+        common = {
+            "kind": CONTACT,
+            "width": TURNING if pair["spin"] > 0.0 or pair["roll"] > 0.0 else PLAIN,
+            "node": node,
+            "radius": shape["radius"],
+            "friction": pair["friction"],
+            "restitution": pair["restitution"],
+            "mass": _mass_of(masses, node, -1),
+            "spin": pair["spin"],
+            "roll": pair["roll"],
+            "first": frame[:, 0],
+            "second": frame[:, 1],
+            "normal": frame[:, 2],
+            "offset": frame[:, 2] @ plane["p"] + shape["radius"],
+            "shape": pair["b"],
+        }
         for centre in _centres(table, shape):
-            yield {
-                "kind": CONTACT,
-                "width": TURNING if pair.spin > 0.0 or pair.roll > 0.0 else PLAIN,
-                "node": shape.body,
-                "arm": centre,
-                "radius": shape.radius,
-                "friction": pair.friction,
-                "restitution": pair.restitution,
-                "mass": _mass_of(mechanism, shape.body, -1),
-                "spin": pair.spin,
-                "roll": pair.roll,
-                "first": frame[:, 0],
-                "second": frame[:, 1],
-                "normal": frame[:, 2],
-                "offset": frame[:, 2] @ ground.p + shape.radius,
-                "shape": pair.b,
-            }
+            yield common | {"arm": centre}
 
 
 def _centres(table: ContactTable, shape: Any) -> Any:
     """Centres of the balls that stand for a shape, in its node's frame [m]."""
-    R, p = shape.R.reshape(3, 3), shape.p
-    if shape.kind == SPHERE:
+    kind, R, p = shape["kind"], shape["R"].reshape(3, 3), shape["p"]
+    if kind == SPHERE:
         return [p]
-    if shape.kind == CAPSULE:
-        return [p + R @ shape.half, p - R @ shape.half]
-    if shape.kind == BOX:
-        return [p + R @ (np.array(signs) * shape.half) for signs in product((-1.0, 1.0), repeat=3)]
-    return table.data[shape.first : shape.first + 3 * shape.rows].reshape(-1, 3)
+    if kind == CAPSULE:
+        return [p + R @ shape["half"], p - R @ shape["half"]]
+    if kind == BOX:
+        return [p + R @ (np.array(signs) * shape["half"]) for signs in product((-1.0, 1.0), repeat=3)]
+    return table.data[shape["first"] : shape["first"] + 3 * shape["rows"]].reshape(-1, 3)
 
 
 def _ties(mechanism: Mechanism) -> Any:
@@ -189,9 +202,22 @@ def _ties(mechanism: Mechanism) -> Any:
             yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
+def given_nodes(mechanism: Mechanism) -> set[int]:
+    """Nodes all of whose motion is prescribed: nothing can push them."""
+    given, dofs = set[int](), set(prescribed_freedoms(mechanism))
+    for i, node in enumerate(mechanism.tree.nodes if dofs else ()):
+        if dofs.issuperset(range(node.iv, node.iv + node.nv)) and (node.parent < 0 or node.parent in given):
+            given.add(i)
+    return given
+
+
 def _stops(mechanism: Mechanism) -> Any:
-    """Rigid limits and dry friction of joint coordinates."""
-    tree = mechanism.tree
+    """Rigid limits and dry friction of joint coordinates, and locks of those that are prescribed."""
+    tree, given = mechanism.tree, set(prescribed_freedoms(mechanism))
+    for i, node in enumerate(tree.nodes if given else ()):
+        for k in range(node.nv):
+            if node.iv + k in given:
+                yield {"node": i, "dof": node.iv + k, "iq": node.iq + k, "kind": DRY, "friction": GIVEN}
     at = 0
     for joint in mechanism.joints:
         rigid = not any(joint.limit_stiffness)
@@ -199,6 +225,8 @@ def _stops(mechanism: Mechanism) -> Any:
             iq = at + k
             node = next(i for i, node in enumerate(tree.nodes) if node.nv == 1 and node.iq == iq)
             common = {"node": node, "dof": tree.nodes[node].iv, "iq": iq}
+            if common["dof"] in given:
+                continue
             if rigid and (np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k])):
                 bounds = np.clip((joint.lower[k], joint.upper[k]), -1e30, 1e30)
                 yield common | {"kind": LIMIT, "lower": bounds[0], "upper": bounds[1]}

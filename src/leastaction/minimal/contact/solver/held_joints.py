@@ -5,9 +5,11 @@ is what its equation lacks. Friction of a joint that slides has its full size. W
 primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM J. Optim. 13, 2003): one that would need more than
 friction can bear slides in the next iteration, one that moves the way in which friction pushes is held. Each costs what
 a joint of the tree costs; in the contact problem, which is dense, it is one more unknown. A joint that changes more
-than `MOST` times goes there all the same, and so does one whose limit may act.
+than `MOST` times goes there all the same, and so does one whose limit may act. Joints whose motion is prescribed are
+held by friction without bound, and move as given (`prescribed_joints`).
 """
 
+import math
 from math import copysign
 
 from leastaction._jit import inline, routine
@@ -69,6 +71,30 @@ def forget_held(joints):
         return
     for k in range(joints.state.shape[0]):
         joints.state[k] = joints.impulse[k] = joints.changes[k] = 0.0
+    lock_given(joints, joints.goals)
+
+
+@routine
+def lock_given(joints, goals):
+    """What is prescribed is locked."""
+    if goals is not None:
+        for i in range(goals.dofs.shape[0]):
+            joints.state[goals.dofs[i]] = HELD
+
+
+@routine
+def follow_given(data, goals):
+    """First guess of what is prescribed: where it is at the end of the substep."""
+    if goals is not None:
+        for i in range(goals.dofs.shape[0]):
+            k = goals.dofs[i]
+            data.dx[k] = data.moved[k] = goals.shift[k]
+
+
+@inline
+def is_given(cone):
+    """Whether a cone is the lock of what is prescribed."""
+    return cone.kind == DRY and not cone.friction < math.inf
 
 
 @routine
@@ -77,11 +103,12 @@ def guess_held(model, data, joints, dt, allowed):
     if joints is None:
         return
     forget_held(joints)
+    follow_given(data, joints.goals)
     cones = model.cones
     if not allowed or cones.shape[0] == 0 or cones[cones.shape[0] - 1].kind == LOOP:
         return
     for c in range(cones.shape[0]):
-        if cones[c].kind == DRY:
+        if cones[c].kind == DRY and not is_given(cones[c]):
             k = cones[c].dof
             if data.near[k] == 0.0:
                 joints.state[k] = HELD

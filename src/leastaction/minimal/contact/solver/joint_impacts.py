@@ -31,6 +31,16 @@ from leastaction.minimal.contact.row_vec6 import wrench
 from leastaction.minimal.contact.solver.held_joints import forget_held
 from leastaction.minimal.contact.solver.islands import impulses
 from leastaction.minimal.contact.solver.ncp_solver import settle_all
+from leastaction.minimal.contact.solver.prescribed_joints import (
+    add_given,
+    add_hit_of_drives,
+    bear_impact,
+    count_again,
+    count_from,
+    goals_of,
+    move_given,
+    note_drives,
+)
 from leastaction.minimal.contact.solver.waiting_contacts import strength
 from leastaction.spatial import add3, axpy3, dot3, load3, load9, matvec, scale3
 from leastaction.step_control.bisection import substep_length
@@ -159,6 +169,8 @@ def hold(model, data, touch, settings, dt):
         for k in range(data.p.shape[0]):
             data.p[k] += lam[which[i]] * phase.N[which[i], k]
     solve(model, data, phase.W, data.p, touch.v)
+    bear_impact(goals_of(touch), phase.W, data.p)
+    add_given(goals_of(touch), touch.v)
 
 
 @routine
@@ -174,11 +186,13 @@ def hit(model, data, touch, impacts, settings, dt):
     cones, count = cones_of(model, touch.found)
     for k in range(v.shape[0]):
         dv[k], dp[k] = v[k], 0.0
+    count_from(model, data, goals_of(touch), v, touch.before[0], data.p)
     hold(model, data, touch, settings, dt)
     taken = linear = square = 0.0
     loops = False
     for j in range(lam.shape[0]):
         phase.total[j], phase.w[j], phase.give[j] = lam[j], touch.w[j], touch.W[j, j]
+    note_drives(model.cones, goals_of(touch), phase.total, 1.0)
     for c in range(count):
         o, loops = cones[c].row, loops or cones[c].kind == LOOP
         if impacts.struck[c] == 0:
@@ -195,6 +209,7 @@ def hit(model, data, touch, impacts, settings, dt):
     if loops:
         hold_loops(model, data, touch, impacts, settings, dt)
     solve(model, data, phase.W, dp, dv)
+    bear_impact(goals_of(touch), phase.W, dp)
     for k in range(v.shape[0]):
         square += dp[k] * dv[k]
     share = returned_share(0.5 * square, linear, taken)
@@ -202,6 +217,7 @@ def hit(model, data, touch, impacts, settings, dt):
     for k in range(v.shape[0]):
         data.p[k] += share * dp[k]
         v[k] += share * dv[k]
+    count_again(goals_of(touch), data.p)
     return True
 
 
@@ -221,7 +237,9 @@ def hold_loops(model, data, touch, impacts, settings, dt):
         touch.active[c] = 1 if cones[c].kind == LOOP else 0
     for k in range(data.p.shape[0]):
         data.p[k], impacts.dp[k], impacts.dv[k] = impacts.dp[k], data.p[k], touch.v[k]
+    move_given(goals_of(touch), 0.0)
     hold(model, data, touch, settings, dt)
+    move_given(goals_of(touch), 1.0)
     for k in range(data.p.shape[0]):
         data.p[k], impacts.dp[k], touch.v[k] = impacts.dp[k], data.p[k], impacts.dv[k]
 
@@ -235,6 +253,7 @@ def note_hit(model, data, touch, found, impacts):
         for j in range(cone.row, cone.row + impulses(cone)):
             more = share * cone.restitution if j == cone.row and cone.kind == CONTACT else 0.0
             touch.total[j] += (1.0 + more) * touch.phase.total[j]
+    add_hit_of_drives(model.cones, goals_of(touch), touch, share)
     if found is not None:
         log_hit(model, touch, found, impacts, share)
 

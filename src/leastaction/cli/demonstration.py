@@ -1,80 +1,64 @@
-"""leastaction in a minute: energy that stays, an arm that learns to reach, a loop that stays closed, a cube that lands,
-a pole that swings up.
+"""The chapters of `leastaction demo`: each runs something, prints what it found and writes pages and plots."""
 
-Figures go to the terminal, plots and pages to a folder. The first run compiles the kernels that it needs, those for
-contact in a process of their own; the second finds them on disk.
-"""
+from __future__ import annotations
 
-import argparse
 import math
-import multiprocessing
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 import leastaction as la
-from leastaction import _jit
+from leastaction.cli._show import console
+from leastaction.errors import MissingExtraError
 
 DT = 0.01
-
-
-def compile_contact() -> None:
-    """Compile the kernels of the loop and of the cube (in a process of its own)."""
-    _jit.LISTENERS.append(lambda name, seconds: None)  # say nothing
-    la.simulate(la.robots.cube(), steps=1, integrator=la.Maximal())
+"""Time step of the pendulum and of the cube [s]."""
 
 
 class Story:
-    """Runs the chapters, prints what they find and keeps the names of files."""
+    """Where chapters print to and write to.
+
+    Args:
+        folder: for plots and pages; made where it is missing.
+        duration: simulated time of the longest run [s].
+    """
 
     def __init__(self, folder: Path, duration: float) -> None:
-        self.console = Console(highlight=False)
+        self.console = console()
         self.folder, self.duration = folder, duration
         self.files: list[tuple[Path, str]] = []
+        self.missing: str = ""
         folder.mkdir(parents=True, exist_ok=True)
 
-    def file(self, name: str, what: str) -> Path:
-        """The path of a file that a chapter writes."""
-        self.files.append((self.folder / name, what))
-        return self.folder / name
+    def write(self, name: str, what: str, make: Callable[[Path], Any]) -> None:
+        """Write a file; a plot is left out where its library is not installed, and the end says how to get it."""
+        try:
+            make(self.folder / name)
+        except MissingExtraError as error:
+            self.missing = str(error)
+        else:
+            self.files.append((self.folder / name, what))
 
     def title(self, text: str) -> None:
-        self.console.print(f"\n[bold]{text}[/bold]")
+        """Begin a chapter."""
+        self.console.print(f"\n{text}", style="bold")
 
     def table(self, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
         """Print a table; all of it as Text, or [m] would be taken for markup."""
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table()
         for k, heading in enumerate(headings):
             table.add_column(Text(heading), justify="left" if k == 0 else "right", no_wrap=k == 0)
         for row in rows:
             table.add_row(*(Text(cell) for cell in row))
         self.console.print(table)
-
-    @contextmanager
-    def compiling(self) -> Iterator[None]:
-        """Show which kernel is being compiled."""
-        with self.console.status("at work") as status:
-
-            def tell(name: str, seconds: float | None) -> None:
-                if seconds is None:
-                    status.update(f"compiling {name} (only this first time)")
-                else:
-                    status.update("at work")
-                    self.console.print(f"[dim]compiled {name} in {seconds:.1f} s[/dim]")
-
-            _jit.LISTENERS.append(tell)
-            try:
-                yield
-            finally:
-                _jit.LISTENERS.remove(tell)
 
 
 def energy(story: Story) -> None:
@@ -87,7 +71,9 @@ def energy(story: Story) -> None:
     for name, integrator in methods.items():
         la.simulate(robot, steps=1, integrator=integrator, **options)
         began = time.perf_counter()
-        runs[name] = la.simulate(robot, duration=story.duration, integrator=integrator, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", la.EnergyWarning)  # that Euler's method gains energy is what is shown
+            runs[name] = la.simulate(robot, duration=story.duration, integrator=integrator, **options)
         seconds[name] = time.perf_counter() - began
         assert len(runs[name].energy) == len(runs[name])
     rows = []
@@ -97,10 +83,19 @@ def energy(story: Story) -> None:
     story.table(("integrator", "largest energy error [J]", "error at the end [J]", "time to compute [s]"), rows)
     steps = round(story.duration / DT)
     story.console.print(f"{steps} steps of {DT} s; hanging still it would have {2 * 9.81 * 2.0 / 2:.1f} J less.")
-    la.plot.energy(list(runs.values()), labels=list(runs), path=story.file("energy.png", "plot of the energies"))
+    story.write(
+        "energy.png",
+        "plot of the energies",
+        lambda path: la.plot.energy(list(runs.values()), labels=list(runs), path=path),
+    )
     short = [la.simulate(robot, duration=10.0, integrator=i, **options) for i in methods.values()]
-    page = story.file("pendulum.html", "both pendulums side by side, 10 s")
-    la.view.export_html(short[::-1], page, labels=list(methods)[::-1], layout="side", traces=["link2"])
+    story.write(
+        "pendulum.html",
+        "both pendulums side by side, 10 s",
+        lambda path: la.view.export_html(
+            short[::-1], path, labels=list(methods)[::-1], layout="side", traces=["link2"]
+        ),
+    )
 
 
 def reach(story: Story) -> None:
@@ -138,7 +133,7 @@ def reach(story: Story) -> None:
         f"random direction, the gradient is {exact:.6e}, finite differences say {slope:.6e}."
     )
     run = objective.run(found.x)
-    la.view.export_html(run, story.file("arm.html", "the arm, reaching"), traces=[("link7", hand)])
+    story.write("arm.html", "the arm, reaching", lambda path: la.view.export_html(run, path, traces=[("link7", hand)]))
 
 
 def loop(story: Story) -> None:
@@ -151,14 +146,14 @@ def loop(story: Story) -> None:
     robot = robot.replace(joints=tuple(joints))
     q = la.robots.home(robot)
     q[2] += 0.12
-    run = la.simulate(robot, q, dt=0.005, duration=min(2.0, story.duration), integrator=la.Maximal(), progress=False)
+    run = la.simulate(robot, q, dt=0.005, duration=min(2.0, story.duration), integrator=la.Minimal(), progress=False)
     rows = [
         ("gap of a joint, loops included [m]", f"{run.constraint_violation.max():.1e}"),
         ("depth of a foot in the ground [m]", f"{max(0.0, -lowest(run).min()):.1e}"),
     ]
     story.table(("", "largest, whole run"), rows)
     story.console.print(f"{run.steps} steps of 0.005 s with {len(robot.loops)} loops, nothing stabilised or projected.")
-    la.view.export_html(run, story.file("minitaur.html", "Minitaur, with its contact forces"))
+    story.write("minitaur.html", "Minitaur, with its contact forces", lambda path: la.view.export_html(run, path))
 
 
 def lowest(run: la.Trajectory) -> np.ndarray:
@@ -184,7 +179,7 @@ def contact(story: Story) -> None:
         v=[1.0, 3.0, 0.0, 1.0, 0.0, 0.0],
         dt=DT,
         duration=min(3.0, story.duration),
-        integrator=la.Maximal(),
+        integrator=la.Minimal(),
         progress=False,
     )
     heights = lowest(run)
@@ -195,7 +190,7 @@ def contact(story: Story) -> None:
     ]
     story.table(("", ""), rows)
     story.console.print("No springs, no penalties: impulses solve for a gap that is never negative.")
-    la.view.export_html(run, story.file("cube.html", "the cube, with its contact forces"))
+    story.write("cube.html", "the cube, with its contact forces", lambda path: la.view.export_html(run, path))
 
 
 def swing_up(story: Story) -> None:
@@ -213,29 +208,13 @@ def swing_up(story: Story) -> None:
         f"{len(solution.z)} unknowns, {len(solution.iterations) - 1} iterations in {solution.seconds:.1f} s; the "
         "dynamics are the equations that the simulator steps."
     )
-    solution.plot().savefig(story.file("swing_up.png", "positions, velocities and force of the swing-up"), dpi=120)
-    la.view.export_html(solution.trajectory, story.file("swing_up.html", "the swing-up"))
+    story.write(
+        "swing_up.png",
+        "positions, velocities and force of the swing-up",
+        lambda path: solution.plot().savefig(path, dpi=120),
+    )
+    story.write("swing_up.html", "the swing-up", lambda path: la.view.export_html(solution.trajectory, path))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--duration", type=float, default=60.0, help="simulated time of the pendulum [s], default 60")
-    parser.add_argument("--output", type=Path, default=Path("demo_output"), help="folder for plots and pages")
-    options = parser.parse_args()
-    began = time.perf_counter()
-    story = Story(options.output, options.duration)
-    helper = multiprocessing.get_context("spawn").Process(target=compile_contact)
-    helper.start()
-    for chapter in (energy, reach, loop, contact, swing_up):
-        if chapter is loop and helper.is_alive():
-            with story.console.status("compiling the kernel of contact, since the start (only this first time)"):
-                helper.join()
-        with story.compiling():
-            chapter(story)
-    story.title(f"Done in {time.perf_counter() - began:.0f} s. Open in a browser or an image viewer:")
-    for path, what in story.files:
-        story.console.print(f"  {path.resolve()}  [dim]{what}[/dim]", soft_wrap=True)
-
-
-if __name__ == "__main__":
-    main()
+CHAPTERS = (energy, reach, loop, contact, swing_up)
+"""In the order in which they are shown."""

@@ -1,0 +1,200 @@
+"""Prescribed motions: joints that are locked as dry friction locks them (`held_joints`), onto a motion that is given.
+
+In the position phase a prescribed joint is where its motion has it at the end, so that Newton's update leaves it there,
+and the drive bears what the joint's equation lacks. In the momentum phase momenta are counted from those of the given
+velocities, M v_g, upon which what is locked has no velocity; contacts see the velocities v_g as well. Between the times
+of a run joints move at constant rates, poses at constant twists, and velocities change linearly.
+"""
+
+from leastaction._jit import inline, routine
+from leastaction.kinematics.manifold import displacement
+from leastaction.minimal.contact.joint_momenta import momenta_upon, solve
+from leastaction.minimal.contact.solver.held_joints import held_joints, is_given
+from leastaction.minimal.vec6 import ZEROS
+
+
+@inline
+def goals_of(touch):
+    """`Goals`, or None where nothing is prescribed."""
+    return goals_in(held_joints(touch))
+
+
+@inline
+def goals_in(joints):
+    """See `goals_of`."""
+    if joints is None:
+        return None
+    return joints.goals
+
+
+@routine
+def begin_goals(goals, row, work, nq):
+    """The start of a run: a row of the record, and the work up to there."""
+    if goals is None:
+        return
+    goals.work[0] = work
+    for k in range(goals.v.shape[0]):
+        goals.rates[1, k] = row[nq + k]
+
+
+@routine
+def aim_step(model, data, goals, row):
+    """Where prescribed motions are at the end of the step, from a row of the record."""
+    if goals is None:
+        return
+    nq = data.q0.shape[0]
+    displacement(model.nodes, data.q0, row, goals.whole, 0)
+    for k in range(goals.v.shape[0]):
+        goals.rates[0, k], goals.rates[1, k] = goals.rates[1, k], row[nq + k]
+
+
+@routine
+def keep_work(goals, record, row):
+    """The work of the drives up to a step, into the record."""
+    if goals is not None:
+        record.work[row] = goals.work[0]
+
+
+@routine
+def aim_substep(goals, start, end):
+    """Where prescribed motions are at the end of a substep, between two shares of the step."""
+    if goals is None:
+        return
+    for i in range(goals.dofs.shape[0]):
+        k = goals.dofs[i]
+        goals.shift[k] = (end - start) * goals.whole[k]
+        goals.rate[k] = (1.0 - end) * goals.rates[0, k] + end * goals.rates[1, k]
+
+
+@routine
+def count_from(model, data, goals, velocities, before, p):
+    """Count momenta p from those of the given ones among the velocities; before: as of `momenta_upon`."""
+    if goals is None:
+        return
+    for i in range(goals.dofs.shape[0]):
+        goals.v[goals.dofs[i]], goals.back[goals.dofs[i]] = velocities[goals.dofs[i]], 0.0
+    momenta_upon(model, data, ZEROS, goals.v, before, goals.twists, goals.p)
+    for k in range(p.shape[0]):
+        p[k] -= goals.p[k]
+
+
+@inline
+def rate_of(goals):
+    """Velocities at the end of a substep, for `count_from`."""
+    if goals is None:
+        return None
+    return goals.rate
+
+
+@routine
+def count_again(goals, p):
+    """Undo `count_from`."""
+    if goals is None:
+        return
+    for k in range(p.shape[0]):
+        p[k] += goals.p[k]
+
+
+@routine
+def given_motion(joints, row):
+    """How fast the given motion moves what a row is of."""
+    return given_rate(goals_in(joints), row)
+
+
+@routine
+def given_rate(goals, row):
+    """See `given_motion`."""
+    rate = 0.0
+    if goals is None:
+        return rate
+    for i in range(goals.dofs.shape[0]):
+        rate += row[goals.dofs[i]] * goals.v[goals.dofs[i]]
+    return goals.moves[0] * rate
+
+
+@routine
+def solve_upon(model, data, W, goals, p, v):
+    """v = M^-1 p with factors of M that lock what is prescribed: `p` is as `count_from` has found it."""
+    if goals is None:
+        solve(model, data, W, p, v)
+        return
+    for k in range(p.shape[0]):
+        p[k] -= goals.p[k]
+    solve(model, data, W, p, v)
+    for k in range(p.shape[0]):
+        p[k] += goals.p[k]
+    add_given(goals, v)
+
+
+@routine
+def add_given(goals, v):
+    """Velocities upon the given ones become those of the robot."""
+    if goals is None:
+        return
+    for i in range(goals.dofs.shape[0]):
+        v[goals.dofs[i]] += goals.moves[0] * goals.v[goals.dofs[i]]
+
+
+@routine
+def bear_impact(goals, W, p):
+    """Drives bear what the equations of their joints lack after `solve`: momenta p change, and `back`."""
+    if goals is None:
+        return
+    for i in range(goals.dofs.shape[0]):
+        k = goals.dofs[i]
+        goals.back[k] -= W[k, 7]
+        p[k] -= W[k, 7]
+
+
+@routine
+def note_drives(cones, goals, total, share):
+    """Move a share of `back`, as the impulses of drives, to the impulses of the cones that lock their joints."""
+    if goals is None:
+        return
+    for c in range(cones.shape[0]):
+        if is_given(cones[c]):
+            k = cones[c].dof
+            total[cones[c].row] += share * goals.back[k]
+            goals.work[0] += share * goals.back[k] * goals.v[k]
+            goals.back[k] = 0.0
+
+
+@routine
+def add_hit_of_drives(cones, goals, touch, share):
+    """What drives bear of the restitution of a hit, beside its plastic impulses."""
+    note_drives(cones, goals, touch.total, share)
+
+
+@routine
+def move_given(goals, moves):
+    """Whether impulses act on things that move as given: 1 or 0."""
+    if goals is not None:
+        goals.moves[0] = moves
+
+
+@routine
+def add_work(goals, work):
+    """Add to the work of the drives [J]."""
+    if goals is not None:
+        goals.work[0] += work
+
+
+@routine
+def work_of_drives(model, data, touch, goals, dt):
+    """Work of the drives in both phases of a solved substep, and to what it is known [J].
+
+    At either end it is that of the impulse over the mean of the velocities there and within the substep, by which an
+    impulse changes the energy of a mass; it lies between those over the one and the other. Velocities at the end of the
+    substep are in `dx`.
+    """
+    work = unknown = 0.0
+    if goals is None:
+        return work, unknown
+    for c in range(model.cones.shape[0]):
+        cone = model.cones[c]
+        if is_given(cone):
+            k, first = cone.dof, touch.lam[cone.row]
+            rate, last = data.moved[k] / dt, touch.phase.total[cone.row] - first
+            work += 0.5 * (first * (touch.v[k] + rate) + last * (rate + data.dx[k]))
+            unknown += 0.5 * (abs(first * (rate - touch.v[k])) + abs(last * (data.dx[k] - rate)))
+    return work, unknown
