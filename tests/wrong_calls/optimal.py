@@ -178,6 +178,12 @@ def _constraints(o):
         },
         {"radius": "nonnegative", "body_radius": "nonnegative", "margin": "number", "at": AT},
     )
+    yield Call(
+        "optimize.separation",
+        lambda first, second, margin, at: o.separation(first, second, margin=margin, at=at),
+        {"first": "link1", "second": "link2", "margin": 0.0, "at": None},
+        {"first": "name", "second": "name", "margin": "number"},
+    )
     for name in ("center_of_mass", "centroidal_momentum"):
         valid = {"lower": -1.0, "upper": 1.0, "at": None}
         wrong = {"lower": BOUND, "upper": BOUND, "at": AT}

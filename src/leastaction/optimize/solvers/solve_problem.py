@@ -95,8 +95,8 @@ def solve(
         raise ProblemError(f"warm_start must be a Solution, got {shown(warm_start)}")
     if options is not None and not (isinstance(options, dict) and all(isinstance(name, str) for name in options)):
         raise ProblemError(f"options must be values by name, got {shown(options)}")
-    _check_start(problem)
     program = problem.transcribe()
+    _check_start(problem)
     z, multipliers, status = problem.initial_unknowns(program), None, ""
     check_program(program, z)
     if warm_start is not None:
