@@ -19,8 +19,9 @@ _SAID: set[str] = set()
 def default_integrator(mechanism: Mechanism) -> Integrator:
     """The integrator that `simulate` takes for a robot when none is named.
 
-    `Maximal()` where contacts, limits or dry friction can act, or motions are prescribed; else `Galerkin(order=4)`;
-    `BDF(order=2)` for parts that these cannot run, such as joints along splines.
+    `Maximal()` where contacts, limits or dry friction can act, or motions are prescribed, and `Minimal()` where
+    contacts give way; else `Galerkin(order=4)`; `BDF(order=2)` for parts that these cannot run, such as joints along
+    splines.
     """
     return choose(mechanism)[0]
 
@@ -32,7 +33,8 @@ def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
     needs = one_sided_parts(robot(mechanism))
     kinds = ("prescribed motion", "moving surface")
     needs += [f"{kind}s" for kind in kinds if kind in mechanism.special_parts]
-    choice: Integrator = la.Maximal() if needs else la.Galerkin(order=4)
+    soft = "soft contact" in mechanism.special_parts
+    choice: Integrator = (la.Minimal() if soft else la.Maximal()) if needs else la.Galerkin(order=4)
     why = f"it has {' and '.join(needs)}" if needs else "nothing touches, and no joint has limits or dry friction"
     for what, name in mechanism.special_parts.items():
         if what not in choice.handles:
