@@ -124,7 +124,7 @@ def _costs(o):
     wrong = {"where": "choice", "kind": "choice", "at": AT, "name": "text"}
     # What a function of the user's raises comes through; where it is not finite, the solver says so.
     functions = ["a", 3, ODD, None, lambda q: "a", lambda q: (1.0,), lambda q: (1.0, np.ones(5))]
-    functions += [lambda q: None, lambda q: (1j, np.zeros(2)), lambda q: 1.0]
+    functions += [lambda q: None, lambda q: (1j, np.zeros(2))]
     valid = {"f": lambda q: (q[0], np.array([1.0, 0.0])), "weight": 1.0, "squares": False, "integral": True, **own}
     kinds = {"f": functions, "weight": WEIGHT, "squares": "flag", "integral": "flag", **wrong}
     yield Call("optimize.cost", _in_a_problem(o.cost, True), valid, kinds)

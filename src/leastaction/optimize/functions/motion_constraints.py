@@ -125,8 +125,9 @@ def separation(first: str, second: str, *, margin: float = 0.0, at: At = None) -
         margin: least distance between them [m].
         at: numbers of the knots; default all. Between knots nothing is looked at: take a margin, or more steps.
     """
-    argument_checks.text(first, "separation: first")
-    argument_checks.text(second, "separation: second")
+    for name, what in ((first, "first"), (second, "second")):
+        if not argument_checks.text(name, f"separation: {what}").strip():
+            raise ProblemError(f"separation: {what}: expected the name of a body")
     argument_checks.number(margin, f"separation {first} {second}: margin [m]")
     function = ShapeDistance(f"separation {first} {second}", at, first=first, second=second)
     return Constraint(function, margin, np.inf)

@@ -176,7 +176,7 @@ class OwnOverSteps(OwnAtKnots):
 
 def _plain(out: Any) -> FloatArray | None:
     """Values without derivatives, shape (size,); None where it is anything else, such as a tuple of both."""
-    if isinstance(out, tuple | list):
+    if out is None or isinstance(out, tuple | list):
         return None
     numbers = real_array(out)
     return None if numbers is None or numbers.ndim > 1 else np.atleast_1d(numbers)
