@@ -62,7 +62,7 @@ docs: $(DOCS)  ## build the documentation into site/
 	$(PY) -m mkdocs build --strict
 	@echo "Open site/index.html, or with a search box: $(PY) -m http.server -d site"
 
-wheel: $(DEV)  ## build a wheel with compiled kernels into dist/ (ARGS=--all: with all of them)
+wheel: $(DEV)  ## build a wheel with compiled kernels into dist/ (ARGS=--first: with those of first runs)
 	$(PY) tools/build_wheel.py $(ARGS)
 
 clean:  ## remove .venv, caches and build products

@@ -77,6 +77,7 @@ BUDGETS: dict[str, Budget] = {
     "corpus/gradients": Budget(18, 450),
     "corpus/restart": Budget(8, 40),
     "corpus/endurance": Budget(30, 200),
+    "viewer": Budget(30, 90),
     "trajectory_optimization": Budget(12, 40),
     "horizon_solver": Budget(12, 90),
     "second_derivatives": Budget(7, 110),

@@ -1,7 +1,11 @@
 """Builds a wheel that carries kernels compiled for a common processor level, so that its users do not wait for them.
 
+    python tools/build_wheel.py [--first] [--kernels] [--out FOLDER]
+
 An installation with another Python, Numba, llvmlite or NumPy than here, or on a processor that lacks a feature of the
-level, compiles for itself, as one from any other wheel does.
+level, compiles for itself, as one from any other wheel does. ``--kernels`` ends before the wheel: `cibuildwheel`, which
+``pyproject.toml`` configures for all platforms, makes that. What the kernels are made of is kept under build/kernels,
+so that only what has changed since is compiled.
 """
 
 import argparse
@@ -21,6 +25,8 @@ LEVELS = {
         "cmov cx8 cx16 fxsr mmx sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt sahf "
         "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave",
     ),
+    "aarch64": ("generic", "fp-armv8 neon"),
+    "arm64": ("apple-m1", ""),  # every Mac that has one; it need not say what it has
 }
 
 COMPILE = """
@@ -36,16 +42,17 @@ target = cpu_target.target_context.codegen().magic_tuple()
 
 def main() -> None:
     """Compile, then pack."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="all kernels, not only those of first runs")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", action="store_true", help="the kernels of first runs only, not all of them")
+    parser.add_argument("--kernels", action="store_true", help="no wheel")
     parser.add_argument("--out", default="dist", help="folder for the wheel")
     chosen = parser.parse_args()
-    machine = platform.machine().replace("AMD64", "x86_64")
+    machine = platform.machine().replace("AMD64", "x86_64").replace("ARM64", "arm64")
     if machine not in LEVELS:
         sys.exit(f"no common processor level is known for {machine}: build a plain wheel with `pip wheel --no-deps .`")
     level, features = LEVELS[machine]
     build = ROOT / "build" / "kernels"
-    shutil.rmtree(build, ignore_errors=True)
+    shutil.rmtree(build / "kernels", ignore_errors=True)
     settings = {
         "LEASTACTION_CACHE_DIR": str(build),
         "LEASTACTION_QUIET": "1",
@@ -54,10 +61,12 @@ def main() -> None:
         "NUMBA_CPU_FEATURES": ",".join(f"+{name}" for name in features.split()),
         "PYTHONPATH": str(ROOT / "src"),
     }
-    _run([sys.executable, "-c", COMPILE, "all" if chosen.all else "first"], settings)
+    _run([sys.executable, "-c", COMPILE, "first" if chosen.first else "all"], settings)
     folder = build / "kernels"
     size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
     print(f"{len(list(folder.glob('*.nbc')))} kernels, {size:.1f} MB", flush=True)
+    if chosen.kernels:
+        return
     pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", chosen.out, str(ROOT)]
     _run(pip, {"LEASTACTION_KERNELS": str(folder)})
 

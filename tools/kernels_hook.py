@@ -17,7 +17,8 @@ class KernelsHook(BuildHookInterface):
         if not folder or version != "standard":  # an editable installation has sources to compile
             return
         python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        # What a container for wheels says that it is: nothing in them is linked to libraries of its own.
+        platform = os.environ.get("AUDITWHEEL_PLAT") or sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["force_include"][folder] = "leastaction/_kernels"
         build_data["pure_python"] = False
         # No ABI: nothing in it is loaded by the interpreter.

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction._jit import cuda_ptx
-from leastaction.batch.general.compiling import in_parts
+from leastaction._jit import cuda_ptx, faster_cuda
 from leastaction.minimal.contact.arrays import lane_model
 from leastaction.minimal.contact.detection.constraints import cones
 from tests.jit.test_cuda_ptx import pytestmark as needs_cuda
@@ -196,7 +195,7 @@ def ptx_of(robot, dtype, found=None):
 @pytest.mark.cuda
 def test_kernel_with_contact_compiles_to_ptx():
     robot = la.robots.unitree_a1(ground=True)
-    with in_parts():  # its types are what is looked at, and to inline all of it takes NVVM half a minute
+    with faster_cuda(apart=True):  # its types are what is looked at, and to inline all of it takes NVVM half a minute
         ptx = ptx_of(robot, np.float32, cones(robot)[0])
     assert ".visible .entry" in ptx
     assert ptx.count(".f64") < 0.05 * ptx.count(".f32")  # what is left of 64 bits reduces the arguments of sines

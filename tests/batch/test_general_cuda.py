@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction._jit import cuda_ptx
-from leastaction.batch.general.compiling import parted
+from leastaction._jit import cuda_ptx, faster_cuda
 from tests.jit.test_cuda_ptx import pytestmark as needs_cuda
 
 SIMULATED = """
@@ -141,7 +140,6 @@ def test_a_kernel_compiles_to_ptx(integrator, number):
 
     from leastaction.batch import batch_kernels
     from leastaction.batch.batch_plan import Plan
-    from leastaction.batch.general.compiling import in_parts
     from leastaction.batch.general.gpu_runner import arrays_of, written
     from leastaction.batch.general.problems import problem_of
 
@@ -151,7 +149,7 @@ def test_a_kernel_compiles_to_ptx(integrator, number):
     problem = problem_of(plan)
     writer, kernel, _ = written(problem.job, problem.reads, problem.writes, plan.dtype)
     arguments = (*writer.numbers(), tuple(writer.shared), tuple(arrays_of(plan, problem)))
-    with in_parts(), batch_kernels.literals_as(numba.from_dtype(plan.dtype)):
+    with faster_cuda(apart=True), batch_kernels.literals_as(numba.from_dtype(plan.dtype)):
         ptx = cuda_ptx(kernel, tuple(map(numba.typeof, arguments)))
     assert ".visible .entry" in ptx
     assert f"fma.rn.f{8 * plan.dtype.itemsize}" in ptx
@@ -160,18 +158,28 @@ def test_a_kernel_compiles_to_ptx(integrator, number):
     assert len(ptx) < 25_000_000  # more would take minutes to compile
 
 
-def test_parts_of_a_kernel():
-    long, own = "a" * 200, "k" * 200
-    lines = "\n".join("  ret void" for _ in range(600))
-    small = f'\ndefine void @"{long}"()\n{{\n  ret void\n}}\n'
-    large = f'\ndefine void @"{long}2"()\n{{\n{lines}\n}}\n'
-    tiny = f'\ndefine void @"{long}3"() alwaysinline\n{{\n{lines}\n}}\n'
-    kernel = f'\n@"llvm.used" = appending global [1 x i8*] [i8* @"{own}"]\ndefine void @"{own}"()\n{{\n{lines}\n}}\n'
-    modules = parted([small, large, tiny, kernel])
-    assert modules[3] == kernel
-    assert all(long not in module for module in modules)
-    assert ["noinline" in module for module in modules] == [False, True, False, False]
-    assert parted(small) == modules[:1]
+def test_large_functions_of_a_kernel_stay_functions():
+    hooks = pytest.importorskip("leastaction._jit.hooks.numba_patches")
+    ir = pytest.importorskip("llvmlite.ir")
+
+    def module(*sizes, kernel=False):
+        out, word = ir.Module(), ir.IntType(64)
+        for k, size in enumerate(sizes):
+            function = ir.Function(out, ir.FunctionType(word, (word,)), f"function{k}")
+            builder = ir.IRBuilder(function.append_basic_block())
+            x = function.args[0]
+            for _ in range(size):
+                x = builder.add(x, x)
+            builder.ret(x)
+        if kernel:
+            ir.GlobalVariable(out, word, "llvm.used")
+        return out
+
+    device, kernel = module(10, 1000, 1000), module(1000, kernel=True)
+    device.functions[2].attributes.add("alwaysinline")
+    for own in (device, kernel):
+        hooks.keep_large_functions(own)
+    assert ["noinline" in f.attributes for f in (*device.functions, *kernel.functions)] == [False, True, False, False]
 
 
 def test_what_the_general_kernels_cannot_run_is_refused():

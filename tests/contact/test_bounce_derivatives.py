@@ -210,3 +210,22 @@ def test_names_of_shapes():
     ):
         with pytest.raises(la.MechanismError, match=message):
             parameter(robot, name)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+@pytest.mark.parametrize("engine", RIGID, ids=["Maximal", "Minimal"])
+def test_an_elastic_collision_on_rails(engine, friction):
+    """Equal balls exchange their velocities: q2' = q1 + T v1. Friction, which rails hold, moves nothing; the balls are
+    out of each other's reach just before they meet, for there is no gravity."""
+    b = MechanismBuilder("two balls", gravity=(0, 0, 0))
+    for name, x in (("one", 0.0), ("two", 0.24)):
+        b.body(name, mass=1.0, inertia=1e-3, shapes=Sphere(0.1, restitution=1.0, friction=friction))
+        b.prismatic(f"{name}_rail", "world", name, axis="x", position=(x, 0, 0))
+    robot = b.build()
+    run = la.simulate(robot, [-0.0037, 0.0], [2.0, 0.0], dt=0.01, steps=5, integrator=engine)
+    for k, by_q, by_v in ((0, [1.0, 0.0], [0.05, 0.0]), (1, [0.0, 0.0], [1.0, 0.0])):
+        bars = np.zeros((2, 6, 2))
+        bars[k, -1, 1] = 1.0
+        found = la.derivatives.gradient(run, *bars, ("q", "v"))
+        np.testing.assert_allclose(found["q"], by_q, atol=1e-7)
+        np.testing.assert_allclose(found["v"], by_v, atol=1e-7)

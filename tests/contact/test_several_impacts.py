@@ -84,3 +84,24 @@ def test_a_ball_that_gravity_brings_to_the_ground_within_a_step_bounces(engine):
     for height in np.linspace(0.2, 0.21, 21):
         gain, loss = change(la.simulate(tower(1), [height + RADIUS], dt=0.01, duration=0.5, integrator=engine))
         assert max(gain, loss) < 3e-12
+
+
+def heap(edge):
+    """Balls in a cube of rows, slightly out of line, above the ground: they hit each other often within a step."""
+    b = MechanismBuilder("heap")
+    b.add_shape("world", Plane(restitution=1.0))
+    rng, q = np.random.default_rng(0), []
+    for i, place in enumerate(np.ndindex(edge, edge, edge)):
+        b.body(f"ball{i}", mass=1.0, inertia=0.004, shapes=Sphere(RADIUS, restitution=1.0, friction=0.0))
+        b.free(f"ball{i}")
+        q += [*(0.21 * np.array(place) + [0.0, 0.0, 0.2] + rng.uniform(-1e-3, 1e-3, 3)), 1.0, 0.0, 0.0, 0.0]
+    return b.build(), q
+
+
+@ENGINES
+def test_many_balls_that_hit_each_other_in_one_step_keep_their_energy(engine):
+    """More impacts in a step than one body can have: their number is bounded per body, not per step."""
+    robot, q = heap(3)
+    run = la.simulate(robot, q, dt=5e-3, duration=0.4, integrator=engine)
+    gain, loss = change(run)
+    assert max(gain, loss) < 1e-10

@@ -193,6 +193,22 @@ def test_a_cache_that_cannot_be_written_costs_one_warning(demo):
     assert err.count("(not cached)") == 2
 
 
+def test_a_disk_that_is_full_costs_one_warning(demo):
+    full = """
+import errno, pathlib
+def write_bytes(self, data):
+    with open(self, "wb") as file:
+        file.write(data[:10])
+    raise OSError(errno.ENOSPC, "No space left on device")
+pathlib.Path.write_bytes = write_bytes
+"""
+    out, err = python(full + CALL, demo)
+    assert out == "8.0"
+    assert err.count("cannot keep compiled kernels") == 1
+    assert not [file for file in (demo / "cache").rglob("*") if file.is_file()], "nothing half written is left"
+    assert python(CALL, demo)[0] == "8.0"
+
+
 def test_kernels_go_thirty_days_after_their_last_use(demo):
     folder = demo / "cache" / "kernels"
     folder.mkdir(parents=True)

@@ -1,5 +1,9 @@
 """Stock Numba compiles everything, where the hooks of this package are not used: same results, kept on disk."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from numba.core import config
 
@@ -63,6 +67,22 @@ def test_a_folder_that_cannot_be_written_or_is_full_does_not_matter(demo):
     out, err = stock(full, demo)
     assert out == "8.0"
     assert "not cached" in err
+
+
+def begin(root, code):
+    """A process that calls the compiled function, or does what code says."""
+    settings = {k: v for k, v in os.environ.items() if not k.startswith(("LEASTACTION_", "NUMBA_"))}
+    settings |= {"PYTHONPATH": str(root), "LEASTACTION_CACHE_DIR": str(root / "cache"), "LEASTACTION_STOCK_NUMBA": "1"}
+    return subprocess.Popen([sys.executable, "-c", code], env=settings, stdout=subprocess.PIPE, text=True)
+
+
+def test_processes_that_compile_at_once_and_one_that_is_killed_do_not_matter(demo):
+    stop = "import os; from demo._jit import LISTENERS; LISTENERS.append(lambda name, seconds: os._exit(9)); "
+    killed = begin(demo, stop + CALL)
+    assert killed.wait(120) == 9
+    both = [begin(demo, CALL) for _ in range(2)]
+    assert [process.communicate(timeout=120)[0].strip() for process in both] == ["8.0", "8.0"]
+    assert stock(CALL, demo) == ("8.0", "")
 
 
 def test_doctor_tells_why():

@@ -34,6 +34,12 @@ def test_code_runs_on_processors_with_all_its_features():
     assert not fits(TARGET, "arm64-apple-darwin", {"avx2": True, "fma": True})
 
 
+def test_code_runs_on_all_versions_of_macos():
+    mac = ("arm64-apple-darwin23.1.0", "apple-m1", "")
+    assert fits(mac, "arm64-apple-darwin24.5.0", {})
+    assert not fits(mac, "x86_64-apple-darwin23.1.0", {})
+
+
 @pytest.mark.parametrize("content", ["", "not json", "[1, 2]", "{}"])
 def test_damaged_descriptions_are_as_good_as_none(tmp_path, content):
     (tmp_path / "target.json").write_text(content)

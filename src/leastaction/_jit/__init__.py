@@ -21,6 +21,7 @@ anywhere else leaves it compiled. A wheel may bring kernels along (`prebuilt`). 
 """
 
 from .decorators import ENTRIES, entry, inline, routine
+from .flags import is_set
 from .folders import cache_directory
 from .gpu import cuda_ptx, cuda_source, faster_cuda
 from .gpu_store import kept
@@ -35,6 +36,7 @@ __all__ = [
     "entry",
     "faster_cuda",
     "inline",
+    "is_set",
     "kept",
     "routine",
 ]

@@ -10,11 +10,15 @@ from . import hooks
 __all__ = ["cuda_ptx", "cuda_source", "faster_cuda"]
 
 
-def faster_cuda() -> AbstractContextManager[None]:
-    """Within, numba-cuda compiles faster, where it is one of the releases that were tested with this."""
+def faster_cuda(apart: bool = False) -> AbstractContextManager[None]:
+    """Within, numba-cuda compiles faster, where it is one of the releases that were tested with this.
+
+    Args:
+        apart: whether large functions are to be called, not put into those that call them: for kernels of much code.
+    """
     if hooks.why_stock():
         return nullcontext()
-    return import_module(f"{__package__}.hooks.numba_patches").patched_numba_cuda()
+    return import_module(f"{__package__}.hooks.numba_patches").patched_numba_cuda(apart)
 
 
 def cuda_source(function: Any) -> Callable[..., Any]:

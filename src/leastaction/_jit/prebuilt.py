@@ -38,4 +38,9 @@ def prebuilt_target(folder: Path = FOLDER) -> Target | None:
 def fits(target: Target, triple: str, features: Mapping[str, bool]) -> bool:
     """Whether a machine, by its triple and features, runs code that was compiled for a target."""
     needed = [word[1:] for word in target[2].split(",") if word.startswith("+")]
-    return target[0] == triple and all(features.get(name, False) for name in needed)
+    return _machine(target[0]) == _machine(triple) and all(features.get(name, False) for name in needed)
+
+
+def _machine(triple: str) -> str:
+    """A triple without the version of the system that macOS writes behind it."""
+    return triple.rstrip("0123456789.")

@@ -129,7 +129,7 @@ def measure(clearance, shapes, pairs, k, X, data, margin, convex):
     (Xa, Xb), ways = X, clearance.ways
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     distance = sphere_distance(a, b, Xa, Xb)
-    if convex is not None:
+    if convex is not None and convex:
         enough = margin + AHEAD * (ways[b.body, 3] if a.body < 0 else ways[a.body, 2] + ways[b.body, 2])
         if distance < enough and a.bound < 1e30 and b.bound < 1e30:
             one, two = Convex(a, Xa, compose(Xa, pose_of(a))), Convex(b, Xb, compose(Xb, pose_of(b)))
@@ -187,7 +187,7 @@ def still_touch(contact, shapes, pairs, X, data, deep, convex):
     Then nothing but what it holds is missed between them, whichever of their features are closest by now. False where
     that is not sure.
     """
-    if convex is None:
+    if convex is None or not convex:
         return False
     a, b = shapes[pairs[contact.pair].a], shapes[pairs[contact.pair].b]
     if a.bound > 1e30 or b.bound > 1e30 or lacks_corners(a) or lacks_corners(b):

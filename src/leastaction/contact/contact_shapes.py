@@ -28,7 +28,18 @@ from leastaction.contact.records import (
 from leastaction.errors import MechanismError
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Shape, Sphere
+from leastaction.mechanism.shapes import (
+    COEFFICIENTS,
+    Box,
+    Capsule,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Shape,
+    Sphere,
+)
 
 if TYPE_CHECKING:
     from leastaction.mechanism.elements import ContactPoint
@@ -67,6 +78,8 @@ class _Item:
     spinning: float | None
     rolling: float | None
     static_friction: float | None
+    compliance: float | None
+    relaxation_time: float | None
     half: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
     stood_for: bool = False  # contact points of its body are in it
@@ -210,7 +223,7 @@ def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: lis
         options = {"condim": first.condim, "priority": first.priority}
         options["belt"] = tuple(first.pose.rotation @ np.array(first.surface_velocity or (0.0, 0.0, 0.0)))
         options["stands_for"] = tuple(shape.name for shape in held if shape.name)
-    coefficients = point.friction, point.restitution, point.spinning, point.rolling, point.static_friction
+    coefficients = (getattr(point, name) for name in COEFFICIENTS)
     return _Item(
         index,
         owner,
@@ -249,11 +262,7 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
         shape.name or shape.kind,
         KINDS[type(shape)],
         pose,
-        shape.friction,
-        shape.restitution,
-        shape.spinning,
-        shape.rolling,
-        shape.static_friction,
+        *(getattr(shape, name) for name in COEFFICIENTS),
         groups=shape.groups,
         touches=shape.touches,
         stood_for=stood_for,

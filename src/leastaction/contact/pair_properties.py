@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.laws.soft_contact import in_series
 from leastaction.contact.records import PAIR, records
-from leastaction.mechanism.contact_pairs import COEFFICIENTS
+from leastaction.mechanism.shapes import COEFFICIENTS
 
 if TYPE_CHECKING:
     from leastaction.mechanism.contact_pairs import ContactPair
@@ -34,11 +35,11 @@ class Surfaces:
     """Surfaces of all shapes, and of pairs of them.
 
     Attributes:
-        values: what each shape says of the `COEFFICIENTS`, NaN where nothing; shape (5, n).
+        values: what each shape says of the `COEFFICIENTS`, NaN where nothing; shape (7, n).
         condim: which frictions each lets act, NaN for one that says nothing of any friction.
         priority: of each, see `Shape`.
         keys: of the pairs of which the mechanism says something: smaller index times n plus larger one, sorted.
-        overrides: what it says of them, as `values`; shape (keys, 5).
+        overrides: what it says of them, as `values`; shape (keys, 7).
         always: keys of those that touch whatever else says that they do not.
     """
 
@@ -68,19 +69,30 @@ class Surfaces:
         table.a, table.b = a, b
         table.key = (a * self.values.shape[1] + b) * FEATURES
         size = self._combined(self.condim, a, b, True)
-        overrides = np.full((len(table), len(COEFFICIENTS)), np.nan)
-        if len(self.keys):
-            key = self.key(a, b)
-            at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
-            overrides = np.where((self.keys[at] == key)[:, None], self.overrides[at], np.nan)
+        overrides = self._overrides(a, b)
         fields = ("friction", "restitution", "spin", "roll", "static")
-        for k, (name, field) in enumerate(zip(COEFFICIENTS, fields, strict=True)):
+        for k, (name, field) in enumerate(zip(COEFFICIENTS, fields, strict=False)):
             found = self._combined(self.values[k], a, b, name != "restitution")
             found = np.nan_to_num(found, nan=FRICTION if name == "friction" else 0.0)
             found = np.where(size < LEAST[name], 0.0, found)  # NaN is not less: then all acts
             table[field] = np.where(np.isnan(overrides[:, k]), found, overrides[:, k])
         table.static = np.maximum(table.static, table.friction)
+        table.restitution[self.softness(a, b)[:, 0] > 0.0] = 0.0
         return table
+
+    def softness(self, a: Any, b: Any) -> Floats:
+        """Compliance [m/N], 0 where rigid, and relaxation time [s] of pairs of shapes, shape (pairs, 2)."""
+        out = in_series(self.values[5:, a], self.values[5:, b])
+        own = self._overrides(a, b)[:, 5:]
+        return np.where(np.isnan(own), out.T, own)
+
+    def _overrides(self, a: Any, b: Any) -> Floats:
+        """What the mechanism says of pairs, shape (pairs, 7); NaN where nothing."""
+        if not len(self.keys):
+            return np.full((len(a), len(COEFFICIENTS)), np.nan)
+        key = self.key(a, b)
+        at = np.minimum(np.searchsorted(self.keys, key), len(self.keys) - 1)
+        return np.where((self.keys[at] == key)[:, None], self.overrides[at], np.nan)
 
     def _combined(self, values: Floats, a: Integers, b: Integers, ranked: bool) -> Floats:
         """The larger of two values, or that of the higher priority; the only one given. NaN is not given."""

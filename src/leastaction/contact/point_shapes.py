@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.mechanism.elements import ContactPoint
-from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
+from leastaction.mechanism.shapes import COEFFICIENTS, Box, Capsule, Cylinder, Ellipsoid, Mesh, Shape, Sphere
 
 
 def holds(shape: Shape, point: Any) -> bool:
@@ -62,7 +62,7 @@ def gone_along(point: ContactPoint, shapes: Sequence[Shape], k: int, changed: Sh
     if before.pose != changed.pose or not np.array_equal(moved, place):
         changes["point"] = tuple(changed.pose.apply(moved))
     radius = ("radius",) if isinstance(before, Sphere | Capsule) else ()
-    for name in ("friction", "restitution", "spinning", "rolling", "static_friction", *radius):
+    for name in (*COEFFICIENTS, *radius):
         if getattr(changed, name) != getattr(before, name) == getattr(point, name):
             changes[name] = getattr(changed, name)
     return replace(point, **changes)

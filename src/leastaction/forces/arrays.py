@@ -234,6 +234,12 @@ def resisting(forces: ForceModel) -> ForceModel | None:
     return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched) if len(touched) else None
 
 
+def forceless(forces: ForceModel) -> ForceModel:
+    """The same without springs, cables and wrenches, whose other elements act on no bodies."""
+    none = {"paths": forces.paths[:0].copy(), "touched": forces.touched[:0].copy()}
+    return forces._replace(wrenches=forces.wrenches[:0], **none)
+
+
 def _resists(tendon: Any) -> bool:
     """Whether the force of a tendon depends on velocities, or is to be looked at in the middle of a step."""
     return bool(tendon.damping or tendon.limit_damping or tendon.held or tendon.brake or tendon.muscle)

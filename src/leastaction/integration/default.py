@@ -21,9 +21,9 @@ def default_integrator(mechanism: Mechanism) -> Integrator:
     """The integrator that `simulate` takes for a robot when none is named.
 
     Where contacts, limits or dry friction can act, or motions are prescribed: `Minimal()` for robots that are trees of
-    joints, with few loose bodies about them, and `Maximal()` for loose bodies alone, heaps, loops, springs and tendons;
-    see `minimal_is_quicker`. Else `Galerkin(order=4)`; `BDF(order=2)` for parts that these cannot run, such as joints
-    along splines.
+    joints, with few loose bodies about them, and where contacts give way; `Maximal()` for loose bodies alone, heaps,
+    loops, springs and tendons; see `minimal_is_quicker`. Else `Galerkin(order=4)`; `BDF(order=2)` for parts that these
+    cannot run, such as joints along splines.
     """
     return choose(mechanism)[0]
 
@@ -37,8 +37,8 @@ def choose(mechanism: Mechanism) -> tuple[Integrator, str]:
     needs += [f"{kind}s" for kind in kinds if kind in mechanism.special_parts]
     choice: Integrator = la.Galerkin(order=4)
     if needs:
-        minimal = la.Minimal()
-        choice = minimal if minimal_is_quicker(mechanism, minimal) else la.Maximal()
+        minimal, soft = la.Minimal(), "soft contact" in mechanism.special_parts
+        choice = minimal if soft or minimal_is_quicker(mechanism, minimal) else la.Maximal()
     why = f"it has {' and '.join(needs)}" if needs else "nothing touches, and no joint has limits or dry friction"
     for what, name in mechanism.special_parts.items():
         if what not in choice.handles:

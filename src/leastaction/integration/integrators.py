@@ -104,6 +104,7 @@ class Integrator:
                 own = type(self).__name__
                 other = "Maximal" if what in ("prescribed motion", "moving surface") else self.instead
                 other = "BDF" if what == "spline joint" else other
+                other = "Minimal" if what == "soft contact" else other
                 raise IntegratorError(f"{own} cannot run the {what} {name!r}; use leastaction.{other}")
         return self.stepper_class(self, mechanism, float(dt))
 

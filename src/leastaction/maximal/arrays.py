@@ -52,17 +52,18 @@ class MaximalModel(NamedTuple):
             inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
         paths: `PATH` records of the springs and cables, see `path_springs`; their points are those of `forces`, which
-            has no paths of its own. None where there are none, so that nothing about them is compiled.
+            has no paths of its own. None so that nothing about them is compiled, see
+            `kernel_variants`.
         tied: edges of the graph between the points of each path, one for each pair of its points.
         tied_first: first of these of each path.
         springs: `DOF` records of the joints, with their springs, which those of `forces` lack: see `joint_springs`.
-        sprung: `SPRUNG` records of tendons and soft limits, see `tendon_springs`; None where there are none.
+        sprung: `SPRUNG` records of tendons and soft limits, see `tendon_springs`; None likewise.
         sprung_bodies: the bodies that move, of each such length.
         sprung_edges: edges of the graph between these, one for each pair of a length.
         strings: `ITEM` records of these lengths.
         resisting_edges: edges of the graph between the n bodies that `resisting` acts on, -1 where there is none, shape
             (n, n). Further rows are sets of bodies no two of which act on the same one: which of the set acts on each.
-        resisting: those forces that depend on velocities, see `resistance`; None where there are none.
+        resisting: those forces that depend on velocities, see `body_damping`; None likewise.
         forces: what forces read.
         graph: of the Newton matrix: bodies first, then groups of rows.
     """
@@ -95,7 +96,7 @@ class MaximalSettings(NamedTuple):
     Attributes:
         dt: length of a step [s].
         halves: share of the forces' impulses at the start of a step: 1 for order 1, 1/2 else.
-        loops: whether there are closed loops; None without, so that nothing about them is compiled.
+        loops: whether there are closed loops; None so that nothing about them is compiled.
         tolerance: of the last update [m/s].
         max_iterations: Newton iterations of a step, or of each of its parts.
         max_work: Newton iterations of a step with all its parts and attempts.
@@ -244,9 +245,9 @@ class ContactModel(NamedTuple):
             rows where all pairs that there are stand in `pairs`.
         most: how far a body may move until they have to be looked for again [m].
         features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
-            that nothing about them is compiled.
+            that nothing about them is compiled, or false.
         convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; likewise.
-        turning: whether friction against spinning or rolling may act; None where not.
+        turning: whether friction against spinning or rolling may act; likewise.
     """
 
     shapes: Any

@@ -13,6 +13,7 @@ from leastaction.contact.contact_table import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
 from leastaction.maximal.contact.contact_setup import LOOSE, PRESSED
+from leastaction.maximal.kernel_variants import flag
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
 
@@ -45,10 +46,11 @@ class Layout:
         ldu: the graph.
         model: what kernels read, with that graph.
         near: what contacts read.
+        whole: see `kernel_variants`.
     """
 
-    def __init__(self, model: Model, table: ContactTable, dt: float) -> None:
-        self.flat, self.table, self.dt = model, table, dt
+    def __init__(self, model: Model, table: ContactTable, dt: float, whole: bool) -> None:
+        self.flat, self.table, self.dt, self.whole = model, table, dt, whole
         self.reach = reach_of_bodies(table.shapes, len(model.bodies))
         self.edges: list[tuple[int, int]] | None = None
         self.graphs: dict[tuple[tuple[tuple[int, int], ...], Edges], tuple[GraphLDU, MaximalModel]] = {}
@@ -93,9 +95,9 @@ class Layout:
             skin,
             anchors,
             most,
-            None if table.is_smooth else True,
-            None if table.is_plain else True,
-            True if table.turns else None,
+            flag(not table.is_smooth, self.whole),
+            flag(not table.is_plain, self.whole),
+            flag(table.turns, self.whole),
         )
         return self._lay_out()
 

@@ -50,7 +50,7 @@ def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.floa
     return MaximalSettings(
         dt=dt,
         halves=1.0 if own.order == 1 else 0.5,
-        loops=None if m.is_tree and not model.locked else True,
+        loops=not m.is_tree or model.locked,
         tolerance=max(float(own.tolerance), min(round_off(model, dt), OPEN / dt)),
         max_iterations=int(own.max_iterations),
         max_work=int(own.work),

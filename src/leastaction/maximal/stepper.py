@@ -43,6 +43,7 @@ from leastaction.maximal.coordinates.placement import momenta_of, place, poses_o
 from leastaction.maximal.derivatives.reversal import MaximalReversal
 from leastaction.maximal.derivatives.step_linearization import OneStep
 from leastaction.maximal.failures import failure_of
+from leastaction.maximal.kernel_variants import is_whole, lean_model, lean_settings
 from leastaction.maximal.maximal_records import BALL, records
 from leastaction.maximal.maximal_settings import settings_of
 from leastaction.maximal.prescribed import COLUMNS, goal_rates, goal_rows, leave_out_driven, refuse_compositions
@@ -68,6 +69,7 @@ class MaximalStepper(Stepper):
     Attributes:
         model: the mechanism in maximal coordinates.
         settings: what kernels know of the integrator and dt.
+        whole: which kernels it has, see `kernel_variants`.
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
@@ -85,12 +87,12 @@ class MaximalStepper(Stepper):
 
     def __init__(self, integrator: Maximal, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
-        self.model = model = compile_model(mechanism)
+        model = compile_model(mechanism)
         self.substeps, self.order = composition(integrator.order), integrator.order
         self.no_goals = np.zeros((1, 0)), np.zeros(1)
         if mechanism.prescribed:
             self.carries = (*self.carries, "goals", "work")
-        self.settings = settings_of(integrator, model, dt, self.substeps)
+        settings = settings_of(integrator, model, dt, self.substeps)
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
@@ -98,7 +100,10 @@ class MaximalStepper(Stepper):
         self.table = leave_out_driven(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
         if self.acts:
             self.table = leave_out(model, self.table)
-        self.layout = Layout(model, self.table, dt)
+        self.whole = is_whole(model, self.table, settings)
+        self.model = model if self.whole else lean_model(model)
+        self.settings = settings if self.whole else lean_settings(settings)
+        self.layout = Layout(self.model, self.table, dt, self.whole)
         self.layout.renew(None, None, 1.0)
         self.data = maximal_data(self.arrays, self.ldu.factors, integrator.max_iterations)
         self.redundant = False
@@ -135,7 +140,7 @@ class MaximalStepper(Stepper):
     @property
     def loops(self) -> bool:
         """Whether there are closed loops."""
-        return self.settings.loops is not None
+        return bool(self.settings.loops)
 
     def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
         """Look for near pairs at the poses Z; see `Layout.renew`."""

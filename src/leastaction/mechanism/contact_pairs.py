@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.building.graph import WORLD
-from leastaction.mechanism.shapes import check_static
-
-COEFFICIENTS = ("friction", "restitution", "spinning", "rolling", "static_friction")
+from leastaction.mechanism.shapes import COEFFICIENTS, check_surface
 
 
 @dataclass(frozen=True)
@@ -18,8 +16,8 @@ class ContactPair:
 
     Attributes:
         first, second: names of two bodies; one may be "world".
-        friction, restitution, spinning, rolling, static_friction: between them, see `Shape`; None leaves it to the
-            shapes.
+        friction, restitution, spinning, rolling, static_friction, compliance, relaxation_time: between them, see
+            `Shape`; None leaves it to the shapes.
         shapes: names of one shape of each, in the same order; an empty name stands for all shapes of the body.
         always: whether they touch whatever their groups say, and although a joint connects the bodies, as `<pair>` of
             MJCF does.
@@ -34,6 +32,8 @@ class ContactPair:
     shapes: tuple[str, str] = ("", "")
     always: bool = False
     static_friction: float | None = None
+    compliance: float | None = None
+    relaxation_time: float | None = None
 
     def __post_init__(self) -> None:
         names = [_check.label(name, "contact pair") for name in (self.first, self.second)]
@@ -44,9 +44,7 @@ class ContactPair:
         for name in COEFFICIENTS:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
-        check_static(self, what)
-        if self.restitution is not None and self.restitution > 1.0:
-            raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
+        check_surface(self, what)
         if self.first == self.second:
             raise MechanismError(
                 f"{what}: name two bodies" if self.first != WORLD else "the world never touches itself"

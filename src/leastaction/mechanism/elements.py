@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.pose import Pose
-from leastaction.mechanism.shapes import check_static
+from leastaction.mechanism.shapes import check_surface
 
 STICK_TIME = 0.2
 """Time [s] in which a point of a penalty contact slides by its depth when friction begins to slip, by default."""
@@ -181,6 +181,7 @@ class ContactPoint:
         static_friction: that of contacts that stick, at least `friction`; None: the same.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
         spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force [m].
+        compliance, relaxation_time: how far it gives way [m/N], and in what time [s], see `Shape`; None: rigid.
     """
 
     name: str
@@ -192,6 +193,8 @@ class ContactPoint:
     spinning: float = 0.0
     rolling: float = 0.0
     static_friction: float | None = None
+    compliance: float | None = None
+    relaxation_time: float | None = None
 
     def __post_init__(self) -> None:
         what = f"contact point {_check.label(self.name, 'name of a contact point')!r}"
@@ -199,13 +202,10 @@ class ContactPoint:
         object.__setattr__(self, "point", _check.vector(self.point, 3, f"{what}: point"))
         for field in ("radius", "friction", "restitution", "spinning", "rolling"):
             object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
-        if self.static_friction is not None:
-            object.__setattr__(
-                self, "static_friction", _check.nonnegative(self.static_friction, f"{what}: static_friction")
-            )
-        check_static(self, what)
-        if self.restitution > 1.0:
-            raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
+        for field in ("static_friction", "compliance", "relaxation_time"):
+            if getattr(self, field) is not None:
+                object.__setattr__(self, field, _check.nonnegative(getattr(self, field), f"{what}: {field}"))
+        check_surface(self, what)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,17 @@ from leastaction.mechanism.inertia import (
 )
 from leastaction.mechanism.pose import Pose
 
+COEFFICIENTS = (
+    "friction",
+    "restitution",
+    "spinning",
+    "rolling",
+    "static_friction",
+    "compliance",
+    "relaxation_time",
+)
+"""What shapes, contact points and pairs say of a contact."""
+
 
 def _bits(value: Any, what: str) -> int:
     """A number of up to 32 bits."""
@@ -30,11 +41,18 @@ def _bits(value: Any, what: str) -> int:
     return int(number)
 
 
-def check_static(surface: Any, what: str) -> None:
-    """Refuse a static friction below the kinetic one."""
+def check_surface(surface: Any, what: str) -> None:
+    """Refuse a static friction below the kinetic one, and a restitution beside a compliance or above 1."""
     static, kinetic = surface.static_friction, surface.friction
     if static is not None and kinetic is not None and static < kinetic:
         raise MechanismError(f"{what}: static_friction must not be below friction, got {static} and {kinetic}")
+    if surface.restitution is not None and surface.restitution > 1.0:
+        raise MechanismError(f"{what}: restitution must not exceed 1, got {surface.restitution}")
+    if surface.restitution and surface.compliance:
+        raise MechanismError(
+            f"{what}: restitution is of rigid contacts; with a compliance, how high things bounce follows from "
+            "relaxation_time"
+        )
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,11 @@ class Shape:
             one below their friction, it is their friction. `Maximal` and `Minimal` alone know it.
         restitution: Newton's coefficient, 0 (plastic) to 1 (elastic); None leaves it to what the shape touches. Where
             both say one, the larger counts, where neither does 0.
+        compliance: how far a contact gives way under a force along its normal [m/N]; those of two shapes add, as of
+            springs in series. None or 0: rigid, with the restitution of the contact; with a compliance, that is 0.
+        relaxation_time: of such a contact [s]: a force f, a depth d and its rate obey compliance f = d +
+            relaxation_time d'. 0 bounces back, long ones creep. Of two shapes their mean, weighted by the compliances;
+            None: 0.01 s. `Minimal` alone knows these two.
         spinning: friction against spinning about the normal of a contact: torque per normal force [m]; None leaves it
             to what the shape touches, as with friction; where neither says one, 0.
         rolling: friction against rolling, about the tangents: torque per normal force [m]; likewise.
@@ -82,6 +105,8 @@ class Shape:
     condim: int | None = field(default=None, kw_only=True)
     priority: int = field(default=0, kw_only=True)
     static_friction: float | None = field(default=None, kw_only=True)
+    compliance: float | None = field(default=None, kw_only=True)
+    relaxation_time: float | None = field(default=None, kw_only=True)
 
     kind: ClassVar[str] = "shape"
 
@@ -91,14 +116,12 @@ class Shape:
         for name in ("collision", "visual"):
             object.__setattr__(self, name, _check.flag(getattr(self, name), f"{what}: {name}"))
         object.__setattr__(self, "color", _check.vector(self.color, 4, f"color of {what}"))
-        for name in ("friction", "restitution", "spinning", "rolling", "static_friction"):
+        for name in COEFFICIENTS:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _check.nonnegative(getattr(self, name), f"{what}: {name}"))
-        check_static(self, what)
+        check_surface(self, what)
         for name in ("groups", "touches"):
             object.__setattr__(self, name, _bits(getattr(self, name), f"{what}: {name}"))
-        if self.restitution is not None and self.restitution > 1.0:
-            raise MechanismError(f"{what}: restitution must not exceed 1, got {self.restitution}")
         if self.surface_velocity is not None:
             velocity = _check.vector(self.surface_velocity, 3, f"{what}: surface_velocity")
             object.__setattr__(self, "surface_velocity", velocity)

@@ -25,6 +25,7 @@ def special_parts(m: Mechanism) -> dict[str, str]:
         "prescribed motion": list(m.prescribed),
         "moving surface": [s.name or s.kind for s in shapes if any(s.surface_velocity or ())],
         "static friction": [x.name for x in (*m.contacts, *shapes, *m.contact_pairs) if x.static_friction is not None],
+        "soft contact": [x.name or "of a shape" for x in (*m.contacts, *shapes, *m.contact_pairs) if x.compliance],
         "tendon of joints": [t.name for t in m.tendons if t.joints and t.acts],
         "limit of tendon": [t.name for t in m.tendons if t.is_limited and t.limit_stiffness],
         "rigid limit of tendon": [t.name for t in m.tendons if t.is_limited and not t.limit_stiffness],

@@ -147,7 +147,9 @@ class Minimal(Integrator):
     self_collision: bool = True
     order: ClassVar[int] = 2
     stepper_class: ClassVar[Any] = GroundStepper
-    handles: ClassVar[frozenset[str]] = (PENALTIES | {"moving surface", "static friction", "prescribed motion"}) - SOFT
+    handles: ClassVar[frozenset[str]] = (
+        PENALTIES | {"moving surface", "static friction", "prescribed motion", "soft contact"}
+    ) - SOFT
     instead: ClassVar[str] = "Maximal"
 
     def unknown_part(self, mechanism: Mechanism) -> str:

@@ -15,11 +15,11 @@ from leastaction.mechanism._check import real_array, shown, suggestion
 from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.elements import Attachment, Cable
+from leastaction.mechanism.shapes import COEFFICIENTS
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
-_SURFACE = ("friction", "restitution", "spinning", "rolling", "static_friction")
-_CONTACT = (*_SURFACE, "radius", "point")
-_SHAPE = (*_SURFACE, "radius", "length", "size", "radii", "position", "rotation")
+_CONTACT = (*COEFFICIENTS, "radius", "point")
+_SHAPE = (*COEFFICIENTS, "radius", "length", "size", "radii", "position", "rotation")
 _PENALTY = ("stiffness", "damping", "friction", "stiction", "origin", "points")
 _JOINT = ("stiffness", "damping", "rest", "armature", "friction", "lower", "upper", "limit_stiffness", "limit_damping")
 _PATH = {"stiffness": "stiffness", "damping": "damping", "rest": "rest_length"}

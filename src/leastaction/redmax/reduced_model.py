@@ -59,24 +59,23 @@ class Reduced:
         self._loops(driven)
         acting = reduced_forces(c, forces)
         jumps, pushed = has_jumps(acting), _any_wrenches(acting)
-        # Kernels are compiled without what is rare, and for plain trees without forces on bodies, too.
-        rare = bool(len(self.rows) or len(c.model.blocks) or forces or jumps)
-        bare = not (rare or pushed or len(c.model.balls))
+        # Kernels of plain trees without forces on bodies are compiled without all else.
+        rare = bool(len(self.rows) or len(c.model.blocks) or forces or jumps or pushed or len(c.model.balls))
         self.rare = rare
-        """Whether there are loops, splines, exponential coordinates, forces of the user's own or forces that jump."""
+        """Whether there are loops, balls, splines, exponential coordinates, forces on bodies or forces that jump."""
         self.model = ReducedModel(
             dofs=c.tree.dofs,
             gravity=c.tree.gravity,
             coordinates=c.model._replace(
-                blocks=c.model.blocks if rare else None, balls=None if bare else c.model.balls
+                blocks=c.model.blocks if rare else None, balls=c.model.balls if rare else None
             ),
-            forces=(compact(acting) if bare else acting)._replace(
-                balls=None if bare else acting.balls,
+            forces=(acting if rare else compact(acting))._replace(
+                balls=acting.balls if rare else None,
                 coords=acting.coords if rare else None,
                 user=acting.user if rare else None,
             ),
             loops=LoopModel(self.rows, self.count) if rare else None,
-            wrenches=None if bare else pushed or len(self.rows) > 0,
+            wrenches=(pushed or len(self.rows) > 0) if rare else None,
             jumps=jumps if rare else None,
         )
 

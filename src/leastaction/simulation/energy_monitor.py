@@ -163,7 +163,7 @@ def warn_of_energies(run: BatchRun, u: FloatArray) -> None:
 
 def _keeps_account(mechanism: Mechanism, integrator: Any) -> bool:
     """Whether all that can bring energy in is known: springs and gravity are, and controls of joints."""
-    if mechanism.wrenches or "moving surface" in mechanism.special_parts:
+    if mechanism.wrenches or not {"moving surface", "soft contact"}.isdisjoint(mechanism.special_parts):
         return False
     if any(not isinstance(force, Drag) for force in mechanism.forces):
         return False

@@ -385,10 +385,11 @@ class Simulator:
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy [J]."""
+        """Kinetic and potential energy [J]; that of contacts that give way from the first step on."""
         if self._energies is None:
             self._energies = Energies(self.mechanism)
-        return self._energies.at(self._record.q[self._row], self.v)
+        elastic = float(self._record["elastic"][self._row]) if "elastic" in self._record else 0.0
+        return self._energies.at(self._record.q[self._row], self.v) + elastic
 
     @property
     def now(self) -> Trajectory:

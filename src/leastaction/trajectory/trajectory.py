@@ -206,13 +206,13 @@ class Trajectory:
 
     @property
     def potential_energy(self) -> FloatArray:
-        """Gravity and springs [J], shape (steps + 1,)."""
-        return self._quantities[1]
+        """Gravity, springs and contacts that give way [J], shape (steps + 1,)."""
+        return self._quantities[1] + self.stored.get("elastic", 0.0)
 
     @property
     def energy(self) -> FloatArray:
         """Total energy [J], shape (steps + 1,)."""
-        return self._quantities[0] + self._quantities[1]
+        return self.kinetic_energy + self.potential_energy
 
     @property
     def momentum(self) -> FloatArray:

@@ -263,7 +263,8 @@ def test_impulses_of_random_problems_settle(seed):
     one, two, three, four, five = (np.zeros(5) for _ in range(5))
     w0 = rng.normal(size=m) if seed % 2 else E @ rng.normal(size=8)
     touch = Touch(
-        np.ones(5, np.int64), one, two, np.ones(1), three, four, five, np.zeros(m), w0.copy(), E @ E.T,
+        np.ones(5, np.int64), one, two, np.ones(1), *np.zeros((3, 5)), three, four, five, np.zeros(m), w0.copy(),
+            E @ E.T,
         *[np.zeros((1, 1))] * 3, *[np.zeros(1)] * 3, np.zeros((m, m)), np.zeros((m, 1)), np.zeros(m),
         np.zeros(m, np.int64), np.zeros(m), np.zeros(m, np.int64), np.ones(1), *[None] * 4,
     )  # fmt: skip

@@ -120,11 +120,10 @@ def _new_caller(compiled: Any) -> tuple[Any, Any]:
     context, fndesc = compiled.target_context, compiled.fndesc
     kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
     name = f"leastaction_walk_{len(_CALLERS)}"
-    text = str(_calling(lir.Module(name), name, kind))
-    # Volatile, or LLVM tries for long to make fewer of the hundreds of loads.
-    module = llvm.parse_assembly(text.replace("= load i64", "= load volatile i64"))
+    module = llvm.parse_assembly(str(_calling(lir.Module(name), name, kind)))
     module.triple = triple = llvm.get_process_triple()
-    machine = llvm.Target.from_triple(triple).create_target_machine(opt=1, jit=True)
+    # Without optimising, or LLVM tries for long to make fewer of the hundreds of loads.
+    machine = llvm.Target.from_triple(triple).create_target_machine(opt=0, jit=True)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(engine.get_function_address(name)), engine

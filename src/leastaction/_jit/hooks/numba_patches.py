@@ -15,7 +15,7 @@ from numba import types
 from numba.core import itanium_mangler
 from numba.core.types.functions import BaseFunction
 
-__all__ = ["patched_numba", "patched_numba_cuda"]
+__all__ = ["keep_large_functions", "patched_numba", "patched_numba_cuda"]
 
 _CALLS = frozenset(getattr(operator, name) for name in operator.__all__) | {bool, range}
 _PLAIN = (types.Number, types.Boolean, types.Array, types.BaseTuple, types.Record, types.SliceType)
@@ -47,9 +47,18 @@ def patched_numba() -> Iterator[None]:
             gc.enable()
 
 
+LARGE = 500
+"""Instructions of functions that stay functions in kernels which are compiled `apart`. NVVM would put each into all
+that call it, until one function holds everything, many times over: an hour in place of a minute."""
+
+
 @contextlib.contextmanager
-def patched_numba_cuda() -> Iterator[None]:
-    """`patched_numba` for kernels of a GPU; numba-cuda has its own copy of much of Numba."""
+def patched_numba_cuda(apart: bool = False) -> Iterator[None]:
+    """`patched_numba` for kernels of a GPU; numba-cuda has its own copy of much of Numba.
+
+    Args:
+        apart: whether large functions are to be called, not put into those that call them.
+    """
     try:
         names, codegen = import_module("numba.cuda.itanium_mangler"), import_module("numba.cuda.codegen")
     except ImportError:  # the simulator of CUDA, or another version of it
@@ -58,7 +67,7 @@ def patched_numba_cuda() -> Iterator[None]:
     with (
         patched_numba(),
         _instead(names, "mangle", _short_names(names.mangle)),
-        _instead(codegen.CUDACodeLibrary, "modules", property(_modules)),
+        _instead(codegen.CUDACodeLibrary, "modules", property(_modules_apart if apart else _modules)),
     ):
         yield
 
@@ -74,6 +83,24 @@ def _modules(library: Any) -> list[Any]:
             found.append(other._module)
             waiting += other._linking_libraries
     return found
+
+
+def _modules_apart(library: Any) -> list[Any]:
+    """The same, of which large functions stay functions."""
+    modules = _modules(library)
+    for module in modules:
+        keep_large_functions(module)
+    return modules
+
+
+def keep_large_functions(module: Any) -> None:
+    """Mark the large functions of a module of llvmlite's as not to be inlined; not a kernel, which nothing calls."""
+    if "llvm.used" in module.globals:
+        return
+    for function in module.functions:
+        size = sum(len(block.instructions) for block in function.blocks)
+        if size > LARGE and "alwaysinline" not in function.attributes:
+            function.attributes.add("noinline")
 
 
 @contextlib.contextmanager

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import from_dtype
 
-from leastaction._jit import kept
+from leastaction._jit import faster_cuda, kept
+from leastaction._jit.hooks import why_stock
 from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
 from leastaction.batch.batch_plan import Plan
-from leastaction.batch.general import compiling
 from leastaction.batch.general.arrays import GeneralBatch
 from leastaction.batch.general.kernel_codegen import Writer
 from leastaction.batch.general.problems import Problem, problem_of, refuse_without_kernel
@@ -47,8 +46,7 @@ def kernel_of(
     """The writer of a kernel, and the kernel, which compiles when it is first launched; see `Problem`."""
     writer, function, known = written(job, reads, writes, number)
     if known not in _KERNELS:
-        way = Path(compiling.__file__).read_bytes()
-        _KERNELS[known] = kept(batch_kernels.load().jit(function), f"the kernel of {name} for a GPU", number, way)
+        _KERNELS[known] = kept(batch_kernels.load().jit(function), f"the kernel of {name} for a GPU", number)
     return writer, _KERNELS[known]
 
 
@@ -56,7 +54,7 @@ def launch(writer: Writer, kernel: Any, robots: int, batch: Sequence[Any]) -> No
     """Let every robot do the job of a kernel, and wait for it."""
     cuda = batch_kernels.load()
     shared, numbers = tuple(map(cuda.to_device, writer.shared)), tuple(map(cuda.to_device, writer.numbers()))
-    with compiling.in_parts(), batch_kernels.literals_as(from_dtype(writer.number)):
+    with faster_cuda(apart=True), batch_kernels.literals_as(from_dtype(writer.number)):
         batch_kernels.launch(kernel, robots, THREADS, *numbers, shared, tuple(batch))
     cuda.synchronize()
 
@@ -98,6 +96,12 @@ def run_generally(plan: Plan) -> BatchRun:
     _check(plan)
     if not cuda.is_available():
         raise IntegratorError("device='cuda': no GPU was found (numba.cuda.is_available() is False); use device='cpu'")
+    if (why := why_stock()) and not batch_kernels.is_simulated():
+        raise IntegratorError(
+            f"device='cuda': {type(plan.integrator).__name__} with {plan.mechanism.name!r} needs a tested release of "
+            f"Numba, or its kernel would compile for an hour ({why}); use Galerkin(order=2) or Minimal() with what "
+            "they know, or device='cpu'"
+        )
     problem, m = problem_of(plan), plan.mechanism
     name = f"{type(plan.integrator).__name__} with {m.name!r}"
     writer, kernel = kernel_of(name, problem.job, problem.reads, problem.writes, plan.dtype)

@@ -186,7 +186,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         own.plan_widely(starts[0][: 7 * len(one.model.bodies)].reshape(-1, 7))
     contact, near = None, [None] * len(steppers)
     if one.contact is not None:
-        room = min(ROOM, (SMOOTH if one.near.features is None else CORNERS) * max(1, len(one.near.pairs)))
+        room = min(ROOM, (SMOOTH if not one.near.features else CORNERS) * max(1, len(one.near.pairs)))
         count = len(one.model.coordinates)
         contact = contact_data(len(one.model.bodies), len(one.near.pairs), room, count, LOGGED * room, one.table.turns)
         near = [own.near for own in steppers]
@@ -239,9 +239,9 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
     most = one.settings.max_iterations
     why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only with "
     why += f"spurious energy, not even in up to {FINEST} parts"
-    energies = energies_of(one, is_single(plan))[1]
+    energies = energies_of(one, is_single(plan))[1] if one.passive else None
     reads, asking = (None, None) if plan.policy is None else asking_of_reduced(m, c)
-    given = [(energies_of(own, is_single(plan))[0], reads) for own in steppers]
+    given = [(energies_of(own, is_single(plan))[0] if one.passive else None, reads) for own in steppers]
     read = ([own.reduced.model for own in steppers], [own.settings for own in steppers], given)
     writes = (one.data, energies, reduced_rows(one), asking)
     states = (r, rd, charts.astype(float), np.zeros((len(q), 0)))

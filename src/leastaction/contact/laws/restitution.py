@@ -38,7 +38,8 @@ NARROW = 1e-12
 """Bracket of a time of impact, relative to the step, beyond which it is known."""
 
 MOST_IMPACTS = 12
-"""Times of impact at which one step may end a substep; after these its contacts are plastic, which is passive."""
+"""Times of impact per body at which one step may end a substep; after these its contacts are plastic: that is passive.
+Many bodies that bounce elastically hit each other often in a step, none of them more than a few times."""
 
 SHORTEST = 1e-3
 """Shortest substep that ends at an impact, relative to the step: below about 1e-6 s round-off of positions over the
@@ -47,6 +48,12 @@ length of a substep is no small velocity. Impacts that are closer to each other,
 HITS = 8
 """Hits of one impact for each closed contact; what still approaches after these is plastic. A row of n balls takes
 n - 1."""
+
+
+@inline
+def has_too_many_impacts(impacts, bodies):
+    """Whether contacts of a step that has ended so many substeps at impacts are plastic from now on."""
+    return impacts >= MOST_IMPACTS * bodies
 
 
 @inline

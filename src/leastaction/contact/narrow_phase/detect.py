@@ -93,15 +93,15 @@ def _detect(contacts, count, touch, one, two, X, data, margin, convex):
 
 @routine
 def _convex(contacts, count, touch, one, two, X, data, margin, convex):
-    """Contacts of any two convex shapes, unless `convex` is None."""
-    if convex is None:
+    """Contacts of any two convex shapes, unless `convex` is None or false."""
+    if convex is None or not convex:
         return count
     return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin)
 
 
 @routine
 def _ellipsoid(contacts, count, touch, field, shape, X, data, margin, convex):
-    """Contacts of a height field and an ellipsoid, unless `convex` is None."""
-    if convex is None:
+    """Contacts of a height field and an ellipsoid, unless `convex` is None or false."""
+    if convex is None or not convex:
         return count
     return ellipsoid_on_field(contacts, count, touch, field, X[0], shape, X[1], data, margin)

@@ -26,7 +26,7 @@ CLEAR = 1e-4
 
 SUNK = 0.2
 """Overlap with the world that what flies is moved out of, in terms of half of its thickness; contacts push out of less,
-slowly."""
+slowly. What touches softly may be deeper, up to its middle."""
 
 LONGEST = 0.2
 """How far a joint moves in a step at most [rad or m]."""
@@ -80,14 +80,17 @@ class Found:
     def __init__(self, pairs: Pairs, X: FloatArray) -> None:
         table, met = pairs.table, pairs.meeting(X)
         self.pairs: list[tuple[int, int]] = []
+        soft = np.zeros(0, bool)
         self.gaps, self.normals, self.points = np.zeros(0), np.zeros((0, 3)), np.zeros((0, 3))
         if len(met):
             contacts, self.gaps, self.normals, self.points = contacts_at(table, met, X)
-            self.pairs = pairs_of(met[contacts.pair])
+            met = met[contacts.pair]
+            self.pairs = pairs_of(met)
+            soft = table.surfaces.softness(met.a, met.b)[:, 0] > 0.0
         self.sizes = np.array([min(pairs.sizes[a], pairs.sizes[b]) for a, b in self.pairs]).reshape(-1)
-        self.is_deep = self.gaps < -DEEP * self.sizes
         thick = np.array([min(pairs.thick[a], pairs.thick[b]) for a, b in self.pairs]).reshape(-1)
-        self.is_sunk = self.gaps < -SUNK * thick
+        self.is_sunk = self.gaps < -np.where(soft, 1.0, SUNK) * thick
+        self.is_deep = np.where(soft, self.is_sunk, self.gaps < -DEEP * self.sizes)
         self.deep = bool(self.is_deep.any())
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from leastaction._extras import require
 from leastaction.formats._files import Notes
+from leastaction.formats.mjcf._mjcf_softness import is_said
 
 OFF = {
     "CONTACT": ("geom_contype", "geom_conaffinity", "pair_dim"),
@@ -41,7 +42,8 @@ def switch_off(model: Any, notes: Notes) -> None:
 
 
 def note_left_out(model: Any, notes: Notes) -> None:
-    """Note what no other reader looks at: soft bodies, plugins, fluid forces and margins of geoms."""
+    """Note what no other reader looks at: soft bodies, plugins, fluid forces and margins of geoms, and the softness of
+    limits and equality constraints."""
     for what, count in (("flexible bodies", model.nflex), ("plugins", model.nplugin)):
         if count:
             notes.add(what, str(count))
@@ -49,3 +51,9 @@ def note_left_out(model: Any, notes: Notes) -> None:
         notes.add("fluid forces of geoms", model.geom(g).name or f"geom {g}")
     for g in np.flatnonzero(model.geom_margin):
         notes.add("margins of geoms", model.geom(g).name or f"geom {g}")
+    for j in np.flatnonzero(model.jnt_limited):
+        if is_said(model.jnt_solref[j], model.jnt_solimp[j]):
+            notes.add("softness of joint limits (solreflimit, solimplimit)", model.joint(j).name or f"joint {j}")
+    for k in range(model.neq):
+        if is_said(model.eq_solref[k], model.eq_solimp[k]):
+            notes.add("softness of equality constraints (solref, solimp)", model.equality(k).name or f"equality {k}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from leastaction.formats._files import Notes
 from leastaction.formats.mjcf._mjcf_bodies import Bodies, Names, pose
+from leastaction.formats.mjcf._mjcf_softness import Softness
 from leastaction.mechanism import (
     Box,
     Capsule,
@@ -39,6 +40,7 @@ class Geoms:
         *,
         meshes: bool,
         contacts: bool,
+        soft: bool,
     ) -> None:
         self.m = model
         self.builder = builder
@@ -46,6 +48,7 @@ class Geoms:
         self.bodies = bodies
         self.meshes = meshes
         self.contacts = contacts
+        self.soft, self.softness = soft, Softness(model)
         self.contact_names = Names()
         self.shapes: set[int] = set()  # geoms that have become shapes
         self.paired = {int(g) for g in (*model.pair_geom1, *model.pair_geom2)} if model.pair_dim.any() else set()
@@ -130,7 +133,7 @@ class Geoms:
             "visual": bool(m.geom_group[g] < HIDDEN_GROUP and rgba[3]),
         }
         if common["collision"]:
-            common |= self._surface(g) | self._rank(g)
+            common |= self._surface(g) | self._rank(g) | self._give(g)
             common["groups"], common["touches"] = int(m.geom_contype[g]) % 2**32, int(m.geom_conaffinity[g]) % 2**32
         if type_ == PLANE:
             return Plane(**common)
@@ -157,6 +160,15 @@ class Geoms:
         own, at = self.m.geom_condim[g], zip(names.items(), values, strict=True)
         acting = {name: float(x) for (name, least), x in at if own >= least or (x and self.largest >= least)}
         return {"friction": 0.0} | acting
+
+    def _give(self, g: int) -> dict[str, float]:
+        """`compliance` and `relaxation_time` where softness is wanted."""
+        if self.soft:
+            return self.softness.of(g)
+        if self.softness.is_said(g):
+            what = 'softness of contacts (solref, solimp; contacts="soft" takes it)'
+            self.notes.add(what, self.m.geom(g).name or f"geom {g}")
+        return {}
 
     def _rank(self, g: int) -> dict[str, int]:
         """`condim`, where the coefficients do not say it, and `priority`."""
@@ -193,4 +205,4 @@ class Geoms:
         for end in ends:
             name = self.contact_names.unique(shape.name or f"{body}_contact")
             point, radius = (shape.pose * end).position, shape.radius
-            self.builder.contact(name, body, point, radius=radius, **self._surface(g))
+            self.builder.contact(name, body, point, radius=radius, **self._surface(g), **self._give(g))

@@ -94,7 +94,9 @@ class WrittenGeoms:
                 [(s, g) for s, g in self.written.get(body, ()) if name in ("", s.name)]
                 for body, name in zip((pair.first, pair.second), pair.shapes, strict=True)
             ]
-            if pair.static_friction is not None:
+            if pair.compliance:
+                self.sheet.refuse("compliance", pair.name, "compliances in m/N: its contacts are soft by the mass")
+            elif pair.static_friction is not None:
                 self.sheet.refuse("static friction", pair.name, "static and kinetic friction apart")
             elif pair.restitution:
                 self.sheet.refuse("contact pair", pair.name, "that two shapes have a restitution")
@@ -117,6 +119,8 @@ class WrittenGeoms:
     def _surface(self, element: Element, shape: Shape, label: str) -> None:
         if shape.restitution:
             self.sheet.refuse("restitution", label, "that a shape has a restitution")
+        if shape.compliance:
+            self.sheet.refuse("compliance", label, "compliances in m/N: its contacts are soft by the mass")
         if shape.static_friction is not None:
             self.sheet.refuse("static friction", label, "static and kinetic friction apart")
         friction = self.friction if shape.friction is None else shape.friction

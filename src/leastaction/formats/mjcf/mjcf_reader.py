@@ -10,7 +10,8 @@ body.
   meet in a point.
 - The robot's home is the pose of the file (`qpos0`), or a keyframe.
 - `connect` becomes a spherical loop joint, `weld` a fixed one, `joint` a coupling, `tendon` one where it ties two
-  joints; all hold exactly, MuJoCo's softness (solref, solimp) is not taken over. What holds a single joint, or ties
+  joints; all hold exactly, MuJoCo's softness (solref, solimp) is not taken over, as of limits of joints: a warning
+  names those that have values of their own. What holds a single joint, or ties
   more than two, becomes a tendon with a spring and a damper, as stiff as solref says for the mass at `qpos0`.
 - Geoms become shapes, those that collide and are spheres or capsules also contact points. Pairs of bodies of which no
   geoms may touch (contype and conaffinity, `exclude`) are excluded from contact; those of `pair` always touch.
@@ -62,7 +63,7 @@ def load_mjcf(
     *,
     composite: bool = True,
     keyframe: str | None = None,
-    contacts: bool = True,
+    contacts: bool | str = True,
     merge_fixed: bool = False,
     strict: bool | None = None,
     meshes: bool = True,
@@ -77,7 +78,9 @@ def load_mjcf(
         composite: join the joints of a body into one composite joint where their axes meet in a point; False puts
             massless bodies between them.
         keyframe: name of the `<key>` in which the robot starts, see `Mechanism.home`; default the pose of the file.
-        contacts: make contact points of the spheres and capsules that collide.
+        contacts: make contact points of the spheres and capsules that collide. "soft" does so, too, and takes the
+            softness of geoms (`solref`, `solimp`) as `compliance` and `relaxation_time` of shapes, for `Minimal()`; by
+            default contacts are rigid, and a warning names the geoms of which the file says other values than MuJoCo.
         merge_fixed: make one body of each group of bodies that are fixed to each other.
         strict: True refuses inertias that no real body has and meshes that are missing but would give a body its
             mass; False keeps or leaves them out with a warning; None, the default, warns of inertias and refuses such
@@ -92,7 +95,10 @@ def load_mjcf(
     Raises:
         FormatError: naming the file, the line and the element.
     """
-    flags = {"composite": composite, "contacts": contacts, "merge_fixed": merge_fixed, "meshes": meshes}
+    soft, contacts = isinstance(contacts, str) and contacts == "soft", True if contacts == "soft" else contacts
+    if not isinstance(contacts, bool):
+        raise FormatError(f'contacts must be True, False or "soft", got {contacts!r}')
+    flags = {"composite": composite, "merge_fixed": merge_fixed, "meshes": meshes}
     flags["mocap"] = mocap
     flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}
     path = checked_options(path, max_bytes, **flags)
@@ -106,7 +112,7 @@ def load_mjcf(
     try:
         bodies = Bodies(model, builder, notes, composite, mocap)
         bodies.read()
-        Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts).read()
+        Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts, soft=soft).read()
         elements = Elements(model, builder, notes, bodies)
         elements.read()
         Sensors(model, builder, notes, bodies, elements.sites).read(source.sensors)

@@ -20,8 +20,10 @@ SURFACE = {
     "spinning_friction": "spinning",
     "rolling_friction": "rolling",
     "static_friction": "static_friction",
+    "compliance": "compliance",
+    "relaxation_time": "relaxation_time",
 }
-"""Bullet's words for what a surface is like, and ours; the last is ours alone."""
+"""Bullet's words for what a surface is like, and ours; the last three are ours alone."""
 
 DEFAULT_COLOR = Shape().color
 SOLIDS = ("box", "sphere", "cylinder", "capsule", "mesh")

@@ -18,6 +18,7 @@ from leastaction.forces.arrays import (
     compact,
     force_model,
     force_records,
+    forceless,
     resisting,
     together,
     without_limits,
@@ -337,17 +338,18 @@ class _Compiler:
         points = model.forces.points
         paths = tying(model.forces.paths)
         lay_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge, seldom)
-        model.paths = paths if len(paths) else None
+        model.paths = paths
         tied, first = [], []
         for path in paths:
             nodes = points.node[path.first : path.first + path.count].tolist()
             first.append(len(tied))
             tied += [edge(i, j) for i in nodes for j in nodes]
         model.tied, model.tied_first = np.array(tied, np.int64), np.array(first, np.int64)
-        model.resisting = resisting(model.forces)
-        bodies = [] if model.resisting is None else model.resisting.touched.tolist()
-        joined = set() if model.resisting is None else together(model.resisting)
-        often = set() if model.resisting is None else together(without_limits(model.resisting))
+        acting = resisting(model.forces)
+        model.resisting = forceless(model.forces) if acting is None else acting
+        bodies = model.resisting.touched.tolist()
+        joined = set() if acting is None else together(acting)
+        often = set() if acting is None else together(without_limits(acting))
 
         def tie(i: int, j: int) -> int:
             pair = min(i, j), max(i, j)

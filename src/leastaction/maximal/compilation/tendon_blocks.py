@@ -63,4 +63,4 @@ def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any, seldom: Any) 
         number = edge if law.stiffness > 0.0 else seldom
         edges += [number(i, j) for i in own for j in own]
     model.sprung_bodies, model.sprung_edges = np.array(bodies, np.int64), np.array(edges, np.int64)
-    model.sprung = sprung if len(sprung) else None
+    model.sprung = sprung

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.clearance import measure, stay_apart, way_of
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.laws.restitution import is_closed
@@ -173,7 +173,7 @@ def cone_of(contact, k):
 def detect_pair(near, contact, k, X, found, margin, features, convex):
     """Append the contacts of pair k at the poses X; see `contact.detect` and `ContactModel`."""
     shapes, pairs, contacts = near.shapes, near.pairs, contact.contacts
-    if features is None:
+    if features is None or not features:
         return detect_smooth(shapes, pairs, k, X[0], X[1], near.table, contacts, found, margin)
     return detect(shapes, pairs, k, X, near.table, contacts, found, margin, convex)
 
@@ -304,7 +304,7 @@ def move_surfaces(near, k, contact):
 @inline
 def cones_of(near):
     """Most cones of a contact."""
-    return 1 if near.turning is None else ip.CONES
+    return ip.CONES if is_set(near.turning) else 1
 
 
 @routine(allocates=False)
@@ -316,7 +316,7 @@ def append_turning(states, pair, contact, count, turning):
         count: index of the contact's cone, which is the last.
         turning: see `ContactModel`.
     """
-    if turning is None:
+    if turning is None or not turning:
         return count + 1
     cones, at = contact.cones, count
     touching = contact.contacts[cones[at].source]

@@ -331,7 +331,7 @@ def pull_back(model, settings, data, contact, places, back, k, j, final):
 @routine(allocates=False)
 def start_cotangents(cot, model, data, back, scale, dt, u, bu):
     """Gradients of what the forces on bodies give over the time `scale` at the start of the step."""
-    if cot is None:
+    if cot is None or cot.shape[0] == 0:
         return
     known_cotangents(cot, model, data, back, scale, u, back.E0, back.G0, bu)
     resisting_cotangents(model.resisting, data, back, scale, 0.5 * dt, back.E0, back.G0, back.by_velocity, bu)
@@ -340,7 +340,7 @@ def start_cotangents(cot, model, data, back, scale, dt, u, bu):
 @routine(allocates=False)
 def end_cotangents(cot, model, data, back, scale, dt, u, bu):
     """The same at its end."""
-    if cot is None:
+    if cot is None or cot.shape[0] == 0:
         return
     swap_ends(data.bodies)
     known_cotangents(cot, model, data, back, scale, u, back.E1, back.G1, bu)

@@ -21,6 +21,7 @@ from leastaction.maximal.derivatives.parameter_gradients import Derivative
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
 from leastaction.maximal.derivatives.step_tape import KeptSteps
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
+from leastaction.maximal.kernel_variants import flag, has_soft_balls, pushes_bodies
 from leastaction.maximal.maximal_records import BALL, FREE, records
 from leastaction.maximal.step.maximal_rollout import DONE, FULL, UNTIED
 from leastaction.step_control.substeps import UNKNOWN, ends_of
@@ -72,25 +73,6 @@ def places_of(model: Any, nv: int) -> Any:
     return places
 
 
-def pushes_bodies(stepper: Any) -> bool:
-    """Whether any force or control acts on bodies."""
-    forces = stepper.arrays.forces
-    elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
-    own = (
-        forces.user is not None
-        or stepper.arrays.resisting is not None
-        or any(x is not None and len(x) for x in elements)
-    )
-    return own or bool((forces.drives.dof < 0).any())
-
-
-def has_soft_balls(stepper: Any) -> bool:
-    """Whether any ball or free joint has a spring, a damper or, between two bodies, drive inertia."""
-    coordinates = stepper.arrays.coordinates
-    balls = coordinates[coordinates.kind >= BALL]
-    return bool(balls.damping.any() or balls.armature.any() or balls.stiffness.any())
-
-
 class WayBack:
     """The backward pass over a piece of a run.
 
@@ -133,8 +115,8 @@ class WayBack:
             "reached": np.zeros((3, n, 6)),
             "summed": np.zeros((3, n, 6)),
             "holds": np.zeros(3, np.int64),
-            "cot": records(n, VIRTUAL_TWIST) if pushes_bodies(solver) else None,
-            "balls": True if has_soft_balls(solver) else None,
+            "cot": records(n if pushes_bodies(solver.model) else 0, VIRTUAL_TWIST) if solver.whole else None,
+            "balls": flag(has_soft_balls(solver.model), solver.whole),
         }
         if solver.contact is not None:
             solver.contact.now.known = 0

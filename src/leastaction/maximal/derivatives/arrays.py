@@ -170,8 +170,9 @@ class BackData(NamedTuple):
             (2 nv, contacts, 3).
         lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
-        cot: `VIRTUAL_TWIST` records of the bodies, scratch; None where no force acts on bodies.
-        balls: whether ball or free joints have springs or dampers; None where none has.
+        cot: `VIRTUAL_TWIST` records of the bodies, scratch, without rows where no force acts on bodies; None: see
+            `kernel_variants`.
+        balls: whether ball or free joints have springs or dampers; None likewise.
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.

@@ -17,6 +17,7 @@ from leastaction.maximal.arrays import MaximalData, plain
 from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.maximal.contact.feature_tracking import rotations
 from leastaction.maximal.coordinates.placement import place
+from leastaction.maximal.kernel_variants import has_elements, lean_model
 from leastaction.maximal.maximal_records import BALL, HINGE, ROPE
 from leastaction.maximal.model import Model
 from leastaction.mechanism import Mechanism
@@ -60,7 +61,8 @@ class Variant:
         known = _MODELS.setdefault(mechanism, {})
         if stepper.dt not in known:
             known[stepper.dt] = compile_model(mechanism)
-        self.model = alike(known[stepper.dt], stepper.model)
+        own = alike(known[stepper.dt], stepper.model)
+        self.model = own if stepper.whole or has_elements(own) else lean_model(own)
         own, other = stepper.model.coordinates, self.model.coordinates
         self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
         self.table = collect(mechanism, self.model.frames, bodies=stepper.integrator.self_collision)
@@ -77,9 +79,9 @@ class Variant:
         """Whether contacts have the same equations, and the same kinds of forces act."""
         own, other, same = self.stepper.model, self.model, True
         for name in ("paths", "sprung", "resisting"):
-            a, b = getattr(own, name), getattr(other, name)
-            same = same and (a is None) == (b is None)
-            same = same and (a is None or name == "resisting" or len(a) == len(b))
+            both = getattr(own, name), getattr(other, name)
+            a, b = (0 if x is None else len(getattr(x, "touched", x)) for x in both)
+            same = same and (a == b or (name == "resisting" and a > 0 and b > 0))
         return same and not self.fresh
 
     @cached_property

@@ -7,7 +7,7 @@ are unfolded first: the run does not record the states between their parts.
 
 import numpy as np
 
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.records import POINT_ON_PLANE
 from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.arrays import MaximalSettings
@@ -261,7 +261,7 @@ def second_phase(model, settings, data, contact, back, k, j):
     back.holds[0] = NONE
     part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
     dt = back.lengths[part]
-    if cones_of(contact) == 0 and (settings.loops is None or j + 1 < parts_of(back, k)):
+    if cones_of(contact) == 0 and (not is_set(settings.loops) or j + 1 < parts_of(back, k)):
         return np.int64(DONE)
     end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + last], dt)
     closed = closes(model, settings, data, contact, back, dt)
@@ -269,7 +269,7 @@ def second_phase(model, settings, data, contact, back, k, j):
         return np.int64(OTHERWISE)
     if closed > 0:
         back.holds[0] = CONTACTS
-    elif settings.loops is not None and j + 1 == parts_of(back, k):
+    elif is_set(settings.loops) and j + 1 == parts_of(back, k):
         back.holds[0] = JOINTS
     return np.int64(DONE)
 
@@ -319,7 +319,7 @@ def factor_part(model, settings, data, contact, back, k, j):
         add_response(model, data, contact)
         for i in range(back.original.shape[0]):
             back.original[i] = data.factors.values[i]
-    tolerance = DEPENDENT if count == 0 else (INDEPENDENT if settings.loops is not None else 0.0)
+    tolerance = DEPENDENT if count == 0 else (INDEPENDENT if is_set(settings.loops) else 0.0)
     singular, _ = factorize(model.graph, data.factors, tolerance)
     return np.int64(OTHERWISE if singular >= 0 else DONE)
 

@@ -20,6 +20,7 @@ from leastaction.maximal.derivatives.substep_schedule import PartedSteps
 from leastaction.maximal.derivatives.vjp.impact_vjp import weigh_impacts
 from leastaction.maximal.derivatives.vjp.joint_point_vjp import weigh_points
 from leastaction.maximal.derivatives.vjp.parameter_vjp import read_slots, read_state, weigh_projections, weigh_steps
+from leastaction.maximal.kernel_variants import flag
 from leastaction.maximal.maximal_records import records
 
 ROOM = 64e6
@@ -144,7 +145,7 @@ class KeptSteps:
             return
         nq, m = s.mechanism.nq, len(s.model.coordinates)
         scratch = np.zeros(m), np.zeros(nq), np.zeros(self.size[0], np.int64), np.zeros(self.size[0])
-        settings, own = tuple(s.settings._replace(loops=None)), plain(s.near)
+        settings, own = tuple(s.settings._replace(loops=flag(False, s.whole))), plain(s.near)
         for k, derivative in enumerate(self.derivatives):
             for weight, variant in derivative.central:
                 near = own
@@ -239,7 +240,7 @@ class KeptSteps:
         if (key, h, first) not in self.bound:
             s = self.stepper
             model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)
-            settings = tuple(s.settings._replace(loops=None, dt=h))
+            settings = tuple(s.settings._replace(loops=flag(False, s.whole), dt=h))
             entry = weigh_steps if first else weigh_projections
             self.bound[key, h, first] = Bound(entry, model, settings, data, tuple(self.contact))
         return self.bound[key, h, first]

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from leastaction._jit import entry, routine
+from leastaction._jit import entry, is_set, routine
 from leastaction.contact.laws.complementarity import TURN
-from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, MOST_IMPACTS, NEAREST
+from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, NEAREST, has_too_many_impacts
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
     ContactData,
@@ -166,7 +166,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 end_part(model, settings, data, contact, q[k + 1], controls[min(1, controls.shape[0] - 1)], h)
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, whole)
-                if settings.balanced or settings.loops is not None:
+                if settings.balanced or is_set(settings.loops):
                     data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
                 # Contacts that add energy even in one of the finest parts slip in it.
@@ -192,7 +192,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 slip = not turns and not slip and jammed and touches(contact)
                 if slip:
                     continue
-                end_substep(contact, impacts)
+                end_substep(contact, impacts, bodies.shape[0])
                 ends[depth] = middle(t, ends[depth - 1])
                 depth += 1
                 continue
@@ -203,7 +203,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             count = note_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not slip)
             impacts += 1 if late > 0.0 else 0
             early, late, slip = 0.0, 0.0, False
-            end_substep(contact, impacts)
+            end_substep(contact, impacts, bodies.shape[0])
             t, depth = end, depth - 1
             if depth == 0:
                 j, t, depth, count, ends[0] = j + 1, 0.0, 1, 0, 1.0
@@ -240,10 +240,10 @@ def begin_step(contact, k):
 
 
 @routine(allocates=False)
-def end_substep(contact, impacts):
+def end_substep(contact, impacts, bodies):
     """Restitution acts in the next substep, unless the step has ended at too many impacts."""
     if contact is not None:
-        contact.now[0].plastic = 1 if impacts >= MOST_IMPACTS else 0
+        contact.now[0].plastic = 1 if has_too_many_impacts(impacts, bodies) else 0
 
 
 @routine(allocates=False)
@@ -265,8 +265,8 @@ def impact_work(contact):
 
 @routine(allocates=False)
 def note_projection(rowstates, multipliers, dt, loops):
-    """Forces of the joints that the projection of momenta says, after a last substep of dt; loops: None without."""
-    if loops is None:
+    """Forces of the joints that the projection of momenta says, after a last substep of dt; see `settle_node`."""
+    if loops is None or not loops:
         return
     for k in range(rowstates.shape[0]):
         multipliers[k] = 2.0 * rowstates[k].mu / dt

@@ -287,6 +287,8 @@ class ElementBuilder:
         spinning: float = 0.0,
         rolling: float = 0.0,
         static_friction: float | None = None,
+        compliance: float | None = None,
+        relaxation_time: float | None = None,
     ) -> str:
         """A contact point, or ball, of a body, which touches the ground (planes and height fields of the world).
 
@@ -297,11 +299,12 @@ class ElementBuilder:
             radius: of the ball about it [m]; 0 is a point.
             friction: Coulomb coefficient; 0 slides freely.
             static_friction: that of a contact that sticks, at least `friction`; None: the same.
+            compliance, relaxation_time: how far it gives way [m/N], and in what time [s], see `Shape`; None: rigid.
             restitution: Newton's coefficient, 0 (plastic) to 1 (elastic).
             spinning, rolling: friction against spinning about the normal and against rolling: torque per normal force
                 [m].
         """
-        surface = friction, restitution, spinning, rolling, static_friction
+        surface = friction, restitution, spinning, rolling, static_friction, compliance, relaxation_time
         self._elements["contacts"].append(ContactPoint(name, body, point, radius, *surface))
         return name
 
@@ -329,6 +332,8 @@ class ElementBuilder:
         rolling: float | None = None,
         always: bool = False,
         static_friction: float | None = None,
+        compliance: float | None = None,
+        relaxation_time: float | None = None,
     ) -> None:
         """Say what holds where two bodies touch, or two of their shapes, whatever each shape says; see `ContactPair`.
 
@@ -339,9 +344,13 @@ class ElementBuilder:
             spinning, rolling: torque per normal force [m] that resists; None likewise.
             always: let them touch whatever their groups say, and although a joint connects the bodies.
             static_friction: Coulomb's coefficient where they stick, at least `friction`; None leaves it to the shapes.
+            compliance: how far the contact gives way under a force [m/N], see `Shape`; None leaves it to the shapes.
+            relaxation_time: in what time it does [s]; None likewise.
         """
         values = friction, restitution, spinning, rolling
-        self._elements["contact_pairs"].append(ContactPair(first, second, *values, shapes, always, static_friction))
+        soft = compliance, relaxation_time
+        pair = ContactPair(first, second, *values, shapes, always, static_friction, *soft)
+        self._elements["contact_pairs"].append(pair)
 
     def prescribe(self, *names: str) -> None:
         """Let motions be given from outside: of joints with one axis, and of bodies on free joints to the world.

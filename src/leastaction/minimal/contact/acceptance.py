@@ -2,7 +2,8 @@
 
 Kinetic energies are those of the momenta after the momentum phase, the work of forces that of the step's own
 quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
-contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with. Where
+contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with; soft
+contacts have an energy of their own. Where
 dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for, and in the
 finest substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves. What is
 lost there where nothing touches may come back within the same step.
@@ -11,6 +12,7 @@ lost there where nothing touches may come back within the same step.
 from leastaction._jit import inline, routine
 from leastaction.minimal.contact.body_sweeps import work_of_thrust
 from leastaction.minimal.contact.detection.detected_contacts import is_partial
+from leastaction.minimal.contact.elastic_contacts import elastic_energies
 from leastaction.minimal.contact.joint_momenta import factor, late_of, solve
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
 from leastaction.minimal.contact.solver.prescribed_joints import add_work, goals_of, solve_upon, work_of_drives
@@ -60,7 +62,8 @@ def parting(cones, touch, many):
     """
     work = 0.0
     for c in range(many):
-        if touch.active[c] and (cones[c].kind == CONTACT or cones[c].kind == LIMIT):
+        pushes = cones[c].kind == CONTACT or cones[c].kind == LIMIT
+        if touch.active[c] and pushes and cones[c].compliance <= 0.0:
             work += 2.0 * touch.lam[cones[c].row] * max(-touch.begun[c], 0.0)
     return work
 
@@ -110,7 +113,7 @@ def work_of_controls(driven, data, k):
 @inline
 def work_of_pulls(pulls, data):
     """Work of the forces of `pulls` [J], and the size of their impulses."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return 0.0, 0.0
     size = 0.0
     for k in range(data.p.shape[0]):
@@ -167,7 +170,7 @@ def know_start(model, data, touch):
     """Kinetic energy and velocities of the state that a step starts from, where they are not known."""
     if touch is None:
         return
-    touch.balance[0]["owed"] = 0.0
+    touch.balance[0]["owed"], touch.balance[0]["elastic_start"] = 0.0, -1.0
     if not touch.balance[0]["kinetic"] >= 0.0:
         touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], False)
         for k in range(data.p.shape[0]):
@@ -181,6 +184,10 @@ def keep_start(model, data, touch, settings, dt):
         return
     balance = touch.balance[0]
     work, size, known = work_of_forces(model, data, dt)
+    start, end, given_back = elastic_energies(model, data, touch)
+    if not balance["elastic_start"] >= 0.0:
+        balance["elastic_start"] = start
+    balance["elastic_end"], work = end, work + given_back
     balance["lossless"] = known and not anything_touches(model, touch, touch.found)
     balance["finest"] = dt * FINEST < 1.5 * settings.whole
     balance["noise"] = NOISE * settings.tolerance / dt * size + given(model, touch, touch.found, dt)
@@ -207,7 +214,7 @@ def accept_or_go_back(model, data, touch, dt, factored):
     if lossless and balance["finest"] != 0:
         most, lossless = most + balance["owed"], False
     if is_balanced(gain, most, lossless):
-        balance["kinetic"] = after
+        balance["kinetic"], balance["elastic"] = after, balance["elastic_end"]
         add_work(goals_of(touch), driven)
         if balance["finest"] != 0 and balance["lossless"] != 0:
             balance["owed"] = max(balance["owed"] - gain, 0.0)

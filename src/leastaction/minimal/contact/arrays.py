@@ -92,6 +92,7 @@ class RobotShapes(NamedTuple):
         pairs: `PAIR` records of those that may touch.
         table: heights and vertices of shapes [m].
         masses: that the compliance of each pair is of [kg], shape (pairs,).
+        softness: compliance [m/N], 0 where rigid, and relaxation time [s] of each pair, shape (pairs, 2).
         reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
         skin: how far bodies may move until the list of the pairs to look at is made anew [m].
         convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None where they
@@ -102,6 +103,7 @@ class RobotShapes(NamedTuple):
     pairs: Any
     table: FloatArray
     masses: FloatArray
+    softness: FloatArray
     reach: FloatArray
     skin: float
     convex: bool | None
@@ -145,7 +147,9 @@ class Touch(NamedTuple):
         active: whether a cone takes part in the step, shape (cones,).
         side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
         compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
-        deepest: depth that no impulse reaches [m], shape (1,).
+        deepest: depth that no impulse of a rigid contact reaches [m], shape (1,).
+        give, lag, hold: of contacts that give way, see `laws.soft_contact.soft_law`; `give` is 0 where rigid, shape
+            (cones,).
         soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
         begun, least: gap that a cone has at the start of the step, and that it must have at its end [m or rad], shape
             (cones,).
@@ -175,6 +179,9 @@ class Touch(NamedTuple):
     side: FloatArray
     compliance: FloatArray
     deepest: FloatArray
+    give: FloatArray
+    lag: FloatArray
+    hold: FloatArray
     soft: FloatArray
     begun: FloatArray
     least: FloatArray
@@ -280,6 +287,7 @@ class GroundRecord(NamedTuple):
         p: momenta, shape (steps + 1, nv).
         impulses: of the cones in the step before, shape (steps + 1, m).
         places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
+        elastic: energy of soft contacts [J], shape (steps + 1, 1), or (steps + 1, 0) where all are rigid.
         iterations: of the step before, shape (steps + 1,).
         divided: its parts, 0 where it was not divided, shape (steps + 1,).
         memory: parts of the last step, shape (1,).
@@ -291,6 +299,7 @@ class GroundRecord(NamedTuple):
     p: FloatArray
     impulses: FloatArray
     places: FloatArray
+    elastic: FloatArray
     iterations: NDArray[np.int64]
     divided: NDArray[np.int64]
     memory: NDArray[np.int64]
@@ -357,6 +366,17 @@ def bounces(model: RobotModel) -> bool:
     return bool(pairs or (model.cones is not None and (model.cones.restitution > 0.0).any()))
 
 
+def turns(model: RobotModel) -> bool:
+    """Whether any contact resists spinning or rolling."""
+    return bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
+
+
+def gives_way(model: RobotModel) -> bool:
+    """Whether any contact does, see `laws.soft_contact`."""
+    pairs = model.shapes is not None and (model.shapes.softness[:, 0] > 0.0).any()
+    return bool(pairs or (model.cones is not None and (model.cones.compliance > 0.0).any()))
+
+
 def width_of(shapes: RobotShapes | None) -> int:
     """Impulses that there is room for of each contact that is looked for."""
     turns = shapes is not None and ((shapes.pairs.spin > 0.0) | (shapes.pairs.roll > 0.0)).any()
@@ -373,7 +393,8 @@ def lane_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
     if model.cones is not None:
         count = len(model.cones) + room
         m = int(model.cones.width.sum()) + width_of(model.shapes) * room
-        own: dict[str, Any] = dict.fromkeys(("active", "side", "compliance", "soft", "begun", "least"), (count,))
+        each = "active", "side", "compliance", "give", "lag", "hold", "soft", "begun", "least"
+        own: dict[str, Any] = dict.fromkeys(each, (count,))
         own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
             ("W", "M"), (m, m)
         )
@@ -394,8 +415,12 @@ def memory_size(shapes: Any) -> int:
     return size if shapes.touch is None else size + 1 + shapes.p[0] + shapes.touch.lam[0]
 
 
-def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
-    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for."""
+def lane_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) -> RobotData:
+    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for.
+
+    Args:
+        whole: for kernels that know everything, see `robot_variants`.
+    """
     *shapes, touch = lane_shapes(model, nq, room if model.shapes is not None else 0)
     own: dict[str, Any] = dict(zip(RobotData._fields, map(np.zeros, shapes), strict=False))
     own["now"] = np.zeros(1, np.int64)
@@ -408,14 +433,14 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0) -> RobotData:
             if name not in ("balance", "rolls", "joints", "impacts", "phase", "found", "pulls")
         }
         arrays["balance"] = records(1, BALANCE)
-        rolls = bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
+        rolls = turns(model)
         found = None if model.shapes is None else _found(model, nq, room)
         sizes = len(arrays["active"]), len(model.dofs), len(arrays["lam"])
         own["touch"] = Touch(
             **arrays,
-            rolls=rolls or None,
-            joints=held_arrays(len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)]),
-            impacts=impact_arrays(*sizes) if bounces(model) else None,
+            rolls=rolls if whole else (rolls or None),
+            joints=held_arrays(len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)], whole),
+            impacts=impact_arrays(*(sizes if bounces(model) else (0, 0, 0))) if bounces(model) or whole else None,
             phase=momentum_arrays(*sizes),
             found=found,
             pulls=pull_arrays(model.forces),

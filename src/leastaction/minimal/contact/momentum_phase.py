@@ -12,7 +12,8 @@ state of a run is (q, p): nothing else goes from step to step but first guesses.
 1983; Moreau 1988 for the impulses of a whole step.)
 
 At rest L is twice l0. Contacts give way by k (L - 2 l0) / dt, with the slope k of their depth in the position phase
-(see `compliance`): their loads are unique, and what rests has no velocity.
+(see `compliance`): their loads are unique, and what rests has no velocity. Soft contacts give way by a damper at the
+end of the step in the same way (see `laws.soft_contact`).
 """
 
 from leastaction._jit import inline, routine
@@ -174,9 +175,11 @@ def give_way(touch, cone, c):
     if cone.kind != CONTACT:
         return
     o, phase = cone.row, touch.phase
-    _, slope, slip = depth_of(touch.lam[o], phase.compliance[c], touch.deepest[0])
+    _, slope, slip = depth_of(touch.lam[o], phase.compliance[c], touch.deepest[0], touch.give[c])
     for k in range(PLAIN):
         more = 0.5 * (slope if k == 0 else slip)
+        if k == 0 and phase.compliance[c] > 0.0 and touch.give[c] > 0.0:
+            more = touch.hold[c]
         touch.W[o + k, o + k] += more
         touch.w[o + k] -= 2.0 * more * touch.lam[o + k]
     for k in range(2):
@@ -262,7 +265,7 @@ def find_directions(model, data, phase, cone, c):
 @routine
 def find_turns(model, data, phase, rolls, cone, frame):
     """`find_directions` of friction against spinning and rolling, about normal and tangents."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return
     if cone.width == PLAIN:
         return

@@ -33,6 +33,8 @@ LANE_CONE = np.dtype(
         ("radius", "f8"),
         ("friction", "f8"),  # coefficient, or force of dry friction [N m or N]
         ("restitution", "f8"),
+        ("compliance", "f8"),  # of a contact that gives way [m/N], see `laws.soft_contact`; 0: rigid
+        ("relaxation", "f8"),  # its relaxation time [s]
         ("mass", "f8"),  # that its compliance is of [kg], see `compliance`; 0 for none
         ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
         ("roll", "f8"),
@@ -83,6 +85,9 @@ BALANCE = np.dtype(
         ("kinetic", "f8"),  # energy of the state that a step starts from [J]; negative where it is not known
         ("work", "f8"),  # of all forces in the step [J]
         ("noise", "f8"),  # what round-off, moving surfaces and overlaps at the start may add [J]
+        ("elastic", "f8"),  # energy of soft contacts at the end of the last accepted substep [J],
+        ("elastic_end", "f8"),  # of the substep at hand,
+        ("elastic_start", "f8"),  # and at the start of the step; negative where it is not known
         ("owed", "f8"),  # what finest substeps of this step have lost where nothing touches [J]
         ("lossless", "i8"),  # whether nothing may take energy that the work does not tell
         ("finest", "i8"),  # whether the substep is not to be divided any more

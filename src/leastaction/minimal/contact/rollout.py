@@ -123,7 +123,7 @@ def hit_once(model, settings, data, touch, q, p, number):
         model, settings, data, touch: as of `rollout`.
         number: of hits before it, at the same positions.
     """
-    model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
+    model = named_model(model)
     touch, settings = named_touch(touch), BatchSettings(*settings)
     data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
     for k in range(q.shape[0]):
@@ -140,6 +140,14 @@ def hit_once(model, settings, data, touch, q, p, number):
     return True
 
 
+@inline
+def named_model(model):
+    """The plain tuple of a `RobotModel` by name again."""
+    shapes, forces, closure = model[-3:]
+    own = named_shapes(shapes), named_pulling(forces), named_closure(closure)
+    return RobotModel(*(model[:-3] + own))
+
+
 @entry(nogil=True)
 def rollout(model, settings, data, touch, u, record, going_on):
     """Steps from row 0 of a record; gives back how many were done and whether it failed.
@@ -150,10 +158,22 @@ def rollout(model, settings, data, touch, u, record, going_on):
         record: `GroundRecord` as a plain tuple; row 0 of q and p is filled.
         going_on: whether the first state was reached by a step.
     """
-    model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
     touch = named_touch(touch)
-    settings, record = BatchSettings(*settings), GroundRecord(*record)
     data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
+    return run(named_model(model), BatchSettings(*settings), data, touch, u, GroundRecord(*record), going_on)
+
+
+@entry(nogil=True)
+def rollout_with_shapes(model, settings, data, touch, u, record, going_on):
+    """`rollout` of a robot whose contacts are looked for."""
+    touch = named_touch(touch)
+    data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
+    return run(named_model(model), BatchSettings(*settings), data, touch, u, GroundRecord(*record), going_on)
+
+
+@routine
+def run(model, settings, data, touch, u, record, going_on):
+    """See `rollout`."""
     q0, p, memory = data.q0, data.p, record.memory
     stands = going_on and is_at(data, record.q[0])
     for k in range(q0.shape[0]):
@@ -169,7 +189,7 @@ def rollout(model, settings, data, touch, u, record, going_on):
         if not has_room(touch.found, done, settings.dt):
             return done, 0
         apply_controls(model, data, u, done, 0, model.driven)
-        aim_step(model, data, goals_of(touch), record.goals[done + 1])
+        aim_step(model, data, goals_of(touch), record.goals, done + 1)
         spent, count = step(model, data, settings, memory[0] == 1)
         if spent < 0:
             return done, 1
@@ -184,6 +204,10 @@ def rollout(model, settings, data, touch, u, record, going_on):
             x, place = centre(model.cones[c], data.R[data.now[0]], data.x[data.now[0]]), record.places[done + 1, c]
             place[0], place[1], place[2] = x
             place[3] = gap(model.cones[c], data.R[data.now[0]], data.x[data.now[0]])
+        for k in range(record.elastic.shape[1]):
+            record.elastic[done + 1, k] = touch.balance[0]["elastic"]
+            if done == 0 and not going_on:
+                record.elastic[0, k] = touch.balance[0]["elastic_start"]
         keep_work(goals_of(touch), record, done + 1)
         record.iterations[done + 1] = spent
         record.divided[done + 1] = count if count > 1 else 0

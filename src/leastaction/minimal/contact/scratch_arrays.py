@@ -129,10 +129,10 @@ def between_arrays(bodies: int, nq: int, nv: int) -> Between:
     return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
 
 
-def held_arrays(nv: int, bodies: int, dofs: NDArray[np.int64]) -> HeldJoints:
-    """Nothing is held but the degrees of freedom that are prescribed."""
+def held_arrays(nv: int, bodies: int, dofs: NDArray[np.int64], always: bool) -> HeldJoints:
+    """Nothing is held but the degrees of freedom that are prescribed; `Goals` for none of these only with `always`."""
     goals = None
-    if len(dofs):
+    if len(dofs) or always:
         whole, shift, rate, v, p, back = np.zeros((6, nv))
         moves, work = np.ones(1), np.zeros(1)
         goals = Goals(dofs, whole, np.zeros((2, nv)), shift, rate, v, p, moves, back, np.zeros((bodies, 6)), work)

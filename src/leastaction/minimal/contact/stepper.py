@@ -40,7 +40,8 @@ from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.robot_records import CONTACT
-from leastaction.minimal.contact.rollout import hit_once, rollout
+from leastaction.minimal.contact.robot_variants import is_whole, whole_model
+from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_shapes
 from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 
@@ -74,6 +75,7 @@ class GroundStepper(Stepper):
     Attributes:
         model, settings, data: what kernels read and write, see `arrays`.
         cones: `LANE_CONE` records; table: the shapes that they come from.
+        is_soft: whether contacts give way.
     """
 
     momentum = True
@@ -83,9 +85,10 @@ class GroundStepper(Stepper):
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
+        self.is_soft = "soft contact" in mechanism.special_parts
         refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
-        self.model = lane_model(mechanism, np.float64, self.cones, shapes)
+        self.model = whole_model(mechanism, lane_model(mechanism, np.float64, self.cones, shapes))
         most = int(integrator.max_iterations)
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
@@ -103,9 +106,10 @@ class GroundStepper(Stepper):
 
     def _make_room(self, room: int) -> None:
         """Arrays with room for so many contacts that are looked for."""
-        self.room, self.data = room, lane_arrays(self.model, self.mechanism.nq, room)
+        self.room, self.data = room, lane_arrays(self.model, self.mechanism.nq, room, is_whole(self.model))
         touch: Touch = self.data.touch
-        self._rollout = Bound(rollout, *plain((self.model, self.settings, self.data[:-1], touch)))
+        entry = rollout if touch.found is None else rollout_with_shapes
+        self._rollout = Bound(entry, *plain((self.model, self.settings, self.data[:-1], touch)))
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -151,9 +155,11 @@ class GroundStepper(Stepper):
         self.log, self.found_log = [], []
         m, rows = self.mechanism, steps + 1
         driven = {"goals": np.zeros((rows, m.nq + m.nv)), "work": np.zeros(rows)} if m.prescribed else {}
+        elastic = {"elastic": np.zeros(rows)} if self.is_soft else {}
         return (
             super().record(steps)
             | driven
+            | elastic
             | {
                 "impulses": np.zeros((steps + 1, self.own)),
                 "places": np.zeros((steps + 1, len(self.bodies), 4)),
@@ -182,7 +188,7 @@ class GroundStepper(Stepper):
 
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
-        rows = tuple(record[name][first : last + 1] for name in WRITTEN)
+        rows = tuple(rows[first : last + 1] for rows in self._arrays(record))
         goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
         controls = np.array(
             u[:, 0, :, None], order="C"
@@ -192,6 +198,11 @@ class GroundStepper(Stepper):
         if len(self.bodies):
             self.log.append((first, done, record["impulses"], record["places"]))
         return done, failed
+
+    def _arrays(self, record: Record) -> list[NDArray[Any]]:
+        """`WRITTEN` of a record."""
+        own = {"elastic": record["elastic"][:, None] if self.is_soft else np.zeros((len(record.q), 0))}
+        return [own[name] if name in own else record[name] for name in WRITTEN]
 
     def _advance_and_find(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """`advance` with contacts that are looked for: begins again with more room where there was not enough."""
@@ -219,7 +230,7 @@ class GroundStepper(Stepper):
         """See `Stepper.stride`."""
         if self.data.touch.found is not None or self.carries:
             return super().stride(record, u)
-        arrays, controls = [record[name] for name in WRITTEN], u.reshape(1, self.mechanism.nu, 1)
+        arrays, controls = self._arrays(record), u.reshape(1, self.mechanism.nu, 1)
         last = self.steady, *self.no_goals
         walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
         impulses, places, at_end, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
@@ -303,7 +314,20 @@ class GroundStepper(Stepper):
 
     def _say_overlaps(self, log: FloatArray) -> None:
         """Warn of bodies that overlap at the start, from the contacts of the first step."""
-        warn_of_overlap(log, [*self.mechanism.body_names, WORLD], self._reach)
+        soft = (frozenset(pair) in self._soft_pairs for pair in log[:, 1:3].astype(int).tolist())
+        rigid = log[~np.fromiter(soft, bool, len(log))] if self.is_soft else log
+        warn_of_overlap(rigid, [*self.mechanism.body_names, WORLD], self._reach)
+
+    @cached_property
+    def _soft_pairs(self) -> set[frozenset[int]]:
+        """Bodies with shapes that give way where they touch, as `_first_bodies` has them."""
+        own, shapes = self.cones[: len(self.bodies)], self.model.shapes
+        found = {frozenset((-1, int(i))) for i in self.bodies[own.compliance > 0.0]}
+        if shapes is not None:
+            pairs = shapes.pairs[shapes.softness[:, 0] > 0.0]
+            ends = self._first_bodies[shapes.shapes.body[np.stack([pairs.a, pairs.b])]]
+            found |= {frozenset(pair) for pair in ends.T.tolist()}
+        return found
 
     @cached_property
     def _reach(self) -> FloatArray:

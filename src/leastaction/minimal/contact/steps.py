@@ -231,7 +231,7 @@ def step(model, data, settings, steady):
         note(model, data, data.touch, dt)
         if is_full(data.touch):
             return -1, count
-        end_substep(impacts, count, cut if cut > 0.0 else end, cut > 0.0)
+        end_substep(impacts, count, cut if cut > 0.0 else end, cut > 0.0, model.nodes.shape[0])
         count += 1
         steady = parts == 1 and cut == 0.0
         split = cut > 0.0

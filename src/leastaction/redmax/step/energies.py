@@ -22,7 +22,7 @@ class Energies(NamedTuple):
 
     Attributes:
         space: scratch of the recursions.
-        r, rd: reduced coordinates and rates, shape (1, nr).
+        r, rd: reduced coordinates and rates, shape (1, nr); without rows where steps are not judged.
         charts: of the balls, shape (1, balls).
         q, v: of the mechanism, shapes (1, nq) and (1, nv).
         kinetic, potential: of the state [J], shape (1,).
@@ -44,19 +44,17 @@ class Energies(NamedTuple):
     noise: FloatArray
 
 
-def energies_of(stepper: Any, single: bool = False) -> tuple[Any, Energies | None]:
-    """What the balance of a stepper's steps reads and writes; both None where energy may come from anywhere.
+def energies_of(stepper: Any, single: bool = False) -> tuple[Any, Energies]:
+    """What the balance of a stepper's steps reads and writes; without rows where energy may come from anywhere.
 
     `single`: whether numbers have 32 bits.
     """
-    if not stepper.passive:
-        return None, None
     m, c = stepper.mechanism, stepper.reduced.coordinates
     w = Workspace(m)
     t, balls = w.tree, c.model.balls
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
     sizes = (c.nr, c.nr, m.nq, m.nv)
-    r, rd, q, v = (np.zeros((1, n)) for n in sizes)
+    r, rd, q, v = (np.zeros((1 if stepper.passive else 0, n)) for n in sizes)
     own = (r, rd, np.zeros((1, len(balls)), np.int64), q, v, np.zeros(1), np.zeros(1), np.zeros((1, 6)), np.zeros(2))
     own += (np.array([1e-5 if single else 1e-9]),)
     return (model, balls, c.model.index_q, c.model.index_v), Energies((plain(w.modes), w.links, w.screws, w.tau), *own)
@@ -86,7 +84,7 @@ def _look(reads, energies, R, RD, charts):
 @routine
 def begin_balance(reads, energies, R, RD, charts):
     """Energies of the state that the next step starts from."""
-    if energies is not None:
+    if energies is not None and energies.r.shape[0] > 0:
         _look(reads, energies, R, RD, charts)
         energies.before[0], energies.before[1] = energies.kinetic[0], energies.potential[0]
 
@@ -97,7 +95,7 @@ def keeps_balance(reads, energies, R, RD, charts, u):
 
     If so, it is the state that the next step starts from.
     """
-    if energies is None:
+    if energies is None or energies.r.shape[0] == 0:
         return True
     _look(reads, energies, R, RD, charts)
     kinetic, potential, before = energies.kinetic[0], energies.potential[0], energies.before

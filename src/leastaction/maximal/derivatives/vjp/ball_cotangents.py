@@ -55,7 +55,7 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
     Args:
         balls: None where no such joint has a spring, a damper or drive inertia.
     """
-    if balls is None:
+    if balls is None or not balls:
         return
     states, dofs, halves = data.bodies, model.forces.dofs, settings.halves
     E0, E1, G0, G1, by_velocity = back.E0, back.E1, back.G0, back.G1, back.by_velocity

@@ -72,7 +72,7 @@ def known_cotangents(cot, model, data, back, scale, u, E, G, bu):
     Args:
         cot: that of `BackData`, None where there are none of these forces.
     """
-    if cot is None:
+    if cot is None or cot.shape[0] == 0:
         return
     forces, states = model.forces, data.bodies
     clear_forces(states, data, back, E, scale)
@@ -94,7 +94,7 @@ def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, 
         time: from these poses to the middle of the step [s].
         by_velocity: gradient by the velocities of the bodies, to which is added, shape (bodies, 6).
     """
-    if resisting is None:
+    if resisting is None or resisting.touched.shape[0] == 0:
         return
     states, modes = data.bodies, data.modes
     for i in range(modes.pull.shape[0]):

@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.laws.restitution import NEAREST
 from leastaction.maximal.contact.contact_setup import find_cones
@@ -301,7 +301,7 @@ def solve_length(model, settings, data, near, contact, back, k, j, dt):
     end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + loose], dt)
     if project_velocities(model, settings, data, contact, dt) == SOLVED:
         take_back(settings, contact)
-    elif settings.loops is not None:
+    elif is_set(settings.loops):
         node_velocities(model, data)
     return gap, np.int64(DONE)
 
@@ -332,6 +332,11 @@ def time_back(model, settings, data, near, contact, back, k, j):
     if why != DONE:
         return why
     keep_node(data.bodies, back.hit)
+    far = before
+    if at >= 0 and math.isnan(before):  # too short to come near: the rate by two longer ones
+        far, why = solve_length(model, settings, data, near, contact, back, k, j, dt + 2.0 * width)
+        if why != DONE:
+            return why
     after, why = solve_length(model, settings, data, near, contact, back, k, j, dt + width)
     if why != DONE:
         return why
@@ -339,7 +344,7 @@ def time_back(model, settings, data, near, contact, back, k, j):
     if at < 0:
         back.rest[0] = by_length
         return np.int64(DONE)
-    rate = (after - before) / (2.0 * width)
+    rate = (4.0 * after - far if math.isnan(before) else after - before) / (2.0 * width)
     if not rate < 0.0:
         return np.int64(OTHERWISE)
     by_gap = -(by_length - back.rest[0]) / rate

@@ -9,7 +9,7 @@ Then z is the gradient by P, and that by the poses is that of z . G' mu - y_mu .
 fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
 """
 
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.linalg.graph.graph_factorization import factorize, refine, solve, solve_transposed
 from leastaction.maximal.derivatives.constraint_hessians import (
@@ -128,7 +128,7 @@ def factor_second_phase(model, settings, data, contact, back, dt):
             s.w[c], s.vc[c] = data.T[i, c], data.T[i, 3 + c]
     for j in range(back.original.shape[0]):
         back.original[j] = data.factors.values[j]
-    singular, _ = factorize(model.graph, data.factors, INDEPENDENT if settings.loops is not None else 0.0)
+    singular, _ = factorize(model.graph, data.factors, INDEPENDENT if is_set(settings.loops) else 0.0)
     return singular < 0
 
 

@@ -44,7 +44,7 @@ def roll_back(model, data, q):
 @routine(allocates=False)
 def copy_paths(source, to, paths):
     """Copy what is known of springs and cables; paths: those of the model, None compiles nothing."""
-    if paths is None:
+    if paths is None or paths.shape[0] == 0:
         return
     copy_records(source.paths, to.paths)
     copy_records(source.points, to.points)
@@ -53,7 +53,7 @@ def copy_paths(source, to, paths):
 @routine(allocates=False)
 def copy_lengths(source, to, sprung):
     """Copy what is known of tendons and soft limits; sprung: those of the model, None compiles nothing."""
-    if sprung is None:
+    if sprung is None or sprung.shape[0] == 0:
         return
     copy_rows(source.lengths, to.lengths)
     copy_rows(source.stretches, to.stretches)

@@ -14,7 +14,7 @@ and T is that of the velocities which go with the momenta, so that joints have n
 
 import math
 
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.acceptance.failed_substeps import touches
@@ -149,12 +149,12 @@ def settle_node(model, data, contact, phase, dt, loops):
 
     Args:
         phase: what became of the second phase of contacts, see `project_velocities`.
-        loops: None without closed loops.
+        loops: see `MaximalSettings`.
     """
     for k in range(data.rows.shape[0]):
         data.rows[k].owed = 0.0
     if phase != SOLVED:
-        if loops is None and model.goals.shape[0] == 0:
+        if not is_set(loops) and model.goals.shape[0] == 0:
             energy, error = extrapolated_energy(model, data, dt)
             if error <= KNOWN * energy:
                 return energy
@@ -186,12 +186,12 @@ def settle_free_node(model, data, contact, loops):
         if rows[k].goal >= 0:
             energy += 0.5 * mu * goal_rate(rows[k], s, data.goals[0])
             s.owed = mu
-        if loops is not None:
+        if loops is not None and loops:
             s.mu, s.owed = mu, 0.0
             push_row(model, data, k, mu)
     if contact is not None:
         contact.now[0].kept_second = 0.0
-        if loops is not None:
+        if loops is not None and loops:
             contact.now[0].independent = 1 if skipped == 0 else 0
     return energy
 

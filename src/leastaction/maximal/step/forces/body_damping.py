@@ -62,7 +62,7 @@ def _rest(resisting, data):
 @routine(allocates=False)
 def implicit_resistance(resisting, model, settings, data, dt, fresh):
     """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
-    if resisting is None:
+    if resisting is None or resisting.touched.shape[0] == 0:
         return
     states, touched, share = data.bodies, resisting.touched, settings.halves * dt
     _look(data.modes.pull, 0.5 * dt)
@@ -152,7 +152,7 @@ def _add_gradient(states, gradients, acts, body, W):
 @routine(allocates=False)
 def end_resistance(resisting, settings, data, dt):
     """Momentum that the forces leave at the end of the step, which has become the start of the next."""
-    if resisting is None:
+    if resisting is None or resisting.touched.shape[0] == 0:
         return
     if settings.halves == 1.0:
         return
@@ -176,7 +176,7 @@ def shares(resisting, forces, data, time):
     """
     for i in range(data.modes.pull.shape[0]):
         data.modes.pull[i, 2] = 1.0
-    if resisting is None:
+    if resisting is None or resisting.touched.shape[0] == 0:
         return
     pull = data.modes.pull
     for j in range(resisting.touched.shape[0]):

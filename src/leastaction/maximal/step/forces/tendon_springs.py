@@ -150,7 +150,7 @@ def _end_rows(law, items, states, rows, slope):
 @routine(allocates=False)
 def start_lengths(model, data, q, sprung):
     """Where a run starts: lengths at joint positions q (nq,); the energy is that of the start."""
-    if sprung is None:
+    if sprung is None or sprung.shape[0] == 0:
         return
     look_near(data.strings, q)
     for i in range(sprung.shape[0]):

@@ -40,9 +40,9 @@ def find_redundant(model, settings, data, now, dt, loops):
 
     Args:
         now: `CONTACT_STATE` record. Where none do at the start poses, that is taken for granted at the end as well.
-        loops: None without closed loops: then there are none, and nothing is compiled.
+        loops: see `MaximalSettings`.
     """
-    if loops is None:
+    if loops is None or not loops:
         return
     if now.independent == 1:
         for i in range(data.left_out.shape[0]):
@@ -69,8 +69,8 @@ def clear_row(values, offsets, edge, m, local):
 
 @routine(allocates=False)
 def leave_out_rows(model, data, loops):
-    """Replace the equations that are marked by "this multiplier does not change"; loops: None without any."""
-    if loops is None:
+    """Replace the equations that are marked by "this multiplier does not change"; loops: see `MaximalSettings`."""
+    if loops is None or not loops:
         return
     rows, sizes, n = model.rows, model.sizes, model.bodies.shape[0]
     diagonal, offsets, first = model.graph.diagonal, model.graph.offsets, model.graph.first
@@ -90,8 +90,8 @@ def leave_out_rows(model, data, loops):
 
 @routine(allocates=False)
 def leave_out_residuals(data, loops):
-    """The same for the right-hand side alone, with factors that are kept; loops: None without any."""
-    if loops is None:
+    """The same for the right-hand side alone, with factors that are kept."""
+    if loops is None or not loops:
         return
     for i in range(data.fixed.shape[0]):
         if data.left_out[i] > 0.0:

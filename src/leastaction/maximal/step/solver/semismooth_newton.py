@@ -17,7 +17,7 @@ point method (`interior`) needs no modes to start from and takes over where they
 import math
 
 from leastaction._finite import is_finite
-from leastaction._jit import inline, routine
+from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.contact.slip import slips
@@ -117,7 +117,7 @@ def keep_matrix(contact, dt, loops):
     """Tell the next step that the factors are of the cones that are closed now.
 
     Args:
-        loops: whether there are closed loops, whose own factorisations take their place; None without.
+        loops: whether there are closed loops, whose own factorisations take their place.
     """
     now, closed = contact.now[0], 0
     for k in range(now.count):
@@ -125,7 +125,7 @@ def keep_matrix(contact, dt, loops):
             closed += 1
     if now.phase == VELOCITIES:
         now.kept_second, now.closed_second = dt, closed
-    elif loops is None:
+    elif not is_set(loops):
         now.kept, now.closed = dt, closed
 
 

@@ -5,7 +5,8 @@ sticks or slides,
 
     gap + depth(lam_n) = least,   w + c lam_t = 0   or   lam_t = -mu lam_n w / |w|,
 
-with its depth and compliance c (see `laws.compliance`) and the motion w along its tangents. In the momentum phase
+with its depth and compliance c (see `laws.compliance`, and `laws.soft_contact` for those that give way) and the motion
+w along its tangents. In the momentum phase
 (see `momentum_phase`) it is the same with the impulses L of the whole part, motions h N v1 and the compliance on
 L - 2 lam. Contacts that resist spinning and rolling have three more in each, about normal and tangents. What slides or
 rolls has one equation along the impulse and one across it. Which of them act is fixed by the solution.
@@ -17,6 +18,7 @@ from math import copysign, sqrt
 from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
+from leastaction.contact.laws.soft_contact import gap_kept
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     RATE,
@@ -40,6 +42,7 @@ class Modes(NamedTuple):
         pushes: which contacts push in the momentum phase, shape (m,).
         creep: how much more a contact creeps for each unit of friction [m / (N s)], shape (2, m).
         compliance: of the contacts [m / (N s)], shape (m,); deepest: depth that no impulse reaches [m].
+        give, lag, hold: of soft contacts, see `laws.soft_contact`; `give` is 0 where rigid, shape (m,).
         least: gaps at the end [m], shape (m,); overlaps: whether they are what is left of the overlaps at the start.
         falls: see `compliance.overlap_kept`, two numbers [m].
         turn: place of the torques of each contact among the triples of impulses, or -1, shape (m,).
@@ -55,6 +58,9 @@ class Modes(NamedTuple):
     creep: Any
     compliance: Any
     deepest: Any
+    give: Any
+    lag: Any
+    hold: Any
     least: Any
     overlaps: Any
     falls: Any
@@ -81,6 +87,8 @@ class Places(NamedTuple):
 @inline
 def give_of(modes, k, push):
     """(depth, its slope, creep for each unit of friction, its slope) of contact k with a normal impulse."""
+    if modes.give[k] > 0.0:
+        return modes.give[k] * push, modes.give[k], TANGENTIAL * modes.compliance[k], 0.0
     share = modes.deepest / (modes.deepest + modes.compliance[k] * push)
     soft = share * modes.compliance[k]
     return soft * push, share * soft, TANGENTIAL * soft, -TANGENTIAL * soft * soft / modes.deepest
@@ -89,7 +97,20 @@ def give_of(modes, k, push):
 @inline
 def least_of(modes, k, phi):
     """Gap that contact k must have at the end, with the gap phi at the start [m]."""
+    if modes.overlaps[k] and modes.give[k] > 0.0:
+        return gap_kept(phi, modes.lag[k])
     return overlap_kept(phi, modes.falls[0], modes.falls[1]) if modes.overlaps[k] else modes.least[k]
+
+
+@inline
+def held_back(modes, k, push):
+    """By what the normal and the tangents of contact k give way in the momentum phase [m / (N s)], and the slopes of
+    these by the impulse `push` of the position phase."""
+    _, slope, creep, less = give_of(modes, k, push)
+    if modes.give[k] > 0.0:
+        return modes.hold[k], 0.5 * creep, 0.0, 0.0
+    share = modes.deepest / (modes.deepest + modes.compliance[k] * push)
+    return 0.5 * slope, 0.5 * creep, -slope * share * modes.compliance[k] / modes.deepest, 0.5 * less
 
 
 @inline
@@ -199,8 +220,8 @@ def about_normal(torque, spin, push, w, moves):
 @inline
 def momentum_motion(part, modes, k, v, L):
     """Motions of contact k in the momentum phase along normal and tangents, with what it gives way [m]."""
-    _, slope, creep, _ = give_of(modes, k, part.lam[k, 0])
-    normal, tangent, h, half, drift = 0.5 * slope, 0.5 * creep, part.h, part.lam[k], part.cones[k].drift
+    normal, tangent, _, _ = held_back(modes, k, part.lam[k, 0])
+    h, half, drift = part.h, part.lam[k], part.cones[k].drift
     w0 = h * v[RATE] + normal * (L[k, 0] - 2.0 * half[0])
     w1 = h * v[RATE + 1] + drift[0] + tangent * (L[k, 1] - 2.0 * half[1]) + modes.creep[1, k] * L[k, 1]
     w2 = h * v[RATE + 2] + drift[1] + tangent * (L[k, 2] - 2.0 * half[2]) + modes.creep[1, k] * L[k, 2]
@@ -291,17 +312,15 @@ def momentum_slopes(part, modes, places, rows, k, impulses, F):
             if modes.turn[k] >= 0:
                 only(F, turned + i, turned + i)
         return
-    _, slope, creep, less = give_of(modes, k, part.lam[k, 0])
-    share = modes.deepest / (modes.deepest + modes.compliance[k] * part.lam[k, 0])
-    steeper = -2.0 * slope * share * modes.compliance[k] / modes.deepest
+    normal, tangent, steeper, less = held_back(modes, k, part.lam[k, 0])
     for i in range(3):
         put(F, at + i, part, places, rows, k, RATE + i, part.h)
         for b in range(n):
             F[at + i, places.velocities + b] = part.h * rows.columns[1, k, i, b]
-        give = 0.5 * (slope if i == 0 else creep)
+        give = normal if i == 0 else tangent
         F[at + i, at + i] = give + (modes.creep[1, k] if i > 0 else 0.0)
         F[at + i, half + i] -= 2.0 * give
-        F[at + i, half] += 0.5 * (steeper if i == 0 else less) * (L[i] - 2.0 * part.lam[k, i])
+        F[at + i, half] += (steeper if i == 0 else less) * (L[i] - 2.0 * part.lam[k, i])
     _, w1, w2 = momentum_motion(part, modes, k, rows.values[k], impulses[0])
     disc_slopes(F, at + 1, at + 1, L, 1, (w1, w2), modes.friction[k], (at, L[0]), modes.slides[1, k])
     if modes.turn[k] < 0:

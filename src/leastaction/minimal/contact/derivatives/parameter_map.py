@@ -15,6 +15,7 @@ from leastaction.minimal.contact.derivatives.found_again import found_again
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes
+from leastaction.minimal.contact.robot_variants import whole_model
 from leastaction.parameters.parameter_differences import Stencil
 
 FloatArray = NDArray[np.float64]
@@ -26,7 +27,8 @@ class Variant:
     def __init__(self, stepper: Any, mechanism: Mechanism) -> None:
         self.stepper, self.mechanism = stepper, mechanism
         self.cones, self.shapes, _ = cones_and_shapes(mechanism, stepper.integrator.self_collision)
-        self.smooth = Smooth(mechanism, lane_model(mechanism, np.float64, self.cones, self.shapes))
+        lanes = lane_model(mechanism, np.float64, self.cones, self.shapes)
+        self.smooth = Smooth(mechanism, whole_model(mechanism, lanes))
         alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
         if not alike or not same_pairs(self.shapes, stepper.model.shapes):
             raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")
@@ -55,6 +57,7 @@ class Variant:
             cones["friction"][~own] = np.where(found.sticks == 1, pairs.static, pairs.friction)
             cones["spin"][~own], cones["roll"][~own] = pairs.spin, pairs.roll
             cones["mass"][~own] = self.shapes.masses[contacts.pair]
+            cones["compliance"][~own], cones["relaxation"][~own] = self.shapes.softness[contacts.pair].T
         return cones, contacts
 
     def _index(self, cones: Any) -> NDArray[np.int64]:

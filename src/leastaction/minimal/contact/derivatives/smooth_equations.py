@@ -76,8 +76,8 @@ class Smooth:
         self._blocks = Bound(body_horizon.blocks, self.model, self.data)
         self._rows = Bound(body_horizon.rows, self.model, self.data._replace(dense=None))
         self._pulled = None
-        if lanes.forces is not None:
-            *data, touch = lane_arrays(lanes, mechanism.nq)
+        if lanes.forces is not None and len(lanes.forces.nodes):
+            *data, touch = lane_arrays(lanes, mechanism.nq, whole=True)
             self._pulled = Bound(pulled_rows, *plain((lanes, tuple(data), touch)), np.zeros((2, mechanism.nv)))
         nodes, owner = self.model.nodes, np.asarray(self.model.dofs.node)
         self.carried = np.zeros((len(nodes), len(owner)), bool)

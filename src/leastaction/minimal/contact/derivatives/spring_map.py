@@ -7,10 +7,10 @@ to.
 
 from leastaction._jit import entry, routine
 from leastaction.kinematics.manifold import retract
-from leastaction.minimal.contact.arrays import RobotData, RobotModel
+from leastaction.minimal.contact.arrays import RobotData
 from leastaction.minimal.contact.body_sweeps import put_end, put_start
 from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls
-from leastaction.minimal.contact.rollout import named_closure, named_pulling, named_shapes, named_touch
+from leastaction.minimal.contact.rollout import named_model, named_touch
 
 STEP = 2e-5
 """Of the differences [rad or m], and share of a control, or of a unit of it."""
@@ -43,7 +43,7 @@ def pulled_rows(model, data, touch, out, ends, u, dt, slopes, found):
             the controls, shape (2, nv, nu).
     """
     rows, H, C = found
-    model = RobotModel(*(model[:-3] + (named_shapes(model[-3]), named_pulling(model[-2]), named_closure(model[-1]))))
+    model = named_model(model)
     touch = named_touch(touch)
     data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
     nv, nu, x = rows.shape[1], u.shape[0], data.dx

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
+from leastaction.minimal.contact.arrays import bounces
 from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
@@ -143,7 +144,7 @@ class Replay:
         found = self._solve(self.stepper_of(h), at, u, h, goals)
         if found is not None:
             return [self.map(self.stepper_of(h), at, u, goals, found[0])], found[1]
-        if self.stepper.data.touch.impacts is not None:
+        if bounces(self.stepper.model):
             return self._parts(at, u, h, goals)
         first, middle = self.step(at, u, 0.5 * h, self._between(at, goals, 0.0, 0.5))
         second, end = self.step(middle, u, 0.5 * h, self._between(at, goals, 0.5, 1.0))
@@ -187,7 +188,7 @@ class Replay:
             if not s.hit(q, p, len(maps)):
                 break
             loops = touch.lam[np.asarray(s.cones.row)[np.asarray(s.cones.kind) == LOOP]].copy()
-            if (driven := touch.joints.goals) is not None:
+            if (driven := touch.joints.goals) is not None and len(driven.dofs):
                 loops = np.concatenate([loops, driven.back[driven.dofs]])
             solved, share = hit_by(s.data, s.cones, start), float(touch.impacts.now[0].share)
             maps.append(HitMap(solved, self.smooth, self.stepper.model.shapes, share, loops))

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
+from leastaction.contact.laws.soft_contact import soft_law
 from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.dynamics.loops import loop_jacobian
@@ -63,6 +64,7 @@ fixed unknowns, polynomials in h and 1 / h."""
 HOLD = 1e-10
 """Share of what gives way under them that holds impulses back which have no compliance."""
 
+_soft_law = getattr(soft_law, "py_func", soft_law)
 _columns, _values, _slopes = Bound(contact_columns), Bound(contact_values), Bound(contact_slopes)
 _law_values, _position_slopes, _momentum_slopes = map(Bound, (law_values, position_law_slopes, momentum_law_slopes))
 
@@ -134,7 +136,7 @@ class PartMap:
         self.v = v = np.asarray(np.linalg.solve(M, placed.rows[1] + N.T @ added(s)), np.float64)
         part = part._replace(twists=body_twists(smooth, placed, v))
         rows = slopes_of(smooth, part, found, columns)
-        self.modes = self.modes._replace(overlaps=overlaps(s, rows.values[:, START_GAP], self.modes.falls))
+        self.modes = self.modes._replace(overlaps=overlaps(s, rows.values[:, START_GAP], self.modes))
         late, count = size + 2 * n + C.shape[2], len(self.earlier)
         F, places = np.zeros((size, late + count * n)), Places(n, first, first + n, size, late)
         _position_slopes(tuple(part), tuple(self.modes), tuple(places), tuple(rows), F)
@@ -391,6 +393,9 @@ def modes_of(solved: Solved, smooth: Smooth) -> Modes:
         creep=np.stack([s.soft, s.soft_end]),
         compliance=none,
         deepest=DEEPEST * s.whole**2,
+        give=none,
+        lag=none,
+        hold=none,
         least=s.least,
         overlaps=np.zeros(m, bool),
         falls=np.array(falls_of(smooth.model.gravity, s)),
@@ -399,19 +404,37 @@ def modes_of(solved: Solved, smooth: Smooth) -> Modes:
     return with_coefficients(modes, s, s.cones)
 
 
-def overlaps(solved: Solved, gaps: FloatArray, falls: FloatArray) -> NDArray[np.bool_]:
+def overlaps(solved: Solved, gaps: FloatArray, modes: Modes) -> NDArray[np.bool_]:
     """Whether the gaps that contacts must have at the end are what is left of those at the start."""
-    out = np.zeros(len(gaps), bool)
-    for k in np.flatnonzero((gaps < 0.0) & (solved.least < 0.0)):
-        left = overlap_kept(float(gaps[k]), *falls.tolist())
-        out[k] = abs(solved.least[k] - left) <= 1e-6 * abs(left)
+    left = -modes.lag * np.minimum(gaps, 0.0)
+    out = (modes.give > 0.0) & (left != 0.0) & (np.abs(solved.least - left) <= 1e-6 * np.abs(left))
+    for k in np.flatnonzero((gaps < 0.0) & (solved.least < 0.0) & (modes.give == 0.0)):
+        kept = overlap_kept(float(gaps[k]), *modes.falls.tolist())
+        out[k] = abs(solved.least[k] - kept) <= 1e-6 * abs(kept)
     return out
 
 
 def with_coefficients(modes: Modes, solved: Solved, cones: Any) -> Modes:
     """The same modes with the coefficients of other records."""
     friction, spin, roll = (np.array(cones[name], float) for name in ("friction", "spin", "roll"))
-    return modes._replace(friction=friction, spin=spin, roll=roll, compliance=compliances(solved, cones))
+    give, lag, hold = soft_laws(solved, cones)
+    return modes._replace(
+        friction=friction,
+        spin=spin,
+        roll=roll,
+        compliance=compliances(solved, cones),
+        give=give,
+        lag=lag,
+        hold=hold,
+    )
+
+
+def soft_laws(solved: Solved, cones: Any) -> FloatArray:
+    """`soft_law` of the contacts, with these records, shape (3, m)."""
+    out = np.zeros((3, len(cones)))
+    for k in np.flatnonzero(cones.compliance > 0.0):
+        out[:, k] = _soft_law(float(cones.compliance[k]), float(cones.relaxation[k]), solved.h)
+    return out
 
 
 def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed], reach: FloatArray) -> Part:
@@ -490,6 +513,8 @@ def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
     compliance = -np.einsum("en,ne->e", G[n : n + e, :n], free)
     scale = np.abs(compliance) + np.abs(np.diag(G)[n : n + e])
     at = n + np.arange(e)
+    idle = at[scale == 0.0]  # impulses that move nothing, such as friction between what rails hold
+    G[idle, idle] = 1.0
     G[rest, rest] += HOLD * np.abs(compliance[rest - n])
     own = at[e - loops :]
     if len(own):  # some may say what others do

@@ -129,7 +129,7 @@ def miss_found(model, data, found, worst):
         at = cone.row
         d = gap_at(data, found.contacts[j], at * 0 + 1)[0] - touch.least[c]
         if touch.active[c] and lam[at] > 0.0:
-            depth, _, give = depth_of(lam[at], touch.compliance[c], touch.deepest[0])
+            depth, _, give = depth_of(lam[at], touch.compliance[c], touch.deepest[0], touch.give[c])
             worst = max(worst, abs(d + depth))
             most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
             if f1 * f1 + f2 * f2 < 0.999 * most * most:

@@ -60,7 +60,9 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShap
         skin = max(0.5 * float(np.median(bound)) if len(bound) else 0.0, 1e-3)
         known, (one, two) = _masses(mechanism), shapes["body"][np.array([pairs["a"], pairs["b"]])].tolist()
         masses = np.array([_mass_of(known, i, j) for i, j in zip(one, two, strict=True)])
-        lists = RobotShapes(table.shapes, pairs, table.data, masses, reach, skin, None if table.is_plain else True)
+        softness = table.surfaces.softness(pairs["a"], pairs["b"])
+        convex = None if table.is_plain else True
+        lists = RobotShapes(table.shapes, pairs, table.data, masses, softness, reach, skin, convex)
     return _records(mechanism, table, table.ground[plain]), lists, table
 
 
@@ -163,6 +165,7 @@ def _contacts(table: ContactTable, ground: Any, masses: dict[int, tuple[int, flo
     for pair in ground.view(np.ndarray):
         plane, shape = shapes[pair["a"]], shapes[pair["b"]]
         frame, node = plane["R"].reshape(3, 3), int(shape["body"])
+        ((compliance, relaxation),) = table.surfaces.softness([pair["a"]], [pair["b"]])
         common = {
             "kind": CONTACT,
             "width": TURNING if pair["spin"] > 0.0 or pair["roll"] > 0.0 else PLAIN,
@@ -170,6 +173,8 @@ def _contacts(table: ContactTable, ground: Any, masses: dict[int, tuple[int, flo
             "radius": shape["radius"],
             "friction": pair["friction"],
             "restitution": pair["restitution"],
+            "compliance": compliance,
+            "relaxation": relaxation,
             "mass": _mass_of(masses, node, -1),
             "spin": pair["spin"],
             "roll": pair["roll"],

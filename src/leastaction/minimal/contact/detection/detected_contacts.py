@@ -22,7 +22,7 @@ from leastaction.minimal.contact.detection.pair_list import end_bodies, is_liste
 from leastaction.minimal.contact.paths import rate_along
 from leastaction.minimal.contact.robot_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.contact.row_vec6 import wrench
-from leastaction.minimal.contact.solver.contact_response import compliance_of, overlap_kept
+from leastaction.minimal.contact.solver.contact_response import compliance_of, overlap_kept, soften_contact
 from leastaction.minimal.contact.solver.waiting_contacts import has_to_wait, is_waiting
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
 
@@ -94,6 +94,8 @@ def take(model, data, found, j, lengths, falls):
     cone.kind, cone.row, cone.found, cone.node, cone.other = CONTACT, at, j, contact.b, contact.a
     cone.restitution = contact.restitution
     cone.mass = model.shapes.masses[contact.pair]
+    cone.compliance = model.shapes.softness[contact.pair, 0]
+    cone.relaxation = model.shapes.softness[contact.pair, 1]
     take_turn(model.shapes.pairs[contact.pair], cone, touch.rolls)
     other, own = material_points(contact, pose(data, start, contact.a), pose(data, start, contact.b), n, x)
     store3(cone.arm, x)
@@ -107,6 +109,7 @@ def take(model, data, found, j, lengths, falls):
     choose_friction(model, data, contact, cone, dt, whole)
     touch.least[c] = overlap_kept(phi, fall, falls[1])
     touch.compliance[c] = compliance_of(cone.mass, whole, dt)
+    soften_contact(touch, cone, c, dt)
     touch.active[c] = gap_at(data, contact, start + 1)[0] - touch.least[c] <= fall
     waits = has_to_wait(model, touch.impacts, cone, c, phi, whole)
     if waits:
@@ -141,7 +144,7 @@ def choose_friction(model, data, contact, cone, dt, whole):
 def take_turn(pair, cone, rolls):
     """What a contact of a pair resists beside sliding."""
     cone.width = PLAIN
-    if rolls is None:
+    if rolls is None or not rolls:
         return
     cone.spin, cone.roll = pair.spin, pair.roll
     if pair.spin > 0.0 or pair.roll > 0.0:
@@ -214,6 +217,8 @@ def overlooked(model, data, shapes, found, lengths, falls):
         while known < before and contacts[known].pair < k:
             known += 1
         if known < before and contacts[known].pair == k:
+            if shapes.softness[k, 0] > 0.0:
+                continue  # it may overlap; features that it has missed are those of the next step
             X = pose(data, start + 1, a.body), pose(data, start + 1, b.body)
             own = contacts[known]
             if still_touch(own, shapes.shapes, shapes.pairs, X, shapes.table, deep + left, shapes.convex):
@@ -242,6 +247,8 @@ def overlooked(model, data, shapes, found, lengths, falls):
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
                 data.touch.begun[c], data.touch.least[c] = 0.0, max(data.touch.least[c], rest)
+                if data.touch.give[c] > 0.0:
+                    data.touch.least[c] = 0.0
     now.rounds += 1 if now.count > before else 0
     return now.count - before - waiting
 

@@ -30,6 +30,7 @@ from leastaction.minimal.contact.solver.contact_response import (
     depth_of,
     overlap_kept,
     slight_overlap,
+    soften_contact,
 )
 from leastaction.minimal.contact.solver.held_joints import leave_out_held
 from leastaction.minimal.contact.solver.islands import impulses, relate_islands
@@ -129,6 +130,7 @@ def choose(model, data, dt, whole):
             first = gap(cone, data.R[data.now[0]], data.x[data.now[0]])
             touch.begun[c], touch.least[c] = first, overlap_kept(first, fall, slight)
             touch.compliance[c] = compliance_of(cone.mass, whole, dt)
+            soften_contact(touch, cone, c, dt)
             near = gap(cone, data.R[1 - data.now[0]], data.x[1 - data.now[0]]) - touch.least[c] <= fall
             near = near or touch.lam[cone.row] > 0.0
             near = not has_to_wait(model, touch.impacts, cone, c, first, whole) and near
@@ -291,7 +293,7 @@ def miss(model, data, dt):
             if cone.kind == LIMIT:
                 worst = max(worst, abs(d))
             else:
-                depth, _, slip = depth_of(lam[at], touch.compliance[c], touch.deepest[0])
+                depth, _, slip = depth_of(lam[at], touch.compliance[c], touch.deepest[0], touch.give[c])
                 worst = max(worst, abs(d + depth))
                 most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
                 if f1 * f1 + f2 * f2 < 0.999 * most * most:

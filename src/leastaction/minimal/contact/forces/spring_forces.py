@@ -40,7 +40,7 @@ SLACK, LEAST = 1e-9, 1e-12
 @routine
 def pull_by_controls(model, data, pulls):
     """Let the controls in `data.u` act on tendons."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return
     tendon_forces.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[0], data.u)
 
@@ -48,7 +48,7 @@ def pull_by_controls(model, data, pulls):
 @routine
 def place_start(model, data, pulls):
     """Poses of the bodies at the start of a step."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return
     for i in range(model.nodes.shape[0]):
         R, x, link = load9(data.R[data.now[0]][i]), load3(data.x[data.now[0]][i]), pulls.links[0, i]
@@ -75,7 +75,7 @@ def place_links(model, data, pulls, dt):
 @routine
 def pull(model, data, pulls, dt):
     """Impulses at both ends of the step, placed there, their work over it, and their slopes by joints."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return
     forces, start, end = model.forces, pulls.start, pulls.end
     place_links(model, data, pulls, dt)
@@ -194,7 +194,7 @@ def open_loop(model, pulls, row, q, links):
 @routine
 def miss_loop(model, data, pulls, cone):
     """By how much a loop is open at the end of the step as it is [m or rad]."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return 0.0
     return abs(stretch(model, pulls, cone, data.q1, 1))
 
@@ -202,7 +202,7 @@ def miss_loop(model, data, pulls, cone):
 @routine
 def kick_loop(model, data, pulls, cone, lam, kick):
     """Add to `kick` what an impulse along an equation does along the joints, at the start of the step."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return
     nodes, external, S_ = model.nodes, pulls.external[0], data.S[data.now[0]]
     stretch(model, pulls, cone, data.q0, 0)
@@ -216,7 +216,7 @@ def kick_loop(model, data, pulls, cone, lam, kick):
 @routine
 def slacken_loops(cones, touch, pulls):
     """Let equations give way a little: some may say what others do, or what nothing could change."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return
     active, W, most = touch.active, touch.W, 0.0
     for c in range(cones.shape[0]):
@@ -230,7 +230,7 @@ def slacken_loops(cones, touch, pulls):
 @routine
 def relate_tie(model, data, pulls, cone, c, dt):
     """Row, column and w0 of a tie or an equation."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return
     touch, at = data.touch, cone.row
     if cone.kind == TIE:
@@ -275,7 +275,7 @@ def pull_all(model, data, external, tau, row):
 @inline
 def with_pull(pulls, c, r, slope):
     """A residual and its slope with what acts at the start of the step."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return r, slope
     return r + pulls.start[c] - pulls.drives[0, c], slope + pulls.slope[c]
 
@@ -283,7 +283,7 @@ def with_pull(pulls, c, r, slope):
 @inline
 def with_pulls(pulls, c, r, last):
     """A residual and a momentum at the end with what acts at both ends of the step."""
-    if pulls is None:
+    if pulls is None or pulls.links.shape[1] == 0:
         return r, last
     return r + pulls.start[c] - pulls.drives[0, c], last + pulls.end[c] + pulls.drives[1, c]
 

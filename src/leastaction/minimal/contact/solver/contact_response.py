@@ -18,6 +18,7 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.contact.laws.compliance import DEEPEST
+from leastaction.contact.laws.soft_contact import gap_kept, soft_law
 from leastaction.contact.penetration.penetration_recovery import SLIGHT, overlap_left
 from leastaction.minimal.contact.solver.islands import range_of
 
@@ -44,12 +45,27 @@ def compliance_of(mass, whole, dt):
 
 
 @inline
-def depth_of(lam, compliance, deepest):
-    """How deep an impulse presses a contact [m], its slope, and how far it slips for each unit of friction."""
+def depth_of(lam, compliance, deepest, give):
+    """How deep an impulse presses a contact [m], its slope, and how far it slips for each unit of friction.
+
+    Args:
+        give: of a soft contact, see `laws.soft_contact`; else 0. Along the tangents these are as rigid as others.
+    """
     if compliance <= 0.0:
         return 0.0, 0.0, 0.0
+    if give > 0.0:
+        return give * lam, give, TANGENTIAL * compliance
     share = deepest / (deepest + compliance * max(lam, 0.0))
     return share * compliance * lam, share * share * compliance, TANGENTIAL * share * compliance
+
+
+@routine
+def soften_contact(touch, cone, c, dt):
+    """What a contact gives way by in a part of length dt, and the gap that it must have, see `laws.soft_contact`."""
+    touch.give[c] = touch.lag[c] = touch.hold[c] = 0.0
+    if cone.compliance > 0.0:
+        touch.give[c], touch.lag[c], touch.hold[c] = soft_law(cone.compliance, cone.relaxation, dt)
+        touch.least[c] = gap_kept(touch.begun[c], touch.lag[c])
 
 
 @inline

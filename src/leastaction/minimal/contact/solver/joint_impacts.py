@@ -8,21 +8,21 @@ closes.
 
 import math
 
-from leastaction._jit import inline, routine
+from leastaction._jit import routine
 from leastaction.contact.laws.restitution import (
     ACCEPT,
     GIVE_UP,
     HITS,
-    MOST_IMPACTS,
     NEAREST,
     closes_now,
+    has_too_many_impacts,
     is_closed,
     next_end,
     returned_share,
     time_of_impact,
 )
 from leastaction.minimal.contact.acceptance import kinetic_energy
-from leastaction.minimal.contact.detection.detected_contacts import gap_at
+from leastaction.minimal.contact.elastic_contacts import cones_of, end_gap
 from leastaction.minimal.contact.joint_momenta import solve
 from leastaction.minimal.contact.momentum_phase import relate_momenta
 from leastaction.minimal.contact.paths import rate_along
@@ -42,17 +42,9 @@ from leastaction.minimal.contact.solver.prescribed_joints import (
     note_drives,
 )
 from leastaction.minimal.contact.solver.waiting_contacts import strength
-from leastaction.spatial import add3, axpy3, dot3, load3, load9, matvec, scale3
+from leastaction.spatial import add3, axpy3, load3, load9, matvec, scale3
 from leastaction.step_control.bisection import substep_length
 from leastaction.step_control.substeps import note_substep
-
-
-@routine
-def cones_of(model, found):
-    """Cones of a robot, and how many of them there are now."""
-    if found is None:
-        return model.cones, model.cones.shape[0]
-    return found.cones, model.cones.shape[0] + found.now[0].count
 
 
 @routine
@@ -65,24 +57,6 @@ def normal_rate(model, data, cone, side, v):
         i, n = cone.node, load3(cone.normal)
         x = axpy3(-cone.radius, n, add3(load3(data.x[data.now[0]][i]), matvec(load9(data.R[data.now[0]][i]), x)))
     return rate_along(model, data, v, cone.node, wrench(load3(cone.normal), x), cone.other)
-
-
-@routine
-def end_gap(data, found, cone):
-    """Gap of a contact at the end of a solved substep [m]."""
-    if found is None:
-        return end_gap_of_ball(data, cone)
-    if cone.found < 0:
-        return end_gap_of_ball(data, cone)
-    return gap_at(data, found.contacts[cone.found], cone.found * 0 + 1)[0]
-
-
-@inline
-def end_gap_of_ball(data, cone):
-    """`end_gap` of a ball over a plane."""
-    k, i = 1 - data.now[0], cone.node
-    x = add3(load3(data.x[k][i]), matvec(load9(data.R[k][i]), load3(cone.arm)))
-    return dot3(load3(cone.normal), x) - cone.offset
 
 
 @routine
@@ -111,7 +85,7 @@ def jump(model, data, touch, settings, dt):
 @routine
 def jump_at(model, data, touch, impacts, settings, dt):
     """`jump` of a robot that has contacts."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     if not may_be_hit(model, data, touch, settings.whole):
         return False
@@ -148,6 +122,7 @@ def choose_struck(model, data, touch, impacts, whole):
             touch.side[c], gap = (1.0, low) if low <= high else (-1.0, high)
         if cone.kind == LIMIT or cone.kind == CONTACT:
             struck = cone.restitution > 0.0 or is_closed(gap, gravity, whole)
+            struck = struck and (cone.kind == LIMIT or cone.compliance <= 0.0)  # what gives way takes time
             rate = normal_rate(model, data, cone, touch.side[c], touch.v)
             struck = struck and closes_now(gap, rate, gravity, whole)
         impacts.struck[c] = 1 if struck else 0
@@ -224,7 +199,9 @@ def hit(model, data, touch, impacts, settings, dt):
 @routine
 def hit_alone(model, data, touch, impacts, settings, number):
     """`hit` after so many others at the same positions, as `jump` has them."""
-    if impacts is None or (number == 0 and not may_be_hit(model, data, touch, settings.whole)):
+    if impacts is None or impacts.waiting.shape[0] == 0:
+        return False
+    if number == 0 and not may_be_hit(model, data, touch, settings.whole):
         return False
     return hit(model, data, touch, impacts, settings, settings.dt)
 
@@ -292,7 +269,7 @@ def find_impact(model, data, touch, dt):
 @routine
 def find_impact_of(model, data, touch, impacts, dt):
     """`find_impact` of a robot that has contacts."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     now, (cones, count) = impacts.now[0], cones_of(model, touch.found)
     now["impact"], now["nearest"], now["closing"] = math.inf, math.inf, -1
@@ -327,7 +304,7 @@ def begin_step(touch, tolerance):
 @routine
 def begin_impacts(impacts, tolerance):
     """`begin_step` of what waits for impacts."""
-    if impacts is not None:
+    if impacts is not None and impacts.waiting.shape[0] > 0:
         now = impacts.now[0]
         now["hits"], now["ended"], now["closest"] = 0, 0, max(NEAREST, tolerance)
         if now["forced"] == 0:
@@ -339,7 +316,7 @@ def begin_impacts(impacts, tolerance):
 @routine
 def length_of(impacts, dt, parts, split, start, end):
     """Length [s] of a substep of a step of dt, between two shares of it; `split`: it is no whole one of `parts`."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return substep_length(dt, parts)
     return (end - start) * dt if split else substep_length(dt, parts)
 
@@ -352,7 +329,7 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
         start, after: shares of the step between which it lies.
         cut: share at which it ends at an impact; 0 for none.
     """
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return ACCEPT, cut, early, late
     now = impacts.now[0]
     if now["forced"] != 0:
@@ -371,12 +348,12 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
 
 
 @routine
-def end_substep(impacts, count, end, at_impact):
+def end_substep(impacts, count, end, at_impact, bodies):
     """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return
     now = impacts.now[0]
     note_substep(impacts.ends, count, end, now["plastic"], True)
     now["ended"] += 1 if at_impact else 0
     if now["forced"] == 0:
-        now["plastic"] = 1 if now["ended"] >= MOST_IMPACTS else 0
+        now["plastic"] = 1 if has_too_many_impacts(now["ended"], bodies) else 0

@@ -371,7 +371,7 @@ def give_compliance(cones, touch):
         touch.soft[c] = 0.0
         if active[c] and cones[c].kind == CONTACT:
             o, give = cones[c].row, touch.compliance[c]
-            depth, slope, slip = depth_of(lam[o], give, touch.deepest[0])
+            depth, slope, slip = depth_of(lam[o], give, touch.deepest[0], touch.give[c])
             W[o, o] += slope
             w[o] += depth - slope * lam[o]
             W[o + 1, o + 1] += slip

@@ -30,7 +30,7 @@ def goals_in(joints):
 @routine
 def begin_goals(goals, row, work, nq):
     """The start of a run: a row of the record, and the work up to there."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     goals.work[0] = work
     for k in range(goals.v.shape[0]):
@@ -38,27 +38,27 @@ def begin_goals(goals, row, work, nq):
 
 
 @routine
-def aim_step(model, data, goals, row):
-    """Where prescribed motions are at the end of the step, from a row of the record."""
-    if goals is None:
+def aim_step(model, data, goals, rows, k):
+    """Where prescribed motions are at the end of the step, from row k of the record."""
+    if goals is None or goals.dofs.shape[0] == 0:
         return
-    nq = data.q0.shape[0]
+    nq, row = data.q0.shape[0], rows[k]
     displacement(model.nodes, data.q0, row, goals.whole, 0)
-    for k in range(goals.v.shape[0]):
-        goals.rates[0, k], goals.rates[1, k] = goals.rates[1, k], row[nq + k]
+    for c in range(goals.v.shape[0]):
+        goals.rates[0, c], goals.rates[1, c] = goals.rates[1, c], row[nq + c]
 
 
 @routine
 def keep_work(goals, record, row):
     """The work of the drives up to a step, into the record."""
-    if goals is not None:
+    if goals is not None and goals.dofs.shape[0] > 0:
         record.work[row] = goals.work[0]
 
 
 @routine
 def aim_substep(goals, start, end):
     """Where prescribed motions are at the end of a substep, between two shares of the step."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
         k = goals.dofs[i]
@@ -69,7 +69,7 @@ def aim_substep(goals, start, end):
 @routine
 def count_from(model, data, goals, velocities, before, p):
     """Count momenta p from those of the given ones among the velocities; before: as of `momenta_upon`."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
         goals.v[goals.dofs[i]], goals.back[goals.dofs[i]] = velocities[goals.dofs[i]], 0.0
@@ -89,7 +89,7 @@ def rate_of(goals):
 @routine
 def count_again(goals, p):
     """Undo `count_from`."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     for k in range(p.shape[0]):
         p[k] += goals.p[k]
@@ -105,7 +105,7 @@ def given_motion(joints, row):
 def given_rate(goals, row):
     """See `given_motion`."""
     rate = 0.0
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return rate
     for i in range(goals.dofs.shape[0]):
         rate += row[goals.dofs[i]] * goals.v[goals.dofs[i]]
@@ -115,7 +115,7 @@ def given_rate(goals, row):
 @routine
 def solve_upon(model, data, W, goals, p, v):
     """v = M^-1 p with factors of M that lock what is prescribed: `p` is as `count_from` has found it."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         solve(model, data, W, p, v)
         return
     for k in range(p.shape[0]):
@@ -129,7 +129,7 @@ def solve_upon(model, data, W, goals, p, v):
 @routine
 def add_given(goals, v):
     """Velocities upon the given ones become those of the robot."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
         v[goals.dofs[i]] += goals.moves[0] * goals.v[goals.dofs[i]]
@@ -138,7 +138,7 @@ def add_given(goals, v):
 @routine
 def bear_impact(goals, W, p):
     """Drives bear what the equations of their joints lack after `solve`: momenta p change, and `back`."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
         k = goals.dofs[i]
@@ -149,7 +149,7 @@ def bear_impact(goals, W, p):
 @routine
 def note_drives(cones, goals, total, share):
     """Move a share of `back`, as the impulses of drives, to the impulses of the cones that lock their joints."""
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return
     for c in range(cones.shape[0]):
         if is_given(cones[c]):
@@ -168,14 +168,14 @@ def add_hit_of_drives(cones, goals, touch, share):
 @routine
 def move_given(goals, moves):
     """Whether impulses act on things that move as given: 1 or 0."""
-    if goals is not None:
+    if goals is not None and goals.dofs.shape[0] > 0:
         goals.moves[0] = moves
 
 
 @routine
 def add_work(goals, work):
     """Add to the work of the drives [J]."""
-    if goals is not None:
+    if goals is not None and goals.dofs.shape[0] > 0:
         goals.work[0] += work
 
 
@@ -188,7 +188,7 @@ def work_of_drives(model, data, touch, goals, dt):
     substep are in `dx`.
     """
     work = unknown = 0.0
-    if goals is None:
+    if goals is None or goals.dofs.shape[0] == 0:
         return work, unknown
     for c in range(model.cones.shape[0]):
         cone = model.cones[c]

@@ -30,7 +30,7 @@ def torque(t):
 @inline
 def with_torque(rolls, cone, lam, h):
     """A wrench with the torques of a contact."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return h
     if cone.width == PLAIN:
         return h
@@ -59,7 +59,7 @@ def row_about(i, f, y):
 @routine
 def relate_turn(model, data, rolls, cone):
     """Rows, columns and w0 of spinning and rolling at a contact."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return
     if cone.width == PLAIN:
         return
@@ -75,7 +75,7 @@ def relate_turn(model, data, rolls, cone):
 @routine
 def miss_turn(data, rolls, cone):
     """By how much a contact spins or rolls that holds [rad]."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:
         return 0.0
@@ -113,7 +113,7 @@ def allowed(cone, touch):
 @routine
 def sweep_turn(cone, touch, rolls, n, relax):
     """Spinning and rolling in one sweep of Gauss-Seidel; gives back the change of the motions."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:
         return 0.0
@@ -132,7 +132,7 @@ def sweep_turn(cone, touch, rolls, n, relax):
 @routine
 def violation_of_turn(cone, touch, rolls):
     """By how much the laws of spinning and rolling are missed, as turns [rad]."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:
         return 0.0
@@ -145,7 +145,7 @@ def violation_of_turn(cone, touch, rolls):
 @routine
 def turn_rows(cone, touch, rolls, i, low, high):
     """Replace the equations i + 3 ... i + 5 of impulses, which say that a contact holds, where it spins or rolls."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return
     if cone.width == PLAIN:
         return
@@ -164,7 +164,7 @@ def turn_rows(cone, touch, rolls, i, low, high):
 @routine
 def clip_turn(cone, touch, rolls, new, i):
     """Shorten the changes of torques from i on such that they are allowed with `new` along the normal; the next i."""
-    if rolls is None:
+    if rolls is None or not rolls:
         return i
     if cone.width == PLAIN:
         return i

@@ -18,7 +18,7 @@ def strength(model):
 def has_to_wait(model, impacts, cone, c, begun, whole):
     """Whether a contact with the gap `begun` at the start of a substep takes no part in it, for it has restitution and
     is open."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     waits = cone.restitution > 0.0 and impacts.now[0]["plastic"] == 0 and not is_closed(begun, strength(model), whole)
     impacts.waiting[c] = 1 if waits else 0
@@ -28,6 +28,6 @@ def has_to_wait(model, impacts, cone, c, begun, whole):
 @routine
 def is_waiting(impacts, c):
     """Whether cone c waits, see `has_to_wait`."""
-    if impacts is None:
+    if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     return impacts.waiting[c] != 0
