@@ -23,8 +23,8 @@ FOLDER, PICKED = "MENAGERIE", "MENAGERIE_SCENES"
 DT = 0.005
 """Time step of robots whose files have none [s]."""
 
-STEPS = 2000
-"""Most steps of a run."""
+FEWEST, STEPS = 200, 2000
+"""Fewest and most steps of a run: times of fewer drown in that of the start."""
 
 WANTED, WANTED_MEDIAN = 2.0, 1.2
 """Largest time of a step in terms of that of MuJoCo's `implicitfast`, on every scene and in the median."""
@@ -45,12 +45,13 @@ COLUMNS = [
 
 NOTES = f"""The scenes (`scene*.xml`, or else all `*.xml`) of the folder that the environment variable {FOLDER} \
 names, the files of Gymnasium and dm_control where these are installed, and the robots of the zoo. Each starts as its \
-file says, with controls of zero and the time step of the file (5 ms where it has none), and runs for 1 s with \
-defaults. Load: `la.load`, in a process that has loaded nothing before; first: the first call of `simulate`, of one \
-step. Times of steps are CPU times without those of the start, the least of up to five runs, MuJoCo's for the same \
-file or, of the zoo, for the robot as the library writes it as MJCF. Iterations: mean and most of a step. Depth and \
-gap: of the default engine, how far things are in each other, those aside that overlap at the start, and how far \
-joints are open. The last column is the ratio of the default engine to `implicitfast`. {PICKED}=panda,h1 takes the \
+file says, with controls of zero and the time step of the file (5 ms where it has none), and runs for 1 s, or \
+{FEWEST} steps, with defaults. Load: `la.load`, in a process that has loaded nothing before; first: the first call of \
+`simulate`, of one step. Times of steps are CPU times without those of the start, the least of up to five runs, \
+MuJoCo's for the same file or, of the zoo, for the robot as the library writes it as MJCF. Iterations: mean and most \
+of a step. Depth and gap: of the default engine, how far things are in each other, those aside that overlap at the \
+start, and how far joints are open. \
+The last column is the ratio of the default engine to `implicitfast`. {PICKED}=panda,h1 takes the \
 scenes whose names hold one of these words."""
 
 
@@ -104,7 +105,7 @@ def figures(source: str, duration: float) -> dict[str, Any]:
         spent = time.process_time() - began
         model = model_of(mujoco, source)
         dt = DT if model is None else float(model.opt.timestep)
-    steps = max(10, min(round(duration / dt), STEPS))
+    steps = max(FEWEST, min(round(duration / dt), STEPS))
     default = la.default_integrator(robot)
     out = {"why": "", "dof": robot.nv, "dt": dt, "load": spent, "mujoco": {}, "engines": {}}
     for name in ("implicitfast", "discrete"):

@@ -87,6 +87,7 @@ BUDGETS: dict[str, Budget] = {
     "backpropagation": Budget(13, 40),
     "many_robots": Budget(36, 60),
     "foreign_robots": Budget(13, 600),
+    "manipulation": Budget(12, 40),
     "menagerie": Budget(12, 900),
 }
 """In the order in which they run."""

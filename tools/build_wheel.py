@@ -33,8 +33,11 @@ COMPILE = """
 import json, pathlib, sys
 from numba.core.registry import cpu_target
 from leastaction._jit import cache_directory
+from leastaction._jit.hooks.kernel_cache import without_bitcode
 from leastaction._warmup import warmup
 warmup(lambda name, done, parts: print(f"{done}/{parts} {name}", flush=True), first_runs=sys.argv[1] == "first")
+for file in cache_directory().glob("*.nbc"):
+    file.write_bytes(without_bitcode(file.read_bytes()))
 target = cpu_target.target_context.codegen().magic_tuple()
 (cache_directory() / "target.json").write_text(json.dumps(target))
 """

@@ -38,6 +38,9 @@ def results():
     for integrator in (la.SemiImplicitEuler(), la.RungeKutta(order=4), la.DOP853()):
         run = la.simulate(robot, q, v, dt=0.01, steps=3, integrator=integrator, controls=[0.5])
         values += [run.q, run.v, run.p]
+    cube = la.robots.cube()
+    run = la.simulate(cube, la.robots.home(cube), dt=0.01, steps=4, integrator=la.Minimal())  # more than two at once
+    values += [run.q, run.p]
     return [np.asarray(x).tolist() for x in values]
 
 
@@ -49,3 +52,22 @@ def test_compiled_and_plain_kernels_agree():
     assert done.returncode == 0, done.stderr
     for plain, compiled in zip(json.loads(done.stdout), results(), strict=True):
         assert_close(compiled, plain, 1e-11)
+
+
+PLAIN_STEPS = """
+import numpy as np, leastaction as la
+arm, cube = la.robots.pendulum(2), la.robots.cube()
+ends = {}
+for i in (la.Galerkin(order=2), la.Minimal(), la.Maximal(), la.BDF(order=2)):
+    ends[type(i).__name__] = la.simulate(arm, [0.3, -0.2], dt=0.001, steps=4, integrator=i, progress=False).q[-1]
+print(*(abs(q - ends["Galerkin"]).max() < 1e-6 for q in ends.values()))
+for i in (la.Minimal(), la.Maximal()):
+    run = la.simulate(cube, la.robots.home(cube), dt=0.01, steps=4, integrator=i, progress=False)
+    print(np.ptp(run.energy) < 1.0)
+"""
+
+
+def test_steps_of_all_formulations_run_as_plain_python():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(Path(la.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", PLAIN_STEPS], env=environment, capture_output=True, text=True)
+    assert done.stdout.split() == ["True"] * 6, done.stderr

@@ -21,6 +21,11 @@ from numba.core.registry import cpu_target
 from demo.big import answer
 answer(3.0)
 from demo._jit import cache_directory
+from demo._jit.hooks.kernel_cache import without_bitcode
+sizes = [file.stat().st_size for file in cache_directory().glob("*.nbc")]
+for file in cache_directory().glob("*.nbc"):
+    file.write_bytes(without_bitcode(file.read_bytes()))
+assert sum(file.stat().st_size for file in cache_directory().glob("*.nbc")) < 0.7 * sum(sizes)
 folder = pathlib.Path(demo.__file__).parent / "_kernels"
 shutil.copytree(cache_directory(), folder)
 (folder / "target.json").write_text(json.dumps(cpu_target.target_context.codegen().magic_tuple()))
@@ -78,6 +83,25 @@ def test_what_fits_is_loaded_and_nothing_is_written(wheel):
     assert not _compiles(wheel)
     assert not (wheel / "cache").exists()
     assert before == sorted(path.stat().st_mtime_ns for path in (wheel / "demo" / "_kernels").iterdir())
+
+
+USERS = """
+import numba
+from demo.big import answer, twice
+@numba.njit(cache=True)
+def twofold(x):
+    return answer(x) + twice(x)
+print(twofold(3.0), answer(3.0))
+"""
+
+
+def test_functions_of_users_call_kernels_of_a_wheel_in_each_process(wheel):
+    """Numba must not keep what calls a kernel by its name: another process may not have it."""
+    (wheel / "users.py").write_text(USERS)
+    for _ in range(2):
+        out, err = python("import users", wheel)
+        assert out == "16.0 8.0", err
+        assert "compiled answer" not in err
 
 
 def test_what_does_not_fit_is_compiled(wheel):

@@ -126,6 +126,7 @@ def search(
     generations: int = 10,
     seed: int = 0,
     progress: bool = True,
+    timeout: float | None = None,
     **options: Any,
 ) -> Search:
     """Look for parameters with a high score by sampling, with Ray; each generation is a `sweep`.
@@ -143,6 +144,7 @@ def search(
         generations: how many.
         seed: of the samples.
         progress: whether to show a bar on stderr for each generation.
+        timeout: longest time of one score [s], as for `sweep`; None: no limit.
         options: of `ray.init`, as for `sweep`.
 
     Raises:
@@ -166,7 +168,9 @@ def search(
     with connected(ray, options):
         for g in range(generations):
             samples[g] = sampler.sample(rng, population)
-            out = sweep(score, list(samples[g]), Path(folder) / f"generation{g:04d}", progress=progress)
+            out = sweep(
+                score, list(samples[g]), Path(folder) / f"generation{g:04d}", progress=progress, timeout=timeout
+            )
             failures |= {(g, k): why for k, why in out.failures.items()}
             scores[g] = [value if is_number(value) else -math.inf for value in out.results]
             sampler.learn(samples[g], scores[g])

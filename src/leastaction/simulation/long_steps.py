@@ -43,10 +43,10 @@ def warn_of_long_steps(stepper: Stepper, run: Trajectory) -> None:
     far = np.flatnonzero(moved > MOVED)
     some = far[np.linspace(0, len(far) - 1, LOOKED_AT).astype(int)]
     for k in {int(np.argmax(moved)), int(np.argmax(run.iterations[1:])), *some.tolist()}:
-        parts = lengths_of(max(1, int(run.stored["divided"][k + 1])))  # of which the first tells, as the others would
-        error = _error_of_step(stepper, run, k, run.dt * parts[0], distance) / parts[0]
+        part = _first_substep(run, k)
+        error = _error_of_step(stepper, run, k, run.dt * part, distance) / part
         if error > worst:
-            worst, where, longest = error, k, run.dt * parts[0]
+            worst, where, longest = error, k, run.dt * part
     if not worst > TOO_FAR:
         return
     h = longest
@@ -65,6 +65,14 @@ def warn_of_long_steps(stepper: Stepper, run: Trajectory) -> None:
 
 HALVINGS = 16
 """Of the step of a run, in search of one that is short enough."""
+
+
+def _first_substep(run: Trajectory, k: int) -> float:
+    """Length of the first substep of step k, relative to what it is without bisection; 1 where that is not known."""
+    if "divided" in run.stored:
+        return lengths_of(max(1, int(run.stored["divided"][k + 1])))[0]
+    first = float(np.abs(run.stored["substeps"][k + 1, 0, 0]))  # of the first part of a composition
+    return first if 0.0 < first < 1.0 else 1.0
 
 
 def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance: Distance) -> float:

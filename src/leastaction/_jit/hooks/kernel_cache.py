@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
+import llvmlite.ir as lir
 from numba.core import caching
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
@@ -24,7 +25,7 @@ from ..prebuilt import FOLDER, prebuilt_target
 from .compile_lock import CompileLock
 from .machine_code import load, make_private
 
-__all__ = ["KernelCache"]
+__all__ = ["KernelCache", "without_bitcode"]
 
 
 class KernelCache(caching._Cache):
@@ -159,18 +160,37 @@ def _read(file: Path, target_context: Any) -> Any:
 class Loaded(JITCodeLibrary):
     """The code of a kernel from its file: what others would need to inline it is parsed when they do.
 
-    That is two thirds of the time to load one, and only functions of users that call a kernel ask for it.
+    That is two thirds of the time to load one, and only functions of users that call a kernel ask for it. Kernels of
+    wheels do not have it (`without_bitcode`): functions that call them find them by their names, in this process only.
     """
 
     bitcodes: tuple[bytes, ...] = ()
 
     def _get_module_for_linking(self) -> Any:
+        if self._shared_module is None and not all(self.bitcodes):
+            self._shared_module = _of_this_process(self._codegen)
         if self._shared_module is None:
             self._shared_module, *others = map(llvm.parse_bitcode, self.bitcodes)
             for other in others:
                 self._shared_module.link_in(other)
             make_private(self._shared_module)
         return self._shared_module
+
+
+def _of_this_process(codegen: Any) -> Any:
+    """A module by which Numba sees that what is linked to it cannot be kept for other processes."""
+    module = lir.Module()
+    mark = lir.GlobalVariable(module, lir.IntType(8), "numba.dynamic.globals.leastaction")
+    mark.linkage, mark.initializer = "weak", lir.Constant(lir.IntType(8), 0)
+    parsed = llvm.parse_assembly(str(module))
+    parsed.data_layout, parsed.triple = codegen._data_layout, codegen._tm.triple
+    return parsed
+
+
+def without_bitcode(kernel: bytes) -> bytes:
+    """The content of a kernel's file without what would let others inline it: four fifths of it."""
+    (name, kind, codes), *others = pickle.loads(kernel)
+    return dumps(((name, kind, tuple((part, code, b"") for part, code, _ in codes)), *others))
 
 
 @contextlib.contextmanager

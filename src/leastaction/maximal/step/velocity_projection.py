@@ -22,7 +22,6 @@ from leastaction.maximal.step.solver.interior_point import interior_step
 from leastaction.maximal.step.solver.newton import DEPENDENT
 from leastaction.maximal.step.solver.semismooth_newton import (
     OPEN,
-    WATCH,
     accelerate,
     follow_modes,
     forget_modes,
@@ -171,7 +170,7 @@ def solve_velocities(model, settings, data, contact, dt):
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
             forget_modes(contact)
-        if follow_modes(model, settings, data, contact, dt, fresh, WATCH) >= 0:
+        if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_kept(contact.cones[k], contact.second[k])
             now.soft[VELOCITIES] = 0

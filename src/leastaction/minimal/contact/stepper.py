@@ -75,6 +75,7 @@ class GroundStepper(Stepper):
     Attributes:
         model, settings, data: what kernels read and write, see `arrays`.
         cones: `LANE_CONE` records; table: the shapes that they come from.
+        unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         is_soft: whether contacts give way.
     """
 
@@ -98,7 +99,8 @@ class GroundStepper(Stepper):
         self.reached = (0, np.zeros(mechanism.nu))
         self.log: list[Noted] = []
         self.found_log: list[Any] = []
-        self.no_goals, self.goals_given = (np.zeros((1, 0)), np.zeros(1)), False
+        self.unread = -1
+        self.no_goals, self.goals_given = (np.zeros((2, 0)), np.zeros(2)), False
         if mechanism.prescribed:
             self.carries = GOALS
         self.data: RobotData
@@ -152,7 +154,7 @@ class GroundStepper(Stepper):
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the impulses of each step, iterations and parts."""
-        self.log, self.found_log = [], []
+        self.forget_contacts()
         m, rows = self.mechanism, steps + 1
         driven = {"goals": np.zeros((rows, m.nq + m.nv)), "work": np.zeros(rows)} if m.prescribed else {}
         elastic = {"elastic": np.zeros(rows)} if self.is_soft else {}
@@ -170,6 +172,7 @@ class GroundStepper(Stepper):
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
+        self._read_log()
         data = self.data
         if first == 0:
             q, p = record["q"][:1], record["p"][:1]
@@ -189,6 +192,8 @@ class GroundStepper(Stepper):
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
         rows = tuple(rows[first : last + 1] for rows in self._arrays(record))
+        if len(self.no_goals[1]) <= last - first:
+            self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
         goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
         controls = np.array(
             u[:, 0, :, None], order="C"
@@ -228,8 +233,10 @@ class GroundStepper(Stepper):
 
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
-        if self.data.touch.found is not None or self.carries:
+        if self.carries:
             return super().stride(record, u)
+        if self.data.touch.found is not None:
+            return self._stride_and_find(record, u)
         arrays, controls = self._arrays(record), u.reshape(1, self.mechanism.nu, 1)
         last = self.steady, *self.no_goals
         walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
@@ -245,6 +252,46 @@ class GroundStepper(Stepper):
             return done
 
         return step
+
+    def _stride_and_find(self, record: Record, u: FloatArray) -> Callable[[int], int]:
+        """`stride` with contacts that are looked for, whose log is read when it is asked for."""
+        arrays, controls = self._arrays(record), u.reshape(1, self.mechanism.nu, 1)
+
+        def arguments(row: int) -> tuple[Any, ...]:
+            return controls, (*(x[row : row + 2] for x in arrays), self.steady, *self.no_goals), True
+
+        impulses, places, last, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
+        walk, carried = Walk(self._rollout, arguments), _Carried(self)
+
+        def step(first: int) -> int:
+            nonlocal walk, carried
+            if first == 0:
+                return self.advance(record, 0, 1, u)
+            self._read_log()
+            if walk.bound is not self._rollout:  # there is more room
+                walk, carried = Walk(self._rollout, arguments), _Carried(self)
+            carried.keep()
+            carried.now["written"] = 0
+            if walk(first)[1]:
+                if not carried.now["full"][0]:
+                    return first
+                carried.bring_back()
+                return self.advance(record, first, first + 1, u)
+            self.reached, self.unread = (first + 1, last), first
+            if touches:
+                self.log.append((first, 1, impulses, places))
+            return first + 1
+
+        return step
+
+    def _read_log(self) -> None:
+        """Copy contacts that the last stride has logged, before others take their place."""
+        if self.unread >= 0:
+            found: Found = self.data.touch.found
+            log = found.log[: int(found.now["written"][0])].copy()
+            log[:, 0] += self.unread
+            self.found_log.append(log)
+            self.unread = -1
 
     def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
         """See `Stepper.fleet`; a start with loops has more to it."""
@@ -287,10 +334,12 @@ class GroundStepper(Stepper):
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
+        self._read_log()
         return self._contacts(self.found_log, self.log)
 
     def _first_contacts(self) -> FloatArray:
         """Those of the first step."""
+        self._read_log()
         found, own = ([log[log[:, 0] == 0] for log in self.found_log], [x for x in self.log if x[0] == 0])
         return self._contacts(found, [(0, min(done, 1), impulses, places) for _, done, impulses, places in own])
 
@@ -338,7 +387,7 @@ class GroundStepper(Stepper):
 
     def forget_contacts(self) -> None:
         """See `Stepper.forget_contacts`."""
-        self.log, self.found_log = [], []
+        self.log, self.found_log, self.unread = [], [], -1
 
     def finish(self, record: Record) -> None:
         """Add the contacts."""
@@ -382,7 +431,8 @@ class GroundStepper(Stepper):
         other = copy.copy(self)
         other.__dict__.pop("_hit_once", None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt)
-        other.steady, other.log, other.found_log = np.zeros(1, np.int64), [], []
+        other.steady = np.zeros(1, np.int64)
+        other.forget_contacts()
         other._make_room(self.room)
         return other
 
@@ -439,6 +489,29 @@ class GroundStepper(Stepper):
         if names := self.mechanism.prescribed:
             why += f"; do the prescribed motions ({', '.join(names)}) leave room for what they push?"
         return ConvergenceError(why, step=step, residuals=[])
+
+
+class _Carried:
+    """What a step begins with, for one that ends without room: `GroundStepper.memory` in arrays that stay."""
+
+    def __init__(self, stepper: GroundStepper) -> None:
+        touch: Touch = stepper.data.touch
+        own = [getattr(stepper.data, name) for name in CARRIED]
+        own += [touch.lam[: stepper.own], touch.kick, touch.before, stepper.steady]
+        found: Found = touch.found
+        self.now = found.now.view(np.ndarray)  # fields of a recarray are slow
+        self.pairs = [(x, np.empty_like(x)) for x in (*own, found.keys, found.impulses, self.now) if x.size]
+
+    def keep(self) -> None:
+        """Keep all as it is."""
+        for x, kept in self.pairs:
+            kept[...] = x
+
+    def bring_back(self) -> None:
+        """All is again as it was kept."""
+        for x, kept in self.pairs:
+            x[...] = kept
+        self.now["listed"] = -1
 
 
 def longest(mechanism: Mechanism) -> float:

@@ -7,15 +7,11 @@ single contacts are from their law then depends on its iterations, and so do for
 
 from leastaction._jit import routine
 from leastaction.maximal.step.solver.contact_masses import give_compliance, weigh_cone
-from leastaction.maximal.step.solver.semismooth_newton import WATCH, follow_modes, forget_modes, look_at_modes
+from leastaction.maximal.step.solver.semismooth_newton import follow_modes, forget_modes, look_at_modes
 from leastaction.maximal.step.velocity_equations import equations
 
 SOLVED_BY_MODES = 2
 """In `sure`: the step was solved by modes; residuals then belong to its velocities."""
-
-NEARBY = 2
-"""Iterations within which the merit function must halve from where the interior point method ends, in place of WATCH:
-with that, drops of A1 take up to 43 iterations a step, with this 39 (corpus, 5 seeds)."""
 
 SOFTEST, SOFTER = 900.0, 30.0
 """Where modes do not come to rest from there, contacts are solved with SOFTEST times their compliance, then with SOFTER
@@ -65,7 +61,7 @@ def modes_from(model, settings, data, contact, dt, softer):
         c.deepest *= softer
     forget_modes(contact)
     fresh = dt != 0.0  # no literal True: it would be compiled anew
-    return follow_modes(model, settings, data, contact, dt, fresh, WATCH if softer > 1.0 else NEARBY)
+    return follow_modes(model, settings, data, contact, dt, fresh)
 
 
 @routine(allocates=False)

@@ -36,9 +36,10 @@ PROXIMAL = 1e-9
 """Least compliance in the Newton matrix, relative to the mass that a contact moves: that of a proximal term where there
 is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
 
-WATCH = 6
+WATCH = 9
 """Iterations within which the merit function, the largest residual in m/s, must fall to HALF: else modes go round in a
-circle, and the interior point method takes over."""
+circle, and the interior point method takes over. With 6, drops of A1 take up to 78 iterations a step, with 9 up to 35
+(corpus, 6 seeds)."""
 
 SMOOTH = 2.0
 """Bodies whose acceleration was below this, relative to gravity's, are taken to accelerate on."""
@@ -349,6 +350,24 @@ def take_step(model, data, contact, t, dt):
 
 
 @routine(allocates=False)
+def project_impulses(contact):
+    """Bring impulses into their cones: normal ones do not pull, and friction is within its bound.
+
+    Where Newton's step takes what is to slide for sticking, friction is hundreds of times its bound, and its direction
+    is none that the next step could start from. Without this projection stacks take 25 iterations a step in place of
+    16, and some steps with friction at its bound are not solved by modes (corpus, 6 seeds).
+    """
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.kind != ip.DRY:
+            c.gam = max(c.gam, 0.0)
+        if c.kind != ip.LIMIT:
+            bound, size = bound_of(c), math.sqrt(c.beta[0] ** 2 + c.beta[1] ** 2)
+            if size > bound:
+                c.beta[0], c.beta[1] = c.beta[0] * bound / size, c.beta[1] * bound / size
+
+
+@routine(allocates=False)
 def note_slacks(contact):
     """Tell the slacks and sliding velocities of a step that is solved by modes."""
     for k in range(contact.now[0].count):
@@ -379,7 +398,7 @@ def active_step(model, settings, data, contact, dt):
         begin_at_solution(model, settings, data, contact, dt)
     if fresh:
         forget_modes(contact)
-    return follow_modes(model, settings, data, contact, dt, fresh, WATCH)
+    return follow_modes(model, settings, data, contact, dt, fresh)
 
 
 @routine(allocates=False)
@@ -399,12 +418,13 @@ def begin_at_solution(model, settings, data, contact, dt):
 
 
 @routine(allocates=False)
-def follow_modes(model, settings, data, contact, dt, fresh, patience):
+def follow_modes(model, settings, data, contact, dt, fresh):
     """Newton's iterations from the present velocities and impulses; see `active_step`.
+
+    What no longer improves is solved where its residuals are within their bound.
 
     Args:
         fresh: whether the factors are of another matrix.
-        patience: iterations within which the merit function must fall to HALF.
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, _, limit, closed = scales(bodies, settings, contact, dt)
@@ -426,9 +446,12 @@ def follow_modes(model, settings, data, contact, dt, fresh, patience):
             fresh = dt != 0.0  # no literal True: it would be compiled anew
             joints, _, worst = look(model, settings, data, contact, dt, fresh)
         idle += 1
-        if worst <= HALF * best:
+        if worst <= HALF * best or iteration == 1:  # where it starts, impulses are not those of the modes
             best, idle = worst, 0
-        if idle == patience or not is_finite(worst):
+        if idle == WATCH and worst <= limit and joints <= closed:
+            note_slacks(contact)  # solved as well as round-off allows
+            return iteration
+        if idle == WATCH or not is_finite(worst):
             return -1 - iteration
         for i in range(bodies.shape[0]):
             for c in range(6):
@@ -443,6 +466,8 @@ def follow_modes(model, settings, data, contact, dt, fresh, patience):
         if not direction_of_modes(model, data, contact, fresh):
             return -1 - iteration
         take_step(model, data, contact, t, dt)
+        if fresh:
+            project_impulses(contact)
         old = not fresh
         fresh = now.phase == POSITIONS and iteration == 0 and now.quick == 0
         last, before = worst, last
