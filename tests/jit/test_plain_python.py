@@ -38,6 +38,9 @@ def results():
     for integrator in (la.SemiImplicitEuler(), la.RungeKutta(order=4), la.DOP853()):
         run = la.simulate(robot, q, v, dt=0.01, steps=3, integrator=integrator, controls=[0.5])
         values += [run.q, run.v, run.p]
+    cube = la.robots.cube()
+    run = la.simulate(cube, la.robots.home(cube), dt=0.01, steps=4, integrator=la.Minimal())  # more than two at once
+    values += [run.q, run.p]
     return [np.asarray(x).tolist() for x in values]
 
 

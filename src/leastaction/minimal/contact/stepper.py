@@ -100,7 +100,7 @@ class GroundStepper(Stepper):
         self.log: list[Noted] = []
         self.found_log: list[Any] = []
         self.unread = -1
-        self.no_goals, self.goals_given = (np.zeros((1, 0)), np.zeros(1)), False
+        self.no_goals, self.goals_given = (np.zeros((2, 0)), np.zeros(2)), False
         if mechanism.prescribed:
             self.carries = GOALS
         self.data: RobotData
@@ -192,6 +192,8 @@ class GroundStepper(Stepper):
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
         rows = tuple(rows[first : last + 1] for rows in self._arrays(record))
+        if len(self.no_goals[1]) <= last - first:
+            self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
         goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
         controls = np.array(
             u[:, 0, :, None], order="C"
