@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         forces,
         formats,
         gym,
+        identification,
         kinematics,
         maximal,
         mechanism,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         ConvergenceError,
         EnergyWarning,
         FormatError,
+        IdentificationError,
         IntegratorError,
         LeastActionError,
         LeastActionWarning,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     )
     from leastaction.explicit.integrators import DOP853, ExplicitEuler, Heun, RungeKutta, SemiImplicitEuler
     from leastaction.formats import load, load_string
+    from leastaction.identification import identify
     from leastaction.integration.default import default_integrator
     from leastaction.maximal import Maximal
     from leastaction.mechanism import Mechanism, MechanismBuilder
@@ -72,6 +75,7 @@ _MODULES = (
     "forces",
     "formats",
     "gym",
+    "identification",
     "kinematics",
     "maximal",
     "mechanism",
@@ -94,6 +98,7 @@ _NAMES = {
     "Grounded": "minimal",
     "HermiteSimpson": "collocation",
     "Heun": "explicit.integrators",
+    "IdentificationError": "errors",
     "ImplicitTrapezoidal": "collocation",
     "IntegratorError": "errors",
     "LeastActionError": "errors",
@@ -118,6 +123,7 @@ _NAMES = {
     "Trajectory": "trajectory.trajectory",
     "adjoint": "derivatives",
     "default_integrator": "integration.default",
+    "identify": "identification",
     "linearize": "derivatives",
     "load": "formats",
     "load_string": "formats",
@@ -139,6 +145,7 @@ __all__ = [
     "Grounded",
     "HermiteSimpson",
     "Heun",
+    "IdentificationError",
     "ImplicitTrapezoidal",
     "IntegratorError",
     "LeastActionError",
@@ -170,6 +177,8 @@ __all__ = [
     "forces",
     "formats",
     "gym",
+    "identification",
+    "identify",
     "kinematics",
     "linearize",
     "load",

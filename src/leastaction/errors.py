@@ -10,6 +10,7 @@ __all__ = [
     "ConvergenceError",
     "EnergyWarning",
     "FormatError",
+    "IdentificationError",
     "IntegratorError",
     "LeastActionError",
     "LeastActionWarning",
@@ -149,6 +150,10 @@ class MissingExtraError(LeastActionError, ImportError):
 
 class ProblemError(LeastActionError):
     """A problem of trajectory optimisation is not well posed; the message names the cost, bound or constraint."""
+
+
+class IdentificationError(LeastActionError):
+    """Parameters cannot be identified from these logs; the message names the log or the parameter."""
 
 
 class MatrixError(LeastActionError, ValueError):

@@ -136,7 +136,7 @@ def test_options_of_an_integrator():
     [
         ("double_pendulum", "galerkin:4", "nothing touches"),
         ("cube", "maximal:2", "it has contacts"),
-        ("serial_arm", "maximal:2", "it has joint limits"),
+        ("serial_arm", "minimal", "it has joint limits"),
     ],
 )
 def test_the_integrator_that_a_robot_needs(robot, chosen, why):

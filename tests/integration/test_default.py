@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction.integration import default
-from leastaction.mechanism import Plane, Sphere
+from leastaction.mechanism import Box, Plane, Sphere
 from tests.redmax.robots import ROBOTS
 
 
@@ -26,21 +26,49 @@ def two_balls(*, tied):
     return b.build()
 
 
+def boxes(robot, count):
+    """A robot with loose boxes about it."""
+    b = robot.edit()
+    for k in range(count):
+        b.body(f"box{k}", mass=1.0, shapes=Box((0.1, 0.1, 0.1)))
+        b.free(f"box{k}")
+    return b.build()
+
+
+def sprung():
+    """A link with limits, and a spring to the world."""
+    b = link(lower=-1.0, upper=1.0)
+    b.spring("spring", "world", "rod", stiffness=10.0)
+    return b.build()
+
+
+def driven():
+    """A link that a motor turns as given."""
+    b = link()
+    b.prescribe("hinge")
+    return b.build()
+
+
 CASES = {
     "pendulum": (lambda: la.robots.pendulum(2), la.Galerkin(order=4)),
     "loops": (la.robots.four_bar, la.Galerkin(order=4)),
     "contact points on the ground": (la.robots.cube, la.Maximal()),
     "contact points, no ground": (la.robots.free_body, la.Galerkin(order=4)),
-    "limits": (lambda: link(lower=-1.0, upper=1.0).build(), la.Maximal()),
-    "one limit": (lambda: link(upper=1.0).build(), la.Maximal()),
+    "limits": (lambda: link(lower=-1.0, upper=1.0).build(), la.Minimal()),
+    "one limit": (lambda: link(upper=1.0).build(), la.Minimal()),
     "springs at the limits": (
         lambda: link(lower=-1.0, upper=1.0, limit_stiffness=100.0).build(),
         la.BDF(order=2),
     ),
-    "dry friction": (lambda: link(friction=0.1).build(), la.Maximal()),
+    "dry friction": (lambda: link(friction=0.1).build(), la.Minimal()),
     "spring and damper": (lambda: link(stiffness=3.0, damping=0.2).build(), la.Galerkin(order=4)),
     "a bead on a curve": (ROBOTS["curve"], la.BDF(order=2)),
     "bodies that may touch": (lambda: two_balls(tied=False), la.Maximal()),
+    "a quadruped": (lambda: la.robots.unitree_a1(ground=True), la.Minimal()),
+    "a quadruped among boxes": (lambda: boxes(la.robots.unitree_a1(ground=True), 6), la.Maximal()),
+    "loops with limits": (la.robots.arm_exoskeleton, la.Maximal()),
+    "limits and a spring": (lambda: sprung(), la.Maximal()),
+    "what moves as given": (lambda: driven(), la.Minimal()),
     "bodies that a joint connects": (lambda: two_balls(tied=True), la.Galerkin(order=4)),
 }
 
@@ -87,7 +115,7 @@ def test_it_is_said_once(capsys, monkeypatch):
     la.simulate(la.robots.pendulum(2), dt=0.01, steps=1, integrator=la.Galerkin(order=4))
     la.simulate(link(upper=1.0).build(), dt=0.01, steps=1)
     said = capsys.readouterr().err
-    assert "Maximal(order=2) for 'link': it has joint limits" in said
+    assert "Minimal() for 'link': it has joint limits" in said
     monkeypatch.setattr(default, "_SAID", set())
     monkeypatch.setenv("LEASTACTION_QUIET", "1")
     la.simulate(la.robots.pendulum(2), dt=0.01, steps=1)

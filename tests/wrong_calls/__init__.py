@@ -4,6 +4,7 @@ from tests.wrong_calls.algebra import algebra
 from tests.wrong_calls.builders import builders, built
 from tests.wrong_calls.elements import elements
 from tests.wrong_calls.gradients import derivatives
+from tests.wrong_calls.identified import identification
 from tests.wrong_calls.kinds import WRONG, Call
 from tests.wrong_calls.models import formats, robots
 from tests.wrong_calls.optimal import optimal
@@ -38,4 +39,5 @@ GROUPS = (
     stepwise,
     batches,
     optimal,
+    identification,
 )

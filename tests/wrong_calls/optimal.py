@@ -124,7 +124,7 @@ def _costs(o):
     wrong = {"where": "choice", "kind": "choice", "at": AT, "name": "text"}
     # What a function of the user's raises comes through; where it is not finite, the solver says so.
     functions = ["a", 3, ODD, None, lambda q: "a", lambda q: (1.0,), lambda q: (1.0, np.ones(5))]
-    functions += [lambda q: None, lambda q: (1j, np.zeros(2)), lambda q: 1.0]
+    functions += [lambda q: None, lambda q: (1j, np.zeros(2))]
     valid = {"f": lambda q: (q[0], np.array([1.0, 0.0])), "weight": 1.0, "squares": False, "integral": True, **own}
     kinds = {"f": functions, "weight": WEIGHT, "squares": "flag", "integral": "flag", **wrong}
     yield Call("optimize.cost", _in_a_problem(o.cost, True), valid, kinds)
@@ -177,6 +177,12 @@ def _constraints(o):
             "at": None,
         },
         {"radius": "nonnegative", "body_radius": "nonnegative", "margin": "number", "at": AT},
+    )
+    yield Call(
+        "optimize.separation",
+        lambda first, second, margin, at: o.separation(first, second, margin=margin, at=at),
+        {"first": "link1", "second": "link2", "margin": 0.0, "at": None},
+        {"first": "name", "second": "name", "margin": "number"},
     )
     for name in ("center_of_mass", "centroidal_momentum"):
         valid = {"lower": -1.0, "upper": 1.0, "at": None}

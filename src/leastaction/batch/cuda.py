@@ -223,7 +223,7 @@ def lanes_of(mechanism: Mechanism, integrator: Any) -> Any:
     try:
         refuse_unknown(mechanism, "", "")
     except IntegratorError:
-        return integrator
+        return Maximal() if isinstance(integrator, Minimal) else integrator
     return nearest
 
 

@@ -27,6 +27,7 @@ from leastaction.dynamics.api import (
 )
 from leastaction.dynamics.centroidal import centroidal_inertia, centroidal_momentum_matrix
 from leastaction.dynamics.loops import close_loops, loop_jacobian
+from leastaction.dynamics.regressor import inertial_parameters, inverse_dynamics_regressor
 
 __all__ = [
     "bias_forces",
@@ -42,8 +43,10 @@ __all__ = [
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "gravity_forces",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_dynamics_derivatives",
+    "inverse_dynamics_regressor",
     "kinetic_energy",
     "loop_jacobian",
     "mass_matrix",

@@ -88,6 +88,10 @@ class Integrator:
         """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
         return None
 
+    def unknown_part(self, mechanism: Mechanism) -> str:
+        """The first part of a mechanism that it does not run, in words; empty where it runs all of them."""
+        return next((what for what in mechanism.special_parts if what not in self.handles), "")
+
     def prepare(self, mechanism: Mechanism, dt: float) -> Stepper:
         """A stepper for `mechanism` with steps of `dt` [s]; refuses at once what it cannot run."""
         robot(mechanism)

@@ -10,6 +10,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.contact.stepper import GroundStepper
+from leastaction.minimal.contact.unsupported import unknown_parts
 from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
 from leastaction.minimal.galerkin_joints.stepper import variational_stepper
 from leastaction.minimal.quadrature_rules import MIDPOINT, Rule, lobatto
@@ -150,6 +151,10 @@ class Minimal(Integrator):
         PENALTIES | {"moving surface", "static friction", "prescribed motion", "soft contact"}
     ) - SOFT
     instead: ClassVar[str] = "Maximal"
+
+    def unknown_part(self, mechanism: Mechanism) -> str:
+        """See `Integrator.unknown_part`."""
+        return super().unknown_part(mechanism) or next(iter(unknown_parts(mechanism, True)), "")
 
     def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers:
         """See `Integrator.late_dampers`."""

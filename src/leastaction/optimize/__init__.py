@@ -30,6 +30,7 @@ from leastaction.optimize.functions.motion_constraints import (
     constraint,
     pose,
     position,
+    separation,
 )
 from leastaction.optimize.mpc.mpc import MPC
 from leastaction.optimize.mpc.servo_track import servo_forces, servo_track
@@ -82,6 +83,7 @@ __all__ = [
     "reach",
     "read_problem",
     "rehearse",
+    "separation",
     "servo_forces",
     "servo_track",
     "solve",

@@ -70,9 +70,9 @@ def simulate(
             motion itself amplifies them.
         duration: length of the run [s], rounded to whole steps; or
         steps: number of steps.
-        integrator: such as `Galerkin(order=4)`. By default what the robot needs: `Maximal()` where contacts, joint
-            limits or dry friction can act; else `Galerkin(order=4)`; `BDF(order=2)` for joints along splines. A line on
-            stderr says which, once; `run.integrator` has it.
+        integrator: such as `Galerkin(order=4)`. By default what the robot needs: `Minimal()` or `Maximal()`
+            where contacts, joint limits or dry friction can act (see `default_integrator`); else `Galerkin(order=4)`;
+            `BDF(order=2)` for joints along splines. A line on stderr says which, once; `run.integrator` has it.
         controls: actuator controls (without actuators: one generalised force per degree of freedom), clipped to
             their limits: shape (nu,) constant; (steps, nu) held over each step; (steps, nodes, nu) at the nodes of the
             integrator, as `run.stored["u"]` and plans have them; or a function of time [s] that gives (nu,), read at

@@ -165,6 +165,8 @@ def chosen_integrator(robot: Any, name: str | None, order: int | None, options: 
     found, why = choose(robot)
     if order is not None or options:
         own = registry.to_json(found)
+        if order is not None and own["name"] == "minimal":  # which has one order
+            own["name"] = "maximal"
         found = make_integrator(own["name"], own["options"].get("order") if order is None else order, options)
     return found, f"{registry.title(found)} for {robot.name!r}: {why} (--integrator takes another)"
 

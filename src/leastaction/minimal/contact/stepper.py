@@ -350,9 +350,11 @@ class GroundStepper(Stepper):
 
     def _contacts(self, found: Sequence[FloatArray], own: Sequence[Noted]) -> FloatArray:
         """Rows as in `Record.contacts`, of contacts that were looked for and of those that are always there."""
-        on_planes = (self._contacts_of(*piece) for piece in own)
-        log = np.concatenate([*found, np.zeros((0, 10))])
+        on_planes = [self._contacts_of(*piece) for piece in own]
+        log = found[0].copy() if len(found) == 1 else np.concatenate([*found, np.zeros((0, 10))])
         log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
+        if not on_planes and len(found) == 1:
+            return log
         log = np.concatenate([log, *on_planes])
         return log[np.argsort(log[:, 0], kind="stable")]
 

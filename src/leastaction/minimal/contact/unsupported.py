@@ -39,8 +39,13 @@ def servos_turn(mechanism: Mechanism) -> bool:
 
 
 def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = False) -> None:
-    """Refuse, with what can be used instead, a mechanism that `Minimal` cannot run; `pushes` on bodies, by controls or
-    constant, they can where said."""
+    """Refuse, with what can be used instead, a mechanism that has one of the `unknown_parts`."""
+    for what in unknown_parts(mechanism, pushes):
+        raise IntegratorError(f"{who} knows no {what}, which {mechanism.name!r} has; use {instead}")
+
+
+def unknown_parts(mechanism: Mechanism, pushes: bool) -> list[str]:
+    """What of a mechanism `Minimal` cannot run; `pushes` on bodies, by controls or constant, it can where said."""
     m = mechanism
     parts = {
         "loops, couplings or rolling contacts": not pushes and not m.is_tree,
@@ -60,6 +65,4 @@ def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = 
         "armatures of ball and free joints": not pushes and turns(m, "armature"),
         "servos of ball joints": not pushes and servos_turn(m),
     }
-    for what, there in parts.items():
-        if there:
-            raise IntegratorError(f"{who} knows no {what}, which {m.name!r} has; use {instead}")
+    return [what for what, there in parts.items() if there]

@@ -134,7 +134,8 @@ def cost(
 
     Args:
         f: f(q, v, u) in the middles of steps or f(q) at knots. With kind "numpy" it gives its values (size,) and their
-            derivatives by q along the tangent (size, nv), v and u; with "casadi" and "jax" values alone.
+            derivatives by q along the tangent (size, nv), v and u, or values alone, of which differences are
+            taken (slow, with a warning); with "casadi" and "jax" values alone.
         where: "steps" or "knots".
         kind: "numpy", "casadi" or "jax".
         weight: of its components.

@@ -21,6 +21,7 @@ from leastaction.optimize.functions.kinematic_functions import (
     Clearance,
 )
 from leastaction.optimize.functions.motion_functions import Function
+from leastaction.optimize.functions.shape_distance import ShapeDistance
 
 
 @dataclass
@@ -112,6 +113,23 @@ def clearance(
     function = Clearance(
         f"clearance {body}", at, body=body, point=point, radius=body_radius, center=center, obstacle_radius=radius
     )
+    return Constraint(function, margin, np.inf)
+
+
+def separation(first: str, second: str, *, margin: float = 0.0, at: At = None) -> Constraint:
+    """Keep two bodies apart at knots, by the signed distance between their shapes, whatever convex ones they are.
+
+    Args:
+        first, second: names of bodies, or "world" for the ground; or of one of their shapes, BODY/SHAPE by its name or
+            number. Filters of contact do not count.
+        margin: least distance between them [m].
+        at: numbers of the knots; default all. Between knots nothing is looked at: take a margin, or more steps.
+    """
+    for name, what in ((first, "first"), (second, "second")):
+        if not argument_checks.text(name, f"separation: {what}").strip():
+            raise ProblemError(f"separation: {what}: expected the name of a body")
+    argument_checks.number(margin, f"separation {first} {second}: margin [m]")
+    function = ShapeDistance(f"separation {first} {second}", at, first=first, second=second)
     return Constraint(function, margin, np.inf)
 
 

@@ -15,6 +15,10 @@ from leastaction.mechanism._check import real_array, shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.casadi_jax_functions import CasadiRows, JaxRows, OwnRows
 from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
+from leastaction.warn import warn
+
+STEP = 6e-6
+"""Of central differences, relative to the size of a number and one: the cube root of round-off."""
 
 KINDS = ("numpy", "casadi", "jax")
 
@@ -24,8 +28,8 @@ class OwnAtKnots(Function):
     """A function f(q) of the configuration.
 
     Attributes:
-        f: with kind "numpy": f(q) gives (values (size,), derivative along the tangent (size, nv)); with "casadi" and
-            "jax": f(q) gives values, of q (nq,) in their own types.
+        f: with kind "numpy": f(q) gives (values (size,), derivative along the tangent (size, nv)), or values alone, of
+            which differences are taken; with "casadi" and "jax": f(q) gives values, of q (nq,) in their own types.
         kind: "numpy", "casadi" or "jax".
     """
 
@@ -51,6 +55,16 @@ class OwnAtKnots(Function):
             self.rows = JaxRows(self.name, self.f, self.arguments, self.sizes)
         neutral = {"q": mechanism.neutral(), "v": np.zeros(mechanism.nv), "u": np.zeros(mechanism.nu)}
         given = [neutral[name] for name in self.arguments]
+        if self.kind == "numpy" and (plain := _plain(self.f(*given))) is not None:
+            self.compared = True
+            width = sum(mechanism.nv if name == "q" else n for name, n in zip(self.arguments, self.sizes, strict=True))
+            warn(
+                f"{self.name}: gives values without derivatives, so these are differences: {2 * width + 1} calls for "
+                "each knot or step, and six digits. kind='casadi' or kind='jax' makes exact ones of the same formula, "
+                "and second derivatives"
+            )
+            self.size = plain.size
+            return
         self.size = (self.checked(given)[0] if self.rows is None else self.rows.values([x[None] for x in given])).size
 
     def _check_arguments(self) -> None:
@@ -86,11 +100,13 @@ class OwnAtKnots(Function):
     def checked(self, given: list[FloatArray]) -> list[FloatArray]:
         """Values and derivatives of a NumPy function, as arrays of the shapes that were promised."""
         out = self.f(*given)
+        if (plain := _plain(out)) is not None:
+            return [plain, *self._differences(given)]
         arrays = [real_array(x) for x in out] if isinstance(out, tuple | list) else []
         if not arrays or any(a is None for a in arrays):
             raise ProblemError(
-                f"{self.name}: a NumPy function must give its values and its derivatives by "
-                f"{', '.join(self.arguments)}, got {shown(out)}"
+                f"{self.name}: a NumPy function must give its values, a number or an array, or a tuple of them and of "
+                f"their derivatives by {', '.join(self.arguments)}, got {shown(out)}"
             )
         value, *slopes = cast("list[FloatArray]", arrays)
         value = np.atleast_1d(value).ravel()
@@ -104,6 +120,22 @@ class OwnAtKnots(Function):
                 )
             slopes[i] = slopes[i].reshape(len(value), n)
         return [value, *slopes]
+
+    def _differences(self, given: list[FloatArray]) -> list[FloatArray]:
+        """Derivatives of plain values by each argument, along the tangent of q, by central differences."""
+        out = []
+        for i, name in enumerate(self.arguments):
+            x, columns = given[i], []
+            for k in range(self.mechanism.nv if name == "q" else len(x)):
+                h = STEP * (1.0 + (abs(float(x[k])) if self.mechanism.nq == self.mechanism.nv or name != "q" else 0.0))
+                move = h * np.eye(self.mechanism.nv if name == "q" else len(x))[k]
+                ends = [self.mechanism.integrate(x, d) if name == "q" else x + d for d in (move, -move)]
+                values = [_plain(self.f(*given[:i], end, *given[i + 1 :])) for end in ends]
+                if values[0] is None or values[1] is None:
+                    raise ProblemError(f"{self.name}: gave values before, and now something else")
+                columns.append((values[0] - values[1]) / (2.0 * h))
+            out.append(np.array(columns).reshape(len(columns), -1).T)
+        return out
 
     def evaluate(self, place: Place, slopes: bool) -> Values:
         """See `Function.evaluate`."""
@@ -140,6 +172,14 @@ class OwnOverSteps(OwnAtKnots):
     where: ClassVar[str] = "steps"
     arguments: ClassVar[tuple[str, ...]] = ("q", "v", "u")
     place: ClassVar[str] = "in the middles of steps"
+
+
+def _plain(out: Any) -> FloatArray | None:
+    """Values without derivatives, shape (size,); None where it is anything else, such as a tuple of both."""
+    if out is None or isinstance(out, tuple | list):
+        return None
+    numbers = real_array(out)
+    return None if numbers is None or numbers.ndim > 1 else np.atleast_1d(numbers)
 
 
 def along_tangent(mechanism: Mechanism, q: FloatArray, by_entries: FloatArray) -> FloatArray:

@@ -13,6 +13,9 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_program
+from leastaction.optimize.functions.kinematic_functions import CentroidalMomentum
+from leastaction.optimize.functions.motion_functions import Control, Displacement, StepTime, Velocity
+from leastaction.optimize.functions.servo_forces import ServoForce
 from leastaction.optimize.problem.problem import Problem
 from leastaction.optimize.solution.diagnostics import decided
 from leastaction.optimize.solution.solution import Iteration, Solution, make_solution
@@ -25,6 +28,9 @@ from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
 SOLVERS: dict[str, type[Solver]] = {"ipopt": Ipopt, "horizon": Horizon, "cyipopt": Cyipopt, "snopt": Snopt}
+
+AT_REST = (Control, StepTime, Velocity, Displacement, CentroidalMomentum)
+"""Functions that say nothing of where the robot is: those that vanish at rest, and the time."""
 
 RECENTERED = 4
 """How often the reference of ball and free joints may move before a solve gives up."""
@@ -90,6 +96,7 @@ def solve(
     if options is not None and not (isinstance(options, dict) and all(isinstance(name, str) for name in options)):
         raise ProblemError(f"options must be values by name, got {shown(options)}")
     program = problem.transcribe()
+    _check_start(problem)
     z, multipliers, status = problem.initial_unknowns(program), None, ""
     check_program(program, z)
     if warm_start is not None:
@@ -134,6 +141,20 @@ def solve(
         iterations=run.iterations,
         seconds=time.perf_counter() - began,
         tolerance=tolerance,
+    )
+
+
+def _check_start(problem: Problem) -> None:
+    """Refuse a problem in which nothing says where the motion is: it would rest wherever that costs nothing."""
+    said = problem.start_position is not None or problem.start_velocity is not None
+    schedule = problem.schedule
+    tied = bool(schedule.phases) or schedule.shift is not None
+    constrained = any(not isinstance(constraint.function, ServoForce) for constraint in problem.constraints)
+    if said or tied or constrained or any(not isinstance(cost.function, AT_REST) for cost in problem.costs):
+        return
+    raise ProblemError(
+        "nothing says where the motion starts, so the best is to rest where that costs nothing: give "
+        "start(q=..., v=...), or a constraint or cost of where the robot is"
     )
 
 
