@@ -44,7 +44,7 @@ def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
 
 
 def are_smooth(shapes, pairs):
-    """Whether all `PAIR` records are of a plane and anything, or of spheres and capsules: what `detect_smooth` knows."""
+    """Whether all `PAIR` records are of a plane and a body, or of spheres and capsules: what `detect_smooth` knows."""
     kinds = shapes.view(np.ndarray)["kind"]
     a, b = kinds[pairs["a"]], kinds[pairs["b"]]
     least, most = np.minimum(a, b), np.maximum(a, b)
