@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
-from leastaction.batch.cuda import has_lanes
+from leastaction.batch.cuda import has_special_kernel
 from leastaction.batch.general.gpu_adjoint import (
     ReversalBatch,
     reversal_bundles,
@@ -25,9 +25,9 @@ from leastaction.minimal import Minimal
 from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper
 
 
-def has_way_back(mechanism: Mechanism, integrator: Any) -> bool:
+def has_adjoint(mechanism: Mechanism, integrator: Any) -> bool:
     """Whether there are kernels of a GPU for runs and for the way back over them."""
-    return has_lanes(mechanism, integrator) and not isinstance(integrator, Minimal)
+    return has_special_kernel(mechanism, integrator) and not isinstance(integrator, Minimal)
 
 
 def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:

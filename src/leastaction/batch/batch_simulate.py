@@ -99,7 +99,7 @@ def simulate(
     names = checked_parameters(parameters)
     counted = names | _counted(policy_parameters) | _counted_controls(controls, count)
     robots, (q, v) = checked_states(mechanism, q, v, counted)
-    u = controls_of_lanes(mechanism, controls, robots, count)
+    u = device_controls(mechanism, controls, robots, count)
     own = _policy_parameters(policy, policy_parameters, controls, robots)
     warn_of_ignored(integrator.prepare(mechanism, dt))
     mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
@@ -123,9 +123,9 @@ def default_on(mechanism: Mechanism, device: Any) -> tuple[Integrator, str]:
     integrator, why = choose(mechanism)
     if device != "cuda":
         return integrator, why
-    from leastaction.batch.cuda import lanes_of
+    from leastaction.batch.cuda import with_special_kernel
 
-    return lanes_of(mechanism, integrator), f"{why}; on a GPU"
+    return with_special_kernel(mechanism, integrator), f"{why}; on a GPU"
 
 
 def checked_parameters(parameters: Any) -> dict[str, FloatArray]:
@@ -207,7 +207,7 @@ def _values(name: Any, values: Any) -> FloatArray:
     return a
 
 
-def controls_of_lanes(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
+def device_controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
     """Controls as lanes read them, shape (steps or 1, nu, robots or 1)."""
     nu = mechanism.nu
     if controls is None:

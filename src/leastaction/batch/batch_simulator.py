@@ -85,9 +85,9 @@ class Simulator:
                 raise IntegratorError(f"parameters: {name!r} has values for {len(values)} robots of {robots}")
         own, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
         if device == "cuda":
-            from leastaction.batch.stepping import SteppingCard
+            from leastaction.batch.stepping import SteppingGpuBatch
 
-            self._robots: Any = SteppingCard(mechanism, self.integrator, dt, robots, number, own)
+            self._robots: Any = SteppingGpuBatch(mechanism, self.integrator, dt, robots, number, own)
         elif number != np.float64:
             raise IntegratorError(f"dtype {number.name} needs device='cuda'; the CPU computes with float64")
         else:

@@ -12,7 +12,7 @@ from leastaction.contact.broad_phase import reach_of_bodies
 from leastaction.contact.contact_table import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
-from leastaction.maximal.contact.contact_setup import LOOSE, PRESSED
+from leastaction.maximal.contact.contact_setup import LOOSE, PUSHED
 from leastaction.maximal.kernel_variants import flag
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
@@ -108,7 +108,7 @@ class Layout:
     def note(self, touched: NDArray[np.int64]) -> None:
         """Note which bodies have touched, by marks of the near pairs, and take these marks away."""
         self.met = self.met | self._bodies_of(touched != 0)
-        self.pressed = self.pressed | self._bodies_of(touched == PRESSED)
+        self.pressed = self.pressed | self._bodies_of(touched == PUSHED)
         touched[:] = 0
 
     def _bodies_of(self, chosen: NDArray[np.bool_]) -> Edges:

@@ -99,7 +99,7 @@ class Steps:
         """
         stepper, velocities, record = self._stepper(dt, keep)
         stepper.start_time = t
-        stepper.forget_contacts()
+        stepper.clear_contacts()
         own = self._controls(stepper, u)
         record.q[0], record.second[0] = node.q, node.second
         if stepper.late is not None:  # momenta hold no more of dampers than those of a start
@@ -114,7 +114,7 @@ class Steps:
         told = record.get("iterations")
         iterations = 0 if told is None else int(told[1])
         v = velocities.at(1, True).copy()
-        log = stepper.noted_contacts() if stepper.acts else np.zeros((0, 10))
+        log = stepper.logged_contacts() if stepper.acts else np.zeros((0, 10))
         shares = last_shares(record, LAST)
         divided = shares is not None and bool(shares[0] != 1.0)
         return Node(record.q[1].copy(), record.second[1].copy(), v, iterations, log, own, divided)

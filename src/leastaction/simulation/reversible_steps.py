@@ -64,7 +64,7 @@ class Reversible(StepChoice):
                 ratio = self.accuracy * cut / max(error, 1e-300)
                 self.eps *= max(0.2, min(0.95, SAFETY * ratio ** (1.0 / self.order)))
                 quiet, grows = 0, False
-            told = self._tell(t, cut, node, middle, after, told)
+            told = self._record(t, cut, node, middle, after, told)
             quiet = quiet + 1 if error < 0.5 ** (self.order + 2) * self.accuracy * cut else 0
             if grows and quiet > EARLY:
                 self.eps, quiet = 1.5 * self.eps, 0
@@ -94,7 +94,7 @@ class Reversible(StepChoice):
             h = new
         return h
 
-    def _tell(self, t: float, h: float, node: Node, middle: Node, after: Node, told: int) -> int:
+    def _record(self, t: float, h: float, node: Node, middle: Node, after: Node, told: int) -> int:
         """Write a pair of steps down, or what of it is asked for; how many states are told."""
         if self.every is None:
             self.rows.add(t + 0.5 * h, middle)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype
 
-from leastaction._jit import faster_cuda, kept
+from leastaction._jit import cached_gpu_kernel, faster_cuda
 from leastaction._jit.hooks import why_stock
 from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
@@ -46,7 +46,9 @@ def kernel_of(
     """The writer of a kernel, and the kernel, which compiles when it is first launched; see `Problem`."""
     writer, function, known = written(job, reads, writes, number)
     if known not in _KERNELS:
-        _KERNELS[known] = kept(batch_kernels.load().jit(function), f"the kernel of {name} for a GPU", number)
+        _KERNELS[known] = cached_gpu_kernel(
+            batch_kernels.load().jit(function), f"the kernel of {name} for a GPU", number
+        )
     return writer, _KERNELS[known]
 
 

@@ -186,7 +186,7 @@ def _own_ball(model, settings, data, own, i):
         for rho in range(s):
             mine = (not is_nodal(rule)) or al == rho
             for ga in range(1, s + 1):
-                bends = _bends(rule, al, rho, ga)
+                bends = _is_second_order(rule, al, rho, ga)
                 for m in range(3):
                     k = unit3(m)
                     vel = _column(Om[al, h, ga], m)
@@ -207,7 +207,7 @@ def _own_ball(model, settings, data, own, i):
 
 
 @inline
-def _bends(rule, al, rho, ga):
+def _is_second_order(rule, al, rho, ga):
     """Whether the motion at point al along row rho depends on xi^ga to second order."""
     return (not is_nodal(rule)) or rho == 0 or al in (rho, ga)
 

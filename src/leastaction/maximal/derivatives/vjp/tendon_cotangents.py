@@ -93,7 +93,7 @@ def _mean(data, k):
 
 
 @inline
-def _bent(n, r, change, k):
+def _direction_change(n, r, change, k):
     """k times the change of the direction n of a vector that is r long."""
     return scale3(k / r if r > 0.0 else 0.0, axpy3(-dot3(n, change), n, change))
 
@@ -167,7 +167,7 @@ def add_own(law, data, E, G, impulse, known, by_own):
             r = math.sqrt(dot3(d, d))
             if r > 0.0:
                 n = scale3(1.0 / r, d)
-                f = scale3(item.weight, add3(scale3(by_own, n), _bent(n, r, change, known)))
+                f = scale3(item.weight, add3(scale3(by_own, n), _direction_change(n, r, change, known)))
                 _push_piece(G, item, a, b, f, scale3(known * item.weight, n))
             continue
         _, W = measure(item, states)

@@ -25,7 +25,7 @@ from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smo
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import (
     driven_rows,
-    is_given,
+    is_prescribed,
     rate_slopes,
     stop_slopes,
     stop_values,
@@ -123,7 +123,7 @@ class HitMap(PartMap):
         if len(driven):  # what moves as prescribed does so by the time
             slopes, stops = rate_slopes(s), n + e - own_loops - len(s.stops)
             G_x[stops : stops + len(s.stops), 2 * n] = slopes
-            G_x[size - len(driven) : size, 2 * n] = slopes[[is_given(stop) for stop in s.stops]]
+            G_x[size - len(driven) : size, 2 * n] = slopes[[is_prescribed(stop) for stop in s.stops]]
         out_z, out_x = p_z[0] + share * (p_z[1] - p_z[0]), p_x[0] + share * (p_x[1] - p_x[0])
         if held:
             v, start = v1 + share * (v2 - v1), np.asarray(np.linalg.solve(M, s.p), np.float64)

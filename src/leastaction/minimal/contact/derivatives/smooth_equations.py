@@ -11,7 +11,7 @@ from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.contact.arrays import RobotModel, lane_arrays
+from leastaction.minimal.contact.arrays import RobotModel, robot_arrays
 from leastaction.minimal.contact.derivatives.spring_map import pulled_rows
 from leastaction.minimal.galerkin_bodies.arrays import (
     GalerkinBodiesModel,
@@ -77,7 +77,7 @@ class Smooth:
         self._rows = Bound(body_horizon.rows, self.model, self.data._replace(dense=None))
         self._pulled = None
         if lanes.forces is not None and len(lanes.forces.nodes):
-            *data, touch = lane_arrays(lanes, mechanism.nq, whole=True)
+            *data, touch = robot_arrays(lanes, mechanism.nq, whole=True)
             self._pulled = Bound(pulled_rows, *plain((lanes, tuple(data), touch)), np.zeros((2, mechanism.nv)))
         nodes, owner = self.model.nodes, np.asarray(self.model.dofs.node)
         self.carried = np.zeros((len(nodes), len(owner)), bool)

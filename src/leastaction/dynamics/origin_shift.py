@@ -50,7 +50,7 @@ def _free_trees(tree: Tree) -> FloatArray:
     return np.column_stack([nodes.iq[free], np.full(len(free), cell)])
 
 
-def brought_near(trees: FloatArray, Q: FloatArray) -> FloatArray:
+def near_origin(trees: FloatArray, Q: FloatArray) -> FloatArray:
     """Positions Q (..., nq) with all `free_trees` near the origin; Q itself where they are."""
     out = Q
     for at, cell in trees:
