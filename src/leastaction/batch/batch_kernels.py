@@ -505,7 +505,7 @@ def copies() -> tuple[Any, Any, Any]:
 def checks() -> tuple[Any, Any]:
     """Kernels that write the number of the first row with a number that is not finite, or a quaternion that is no unit.
 
-    Rows are told apart by the robot; `bad` holds the least of them, for each of the two, shape (2,). Places of
+    Rows differ by the robot; `bad` holds the least of them, for each of the two, shape (2,). Places of
     quaternions are -1 where there are none.
     """
     load()

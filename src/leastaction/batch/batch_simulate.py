@@ -159,8 +159,8 @@ def checked_states(
     ):
         if isinstance(value, Mapping):
             order = "coordinate_names" if what == "q" else "velocity_names"
-            told = f"arrays of shape (robots, {size}) or ({size},) in the order of mechanism.{order}"
-            raise MechanismError(f"{what}: a batch takes no names, but {told}; got {shown(value)}")
+            expected = f"arrays of shape (robots, {size}) or ({size},) in the order of mechanism.{order}"
+            raise MechanismError(f"{what}: a batch takes no names, but {expected}; got {shown(value)}")
         a = real_array(default if value is None else value)
         if a is None:
             raise MechanismError(f"{what}: expected numbers, got {shown(value)}")
@@ -208,7 +208,7 @@ def _values(name: Any, values: Any) -> FloatArray:
 
 
 def device_controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
-    """Controls as lanes read them, shape (steps or 1, nu, robots or 1)."""
+    """Controls as kernels read them, shape (steps or 1, nu, robots or 1)."""
     nu = mechanism.nu
     if controls is None:
         return np.zeros((1, nu, 1))
@@ -251,7 +251,7 @@ def _counted(policy_parameters: Any) -> dict[str, FloatArray]:
 
 
 def _policy_parameters(policy: Any, given: Any, controls: Any, robots: int) -> FloatArray:
-    """Numbers of the policies as lanes read them, shape (k, robots or 1)."""
+    """Numbers of the policies as kernels read them, shape (k, robots or 1)."""
     if policy is None:
         if given is not None:
             raise IntegratorError("policy_parameters are given, but no policy")

@@ -102,7 +102,7 @@ class GpuBatch:
         nq, nv, nu = mechanism.nq, mechanism.nv, mechanism.nu
         shapes = [(rows, nq, robots), (rows, nv, robots), (nv, robots), (1, nu, robots), (1, 1), (kept, robots)]
         self._bound: dict[Any, Any] = {}
-        self.lanes, room = contact_scratch_shapes(self._sizes(True), dtype, robots)
+        self.thread_count, room = contact_scratch_shapes(self._sizes(True), dtype, robots)
         self.roomy = room is not None
         shapes += room or [(1, 1, 1, 1)] * 2
         size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize / 2**30
@@ -165,12 +165,12 @@ class GpuBatch:
             settings = BatchSettings(*numbers, self.most, steps, every, self.keeps, numbers[0])
             sizes, single = self._sizes(driven), self.dtype == np.float32
             kernel = compiled(self.mechanism.name, job, sizes, single, self.roomy)
-            arguments, threads = (settings, self.batch, self.own, self.room), threads_of(self.lanes)
+            arguments, threads = (settings, self.batch, self.own, self.room), threads_of(self.thread_count)
             plain = tuple(map(tuple, arguments))
             known = getattr(kernel, "overloads", None)  # the first launch compiles, and makes the work space of threads
             with literals_as(self.number), self._room(), nullcontext() if known else self._compiling():
-                launch(kernel, self.lanes, threads, *plain, stream=stream)
-            self._bound[key] = bound(kernel, self.lanes, threads, plain)
+                launch(kernel, self.thread_count, threads, *plain, stream=stream)
+            self._bound[key] = bound(kernel, self.thread_count, threads, plain)
         if wait:
             load().synchronize()
         return time.perf_counter() - began
@@ -181,7 +181,7 @@ def _interpolates_poses(integrator: Any) -> bool:
 
 
 def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse what the kernels of lanes do not know."""
+    """Refuse what these kernels do not know."""
     if dtype not in DTYPES:
         raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
     if not (_interpolates_poses(integrator) or isinstance(integrator, Minimal)):
@@ -257,5 +257,15 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     seconds = card.launch(job_of(plan.policy), plan.steps, plan.every, driven)
     failed, iterations = (card.here(name) for name in ("failed", "iterations"))
     reasons = reasons_of(failed, card.here("why"))
-    told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms, card.here("parts"))
-    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *told)
+    results = (
+        card.batch.q,
+        card.batch.p,
+        True,
+        failed,
+        reasons,
+        iterations,
+        seconds,
+        plan.mechanisms,
+        card.here("parts"),
+    )
+    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *results)

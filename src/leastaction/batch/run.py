@@ -37,8 +37,8 @@ class BatchRun:
         reasons: why, by robot.
         iterations: Newton iterations of all steps of each robot, shape (robots,).
         seconds: what the steps took by the clock [s], compiling of a first call included.
-        mechanisms: the robot of each lane, where parameters differ.
-        parts: of all steps of each robot, more than there are steps where some were divided; None where not told.
+        mechanisms: the robot of each row, where parameters differ.
+        parts: of all steps of each robot, more than there are steps where some were divided; None where not recorded.
     """
 
     mechanism: Mechanism

@@ -40,7 +40,7 @@ class Cores:
     Attributes:
         momentum: whether its integrator solves for momenta.
         momenta: at the start, shape (robots, nv); None where each robot finds its own.
-        fleets: whether robots can be run by `RobotChunk`: those that start where they are told.
+        by_chunks: whether robots can be run by `RobotChunk`: those that start where the user says.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -117,8 +117,8 @@ class Cores:
                 activation = activations[-1]
             reached = stepper.advance(record, row, row + count, table)
             good = reached - row
-            told = record.get("iterations")
-            iterations += 0 if told is None else int(told[row + 1 : reached + 1].sum())
+            counts = record.get("iterations")
+            iterations += 0 if counts is None else int(counts[row + 1 : reached + 1].sum())
             if good == count and done + count == steps:
                 stepper.finish(record)
             if row and done % every == 0:  # a step may add to the momentum at its start
@@ -199,7 +199,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
 
     gathered = Gathered()
 
-    def lane(k: int) -> None:
+    def run_robot(k: int) -> None:
         try:
             with gathered.of(k):
                 failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
@@ -215,20 +215,20 @@ def run_on_cores(plan: Plan) -> BatchRun:
     count = workers or number_of_cores()
     size = robots_at_once(plan, count)
 
-    def lanes(own: range) -> None:
+    def run_range(own: range) -> None:
         chunk_runner = cores.chunk_runner(size) if cores.by_chunks else None
         with Gathered().of(0):  # who has something to say, is run by itself
             others = list(own) if chunk_runner is None else chunk_runner.advance(own, Q, S, iterations)
         for k in others:
-            lane(k)  # again, to say why
+            run_robot(k)  # again, to say why
 
     began = time.perf_counter()
-    lanes(range(1))  # compiles, once
-    on_all_cores(lanes, shares(1, robots, size if cores.by_chunks else 1, count), workers)
+    run_range(range(1))  # compiles, once
+    on_all_cores(run_range, shares(1, robots, size if cores.by_chunks else 1, count), workers)
     gathered.give()
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
-    told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
-    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)
+    results = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
+    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *results)
     if plan.policy is None:
         warn_of_energies(run, plan.u)
     return run

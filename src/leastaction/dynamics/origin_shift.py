@@ -24,7 +24,7 @@ SMALL = 64.0
 """The grid of small robots is so many times as wide as all their links together, if that is less."""
 
 MOST = 1e15
-"""Cells away from which on positions are too rough to tell cells apart."""
+"""Cells away from which on positions are too coarse to separate cells."""
 
 
 def free_trees(tree: Tree) -> FloatArray:

@@ -36,7 +36,7 @@ def record_substep(ends, count, end, plastic, known):
     """Note that substep `count` of a step ended at a share of it; how many have.
 
     Args:
-        ends: of the record, shape (TOLD,): zeros where the whole step was solved at once.
+        ends: of the record, shape (RECORDED,): zeros where the whole step was solved at once.
         plastic: 1 where restitution did not act, which a negative end marks.
         known: whether it can be solved again from its record.
     """

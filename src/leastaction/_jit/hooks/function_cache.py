@@ -52,8 +52,8 @@ def key_of(function: Any, kinds: Any, flags: Any, target: Any) -> str:
         return ""
     inherited = [getattr(flags, name, None) for name in ("boundscheck", "debuginfo", "dbg_extend_lifetime", "noalias")]
     name = f"{function.__module__}.{function.__qualname__}"  # others find it by that, in the code of its callers
-    told = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    text = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
@@ -73,7 +73,7 @@ def read(key: str) -> CachedFunction | None:
 
 
 def write(key: str, kept: CachedFunction) -> None:
-    """Keep a function; if that fails, it costs time later. `kernel_cache` tells of a folder it cannot write to."""
+    """Keep a function; if that fails, it costs time later. `kernel_cache` warns of a folder it cannot write to."""
     file = _file(key)
     unfinished = file.with_name(f"{file.name}-{secrets.token_hex(8)}")
     with contextlib.suppress(Exception):

@@ -31,7 +31,7 @@ __all__ = ["KernelCache", "without_bitcode"]
 class KernelCache(caching._Cache):
     """The cache of one entry point. If it fails, that only costs time.
 
-    Numba asks it for a kernel before it compiles one and hands it the new one after, so it can tell the time.
+    Numba asks it for a kernel before it compiles one and hands it the new one after, so it can measure the time.
     """
 
     _complained = False

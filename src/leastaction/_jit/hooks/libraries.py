@@ -158,7 +158,7 @@ def _optimise(library: Any, module: Any) -> None:
 def _shared(module: Any) -> Any:
     for function in module.functions:
         if not function.is_declaration and function.linkage == llvm.Linkage.external:
-            function.linkage = "weak_odr"  # linkonce_odr would be left out where nothing calls it yet
+            function.linkage = "weak_odr"  # linkonce_odr would be dropped where nothing calls it yet
     return module
 
 

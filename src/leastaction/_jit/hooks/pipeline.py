@@ -142,7 +142,7 @@ def _lean(step: Any) -> Any:
 
 
 def _insert(context: Any, function: Any, fndesc: Any, libraries: Any) -> None:
-    """Tell Numba how a function is called."""
+    """Give Numba the types and conventions by which a function is called."""
     call = caller_of(fndesc, libraries[0])
     context._defns[function].append(call, call.signature)
 

@@ -32,7 +32,7 @@ _KERNELS: dict[Any, Any] = {}
 def written(
     job: Any, reads: Sequence[Any], writes: Sequence[Any], number: np.dtype[Any] = DOUBLE
 ) -> tuple[Writer, Any, Any]:
-    """The writer of a kernel, its Python function, and what tells it from other kernels; see `Problem`."""
+    """The writer of a kernel, its Python function, and what distinguishes it from other kernels; see `Problem`."""
     writer = Writer(number)
     bundles = [writer.read(robots) for robots in reads] + [writer.write(own) for own in writes]
     function, text = writer.kernel(job, bundles)
@@ -128,8 +128,8 @@ def run_generally(plan: Plan) -> BatchRun:
     if problem.publish is not None:
         states = problem.publish(*(x.copy_to_host() for x in there[3:6]))
     momentum = plan.integrator.prepare(m, plan.dt).momentum
-    told = (momentum, failed, reasons, iterations, seconds, plan.mechanisms)
-    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, states[0], states[1], *told)
+    results = (momentum, failed, reasons, iterations, seconds, plan.mechanisms)
+    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, states[0], states[1], *results)
 
 
 def _check(plan: Plan) -> None:

@@ -68,7 +68,7 @@ class Problem:
         q, second, third: the states at the start, shapes (robots, n).
         extra: what else runs start from, shape (robots, k).
         ahead: whether the step after the last one is looked at, for the momenta at its start.
-        reasons: why a step may have no solution, by what the kernel tells.
+        reasons: why a step may have no solution, by the codes of the kernel.
         publish: from states of the kernel, shapes (rows, n, robots), to positions and velocities; None if they are.
     """
 

@@ -2,7 +2,7 @@
 
 Where a substep begins with closed contacts that approach, momenta jump (`reflect`). Each hit is a problem of the second
 phase of a step (`velocity_projection`), with all other contacts open and without compliance: an impact is a matter of
-one moment. Contacts that are open then wait while the substep is solved, and `find_impact` tells when the first closes.
+one moment. Contacts that are open then wait while the substep is solved, and `find_impact` finds when the first closes.
 """
 
 import math

@@ -222,8 +222,8 @@ class RobotData(NamedTuple):
         v_last, v_older: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
         displacement: tangent vector from q0 to q1, shape (nv,).
-        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); which is which, `now`
-            tells, so that nothing is copied from step to step.
+        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); `now` has
+            which is which, so that nothing is copied from step to step.
         x: their centres of mass [m], shape (2, bodies, 3), from the origin.
         S: world twists of unit joint velocities, shape (2, nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).

@@ -207,7 +207,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
 
     The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
-    of the joints are left out where `soft` is None, controls where `driven` is, branches where `branched` is.
+    of the joints are omitted where `soft` is None, controls where `driven` is, branches where `branched` is.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, R1_, x0_, x1_, S0_, S1_, W, branch_sums = (

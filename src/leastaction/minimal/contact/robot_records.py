@@ -89,7 +89,7 @@ BALANCE = np.dtype(
         ("elastic_end", "f8"),  # of the substep at hand,
         ("elastic_start", "f8"),  # and at the start of the step; negative where it is not known
         ("owed", "f8"),  # what finest substeps of this step have lost where nothing touches [J]
-        ("lossless", "i8"),  # whether nothing may take energy that the work does not tell
+        ("lossless", "i8"),  # whether nothing may take energy that is not in the work
         ("finest", "i8"),  # whether the substep is not to be divided any more
     ],
     align=True,

@@ -95,7 +95,7 @@ def named_touch(touch):
 
 @routine
 def log_has_room(found, done, dt):
-    """Whether there is room in the log for a step; tells the log which step it is."""
+    """Whether there is room in the log for a step; sets the number of the step in the log."""
     if found is None:
         return True
     now = found.now[0]

@@ -121,7 +121,7 @@ class GroundStepper(Stepper):
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
         if not self.mechanism.tree.closure.count or not p.any():
             return p
         _, A = loop_jacobian(self.mechanism, q)

@@ -61,7 +61,7 @@ CLOSE = 1e-3
 def newton(model, data, touch, settings, dt, placed):
     """One Newton update of q1: its size [rad or m] and the largest residual of the equations before it.
 
-    `placed` tells that bodies are where q1 has them.
+    `placed`: bodies are where q1 has them.
     """
     if not placed:
         put_end(model, data, touch)
@@ -272,7 +272,7 @@ def most_parts(data, touch, spent):
     """How many parts a step may have after an attempt that failed: few where round-off is all that is left.
 
     Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
-    bits do not tell positions apart any more.
+    bits do not resolve positions any more.
     """
     if touch is not None:
         return LAST

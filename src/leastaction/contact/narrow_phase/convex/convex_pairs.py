@@ -88,7 +88,7 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
 def support_contact(out, count, touch, one, two, data, n):
     """A contact of what reaches farthest of the second shape with the plane before the first, across n (3).
 
-    For what the cores do not tell: where several edges are as flat as the one that touches, another may be taken for
+    For what the cores miss: where several edges are as flat as the one that touches, another may be taken for
     it. It is as deep as the shapes are along n; how it goes on as they turn, only the next step knows.
     """
     X1, X2 = one.body, two.body
@@ -101,7 +101,7 @@ def support_contact(out, count, touch, one, two, data, n):
 def closest_cores(one, two, data, n, s):
     """What of two shapes is closest along n (3): the direction, made exact where lines take part, and the cores.
 
-    Lines are told from their ends by how far the shapes are apart along directions across them.
+    Lines are distinguished from their ends by how far the shapes are apart along directions across them.
     """
     same = EXACT * min(one.shape.bound, two.shape.bound)
     d, e = axis_along(one, data, n), axis_along(two, data, neg3(n))

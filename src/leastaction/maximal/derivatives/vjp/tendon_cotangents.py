@@ -173,10 +173,10 @@ def add_own(law, data, E, G, impulse, known, by_own):
         _, W = measure(item, states)
         Ta, Tb, Tc = _twist(states, E, item.other), _twist(states, E, item.node), _twist(states, E, item.third)
         dW = turned(item, states, Ta, Tb, Tc)
-        slope, bend = item.weight * by_own, -item.weight * impulse
+        slope, force = item.weight * by_own, -item.weight * impulse
         for body, sign in ((item.other, -1.0), (item.node, 1.0)):
             if body >= 0:
                 p, (_, shift) = load3(states[body].p), motion_of(E, body)
                 add_to(G, body, sub3(W[0], cross(p, W[1])), W[1], sign * slope)
                 t = sub3(sub3(dW[0], cross(p, dW[1])), cross(shift, W[1]))
-                add_to(G, body, t, dW[1], sign * bend)
+                add_to(G, body, t, dW[1], sign * force)

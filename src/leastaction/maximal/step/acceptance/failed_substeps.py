@@ -17,7 +17,7 @@ is."""
 
 GIVE = 1e-8
 """How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no
-joint moves along their normal, gaps change by what the motion bends."""
+joint moves along their normal, gaps change by the curvature of the motion."""
 
 
 @routine(allocates=False)

@@ -84,7 +84,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
 
 @routine(allocates=False)
 def _columns(resisting, model, data, row, c, share):
-    """Columns c of the blocks of bodies no two of which act on the same one, which `row` of the edges tells."""
+    """Columns c of the blocks of bodies no two of which act on the same one, which `row` of the edges names."""
     states, touched, edges, values = data.bodies, resisting.touched, model.resisting_edges, data.factors.values
     e = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
     zero = (0.0, 0.0, 0.0)

@@ -2,7 +2,7 @@
 
 The tension over a step is the mean of that over all lengths from the one at its start to the one at its end, l0 to l1:
 the tension in the middle where the law is linear; and where a spring becomes slack or a limit is met within the step,
-that which does the work that energies at the ends tell, T (l1 - l0) = V1 - V0 (Gonzalez 1996). Of a straight piece
+that which does the work by the energies at the ends, T (l1 - l0) = V1 - V0 (Gonzalez 1996). Of a straight piece
 between the vectors d0 and d1 it acts along c = (d0 + d1) / (|d0| + |d1|), of which c . (d1 - d0) = |d1| - |d0|
 (`path_springs`); of all else, such as angles and ways of joints and paths around things, along the gradient at the
 start (a share `halves` of the impulse) and at the end. The forces at the ends stand among the known ones, so this is

@@ -75,7 +75,7 @@ def solve_step(model, settings, data, contact, dt):
     goes to `history`.
 
     Args:
-        contact: `ContactData`, or None without any contact: then all about it is left out at compile time.
+        contact: `ContactData`, or None without any contact: then all about it is omitted at compile time.
     """
     if contact is None:
         return newton_step(model, settings, data, dt)

@@ -115,7 +115,7 @@ def is_slow(states, dt):
 
 @routine(allocates=False)
 def keep_matrix(contact, dt, loops):
-    """Tell the next step that the factors are of the cones that are closed now.
+    """Record for the next step that the factors are of the cones that are closed now.
 
     Args:
         loops: whether there are closed loops, whose own factorisations take their place.
@@ -205,7 +205,7 @@ def bound_of(c):
 
 @routine(allocates=False)
 def mode_of(c, grip):
-    """The mode that the natural map tells.
+    """The mode by the natural map.
 
     Args:
         grip: share of the mass behind the cone that its sliding is weighed with, see HEAVY.
@@ -369,7 +369,7 @@ def project_impulses(contact):
 
 @routine(allocates=False)
 def store_slacks(contact):
-    """Tell the slacks and sliding velocities of a step that is solved by modes."""
+    """Store the slacks and sliding velocities of a step that is solved by modes."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         c.share, c.s = 1.0, max(c.rs, 0.0) if c.mode == OPEN else 0.0

@@ -27,8 +27,8 @@ class Variant:
     def __init__(self, stepper: Any, mechanism: Mechanism) -> None:
         self.stepper, self.mechanism = stepper, mechanism
         self.cones, self.shapes, _ = cones_and_shapes(mechanism, stepper.integrator.self_collision)
-        lanes = robot_model(mechanism, np.float64, self.cones, self.shapes)
-        self.smooth = Smooth(mechanism, whole_model(mechanism, lanes))
+        model = robot_model(mechanism, np.float64, self.cones, self.shapes)
+        self.smooth = Smooth(mechanism, whole_model(mechanism, model))
         alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
         if not alike or not same_pairs(self.shapes, stepper.model.shapes):
             raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")

@@ -155,7 +155,7 @@ class Replay:
         s = self.stepper_of(h)
         noted = s.data.touch.impacts.ends.copy()
         if noted[0] == UNKNOWN:
-            raise IntegratorError("Minimal: a step was divided so finely that the run does not tell its parts")
+            raise IntegratorError("Minimal: a step was divided so finely that the run has no record of its substeps")
         (ends, plastic), whole = ends_of(noted), at
         maps: list[PartMap] = []
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):

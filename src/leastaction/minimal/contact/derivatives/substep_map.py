@@ -150,12 +150,12 @@ class PartMap:
         stop_slopes(s, smooth, F, places)
         kick, kick_end = rows.kick, rows.kick_end
         if len(s.loops):
-            bends, bends_end = smooth.bends(s.q0), smooth.bends(s.q1)
-            kick[0] += np.einsum("k,kab->ab", s.loops, bends)
-            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, bends_end)
+            hessians, hessians_end = smooth.loop_hessians(s.q0), smooth.loop_hessians(s.q1)
+            kick[0] += np.einsum("k,kab->ab", s.loops, hessians)
+            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, hessians_end)
             F[first - len(loops) : first, :n] = loops_end
             own = slice(size - len(loops), size)
-            F[own, :n], F[own, first : first + n] = s.h * (v @ bends_end), s.h * loops_end
+            F[own, :n], F[own, first : first + n] = s.h * (v @ hessians_end), s.h * loops_end
         x, last = slice(size, size + n), slice(first, first + n)
         F[:n, :n], F[:n, n:first], F[:n, x] = H[0, :, 1] + kick[1], D.T, H[0, :, 0] + kick[0]
         F[:n, size + n : size + 2 * n], F[:n, size + 2 * n : late] = np.eye(n), C[0]

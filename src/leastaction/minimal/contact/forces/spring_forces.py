@@ -5,7 +5,7 @@ springs by a discrete gradient (`lengths`, `joint_forces`), dampers and drag by 
 start looks at the end, and Newton's matrix has a part of rank one for each of them, g0 b g1': an impulse along g0, b
 for each unit by which the length at the end grows along its gradient g1. Of a tendon along one joint it is a number on
 the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that Newton's update adds to those of the lengths as
-they are, and which vanish when it has converged. How directions and arms turn with the end is left out: it counts as
+they are, and which vanish when it has converged. How directions and arms turn with the end is neglected: it counts as
 much as the turn of a body in a step.
 
 Equations of loops and couplings are cones of kind `LOOP`: with impulses along their gradients at the start of the step

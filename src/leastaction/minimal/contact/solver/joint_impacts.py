@@ -2,7 +2,7 @@
 
 Where a substep begins with closed contacts that approach, momenta jump (`jump`). The plastic impulses of a hit are
 those of the momentum phase at the start of the substep, of what is struck and without compliance: an impact is a matter
-of one moment. Contacts that are open then wait while the substep is solved, and `find_impact` tells when the first
+of one moment. Contacts that are open then wait while the substep is solved, and `find_impact` finds when the first
 closes.
 """
 
