@@ -1,8 +1,8 @@
 """Whether bodies of `Minimal` pass through each other within a step, see `contact.laws.tunnelling`.
 
 Links move on arcs, and one that turns half round has shifted little, or even the other way: how far things move is
-given by their velocities at both ends of the step rather than by where they end, and in between bodies are where the joints
-take them, that is at q0 moved by a part of the motion of the joints.
+given by their velocities at both ends of the step rather than by where they end, and in between bodies are where
+the joints take them, that is at q0 moved by a part of the motion of the joints.
 """
 
 from leastaction._jit import inline, routine
