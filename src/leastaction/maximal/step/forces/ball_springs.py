@@ -10,8 +10,8 @@ is
 (Gonzalez 1996), so that its work over r is the difference of the energies V. f is of the order of r: it comes from
 the curvature of the torque. Where r is far below LEAST it is of no account, and that keeps round-off from being divided
 by it. The torque acts on the child, and its opposite on the other body, at both ends of the step, so momenta are
-conserved exactly; the energy is up to the square of the angles by which bodies turn in half a step. The springs of a free joint
-along the axes of its frame are those of three slides (`joint_springs`).
+conserved exactly; the energy is up to the square of the angles by which bodies turn in half a step. The springs of a
+free joint along the axes of its frame are those of three slides (`joint_springs`).
 """
 
 import math
