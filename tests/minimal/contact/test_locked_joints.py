@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from leastaction.minimal.contact.solver.held_joints import HELD, SLIDES, next_state
+from leastaction.minimal.contact.solver.locked_joints import HELD, SLIDES, next_state
 
 import leastaction as la
 from leastaction.contact.laws.compliance import DEEPEST

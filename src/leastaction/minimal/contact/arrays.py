@@ -460,7 +460,7 @@ def robot_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False)
 
 
 def is_prescribed(cones: Any) -> NDArray[np.bool_]:
-    """Which cones lock what is prescribed, see `held_joints.is_prescribed`."""
+    """Which cones lock what is prescribed, see `locked_joints.is_prescribed`."""
     return np.asarray((cones.kind == DRY) & (cones.friction == GIVEN), bool)
 
 
