@@ -24,15 +24,15 @@ class Dart:
             if joint.kind not in JOINTS:
                 raise ValueError(f"{joint.kind} joints are not built for DART here")
             kind = JOINTS[joint.kind]
-            own = getattr(dart.dynamics, f"{kind}JointProperties", dart.dynamics.JointProperties)()
-            own.mName = joint.name
-            own.mT_ParentBodyToJoint = isometry(dart, joint.pose.rotation, np.array(joint.pose.position))
             turn = np.array(joint.child_pose.rotation).T
-            own.mT_ChildBodyToJoint = isometry(dart, turn, -turn @ np.array(joint.child_pose.position))
+            ahead = isometry(dart, joint.pose.rotation, joint.pose.position)
+            behind = isometry(dart, turn, -turn @ np.array(joint.child_pose.position))
+            parent = [self.bodies[joint.parent]] if joint.parent in self.bodies else []
+            moving, body = getattr(tree, f"create{kind}JointAndBodyNodePair")(*parent)
+            moving.setTransformFromParentBodyNode(ahead)
+            moving.setTransformFromChildBodyNode(behind)
             if joint.nv == 1:
-                own.mAxis = np.array(joint.primitives[0].axis)
-            pair = getattr(tree, f"create{kind}JointAndBodyNodePair")
-            moving, body = pair(self.bodies.get(joint.parent), own)
+                moving.setAxis(np.array(joint.primitives[0].axis))
             body.setInertia(inertia(dart, masses[joint.child]))
             self.bodies[joint.child] = body
             mine = engines.coordinates(robot, joint, q)
