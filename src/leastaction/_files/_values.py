@@ -25,7 +25,7 @@ def write_values(path: Path, value: Any) -> None:
     Raises:
         TypeError: there is something in it that cannot be written; says where and what.
     """
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     tree = structure(value, arrays)
     text = json.dumps({"format": FORMAT, "value": tree})
     np.savez(path, structure=np.array(text), **arrays)

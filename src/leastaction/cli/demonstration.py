@@ -140,7 +140,7 @@ def loop(story: Story) -> None:
     """Minitaur, with a closed loop in every leg, is dropped and stands; springs at the hips stand for a controller."""
     story.title("3. Closed loops: Minitaur, a closed chain in each leg, lands on its feet")
     robot = la.robots.minitaur(ground=True, friction=0.4)
-    motors = {actuator.coordinate for actuator in robot.actuators}
+    motors = {a.coordinate for a in robot.actuators if isinstance(a, la.mechanism.JointActuator)}
     hold = {"stiffness": (25.0,), "damping": (0.4,)}
     joints = [replace(joint, **hold) if joint.name in motors else joint for joint in robot.joints]
     robot = robot.replace(joints=tuple(joints))

@@ -180,7 +180,7 @@ class Loaded(JITCodeLibrary):
 def _of_this_process(codegen: Any) -> Any:
     """A module by which Numba sees that what is linked to it cannot be kept for other processes."""
     module = lir.Module()
-    mark = lir.GlobalVariable(module, lir.IntType(8), "numba.dynamic.globals.leastaction")
+    mark: Any = lir.GlobalVariable(module, lir.IntType(8), "numba.dynamic.globals.leastaction")
     mark.linkage, mark.initializer = "weak", lir.Constant(lir.IntType(8), 0)
     parsed = llvm.parse_assembly(str(module))
     parsed.data_layout, parsed.triple = codegen._data_layout, codegen._tm.triple
