@@ -42,7 +42,7 @@ def claims(results: dict[str, dict[str, Any]]) -> str:
         return [f"{told(sheet[f'MuJoCo {kind}'])} ({sheet[f'MuJoCo {kind}'][-1]:.2g} µs)" for kind in kinds]
 
     ours = cube["Maximal"]
-    depth = "never below the ground" if max(ours[0], ours[1]) < 1e-9 else f"{max(ours[0], ours[1]):.1e} m"
+    depth = "never below the ground" if max(ours[0], ours[1]) < 1e-9 else f"{max(ours[0], ours[1]):.1e}"
     rows = [
         [
             "energy of a double pendulum, largest error in 60 s [m g l]",
