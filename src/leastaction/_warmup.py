@@ -92,7 +92,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
     parts.append(("Maximal, gradients by parameters", _parameters))
-    parts.append(("Maximal, boxes", _boxes))
+    parts.append(("boxes", _boxes))
     parts.append(("forces that press", _pressed))
     parts.append(("impacts", _bounce))
     parts.append(("Minimal, springs", lambda: _springs(robot)))
@@ -314,6 +314,9 @@ def _muscles(robot: Any) -> None:
 
 def _boxes() -> None:
     """Two boxes in the air, which edges and faces of each other may touch."""
+    import numpy as np
+
+    import leastaction as la
     from leastaction.mechanism import Box, MechanismBuilder
 
     b = MechanismBuilder("tiny boxes")
@@ -323,6 +326,9 @@ def _boxes() -> None:
     robot = b.build()
     _maximal(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
     _maximal(robot, [-0.25, 0, 0, 1, 0, 0, 0, 0.25, 0, 0, 1, 0, 0, 0])  # face to face
+    run = la.simulate(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0], steps=2, integrator=la.Minimal())
+    la.derivatives.gradient(run, run.v, run.v, ["controls"])
+    la.Minimal().prepare(robot, 0.01).overlapping(np.array(run.q))
 
 
 def _pressed() -> None:

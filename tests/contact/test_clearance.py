@@ -33,10 +33,9 @@ def least_distance(clearance, shapes, pairs, poses, reach, data, margin):
     X = IDENTITY, (load9(poses[b]), load3(poses[b, 9:]))
     if a >= 0:
         X = (load9(poses[a]), load3(poses[a, 9:])), (load9(poses[b]), load3(poses[b, 9:]))
-    axis = clearance.axes[0]
-    apart = stay_apart(clearance, shapes, pairs, 0, X, data, margin, axis)
+    apart = stay_apart(clearance, shapes, pairs, 0, X, data, margin, True)
     if not apart:
-        measure(clearance, shapes, pairs, 0, X, data, margin, axis)
+        measure(clearance, shapes, pairs, 0, X, data, margin, True)
     return apart, clearance.least[0] - way_of(clearance.ways, a, b)
 
 

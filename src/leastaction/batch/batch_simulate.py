@@ -19,7 +19,7 @@ from leastaction.integration.default import announce, choose
 from leastaction.integration.integrators import Integrator
 from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import choice, real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters.parameters import with_parameters
 
@@ -91,8 +91,7 @@ def simulate(
         integrator, why = default_on(mechanism, device)
         announce(mechanism, integrator, why)
     integrator = checked_integrator(integrator)
-    if not isinstance(device, str) or device not in DEVICES:
-        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {shown(device)}")
+    choice(device, DEVICES, "device", IntegratorError)
     count = number_of_steps(dt, duration, steps)
     if not is_count(every):
         raise IntegratorError(f"every must be a whole number of at least 1, got {shown(every)}")

@@ -21,7 +21,7 @@ from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.integrators import Integrator
 from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import choice, real_array, shown
 from leastaction.minimal import Galerkin
 from leastaction.simulation.energy_monitor import WarnOnce
 from leastaction.simulation.simulator import Simulator as One
@@ -71,8 +71,7 @@ class Simulator:
             raise MechanismError(f"batch.Simulator needs a Mechanism, got {mechanism!r}")
         if not is_count(robots):
             raise IntegratorError(f"robots must be a whole number of at least 1, got {shown(robots)}")
-        if device not in ("cpu", "cuda"):
-            raise IntegratorError(f"device must be one of cpu, cuda, got {shown(device)}")
+        choice(device, ("cpu", "cuda"), "device", IntegratorError)
         if workers is not None and not is_count(workers):
             raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
         self.mechanism, self.robots, self.dt, self.device = mechanism, robots, dt, device

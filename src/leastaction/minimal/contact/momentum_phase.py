@@ -31,7 +31,7 @@ from leastaction.minimal.contact.solver.held_joints import (
     is_outside,
     slide_momenta,
 )
-from leastaction.minimal.contact.solver.islands import impulses, range_of
+from leastaction.minimal.contact.solver.islands import impulses, multiply_packed, pack, range_of
 from leastaction.minimal.contact.solver.ncp_solver import list_impulses, settle_all
 from leastaction.minimal.contact.solver.prescribed_joints import (
     count_again,
@@ -64,7 +64,7 @@ def solve_momenta(model, data, touch, dt, tolerance):
             relate_momenta(model, data, touch, dt, dt)
             settle_all(model, touch, touch.found, dt, tolerance)
             change_momenta(data, touch)
-            left = finish_held(model, data, touch, joints, dt)
+            left = finish_held(model, data, touch, joints, dt, tolerance)
         count_again(goals_in(joints), data.p)
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
@@ -72,13 +72,13 @@ def solve_momenta(model, data, touch, dt, tolerance):
 
 
 @routine
-def finish_held(model, data, touch, joints, dt):
+def finish_held(model, data, touch, joints, dt, tolerance):
     """Friction of joints that are held; how many change, after which all begins again with the impulses there were."""
     if joints is None or not holds_any(joints):
         return 0
     phase = touch.phase
     solve(model, data, phase.W, data.p, data.dx)
-    left = hold_momenta(model, data, touch, joints, dt, phase.W, data.dx)
+    left = hold_momenta(model, data, touch, joints, dt, phase.W, data.dx, tolerance)
     if left > 0:
         for k in range(touch.lam.shape[0]):
             phase.total[k] = touch.lam[k]
@@ -153,12 +153,7 @@ def relate_momenta(model, data, touch, dt, before):
         row, out = phase.off, touch.W[which[i]]
         for k in range(nv):
             row[k] = dt * phase.W[k, 6] * Y[which[i], k]
-        low, high = range_of(found, which[i], n)
-        for j in range(low, high):
-            total = 0.0
-            for k in range(nv):
-                total += row[k] * Y[which[j], k]
-            out[which[j]] = total
+        multiply_rows(found, Y, which, which[i], n, row, out)
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
             give_way(touch, model.cones[c], c)
@@ -167,6 +162,20 @@ def relate_momenta(model, data, touch, dt, before):
     phase.count[0] = n
     for i in range(n):
         lam[which[i]] *= 2.0
+
+
+@inline
+def multiply_rows(found, Y, which, i, n, row, out):
+    """out[j] = Y[j] times a row, for each impulse j of `which` that impulse i moves."""
+    low, high = range_of(found, i, n)
+    if found is not None:
+        multiply_packed(Y, which, low, high, found.islands, pack(found.islands, row), out)
+        return
+    for a in range(low, high):
+        total = 0.0
+        for k in range(row.shape[0]):
+            total += row[k] * Y[which[a], k]
+        out[which[a]] = total
 
 
 @routine

@@ -143,12 +143,15 @@ def leave_out_held(cones, touch, joints):
 
 
 @inline
-def next_state(joints, k, impulse, bound, moved):
-    """The state of joint k after an iteration in which it has moved so far, with friction that can bear `bound`."""
+def next_state(joints, k, impulse, bound, moved, slight):
+    """The state of joint k after an iteration in which it has moved so far, with friction that can bear `bound`.
+
+    What moves by no more than `slight` the way in which friction pushes may go on.
+    """
     s = joints.state[k]
     if s == HELD:
         return copysign(SLIDES, impulse) if abs(impulse) > BEYOND * bound else s
-    return HELD if s * moved > 0.0 else s
+    return HELD if s * moved > SLIDES * slight else s
 
 
 @routine
@@ -176,7 +179,7 @@ def change_held(model, data, touch, joints, dt):
         if not is_outside(joints, cones[c]):
             continue
         k, iq, bound = cones[c].dof, cones[c].iq, 0.5 * dt * cones[c].friction
-        new = next_state(joints, k, joints.impulse[k], bound, data.q1[iq] - data.q0[iq])
+        new = next_state(joints, k, joints.impulse[k], bound, data.q1[iq] - data.q0[iq], 0.0)
         if new != joints.state[k]:
             changed += 1
             change(cones, touch, joints, c, new, bound)
@@ -235,11 +238,13 @@ def slide_momenta(model, data, touch, joints, dt):
 
 
 @routine
-def hold_momenta(model, data, touch, joints, dt, W, v):
+def hold_momenta(model, data, touch, joints, dt, W, v, tolerance):
     """Friction of joints that are held, and which of them change; how many.
 
     Args:
         W, v: factors of the mass matrix, and velocities of the momenta, as `joint_momenta.solve` leaves them.
+        tolerance: motions in a time of dt that count as none [rad or m], as in the contact problem: what creeps to
+            rest slides by round-off, forth and back.
     """
     changed = 0
     if joints is None:
@@ -254,7 +259,7 @@ def hold_momenta(model, data, touch, joints, dt, W, v):
             joints.impulse[k] = touch.lam[cone.row] - W[k, 7]
             data.p[k] -= W[k, 7]
         total[cone.row] = joints.impulse[k]
-        new = next_state(joints, k, joints.impulse[k], bound, v[k])
+        new = next_state(joints, k, joints.impulse[k], bound, v[k] * dt, tolerance)
         if new != joints.state[k]:
             changed += 1
             change(cones, touch, joints, c, new, bound)
