@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from leastaction._display.progress import Progress
 from leastaction.actuation.controls import control_at, control_table
@@ -16,6 +17,7 @@ from leastaction.initial_state.start import Start
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.joints import Motion
 from leastaction.simulation.step_density import turning
 from leastaction.step_control.damping_quadrature import RunVelocities, last_shares
 from leastaction.trajectory.trajectory import Trajectory
@@ -46,6 +48,17 @@ class Distance:
                     fast = max(1.0, float(np.abs(one.v[kind]).max()))
                     worst = max(worst, float(np.abs(one.v[kind] - other.v[kind]).max()) / fast)
         return worst
+
+
+def spatial_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
+    """v with those of free bodies along the world's axes: in a body's own they turn with it, whatever acts."""
+    out = v.copy()
+    for group in mechanism.coordinate_groups:
+        if group.kind == Motion.FREE:
+            R = Rotation.from_quat(q[group.iq + np.array([4, 5, 6, 3])])
+            rows = slice(group.iv, group.iv + 6)
+            out[rows] = R.apply(v[rows].reshape(2, 3)).ravel()
+    return out
 
 
 @dataclass(eq=False)

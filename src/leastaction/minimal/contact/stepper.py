@@ -435,9 +435,16 @@ class GroundStepper(Stepper):
 
     def with_dt(self, dt: float) -> GroundStepper:
         """See `Stepper.with_dt`; its arrays are its own."""
+        return self._with(dt, dt)
+
+    def part(self, dt: float) -> GroundStepper:
+        """A stepper for parts of dt [s] of the steps of this one; its arrays are its own."""
+        return self._with(dt, self.settings.whole)
+
+    def _with(self, dt: float, whole: float) -> GroundStepper:
         other = copy.copy(self)
         other.__dict__.pop("_hit_once", None)
-        other.dt, other.settings = dt, self.settings._replace(dt=dt)
+        other.dt, other.settings = dt, self.settings._replace(dt=dt, whole=whole)
         other.steady = np.zeros(1, np.int64)
         other.clear_contacts()
         other._make_room(self.room)

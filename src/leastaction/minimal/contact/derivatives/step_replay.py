@@ -68,7 +68,7 @@ class Replay:
     def stepper_of(self, h: float) -> Any:
         """A stepper for steps of length h."""
         if h not in self.steppers:
-            self.steppers[h] = self.stepper.with_dt(h)
+            self.steppers[h] = self.stepper.part(h)
         return self.steppers[h]
 
     def _solve(self, s: Any, at: At, u: FloatArray, h: float, goals: Any, until: int = 0) -> tuple[Solved, At] | None:
@@ -159,7 +159,7 @@ class Replay:
         (ends, plastic), whole = ends_of(noted), at
         maps: list[PartMap] = []
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
-            part = s.with_dt((end - start) * h)
+            part = s.part((end - start) * h)
             now = part.data.touch.impacts.now[0]
             now.forced, now.plastic = 1, still
             rows = self._between(whole, goals, start, end)
