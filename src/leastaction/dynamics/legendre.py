@@ -18,7 +18,7 @@ from leastaction.dynamics.spline_quantities import spline_momenta, spline_quanti
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.forces import total
-from leastaction.forces.arrays import named_forces, named_modes
+from leastaction.forces.arrays import compact, named_forces, named_modes
 from leastaction.kinematics.closure_kernels import soft_energy
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
@@ -217,7 +217,7 @@ class Quantities:
     def __init__(self, mechanism: Mechanism) -> None:
         w = Workspace(mechanism)
         t = w.tree
-        model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
+        model = (plain(compact(w.forces)), t.gravity, t.closure.rows, t.closure.count)
         self.kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
         self._trees = free_trees(t)
 

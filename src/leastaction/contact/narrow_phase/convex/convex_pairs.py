@@ -126,7 +126,8 @@ def closest_cores(one, two, data, n, s):
 @inline
 def _gap(contact, touch, X1, X2):
     """Gap of a contact of a pair whose shapes are in the order of their kinds [m]."""
-    return gap(contact, X2, X1)[0] if touch.flip == 1 else gap(contact, X1, X2)[0]
+    Xa, Xb = (X2, X1) if touch.flip == 1 else (X1, X2)
+    return gap(contact, Xa, Xb)[0]
 
 
 @routine
