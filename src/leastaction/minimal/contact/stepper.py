@@ -325,17 +325,23 @@ class GroundStepper(Stepper):
 
     def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
-        impulses, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
-        touching = self.cones.view(np.ndarray)[: places.shape[1]]  # fields of a recarray are slow
-        step, c = np.nonzero(impulses[:, touching["row"]] > 0.0)
-        at, cone = places[step, c], touching[c]
-        parts = impulses[step[:, None], cone["row"][:, None] + np.arange(3)] / self.dt
-        out = np.empty((len(c), 10))
+        rows, frames, arms = self._touching
+        lam, places = impulses[first + 1 : first + done + 1][:, rows], places[first + 1 : first + done + 1]
+        step, c = np.nonzero(lam[:, :, 0] > 0.0)
+        at, out = places[step, c], np.empty((len(c), 10))
         out[:, 0], out[:, 1], out[:, 2] = first + step, -1.0, self.bodies[c]
-        out[:, 3:6] = at[:, :3] - cone["radius"][:, None] * cone["normal"]
-        out[:, 6:9] = parts[:, :1] * cone["normal"] + parts[:, 1:2] * cone["first"] + parts[:, 2:] * cone["second"]
+        np.subtract(at[:, :3], arms[c], out=out[:, 3:6])
+        out[:, 6:9] = (lam[step, c][:, None] @ frames[c])[:, 0] / self.dt
         out[:, 9] = at[:, 3]
         return out
+
+    @cached_property
+    def _touching(self) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+        """Of contacts with planes the places of their impulses, shape (n, 3), normals and tangents, (n, 3, 3), and from
+        the points that touch to the centres of their balls (n, 3)."""
+        cones = self.cones.view(np.ndarray)[: len(self.bodies)]
+        frames = np.stack([cones["normal"], cones["first"], cones["second"]], axis=1)
+        return cones["row"][:, None] + np.arange(3), frames, cones["radius"][:, None] * cones["normal"]
 
     def noted_contacts(self) -> FloatArray:
         """See `Stepper.noted_contacts`."""
