@@ -7,12 +7,14 @@ all is compiled from source; else what one case has compiled serves the next one
 CPU time (user and system) of a process from its start to its end, with the import. ``--python`` is the interpreter of
 an environment with a wheel; without it, the sources of this checkout are run. ``--limit`` makes it end with 1 if any
 case took longer in wall time the first time it ran, ``--complete`` if any compiled a kernel.
+``--into PAGE`` writes the table into a page of the documentation, between two marks.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import platform
 import resource
 import shutil
 import subprocess
@@ -128,6 +130,18 @@ def measure(words: list[str], settings: dict[str, str]) -> tuple[float, float, s
     return wall, cpu, "; ".join(told)
 
 
+MARKS = "<!-- first results: made by tools/first_results.py -->", "<!-- end of first results -->"
+
+
+def publish(page: Path, lines: list[str]) -> None:
+    """Put lines between the marks of a page."""
+    before, first, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    _, last, after = rest.partition(MARKS[1])
+    if not last:
+        sys.exit(f"{page} lacks the marks {MARKS[0]} and {MARKS[1]}")
+    page.write_text("\n".join([before + first, "", *lines, "", last + after]), encoding="utf-8")
+
+
 def main() -> None:
     """Print a table in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -138,6 +152,7 @@ def main() -> None:
     parser.add_argument("--robot", nargs="*", default=[], metavar="FILE")
     parser.add_argument("--limit", type=float, default=float("inf"))
     parser.add_argument("--complete", action="store_true")
+    parser.add_argument("--into", type=Path, metavar="PAGE")
     asked = parser.parse_args()
     settings = {k: v for k, v in os.environ.items() if not k.startswith(("LEASTACTION_", "NUMBA_", "PYTHONPATH"))}
     settings |= {"LEASTACTION_QUIET": "0", "LEASTACTION_STOCK_NUMBA": "1" if asked.stock else "0"}
@@ -147,7 +162,11 @@ def main() -> None:
     for file in map(Path, asked.robot):
         cases += [(f"{file.stem}, {name}", [code, str(file.resolve())]) for name, code in ROBOT.items()]
     late = False
-    print("| | wall [s] | CPU [s] | again: wall [s] | CPU [s] | compiled |\n| --- | ---: | ---: | ---: | ---: | --- |")
+    lines = [
+        "| | wall [s] | CPU [s] | again: wall [s] | CPU [s] | compiled |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+    ]
+    print(*lines, sep="\n")
     with tempfile.TemporaryDirectory() as folder:
         settings["LEASTACTION_CACHE_DIR"] = folder
         for name, words in cases:
@@ -159,7 +178,12 @@ def main() -> None:
             first, again = measure(command, settings), measure(command, settings)
             late = late or first[0] > asked.limit or again[2].startswith("failed") or bool(asked.complete and first[2])
             numbers = (f"{x:.2f}" for x in (*first[:2], *again[:2]))
-            print(f"| {name} | {' | '.join(numbers)} | {again[2] or first[2]} |", flush=True)
+            lines.append(f"| {name} | {' | '.join(numbers)} | {again[2] or first[2]} |")
+            print(lines[-1], flush=True)
+    load = "" if not hasattr(os, "getloadavg") else f"; load of the last 15 minutes {os.getloadavg()[2]:.1f}"
+    print(about := f"Python {platform.python_version()}, {os.cpu_count()} cores{load}.")
+    if asked.into is not None:
+        publish(asked.into, [*lines, "", about])
     sys.exit(late)
 
 

@@ -189,6 +189,9 @@ def _optimize(robot: Any) -> None:
             problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
         # Of two: second derivatives of what no multiplier weighs yet are not asked for in the first.
         problem.solve(solver="horizon", hessian="exact", max_iterations=2)
+    bars = la.robots.four_bar()
+    loop = optimize.Problem(bars, steps=2, dt=0.01).start(q=la.robots.home(bars)).minimize(optimize.effort())
+    loop.solve(solver="horizon", hessian="exact", max_iterations=2)
     ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
     ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
     ball.solve(solver="horizon", hessian="quasi-newton", max_iterations=2)
