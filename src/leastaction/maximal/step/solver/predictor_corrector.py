@@ -34,8 +34,8 @@ NEAR = 2.0
 """From this multiple of the final central-path parameter on, Newton heads straight for it."""
 
 BLOCKED = 0.1
-"""Steps shorter than this are replaced by one towards the centre. Without it `drop_littledog` takes 6.8 iterations a step
-in place of 4.7 (corpus, 8 seeds)."""
+"""Steps shorter than this are replaced by one towards the centre. Without it `drop_littledog` takes 6.8 iterations a
+step in place of 4.7 (corpus, 8 seeds)."""
 
 
 @routine(allocates=False)
