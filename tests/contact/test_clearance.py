@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import entry
-from leastaction.contact.clearance import clearance_arrays, measure, move_body, stay_apart, way_of
+from leastaction.contact.clearance import approach_of, clearance_arrays, measure, move_body, stay_apart
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Pose, Sphere
 from leastaction.spatial import IDENTITY, ZERO3, load3, load9
 from tests.contact.scenes import Scene, pose
@@ -36,7 +36,7 @@ def least_distance(clearance, shapes, pairs, poses, reach, data, margin):
     apart = stay_apart(clearance, shapes, pairs, 0, X, data, margin, True)
     if not apart:
         measure(clearance, shapes, pairs, 0, X, data, margin, True)
-    return apart, clearance.least[0] - way_of(clearance.ways, a, b)
+    return apart, clearance.least[0] - approach_of(clearance.ways, a, b)
 
 
 def height(scene, poses, one, two):

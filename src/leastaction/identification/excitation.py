@@ -1,4 +1,4 @@
-"""Motions that tell much of the parameters of a robot: Fourier series within its limits (Swevers et al. 1997)."""
+"""Exciting motions for the identification of a robot: Fourier series within its limits (Swevers et al. 1997)."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def design_excitation(
     evaluations: int = 40,
     seed: int = 0,
 ) -> Excitation:
-    """A motion that tells much of parameters, within limits of positions, velocities and efforts.
+    """A motion that excites parameters well, within limits of positions, velocities and efforts.
 
     Each joint follows a Fourier series that starts and ends at rest at q. Its coefficients are those with the most
     information of inverse dynamics, or the least condition number, found by L-BFGS from random ones.

@@ -41,8 +41,8 @@ ABRUPT = frozenset(
 def check_accuracy(accuracy: Any) -> float:
     """`accuracy` as a number, or `IntegratorError`."""
     if not is_number(accuracy) or not FINEST_ACCURACY <= accuracy <= COARSEST_ACCURACY:
-        told = f"from {FINEST_ACCURACY:g} to {COARSEST_ACCURACY:g}"
-        raise IntegratorError(f"accuracy must be a relative error per second {told}, got {shown(accuracy)}")
+        bounds = f"from {FINEST_ACCURACY:g} to {COARSEST_ACCURACY:g}"
+        raise IntegratorError(f"accuracy must be a relative error per second {bounds}, got {shown(accuracy)}")
     return float(accuracy)
 
 

@@ -12,7 +12,7 @@ from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulation.error_estimate import Distance, Node
 from leastaction.step_control.bisection import lengths_of
-from leastaction.step_control.substeps import TOLD, UNKNOWN
+from leastaction.step_control.substeps import RECORDED, UNKNOWN
 from leastaction.trajectory.trajectory import Trajectory
 from leastaction.warn import warn
 
@@ -104,7 +104,7 @@ def _first_substep(run: Trajectory, k: int, counted: bool) -> float:
         divided = int(run.stored["divided"][k + 1])
         return 1.0 / max(1, divided) if counted else lengths_of(max(1, divided))[0]
     first = float(run.stored["substeps"][k + 1, 0, 0])  # of the first part of a composition
-    return 1.0 / TOLD if first == UNKNOWN else abs(first) if 0.0 < abs(first) < 1.0 else 1.0
+    return 1.0 / RECORDED if first == UNKNOWN else abs(first) if 0.0 < abs(first) < 1.0 else 1.0
 
 
 def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance: Distance) -> float:

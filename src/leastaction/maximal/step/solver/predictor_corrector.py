@@ -4,7 +4,6 @@ Contacts never become unknowns of the graph: their impulses are an affine functi
 each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
 """
 
-import math
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from leastaction._jit import routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.linalg.graph.graph_factorization import solve
-from leastaction.maximal.contact.slip import slips
+from leastaction.maximal.contact.slip import slip_velocities
 from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate
@@ -36,9 +35,6 @@ NEAR = 2.0
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
-
-CENTRED, LOWER = 0.5, 0.3
-"""Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
 
 
 @routine(allocates=False)
@@ -75,7 +71,7 @@ def slack_at(coordinates, states, cstates, contact, c, dt):
 
 
 @routine(allocates=False)
-def look_at_cones(coordinates, states, cstates, contact, dt):
+def evaluate_cones(coordinates, states, cstates, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
     cones, count = contact.cones, contact.now[0].count
     worst = 0.0
@@ -89,7 +85,7 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
             c.rs = c.s - slack - ip.yielding(c)[0]
             worst = max(worst, abs(c.rs))
         if c.kind != ip.LIMIT:
-            y0, y1 = slips(coordinates, states, cstates, c, dt, contact.now[0].phase == VELOCITIES, True)
+            y0, y1 = slip_velocities(coordinates, states, cstates, c, dt, contact.now[0].phase == VELOCITIES, True)
             if c.kind == ip.LINEAR:
                 c.y[0], c.y[1] = y0, y1
             else:
@@ -210,15 +206,6 @@ def slack_error(contact):
 
 
 @routine(allocates=False)
-def is_central(contact, kappa):
-    """Whether all products are near their share of kappa and all slacks are known well."""
-    least = math.inf
-    for k in range(contact.now[0].count):
-        least = min(least, ip.least_product(contact.cones[k], 0.0))
-    return least > CENTRED * kappa and ERROR * slack_error(contact) < kappa
-
-
-@routine(allocates=False)
 def advance_cones(contact, t):
     """Take a fraction t of the cones' steps."""
     for k in range(contact.now[0].count):
@@ -263,10 +250,7 @@ def contact_direction(model, data, contact, kappa, goal, floor):
     solve(model.graph, data.factors, dx)
     t = central_fraction(contact, move_cones(first, dx, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
-        # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
-        # itself a plain step to a lower one, which is short enough to be straight.
-        if is_central(contact, kappa):
-            kappa *= LOWER
+        # Too near the boundary: back towards the centre, without the corrector, which is then no good.
         return centre(model, data, contact, max(kappa, floor), goal)
     advance_cones(contact, t)
     return t

@@ -88,7 +88,7 @@ class Replay:
         first = 0 if at.memory is None else 1
         record["q"][first], record["p"][first] = at.q, at.p
         if at.memory is not None:
-            s.remember(at.memory)
+            s.restore_memory(at.memory)
         done = s.advance(record, first, first + 1, u[None, None])
         if until:
             s.data.touch.found.now[0].until = 0
@@ -155,7 +155,7 @@ class Replay:
         s = self.stepper_of(h)
         noted = s.data.touch.impacts.ends.copy()
         if noted[0] == UNKNOWN:
-            raise IntegratorError("Minimal: a step was divided so finely that the run does not tell its parts")
+            raise IntegratorError("Minimal: a step was divided so finely that the run has no record of its substeps")
         (ends, plastic), whole = ends_of(noted), at
         maps: list[PartMap] = []
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
@@ -179,9 +179,9 @@ class Replay:
         """Maps of the hits at the start of a part, and what the part goes on from."""
         maps: list[PartMap] = []
         q, p, touch = at.q.copy(), at.p.copy(), s.data.touch
-        s.data.near[:] = at.v
+        s.data.v_last[:] = at.v
         if at.memory is not None:
-            s.remember(at.memory)
+            s.restore_memory(at.memory)
         while True:
             start = {"h": at.before or s.dt, "part": s.dt, "before": at.before, "whole": s.settings.whole, "q0": q}
             start |= {"p": p.copy(), "v0": at.v, "u": np.clip(u, self.lower, self.upper)}
