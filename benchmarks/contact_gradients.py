@@ -11,7 +11,7 @@ from tests.derivatives.maps import stepper_map
 from tests.oracles.differences import by_q, by_vector, directions
 
 DT, SETTLED = 0.005, 10
-CLOSE, FAR = (1e-6, 2e-7), 1e-5
+CLOSE, FAR = (1e-6, 1e-7), 1e-5
 """Of the differences by positions [rad or m] and by momenta: contacts that rest are not to open. The best counts of the
 former: the larger may open one, round-off is in the smaller."""
 LEAST, REPEATS = 0.05, 3
