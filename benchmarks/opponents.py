@@ -189,7 +189,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             results,
             "identification",
             "System identification",
-            "shares of logs whose confidence intervals hold the truth. With dry friction, which is another law in MuJoCo, "
+            "shares of logs whose confidence intervals hold the truth. With dry friction, another law in MuJoCo, "
             "they are too narrow: they know nothing of what the model lacks.",
             (0, 1),
         ),
