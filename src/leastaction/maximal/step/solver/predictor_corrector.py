@@ -4,7 +4,6 @@ Contacts never become unknowns of the graph: their impulses are an affine functi
 each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
 """
 
-
 import numpy as np
 
 from leastaction._jit import routine
