@@ -8,6 +8,7 @@ import numpy as np
 
 import leastaction as la
 from benchmarks import mujoco_chain
+from benchmarks.races.engines import MUJOCO
 from benchmarks.report import Report, Sheet
 from benchmarks.rollouts import Rollout, load_note
 from leastaction.dynamics.legendre import quantities
@@ -26,7 +27,15 @@ allowed there. Times: CPU, best of the runs within a second, each in a compiled 
 LEAST = 1.0
 """How long runs are repeated [s]: on a busy machine a few of them show little."""
 
-MUJOCO = {"MuJoCo": (DT, 0.02), "MuJoCo, 0.002 s, stiffest": (0.002, 0.004)}
+CONSTRAINED = {
+    "Euler": (DT, 0.02, "Euler"),
+    "implicitfast": (DT, 0.02, "implicitfast"),
+    "RK4": (DT, 0.02, "RK4"),
+    "discrete": (DT, 0.02, "discrete"),
+    "implicitfast, 0.002 s, stiffest": (0.002, 0.004, "implicitfast"),
+    "discrete, 0.002 s, stiffest": (0.002, 0.004, "discrete"),
+}
+"""Settings of MuJoCo where it has constraints: step [s], solref [s], integrator."""
 
 
 def best_seconds(function):
@@ -72,7 +81,7 @@ def loop(integrator):
     return float(run.constraint_violation.max()), rollout.seconds(least=LEAST)
 
 
-def mujoco_loop(dt, solref):
+def mujoco_loop(dt, solref, integrator):
     robot = la.robots.four_bar()
     X = dict(zip(robot.body_names, la.dynamics.body_poses(robot, la.robots.home(robot)), strict=True))
     bodies = {body.name: body for body in robot.bodies}
@@ -97,7 +106,7 @@ def mujoco_loop(dt, solref):
 
     crank = element("crank", None, element("coupler", "crank"))
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{dt}" integrator="implicitfast"/>'
+        f'<mujoco><option timestep="{dt}" integrator="{integrator}"/>'
         f"<worldbody>{crank}{element('rocker', None)}</worldbody>"
         f'<equality><connect site1="coupler" site2="rocker" solref="{solref} 1"/></equality></mujoco>'
     )
@@ -125,9 +134,10 @@ def cube(integrator):
     return float(-z.min()), float(-z[-WINDOW:].min()), rollout.seconds(least=LEAST)
 
 
-def mujoco_cube(dt, solref):
+def mujoco_cube(dt, solref, integrator):
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{dt}"/><default><geom solref="{solref} 1" friction="0.2"/></default>'
+        f'<mujoco><option timestep="{dt}" integrator="{integrator}"/>'
+        f'<default><geom solref="{solref} 1" friction="0.2"/></default>'
         f'<worldbody><geom type="plane" size="5 5 1"/><body pos="0 0 {EDGE / 2 + 0.15}"><freejoint/>'
         f'<geom type="box" size="{EDGE / 2} {EDGE / 2} {EDGE / 2}" mass="1"/></body></worldbody></mujoco>'
     )
@@ -144,14 +154,14 @@ def mujoco_cube(dt, solref):
 
 def run(progress, quick=False) -> Report:
     """Run all; nothing of it is long."""
-    progress.total(9)
+    progress.total(5 + len(MUJOCO) + len(CONSTRAINED))
     energy = Sheet("Energy of a double pendulum, 60 s", ["method", "error / (m g l)", "[µs/step]"])
     for order in (2, 4):
         progress.next(f"pendulum, order {order}")
         error, seconds = pendulum(la.Galerkin(order=order))
         energy.rows.append([f"Galerkin {order}", error, 1e6 * seconds])
         progress.done()
-    for name in ("implicitfast", "RK4"):
+    for name in MUJOCO:
         progress.next(f"pendulum, MuJoCo {name}")
         error, seconds = mujoco_pendulum(name)
         energy.rows.append([f"MuJoCo {name}", error, 1e6 * seconds])
@@ -167,7 +177,8 @@ def run(progress, quick=False) -> Report:
     *depths, seconds = cube(la.Maximal())
     cubes.rows.append(["Maximal", *depths, 1e6 * seconds])
     progress.done()
-    for name, settings in MUJOCO.items():
+    for kind, settings in CONSTRAINED.items():
+        name = f"MuJoCo {kind}"
         progress.next(name)
         gap, seconds = mujoco_loop(*settings)
         gaps.rows.append([name, gap, 1e6 * seconds])

@@ -129,7 +129,7 @@ class Ours:
     def windows(self) -> list[float]:
         """CPU time of a step in each window [s]."""
         out = []
-        self.run.stepper.forget_contacts()
+        self.run.stepper.clear_contacts()
         for k in range(0, COUNT, WINDOW):
             began = time.process_time()
             done = self.run.stepper.advance(self.run.record, k, k + WINDOW, self.run.controls[k : k + WINDOW])
@@ -141,7 +141,7 @@ class Ours:
     def depth(self, robot: Mechanism) -> float:
         """How far things are in each other in the last run [m]."""
         return foreign_run.depth(
-            SimpleNamespace(mechanism=robot, stored={"contacts": self.run.stepper.noted_contacts()})
+            SimpleNamespace(mechanism=robot, stored={"contacts": self.run.stepper.logged_contacts()})
         )
 
 

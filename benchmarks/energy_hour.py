@@ -25,7 +25,7 @@ OURS = {
     "Galerkin 6": la.Galerkin(order=6),
     "Maximal": la.Maximal(),
 }
-PEERS = ("Euler", "implicitfast", "RK4")
+PEERS = ("Euler", "implicitfast", "RK4", "discrete")
 
 UNIT = 9.81
 

@@ -12,7 +12,20 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("leastaction", "numpy", "scipy", "numba", "pin", "mujoco", "casadi", "jax", "drake", "pybullet")
+PACKAGES = (
+    "leastaction",
+    "numpy",
+    "scipy",
+    "numba",
+    "pin",
+    "mujoco",
+    "casadi",
+    "jax",
+    "drake",
+    "pybullet",
+    "dartpy",
+    "crocoddyl",
+)
 
 
 def machine() -> dict[str, Any]:

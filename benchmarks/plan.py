@@ -71,6 +71,7 @@ BUDGETS: dict[str, Budget] = {
     "classical": Budget(9, 24),
     "linearization": Budget(8, 20),
     "work_precision": Budget(11, 150),
+    "accuracy": Budget(30, 240),
     "maximal_speed": Budget(12, 23),
     "reduced_coordinates": Budget(8, 18),
     "redmax_constraints": Budget(9, 20),

@@ -7,7 +7,7 @@ import numpy as np
 import leastaction as la
 from benchmarks.report import Measure, Report, Requirement, Sheet
 from benchmarks.rollouts import load_note
-from leastaction._jit.walk import LATE, SOON
+from leastaction._jit.batched_call import LATE, SOON
 from leastaction.initial_state.start import first_state
 
 WINDOW, WINDOWS, DT = 50, 6, 0.002
@@ -75,7 +75,7 @@ def overhead(robot, integrator, repeats: int) -> tuple[float, float]:
     for k in range(repeats + 2 + (LATE + SOON) // (WINDOW * WINDOWS)):
         for name, rows in first.states().items():
             record[name][:1] = rows
-        stepper.remember(fresh)
+        stepper.restore_memory(fresh)
         sim.reset(q)
         times = windows(loop), windows(steps)
         if k >= (LATE + SOON) // (WINDOW * WINDOWS) + 2:

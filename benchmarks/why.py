@@ -76,7 +76,7 @@ def energies(report: Report) -> list[str]:
     """What the first picture shows, in numbers."""
     rows = {row[0]: row[1:] for row in report.sheets[0].rows}
     told = [f"`Galerkin(order={order})` {rows[f'Galerkin {order}'][0]:.1g}" for order in (2, 4, 6)]
-    told += [f"MuJoCo's {kind} {rows[f'MuJoCo {kind}'][0]:.1g}" for kind in ("implicitfast", "RK4")]
+    told += [f"MuJoCo's {kind} {rows[f'MuJoCo {kind}'][0]:.1g}" for kind in ("implicitfast", "RK4", "discrete")]
     hour = rows["Galerkin 4"][2]
     later = f" After an hour `Galerkin(order=4)` is at {hour:.1g}." if isinstance(hour, float) else ""
     return [f"Largest error in a minute, of m g l: {', '.join(told)}.{later}", ""]

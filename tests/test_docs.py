@@ -15,7 +15,7 @@ import leastaction as la
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))]
-HEAVY = ("torch", "jax")
+HEAVY = ("torch", "jax", "stable_baselines3")
 """Libraries that not every machine has: blocks that import them are left out there."""
 
 pytest.importorskip("matplotlib")

@@ -21,7 +21,6 @@ from benchmarks.races.engines import bullet_text, quiet
 from benchmarks.report import Report, Sheet
 from leastaction.mechanism import Box, Plane, Sphere
 
-LONG = True
 CROWD = (1, 9, 49)
 PATIENCE = 8.0
 """CPU time of a run [s]; what takes longer is cut, and says so."""

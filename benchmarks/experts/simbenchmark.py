@@ -8,7 +8,6 @@ from benchmarks.experts import bodies
 from benchmarks.experts.bodies import Body, Box, Scene, Sphere
 from benchmarks.report import Claim, Report, Sheet, judged
 
-LONG = True
 DT, G = 1e-3, 9.81
 RADIUS = 0.1
 PLANK = (0.1178, 0.0235, 0.0078)

@@ -1,4 +1,4 @@
-"""Chains of 1 to 512 links on ball joints from random starts: error against CPU time beside four peers."""
+"""Chains of 1 to 512 links on ball joints from random starts: error against CPU time beside five peers."""
 
 import leastaction as la
 from benchmarks.races import chains

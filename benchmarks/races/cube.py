@@ -13,7 +13,8 @@ OURS = {"Maximal(1)": la.Maximal(order=1), "Maximal(2)": la.Maximal()}
 
 NOTES = f"""A cube of {EDGE} m and 1 kg, friction {FRICTION}, {DURATION:g} s. Sliding: from {SPEED:g} m/s in random \
 directions; it stops after v² / (2 µ g). Falling: flat, from {HEIGHT:g} m, without bounce; it rests on the ground. \
-Peers have their default contacts (Drake: corners of 1e5 N/m). Pinocchio has none."""
+Peers have their default contacts (Drake: corners of 1e5 N/m; DART: friction \
+is a pyramid along x and y, which stops what slides askew too early). Pinocchio has none."""
 
 
 def last(_, walk):

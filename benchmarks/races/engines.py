@@ -19,8 +19,16 @@ from scipy.spatial.transform import Rotation
 import leastaction as la
 from benchmarks.rollouts import Rollout
 
-PEERS = {"MuJoCo": "mujoco", "Pinocchio": "pinocchio", "Drake": "pydrake", "PyBullet": "pybullet"}
+PEERS = {
+    "MuJoCo": "mujoco",
+    "Pinocchio": "pinocchio",
+    "Drake": "pydrake",
+    "PyBullet": "pybullet",
+    "DART": "dartpy",
+}
 
+MUJOCO = ("Euler", "implicitfast", "RK4", "discrete")
+"""Its integrators that are raced; `discrete` takes constraints at the end of the step."""
 
 DEEP = 200
 """Bodies from which on MuJoCo's reader of files may find a chain too deep."""
@@ -244,16 +252,35 @@ class PinocchioLoops(Pinocchio):
         ).copy()
 
 
+CENIC_LONGEST = 0.1
+"""Longest step that CENIC may choose [s]: Drake's default."""
+
+
+def cenic_accuracy(dt):
+    """What CENIC is asked for where others have steps of dt [s]: its error estimate is of order 2."""
+    return min(0.1, dt * dt)
+
+
+def error_controlled(simulator, dt):
+    """Let CENIC run a simulator of Drake's."""
+    from pydrake.systems.analysis import ResetIntegratorFromFlags
+
+    integrator = ResetIntegratorFromFlags(simulator, "cenic", CENIC_LONGEST)
+    integrator.set_target_accuracy(cenic_accuracy(dt))
+    return integrator
+
+
 class Drake:
-    """`MultibodyPlant`: "discrete" with steps of its own, or "runge_kutta3" with fixed steps; all of it in C++."""
+    """`MultibodyPlant`: "discrete" with steps of its own, "runge_kutta3" with fixed steps, or "cenic"; all in C++."""
 
     def __init__(self, robot, q, v, dt, count, scheme):
         from pydrake.multibody.parsing import Parser
-        from pydrake.multibody.plant import MultibodyPlant
+        from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
         from pydrake.systems.analysis import ResetIntegratorFromFlags, Simulator
+        from pydrake.systems.framework import DiagramBuilder
 
-        tree = robot.replace(loops=())
-        self.plant = plant = MultibodyPlant(time_step=dt if scheme == "discrete" else 0.0)
+        tree, builder = robot.replace(loops=()), DiagramBuilder()
+        self.plant, _ = plant, _ = AddMultibodyPlantSceneGraph(builder, dt if scheme == "discrete" else 0.0)
         with quiet():
             Parser(plant).AddModelsFromString(drake_text(tree), "urdf")
         self.bodies, self.centres = [plant.GetBodyByName(name) for name in robot.body_names], centres(robot)
@@ -262,13 +289,16 @@ class Drake:
         for a, p, b, r in loop_points(robot):
             plant.AddBallConstraint(where[a], p, where[b], r)
         plant.Finalize()
-        self.simulator, self.time = Simulator(plant), dt * count
-        if scheme != "discrete":
+        self.simulator, self.time = Simulator(builder.Build()), dt * count
+        self.root = self.simulator.get_mutable_context()
+        if scheme == "cenic":
+            error_controlled(self.simulator, dt)
+        elif scheme != "discrete":
             ResetIntegratorFromFlags(self.simulator, scheme, dt)
             integrator = self.simulator.get_mutable_integrator()
             integrator.set_fixed_step_mode(True)
             integrator.set_maximum_step_size(dt)
-        self.context = self.simulator.get_mutable_context()
+        self.context = plant.GetMyMutableContextFromRoot(self.root)
         for name, iq, iv in single_axes(tree):
             joint = plant.GetJointByName(name)
             joint.set_angle(self.context, q[iq])
@@ -289,7 +319,7 @@ class Drake:
         self.plant.SetFreeBodyPose(self.context, body, RigidTransform(turn, pose[:3]))
 
     def run(self):
-        self.context.SetTime(0.0)
+        self.root.SetTime(0.0)
         self.plant.SetPositions(self.context, self.start[0])
         self.plant.SetVelocities(self.context, self.start[1])
         self.simulator.Initialize()

@@ -143,9 +143,9 @@ class PyBullet(Runner):
 
 
 class Drake(Runner):
-    """Drake's discrete plant with point contact of stiffness 1e5 N/m and its default dissipation."""
+    """Drake's plant with point contact of stiffness 1e5 N/m and its default dissipation, "discrete" or by "cenic"."""
 
-    def __init__(self, scene, dt, count, measure):
+    def __init__(self, scene, dt, count, measure, scheme):
         from pydrake import geometry as g
         from pydrake.math import RigidTransform
         from pydrake.multibody.plant import AddMultibodyPlantSceneGraph, CoulombFriction
@@ -155,7 +155,7 @@ class Drake(Runner):
 
         super().__init__(scene, dt, count, measure)
         builder = DiagramBuilder()
-        self.plant, _ = AddMultibodyPlantSceneGraph(builder, dt)
+        self.plant, _ = AddMultibodyPlantSceneGraph(builder, dt if scheme == "discrete" else 0.0)
         material = g.ProximityProperties()
         g.AddContactMaterial(1.0, 1e5, CoulombFriction(scene.friction, scene.friction), material)
         unit, tiny = UnitInertia(*3 * [scene.inertia]), 1e-4
@@ -174,6 +174,8 @@ class Drake(Runner):
         self.plant.mutable_gravity_field().set_gravity_vector([0, 0, -GRAVITY])
         self.plant.Finalize()
         self.simulator = Simulator(builder.Build())
+        if scheme == "cenic":
+            engines.error_controlled(self.simulator, dt)
         self.root = self.simulator.get_mutable_context()
         self.context = self.plant.GetMyMutableContextFromRoot(self.root)
 
@@ -199,14 +201,64 @@ class Drake(Runner):
         return np.array(rows)
 
 
+class Dart(Runner):
+    """DART with a boxed LCP, its default."""
+
+    def __init__(self, scene, dt, count, measure):
+        import dartpy as dart
+
+        from benchmarks.races.dart import skin
+
+        super().__init__(scene, dt, count, measure)
+        self.world, self.joints = dart.simulation.World(), []
+        self.world.setGravity([0.0, 0.0, -GRAVITY])
+        self.world.setTimeStep(dt)
+        self.world.getConstraintSolver().setCollisionDetector(dart.collision.BulletCollisionDetector())
+        ground = dart.dynamics.Skeleton("ground")
+        _, floor = ground.createWeldJointAndBodyNodePair()
+        skin(floor, dart.dynamics.BoxShape([20.0, 20.0, 1.0]), 1.0).setRelativeTranslation([0.0, 0.0, -0.5])
+        self.world.addSkeleton(ground)
+        shape = (
+            dart.dynamics.BoxShape(3 * [scene.size]) if scene.kind == "box" else dart.dynamics.SphereShape(scene.size)
+        )
+        for k in range(len(scene.positions)):
+            body = dart.dynamics.Skeleton(f"b{k}")
+            joint, node = body.createFreeJointAndBodyNodePair()
+            node.setInertia(dart.dynamics.Inertia(1.0, np.zeros(3), scene.inertia * np.eye(3)))
+            skin(node, shape, scene.friction)  # of two bodies the lesser friction acts
+            self.world.addSkeleton(body)
+            self.joints.append(joint)
+
+    def reset(self):
+        for joint, x, v in zip(self.joints, self.scene.positions, self.scene.velocities, strict=True):
+            joint.setPositions(np.concatenate([np.zeros(3), x]))
+            joint.setVelocities(np.concatenate([np.zeros(3), v]))
+
+    def run(self):
+        self.reset()
+        for _ in range(self.count):
+            self.world.step()
+
+    def walk(self):
+        self.reset()
+        rows = [self.scene.positions]
+        for _ in range(self.count):
+            self.world.step()
+            rows.append([joint.getPositions()[3:] for joint in self.joints])
+        return np.array(rows)
+
+
 def contenders(methods, measure):
     """{name: make(scene, _, _, dt, count)}; Pinocchio has no contacts of its own."""
     found = {name: (lambda s, q, v, dt, n, m=m: Ours(s, dt, n, measure, m)) for name, m in methods.items()}
     found |= {
-        f"MuJoCo {kind}": (lambda s, q, v, dt, n, k=kind: Mujoco(s, dt, n, measure, k))
-        for kind in ("Euler", "implicitfast", "RK4")
+        f"MuJoCo {kind}": (lambda s, q, v, dt, n, k=kind: Mujoco(s, dt, n, measure, k)) for kind in engines.MUJOCO
     }
-    found["Drake discrete"] = lambda s, q, v, dt, n: Drake(s, dt, n, measure)
+    found |= {
+        f"Drake {label}": (lambda s, q, v, dt, n, k=scheme: Drake(s, dt, n, measure, k))
+        for label, scheme in (("discrete", "discrete"), ("CENIC", "cenic"))
+    }
     found["PyBullet"] = lambda s, q, v, dt, n: PyBullet(s, dt, n, measure)
+    found["DART"] = lambda s, q, v, dt, n: Dart(s, dt, n, measure)
     gone = engines.missing()
     return {name: make for name, make in found.items() if name.split()[0] not in gone}

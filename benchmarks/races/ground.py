@@ -87,7 +87,7 @@ def run(progress, quick=False):
     files, counts, seeds = (FEW, COUNTS[1:2], SEEDS[:1]) if quick else (FILES, COUNTS, SEEDS)
     progress.total(len(files) * len(counts))
     makes = {name: (lambda s, q, v, dt, n, m=m: Ours(s, dt, n, m)) for name, m in OURS.items()}
-    makes |= {f"MuJoCo {k}": (lambda s, q, v, dt, n, k=k: Mujoco(s, dt, n, k)) for k in course.MUJOCO}
+    makes |= {f"MuJoCo {k}": (lambda s, q, v, dt, n, k=k: Mujoco(s, dt, n, k)) for k in engines.MUJOCO}
     races = course.Course(progress, makes, OURS, ACCURACIES)
     for name in files:
         path = peer_file(name)

@@ -1,4 +1,4 @@
-"""Linkages with closed loops from random starts: error against CPU time beside four peers."""
+"""Linkages with closed loops from random starts: error against CPU time beside five peers."""
 
 import numpy as np
 

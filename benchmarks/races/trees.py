@@ -1,4 +1,4 @@
-"""A free humanoid and a fixed NAO, thrown: error against CPU time beside four peers."""
+"""A free humanoid and a fixed NAO, thrown: error against CPU time beside five peers."""
 
 from dataclasses import replace
 

@@ -92,7 +92,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     for robot_name in ("pendulum", "four_bar", "flyball_governor", "cube"):
         parts.append((f"Maximal, {robot_name}", lambda n=robot_name: _maximal(la.robots.get(n), la.robots.home(n))))
     parts.append(("Maximal, gradients by parameters", _parameters))
-    parts.append(("Maximal, boxes", _boxes))
+    parts.append(("boxes", _boxes))
     parts.append(("forces that press", _pressed))
     parts.append(("impacts", _bounce))
     parts.append(("Minimal, springs", lambda: _springs(robot)))
@@ -245,14 +245,20 @@ def _contact() -> None:
     import numpy as np
 
     import leastaction as la
-    from leastaction.contact.contact_entries import detect_all, material_points_of, measure_all
+    from leastaction.contact.contact_entries import (
+        detect_any_pairs,
+        detect_smooth_pairs,
+        material_points_of,
+        measure_all,
+    )
     from leastaction.contact.contact_shapes import collect
     from leastaction.contact.records import CONTACT, records
     from leastaction.mechanism import Pose
 
     table, contacts = collect(la.robots.cube(), {"cube": (0, Pose())}), records(8, CONTACT)
     poses = np.concatenate([np.eye(3).ravel(), np.zeros(3)]).reshape(1, 12)
-    found = contacts[: detect_all(table.shapes, table.ground, poses, table.data, contacts, 0.0)]
+    for detect in (detect_any_pairs, detect_smooth_pairs):
+        found = contacts[: detect(table.shapes, table.ground, poses, table.data, contacts, 0.0)]
     measure_all(found, poses, np.zeros(len(found)), np.zeros((len(found), 3)), np.zeros((len(found), 3)))
     material_points_of(found, poses, np.zeros((len(found), 2, 3)))
 
@@ -314,6 +320,9 @@ def _muscles(robot: Any) -> None:
 
 def _boxes() -> None:
     """Two boxes in the air, which edges and faces of each other may touch."""
+    import numpy as np
+
+    import leastaction as la
     from leastaction.mechanism import Box, MechanismBuilder
 
     b = MechanismBuilder("tiny boxes")
@@ -323,6 +332,9 @@ def _boxes() -> None:
     robot = b.build()
     _maximal(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
     _maximal(robot, [-0.25, 0, 0, 1, 0, 0, 0, 0.25, 0, 0, 1, 0, 0, 0])  # face to face
+    run = la.simulate(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0], steps=2, integrator=la.Minimal())
+    la.derivatives.gradient(run, run.v, run.v, ["controls"])
+    la.Minimal().prepare(robot, 0.01).overlapping(np.array(run.q))
 
 
 def _pressed() -> None:
@@ -361,6 +373,7 @@ def _springs(robot: Any) -> None:
     b.spring("spring", ("world", (1.0, 0.0, 0.0)), ("rod", (0.5, 0.0, 0.0)), stiffness=1.0)
     run = la.simulate(b.build(), steps=1, integrator=la.Minimal())
     la.derivatives.gradient(run, run.v, run.v, ["v"])
+    assert len(run.energy)  # with forces on bodies
 
 
 def _hybrid(robot: Any) -> None:

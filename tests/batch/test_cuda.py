@@ -9,7 +9,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import cuda_ptx, faster_cuda
-from leastaction.minimal.contact.arrays import lane_model, pruned
+from leastaction.minimal.contact.arrays import pruned, robot_model
 from leastaction.minimal.contact.detection.constraints import cones
 from tests.jit.test_cuda_ptx import pytestmark as needs_cuda
 
@@ -174,14 +174,14 @@ def test_lanes_on_the_simulator():
 
 
 def ptx_of(robot, dtype, found=None, roomy=False):
-    """Machine code of the kernel of a robot, with its `LANE_CONE` records where contacts act."""
+    """Machine code of the kernel of a robot, with its `ROBOT_CONE` records where contacts act."""
     import numba
     from numba import from_dtype, types
 
     from leastaction.batch import batch_kernels
 
     number = from_dtype(np.dtype(dtype))
-    model = pruned(lane_model(robot, dtype, found), True)
+    model = pruned(robot_model(robot, dtype, found), True)
     kernel = batch_kernels.kernel_of(batch_kernels.RUN, batch_kernels.sizes_of(model, robot.nq), dtype, roomy)
     shapes = ((2, robot.nq, 4), (2, robot.nv, 4), (robot.nv, 4), (1, robot.nu, 1), (1, 1), (1, 4))
     batch = (*(np.zeros(shape, dtype) for shape in shapes), *(np.zeros(4, np.int64) for _ in range(4)))
@@ -228,13 +228,15 @@ def test_what_a_gpu_cannot_run_is_refused(change, match):
 def test_default_on_a_gpu_has_a_kernel_of_its_own():
     """The default of single runs runs there as well, but from general kernels, many times slower."""
     pytest.importorskip("numba_cuda")
-    from leastaction.batch.cuda import has_lanes, lanes_of
+    from leastaction.batch.cuda import has_special_kernel, with_special_kernel
 
     chain, dog = la.robots.pendulum(3), la.robots.unitree_a1(ground=True)
-    assert lanes_of(chain, la.default_integrator(chain)) == la.Galerkin(order=2)
-    assert lanes_of(dog, la.default_integrator(dog)) == la.Minimal()
-    assert all(has_lanes(robot, lanes_of(robot, la.default_integrator(robot))) for robot in (chain, dog))
-    assert lanes_of(chain, la.BDF(order=2)) == la.BDF(order=2)
+    assert with_special_kernel(chain, la.default_integrator(chain)) == la.Galerkin(order=2)
+    assert with_special_kernel(dog, la.default_integrator(dog)) == la.Minimal()
+    assert all(
+        has_special_kernel(robot, with_special_kernel(robot, la.default_integrator(robot))) for robot in (chain, dog)
+    )
+    assert with_special_kernel(chain, la.BDF(order=2)) == la.BDF(order=2)
 
 
 def test_without_a_gpu_the_error_says_so():

@@ -81,7 +81,7 @@ def test_the_work_of_motors_and_servos_is_taken_out():
 
 
 def test_a_scene_that_an_integrator_does_not_take_is_refused():
-    assert "prescribed" in measured(scene("paddle", 0), la.Grounded())["refused"]
+    assert "prescribed" in measured(scene("paddle", 0), la.Galerkin())["refused"]
 
 
 def test_two_results_side_by_side(capsys):

@@ -5,7 +5,7 @@ import pytest
 
 import leastaction as la
 from leastaction._jit import entry
-from leastaction.contact.clearance import clearance_arrays, measure, move_body, stay_apart, way_of
+from leastaction.contact.clearance import approach_of, clearance_arrays, measure, move_body, stay_apart
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Pose, Sphere
 from leastaction.spatial import IDENTITY, ZERO3, load3, load9
 from tests.contact.scenes import Scene, pose
@@ -33,11 +33,10 @@ def least_distance(clearance, shapes, pairs, poses, reach, data, margin):
     X = IDENTITY, (load9(poses[b]), load3(poses[b, 9:]))
     if a >= 0:
         X = (load9(poses[a]), load3(poses[a, 9:])), (load9(poses[b]), load3(poses[b, 9:]))
-    axis = clearance.axes[0]
-    apart = stay_apart(clearance, shapes, pairs, 0, X, data, margin, axis)
+    apart = stay_apart(clearance, shapes, pairs, 0, X, data, margin, True)
     if not apart:
-        measure(clearance, shapes, pairs, 0, X, data, margin, axis)
-    return apart, clearance.least[0] - way_of(clearance.ways, a, b)
+        measure(clearance, shapes, pairs, 0, X, data, margin, True)
+    return apart, clearance.least[0] - approach_of(clearance.ways, a, b)
 
 
 def height(scene, poses, one, two):

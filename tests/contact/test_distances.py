@@ -6,6 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
+from leastaction.contact.contact_entries import detect_all, detect_any_pairs, detect_smooth_pairs
+from leastaction.contact.narrow_phase.detect import are_smooth
+from leastaction.contact.records import CONTACT, records
 from leastaction.mechanism import Box, Capsule, Cylinder, Mesh, Plane, Pose, Sphere
 from tests.contact.scenes import Scene, measure, pose, random_poses
 
@@ -182,10 +185,22 @@ def test_a_finely_meshed_face_rests_on_few_points():
     assert np.ptp(x, axis=0)[:2] == pytest.approx([2.0, 2.0], abs=1e-3)
 
 
-def test_too_many_contacts_are_counted_but_not_written():
-    from leastaction.contact.contact_entries import detect_all
-    from leastaction.contact.records import CONTACT, records
+ON_PLANE = [Scene(Plane(), shape, ground=True) for shape in (Box((0.6, 0.4, 0.2)), Sphere(0.3), Cylinder(0.2, 0.5))]
 
+
+@pytest.mark.parametrize("scene", [SPHERES, SPHERE_CAPSULE, CAPSULES, BOX_SPHERE, *ON_PLANE])
+def test_planes_and_round_shapes_have_a_kernel_of_their_own(scene):
+    """It finds what the kernel of all shapes finds, and is used for them alone."""
+    table, poses, found = scene.table, random_poses(np.random.default_rng(1), 0.3), []
+    assert are_smooth(table.shapes, scene.pairs) == (scene is not BOX_SPHERE)
+    for detect in (detect_smooth_pairs, detect_any_pairs)[scene is BOX_SPHERE :]:
+        contacts = records(64, CONTACT)
+        found.append(contacts[: detect(table.shapes, scene.pairs, poses, table.data, contacts, HUGE)])
+        assert len(found[-1]) > 0
+    np.testing.assert_array_equal(found[0], found[-1])
+
+
+def test_too_many_contacts_are_counted_but_not_written():
     scene = Scene(Plane(), Box((1, 1, 1)), ground=True)
     poses = placed_on_ground(scene, pose((0, 0, 0)))
     few = records(3, CONTACT)

@@ -350,3 +350,20 @@ def test_controls_beyond_their_limits_change_nothing(integrator):
     assert (B[:, 0] == 0.0).all()
     assert (B[:, 1] == same_B[:, 1]).all()
     assert same_B[:, 0].any()
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=4), la.Maximal()], ids=["Galerkin", "Maximal"])
+def test_calls_do_not_depend_on_those_before(integrator):
+    """Steppers are kept between calls: neither other states and robots nor a call that fails may leave a trace."""
+    robot, other = la.robots.pendulum(links=2), la.robots.pendulum(links=3)
+    q, p = [0.3, -0.2], [0.5, 0.1]
+    A, B = la.linearize(robot, integrator, q, p)
+    la.linearize(robot, integrator, [1.5, 0.7], [-2.0, 3.0])
+    la.linearize(other, integrator, [0.1, 0.2, 0.3], [1.0, 0.0, 0.0])
+    with pytest.raises(la.MechanismError):
+        la.linearize(robot, integrator, [0.1], p)
+    A2, B2 = la.linearize(la.robots.pendulum(links=2), integrator, q, p)
+    for found in (la.linearize(robot, integrator, q, p), (A2, B2)):
+        assert np.array_equal(found[0], A)
+        assert np.array_equal(found[1], B)
+    assert not np.array_equal(la.linearize(robot, integrator, q, p, dt=0.02)[0], A)

@@ -6,7 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives import gradient, parameter_jacobian, with_parameters
 from leastaction.mechanism import Plane
-from tests.derivatives.test_way_back import SMOOTH, box, limited, moving, tied
+from tests.derivatives.test_backward_pass import SMOOTH, box, limited, moving, tied
 
 
 def test_a_damper_of_zero():

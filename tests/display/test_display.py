@@ -124,11 +124,11 @@ def test_progress_in_a_notebook(notebook, monkeypatch):
 
 
 def test_a_notebook_sees_what_is_being_compiled(notebook):
-    from leastaction._jit.messages import LISTENERS, tell
+    from leastaction._jit.messages import LISTENERS, report_compilation
 
     with progress.Progress(10):
-        tell("rollout")
-        tell("rollout", 2.0)
+        report_compilation("rollout")
+        report_compilation("rollout", 2.0)
     assert LISTENERS == []
     assert "compiling rollout" in notebook[0].drawn[1]
     assert "compiled rollout in 2.0 s" in notebook[0].drawn[2]

@@ -42,6 +42,13 @@ def sprung():
     return b.build()
 
 
+def pulled():
+    """A link with limits that a tendon pulls."""
+    b = link(lower=-1.0, upper=1.0)
+    b.tendon("tendon", joints={"hinge": 0.02}, stiffness=100.0)
+    return b.build()
+
+
 def driven():
     """A link that a motor turns as given."""
     b = link()
@@ -68,6 +75,7 @@ CASES = {
     "a quadruped among boxes": (lambda: boxes(la.robots.unitree_a1(ground=True), 6), la.Maximal()),
     "loops with limits": (la.robots.arm_exoskeleton, la.Maximal()),
     "limits and a spring": (lambda: sprung(), la.Maximal()),
+    "limits and a tendon": (lambda: pulled(), la.Minimal()),
     "what moves as given": (lambda: driven(), la.Minimal()),
     "bodies that a joint connects": (lambda: two_balls(tied=True), la.Galerkin(order=4)),
 }

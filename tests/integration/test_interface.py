@@ -78,7 +78,7 @@ def test_runs_go_on_from_where_they_were(integrator):
     kept = other.record(6)
     for name, rows in record.states().items():
         kept[name][:] = rows
-    other.remember(whole.memory())
+    other.restore_memory(whole.memory())
     assert whole.advance(record, 3, 6, u[3:]) == 6
     assert other.advance(kept, 3, 6, u[3:]) == 6
     assert np.array_equal(record.q, kept.q)

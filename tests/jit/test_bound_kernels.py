@@ -55,7 +55,7 @@ def test_rows_one_after_another_and_any_other_way(late, monkeypatch):
     monkeypatch.setattr(walk, "LATE", late)
     values, out = np.arange(30.0).reshape(10, 3), np.zeros(10)
     bound = Bound(row_sums, (2.0, True, None))
-    steps = walk.Walk(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
+    steps = walk.BatchedCall(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
     for row in (1, 2, 3, 4, 8, 0, 5, 5):
         out[:] = 0.0
         assert steps(row) == (row, 3)
@@ -70,7 +70,7 @@ def test_what_is_not_affine_in_the_row_goes_by_python(monkeypatch):
     monkeypatch.setattr(walk, "SOON", 2)
     monkeypatch.setattr(walk, "LATE", 2)
     values, out = np.ones((10, 3)), np.zeros(1)
-    steps = walk.Walk(Bound(row_sums, (1.0, True, None)), lambda row: (row * row, values[:2], out))
+    steps = walk.BatchedCall(Bound(row_sums, (1.0, True, None)), lambda row: (row * row, values[:2], out))
     assert [steps(row)[0] for row in (1, 2, 3, 4, 5)] == [1, 4, 9, 16, 25]
 
 
@@ -83,7 +83,7 @@ def test_walks_of_many_threads_share_code_that_stays(monkeypatch):
     def sums(_):
         out = np.zeros(1000)
         bound = Bound(row_sums, (1.0, True, None))
-        steps = walk.Walk(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
+        steps = walk.BatchedCall(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
         for row in range(1, 900):
             steps(row)
         return out.sum()

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 from numba import float32, float64
 
-from leastaction._jit import LISTENERS, kept, routine
+from leastaction._jit import LISTENERS, cached_gpu_kernel, routine
 from tests.jit.test_cuda_ptx import pytestmark as needs_compiler
 
 pytestmark = needs_compiler
@@ -24,7 +24,7 @@ def kernel_of(factor):
     def kernel(a):
         a[0] = scaled(a[0])
 
-    return kept(cuda.jit(kernel), "a test")
+    return cached_gpu_kernel(cuda.jit(kernel), "a test")
 
 
 @pytest.fixture

@@ -444,23 +444,23 @@ def test_errors_of_inner_functions_reach_python():
 def test_notebooks_are_told_that_a_kernel_compiles(monkeypatch, capsys):
     """Who waits at a screen that is no terminal; a log only gets the line after, unless it takes long."""
     from leastaction._jit import messages
-    from leastaction._jit.messages import tell
+    from leastaction._jit.messages import report_compilation
 
     monkeypatch.setenv("LEASTACTION_QUIET", "0")
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    tell("rollout")
-    tell("rollout", 0.1, "not cached")
+    report_compilation("rollout")
+    report_compilation("rollout", 0.1, "not cached")
     assert capsys.readouterr().err == "leastaction: compiled rollout in 0.1 s (not cached)\n"
     assert not messages._waiting
     monkeypatch.setattr(messages, "PATIENCE", 0.001)
-    tell("rollout")
+    report_compilation("rollout")
     messages._waiting["rollout"].join(10.0)
-    tell("rollout", 3.0, "not cached")
+    report_compilation("rollout", 3.0, "not cached")
     first, second = capsys.readouterr().err.splitlines()
     assert first == "leastaction: compiling rollout, once ..."
     assert second.startswith("leastaction: compiled rollout")
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
-    tell("rollout")
+    report_compilation("rollout")
     assert capsys.readouterr().err == "leastaction: compiling rollout, once ...\n"
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from leastaction._jit.hooks.function_cache import Kept
+from leastaction._jit.hooks.function_cache import CachedFunction
 from tests.jit.test_jit import BIG, SMALL, demo, python
 
 __all__ = ["demo"]
@@ -62,7 +62,7 @@ def told(code, root, **environment):
 
 
 def read_part(file):
-    return Kept(*pickle.loads(file.read_bytes()))
+    return CachedFunction(*pickle.loads(file.read_bytes()))
 
 
 def test_a_kernel_is_made_of_what_others_left(family):

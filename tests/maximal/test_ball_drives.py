@@ -10,7 +10,7 @@ import leastaction as la
 from leastaction.maximal.step.bodies import END, START
 from leastaction.maximal.step.forces.ball_drives import drive_momentum
 from leastaction.mechanism.tree import DOF
-from tests.derivatives.test_way_back import ball_loop
+from tests.derivatives.test_backward_pass import ball_loop
 from tests.maximal.helpers import assert_order
 from tests.oracles.random_trees import random_state
 

@@ -10,7 +10,7 @@ import leastaction as la
 from leastaction.derivatives import backpropagate
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Box, Plane
-from leastaction.step_control.substeps import UNKNOWN, ends_of, middle, note_substep
+from leastaction.step_control.substeps import UNKNOWN, ends_of, middle, record_substep
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters
 
 
@@ -92,13 +92,13 @@ def test_ends_of_substeps_are_what_was_noted():
     """Shares of the step; negative where restitution did not act."""
     ends = np.zeros(4)
     assert ends_of(ends)[0].tolist() == [1.0]
-    count = note_substep(ends, 0, 0.3, 0, True)
-    count = note_substep(ends, count, 1.0, 1, True)
+    count = record_substep(ends, 0, 0.3, 0, True)
+    count = record_substep(ends, count, 1.0, 1, True)
     assert count == 2
     assert ends_of(ends)[0].tolist() == [0.3, 1.0]
     assert ends_of(ends)[1].tolist() == [0, 1]
     for _ in range(3):
-        count = note_substep(ends, count, 1.0, 0, True)
+        count = record_substep(ends, count, 1.0, 0, True)
     assert ends[0] == UNKNOWN
 
 

@@ -49,7 +49,7 @@ def test_a_run_goes_on_from_its_memory():
     memory = stepper.memory()
     stepper.advance(record, 4, 8, u[4:])
     once = record["q"][5:].copy()
-    stepper.remember(memory)
+    stepper.restore_memory(memory)
     stepper.advance(record, 4, 8, u[4:])
     assert np.array_equal(once, record["q"][5:])
 

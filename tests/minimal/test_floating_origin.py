@@ -5,8 +5,8 @@ import pytest
 
 import leastaction as la
 from leastaction.mechanism import MechanismBuilder
-from leastaction.minimal.floating_origin import wandering_trees
-from tests.dynamics.test_wandering import STEPS, states, thrown_arm
+from leastaction.minimal.floating_origin import shiftable_trees
+from tests.dynamics.test_origin_shift import STEPS, states, thrown_arm
 
 INTEGRATORS = [la.Galerkin(order=2), la.Galerkin(order=4, interpolation="joints"), la.Midpoint()]
 
@@ -62,8 +62,8 @@ def test_what_is_tied_to_a_place_stays_there():
     def held_by(*ends):
         b = MechanismBuilder.from_mechanism(thrown_arm())
         b.spring("spring", *ends, stiffness=10.0)
-        return wandering_trees(b.build().tree)
+        return shiftable_trees(b.build().tree)
 
-    assert len(wandering_trees(thrown_arm().tree)) == 1
+    assert len(shiftable_trees(thrown_arm().tree)) == 1
     assert len(held_by("b0", "b2")) == 1
     assert len(held_by("world", "b2")) == 0

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import leastaction as la
 from leastaction import optimize as opt
 from leastaction.cli import app
-from leastaction.optimize.functions.derivative_check import check_own
+from leastaction.optimize.functions.derivative_check import check_user_derivatives
 from tests.optimize.problems import limb, swing_up
 
 pytest.importorskip("casadi")
@@ -376,7 +376,7 @@ def test_a_wrong_derivative_is_named(solver):
             problem.solve(solver=solver)
     places = np.zeros((3, 2)), np.zeros((2, 2)), np.zeros((2, 1))
     problem = swing_up(6).subject_to(opt.constraint(kinked, -9, 9))
-    check_own([problem.constraints[-1].function], *places)
+    check_user_derivatives([problem.constraints[-1].function], *places)
 
 
 def test_errors_of_a_users_function_come_through():

@@ -81,6 +81,55 @@ def test_errors_of_a_ball_that_lands_and_rolls(integrator):
     assert even.contact_force("ball")[-1, 2] == pytest.approx(9.81, rel=1e-3)  # means over steps of dt
 
 
+@pytest.mark.parametrize("integrator", [la.Minimal(), la.Maximal()], ids=["Minimal", "Maximal"])
+def test_errors_of_a_cube_that_slides_to_rest(integrator):
+    """After v^2 / (2 mu g); a step in which it stops holds it from its start, in whole and halves."""
+    robot = la.robots.cube(edge=0.5, friction=0.2)
+    q, v = robot.home(), np.zeros(6)
+    q[2], v[3] = 0.25, 2.0
+    for accuracy in (1e-3, 1e-4):
+        run = la.simulate(robot, q, v, accuracy=accuracy, duration=1.5, integrator=integrator)
+        assert abs(run.q[-1, 0] - 4.0 / (0.4 * 9.81)) < 0.5 * accuracy
+
+
+def test_errors_of_a_wheel_that_dry_friction_stops():
+    """After v^2 / (2 f / I)."""
+    b = la.MechanismBuilder("wheel", gravity=(0, 0, 0))
+    b.body("wheel", mass=1.0, inertia=1.0)
+    b.revolute("axle", "world", "wheel", axis="x", friction=0.7)
+    for accuracy in (1e-3, 1e-5):
+        run = la.simulate(b.build(), v=[1.3], accuracy=accuracy, duration=3.0, integrator=la.Minimal())
+        assert abs(run.q[-1, 0] - 1.3**2 / 1.4) < accuracy
+
+
+@pytest.mark.parametrize("integrator", [la.Minimal(), la.Maximal()], ids=["Minimal", "Maximal"])
+def test_impacts_with_restitution_are_where_things_touch(integrator):
+    """Two bounces with e = 1: how near to the ground they are goes with the steps, not with those of another run."""
+    b = la.MechanismBuilder("ball")
+    b.body("ball", mass=1.0, inertia=0.004, shapes=la.mechanism.Sphere(0.1, restitution=1.0))
+    b.free("ball")
+    b.add_shape("world", la.mechanism.Plane(restitution=1.0))
+    robot, first = b.build(), np.sqrt(2.0 / 9.81)
+    q = robot.home()
+    q[2] = 1.1
+    run = la.simulate(robot, q, accuracy=1e-5, duration=4.0 * first, integrator=integrator)
+    assert abs(run.q[-1, 2] - 1.1) < 1e-5
+
+
+def test_controls_that_jump(double_pendulum):
+    """A force of 10 N on 1 kg from 0.4321 s on, by a function of time."""
+    b = la.MechanismBuilder("slider", gravity=(0, 0, 0))
+    b.body("mass", mass=1.0, inertia=1.0)
+    b.prismatic("x", "world", "mass", axis="x")
+    robot, end = b.build(), 5.0 * (1.0 - 0.4321) ** 2
+    for integrator in (la.Galerkin(order=4), la.RungeKutta(order=4)):
+        for accuracy in (1e-3, 1e-6):
+            options = {"accuracy": accuracy, "duration": 1.0, "integrator": integrator}
+            run = la.simulate(robot, controls=lambda t: [10.0 if t > 0.4321 else 0.0], **options)
+            assert abs(run.q[-1, 0] - end) < accuracy
+            assert run.steps < 200
+
+
 def test_energy_does_not_drift(double_pendulum):
     """Over some 10^4 steps of a chaotic motion; Runge-Kutta steps with the same errors lose it."""
     options = {"accuracy": 1e-3, "duration": 100.0}
@@ -184,3 +233,14 @@ def test_steps_that_are_far_too_long_are_named_with_one_that_is_not(double_pendu
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         la.simulate(double_pendulum, START, dt=0.01, duration=10.0)
+
+
+@pytest.mark.parametrize(
+    "integrator", [la.Galerkin(order=4), la.Minimal(), la.Maximal()], ids=lambda x: type(x).__name__
+)
+def test_steps_that_are_divided_all_the_time_are_named(double_pendulum, integrator):
+    with pytest.warns(la.AccuracyWarning, match=r"dt = 1 s are too long.*had to divide 10 of 10.*need dt = 0\."):
+        la.simulate(double_pendulum, START, dt=1.0, duration=10.0, integrator=integrator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        la.simulate(double_pendulum, START, dt=0.01, duration=1.0, integrator=integrator)

@@ -9,7 +9,7 @@ Three decorators, all built on Numba:
 A kernel on disk holds the code of everything it calls, so its file is named after a hash of all that code
 (`fingerprint`): after an edit of any function or constant that it reaches, nothing old is found, and an edit
 anywhere else leaves it compiled. A wheel may bring kernels along (`prebuilt`). Kernels of a GPU are kept there, too
-(`kept`). Environment variables:
+(`cached_gpu_kernel`). Environment variables:
 
 - ``LEASTACTION_CACHE_DIR``: where kernels are kept, in place of the user's cache directory;
 - ``LEASTACTION_STOCK_NUMBA=1``: stock Numba compiles, without the `hooks` that shorten it;
@@ -24,19 +24,19 @@ from .decorators import ENTRIES, entry, inline, routine
 from .flags import is_set
 from .folders import cache_directory
 from .gpu import cuda_ptx, cuda_source, faster_cuda
-from .gpu_store import kept
+from .gpu_store import cached_gpu_kernel
 from .messages import LISTENERS
 
 __all__ = [
     "ENTRIES",
     "LISTENERS",
     "cache_directory",
+    "cached_gpu_kernel",
     "cuda_ptx",
     "cuda_source",
     "entry",
     "faster_cuda",
     "inline",
     "is_set",
-    "kept",
     "routine",
 ]

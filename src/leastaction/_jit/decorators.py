@@ -64,7 +64,7 @@ def _entry_dispatcher() -> Callable[..., Any]:
 def _inner(function: Callable[..., Any], options: dict[str, Any], vectors: bool = False) -> Any:
     """Compile a function for other kernels to call.
 
-    Numba's wrapper for calls from Python doubles the time to compile, so it is left out. A call from Python
+    Numba's wrapper for calls from Python doubles the time to compile, so it is omitted. A call from Python
     goes to a twin of the function that has one; without, it would crash the process.
     """
     if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]

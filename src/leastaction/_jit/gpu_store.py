@@ -12,12 +12,12 @@ from leastaction._files._output import writing
 
 from .fingerprint import describe_types, fingerprint, toolchain
 from .folders import cache_directory, mark_used, remove_unused
-from .messages import tell
+from .messages import report_compilation
 
-__all__ = ["GpuKernelCache", "kept"]
+__all__ = ["GpuKernelCache", "cached_gpu_kernel"]
 
 
-def kept(dispatcher: Any, name: str, *ways: Any) -> Any:
+def cached_gpu_kernel(dispatcher: Any, name: str, *ways: Any) -> Any:
     """Let a kernel of `numba.cuda.jit` be kept on disk, and give it back.
 
     Args:
@@ -59,7 +59,7 @@ class GpuKernelCache:
             mark_used(file)
             return kernel
         self._started[sig] = time.perf_counter()
-        tell(self._name)
+        report_compilation(self._name)
         return None
 
     def save_overload(self, sig: Any, kernel: Any) -> None:
@@ -73,7 +73,7 @@ class GpuKernelCache:
             fate = "cached for next time"
         except Exception as error:  # such as a directory that cannot be written
             fate = f"not cached: {error}"
-        tell(self._name, seconds, fate)
+        report_compilation(self._name, seconds, fate)
 
     def enable(self) -> None:
         pass

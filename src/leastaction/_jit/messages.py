@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-__all__ = ["LISTENERS", "PATIENCE", "give_up", "subject", "tell"]
+__all__ = ["LISTENERS", "PATIENCE", "report_compilation", "report_failure", "subject"]
 
 LISTENERS: list[Callable[[str, float | None], None]] = []
 """Called with (what a kernel is for, None) before it is compiled, and with the seconds it took after; while there are
@@ -50,7 +50,7 @@ def subject(function: Any) -> str:
     return f"{found} with contact" if found == "Maximal" and "contact" in function.__name__ else found
 
 
-def tell(name: str, seconds: float | None = None, fate: str = "") -> None:
+def report_compilation(name: str, seconds: float | None = None, fate: str = "") -> None:
     """Say that a kernel is being compiled (without `seconds`) or was compiled: to listeners, else on stderr.
 
     In a terminal that is one line, with the seconds that all kernels took so far; it goes when all is done.
@@ -80,7 +80,7 @@ def tell(name: str, seconds: float | None = None, fate: str = "") -> None:
         timer.start()
 
 
-def give_up(name: str) -> None:
+def report_failure(name: str) -> None:
     """Say no more of a kernel that could not be compiled."""
     if (timer := _waiting.pop(name, None)) is not None:
         timer.cancel()

@@ -13,7 +13,7 @@ import numba
 from numba.core import event
 
 from .folders import KEEP_SECONDS, stock_directory
-from .messages import subject, tell
+from .messages import report_compilation, subject
 
 __all__ = ["entry_dispatcher"]
 
@@ -79,9 +79,9 @@ class _Teller(event.Listener):
     def on_start(self, event: Any) -> None:
         if (name := _NAMES.get(event.data["dispatcher"])) is not None:
             self._began.append(time.perf_counter())
-            tell(name)
+            report_compilation(name)
 
     def on_end(self, event: Any) -> None:
         if (name := _NAMES.get(event.data["dispatcher"])) is not None:
             fate = "not cached" if _folder() is None else "cached for next time"
-            tell(name, time.perf_counter() - self._began.pop(), fate)
+            report_compilation(name, time.perf_counter() - self._began.pop(), fate)

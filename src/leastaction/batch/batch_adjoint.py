@@ -1,4 +1,4 @@
-"""The way back over the runs of a batch on a GPU, where they are; see `leastaction.derivatives.batch_gradient`."""
+"""The backward pass over the runs of a batch on a GPU, where they are; see `leastaction.derivatives.batch_gradient`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
-from leastaction.batch.cuda import has_lanes
+from leastaction.batch.cuda import has_special_kernel
 from leastaction.batch.general.gpu_adjoint import (
     ReversalBatch,
     reversal_bundles,
@@ -25,13 +25,13 @@ from leastaction.minimal import Minimal
 from leastaction.minimal.galerkin_bodies.stepper import GalerkinBodiesStepper
 
 
-def has_way_back(mechanism: Mechanism, integrator: Any) -> bool:
-    """Whether there are kernels of a GPU for runs and for the way back over them."""
-    return has_lanes(mechanism, integrator) and not isinstance(integrator, Minimal)
+def has_adjoint(mechanism: Mechanism, integrator: Any) -> bool:
+    """Whether there are kernels of a GPU for runs and for the backward pass over them."""
+    return has_special_kernel(mechanism, integrator) and not isinstance(integrator, Minimal)
 
 
 def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, Any]:
-    """Gradients by q, v and controls, arrays of the GPU; u as lanes read them, shape (steps or 1, nu, robots or 1)."""
+    """Gradients by q, v, controls, arrays of the GPU; u as kernels read them, shape (steps or 1, nu, robots or 1)."""
     m, cuda = run.mechanism, batch_kernels.load()
     stepper = run.integrator.prepare(m, run.dt)
     if type(stepper) is not GalerkinBodiesStepper or stepper.integrator.order != 2 or stepper.model.tied:
@@ -45,7 +45,7 @@ def gradient_on_gpu(run: BatchRun, dq: Any, dv: Any, u: Any) -> tuple[Any, Any, 
         raise IntegratorError(f"robot {robot} has divided steps, which gradients on a GPU do not go back over")
     robots, steps = len(run), len(run.t) - 1
     reads, writes = reversal_bundles(stepper, m)
-    writer, kernel = kernel_of(f"the way back of {m.name!r}", reversal_run, [(one,) for one in reads], writes)
+    writer, kernel = kernel_of(f"the backward pass of {m.name!r}", reversal_run, [(one,) for one in reads], writes)
     actuation = Actuation(m, run.dt, (0.0,))
     limits = np.stack([actuation.lower, actuation.upper])
     given = [_last(cuda, x) for x in (dq, dv)]

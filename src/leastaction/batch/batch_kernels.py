@@ -1,4 +1,4 @@
-"""The lanes of a batch as CUDA kernels made for one mechanism: its size and constants are known when they compile.
+"""The robots of a batch as CUDA kernels made for one mechanism: its size and constants are known when they compile.
 
 One thread runs one robot; its arrays are local ones of the thread, which the GPU interleaves so that neighbouring
 threads read neighbouring words. Numbers of the mechanism are arguments, in one row for all robots or a row for each, so
@@ -7,7 +7,7 @@ that a kernel serves all mechanisms of the same tree, whatever their masses are.
 
 A GPU sets local memory aside for all threads that it could run at once, many more than these kernels leave registers
 for. Where that is too much, the matrices of contacts lie in room of its own for as many threads as do run, and each of
-these takes one robot after the other (`Room`).
+these takes one robot after the other (`ContactScratch`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leastaction._extras import require
-from leastaction._jit import kept, routine
+from leastaction._jit import cached_gpu_kernel, routine
 from leastaction.batch.arrays import Batch
 from leastaction.minimal.contact import batches
 from leastaction.minimal.contact.arrays import (
@@ -31,12 +31,12 @@ from leastaction.minimal.contact.arrays import (
     RobotModel,
     Touch,
     bounces,
-    lane_shapes,
+    robot_array_shapes,
 )
 from leastaction.minimal.contact.batches import CONTROLS, STATE
 from leastaction.minimal.contact.robot_records import BALANCE, IMPACT_STATE, narrowed
 from leastaction.minimal.contact.scratch_arrays import Impacts, MomentumPhase
-from leastaction.step_control.substeps import TOLD
+from leastaction.step_control.substeps import RECORDED
 
 for _name in ("row_stack", "in1d", "trapz"):  # numba-cuda asks for them, NumPy 2.5 has them no more
     if not hasattr(np, _name):
@@ -157,8 +157,8 @@ def literals_as(number: Any) -> Iterator[None]:
         context.resolve_value_type = resolve
 
 
-RUN = batches.run_with(batches.given)
-"""What a kernel does with a lane, (model, lane, settings, batch, robot): here, the steps of a batch."""
+RUN = batches.run_with(batches.given_forces)
+"""What a kernel does with a robot, (model, data, settings, batch, robot): here, the steps of a batch."""
 
 
 class Sizes(NamedTuple):
@@ -192,13 +192,13 @@ class Sizes(NamedTuple):
 
 def sizes_of(model: RobotModel, nq: int, separate: bool = False) -> Sizes:
     """Those of the kernel of a mechanism."""
-    shapes, touching = lane_shapes(model, nq), model.cones is not None
+    shapes, touching = robot_array_shapes(model, nq), model.cones is not None
     return Sizes(
         nq=nq,
         nv=len(model.dofs),
         nu=shapes.u[0],
         bodies=len(model.nodes),
-        slots=shapes.wait[0],
+        slots=shapes.branch_sums[0],
         drives=len(model.drives),
         cones=len(model.cones) if touching else 0,
         impulses=shapes.touch.lam[0] if touching else 0,
@@ -213,7 +213,7 @@ def sizes_of(model: RobotModel, nq: int, separate: bool = False) -> Sizes:
     )
 
 
-class Room(NamedTuple):
+class ContactScratch(NamedTuple):
     """Matrices of contacts for each thread that runs, the number of the thread last.
 
     Attributes:
@@ -225,8 +225,10 @@ class Room(NamedTuple):
     flat: Any
 
 
-def room_of(sizes: Sizes, dtype: np.dtype[Any], robots: int) -> tuple[int, tuple[tuple[int, ...], ...] | None]:
-    """How many threads run at once, and the shapes of `Room`, or None where local memory serves for all robots."""
+def contact_scratch_shapes(
+    sizes: Sizes, dtype: np.dtype[Any], robots: int
+) -> tuple[int, tuple[tuple[int, ...], ...] | None]:
+    """How many threads run at once, and shapes of `ContactScratch`; None where local memory serves for all robots."""
     device, m, nv = load().get_current_device(), sizes.impulses, sizes.nv
     most = getattr(device, "MAX_THREADS_PER_MULTI_PROCESSOR", 0) * multiprocessors()
     local = dtype.itemsize * (2 * m * m + 4 * m * nv + 30 * (m + nv))
@@ -239,13 +241,13 @@ def room_of(sizes: Sizes, dtype: np.dtype[Any], robots: int) -> tuple[int, tuple
 def kernel_of(job: Any, sizes: Sizes, dtype: Any, roomy: bool = False) -> Any:
     """The Python function of the kernel for mechanisms of the same sizes: (settings, batch, own, room), plain tuples.
 
-    `own` are the arrays of `lane_model` up to gravity, and cones, in a row for each robot, or one for all.
+    `own` are the arrays of `robot_model` up to gravity, and cones, in a row for each robot, or one for all.
 
     Args:
         job: what to do, such as `RUN`.
         sizes: of the mechanisms.
         dtype: of all numbers.
-        roomy: whether matrices of contacts lie in `Room`.
+        roomy: whether matrices of contacts lie in `ContactScratch`.
     """
     load()
     from numba import from_dtype, int64
@@ -278,7 +280,7 @@ def kernel_of(job: Any, sizes: Sizes, dtype: Any, roomy: bool = False) -> Any:
                     cuda.local.array(1, impact),
                     cuda.local.array(count, int64),
                     cuda.local.array(count, int64),
-                    cuda.local.array(TOLD, number),
+                    cuda.local.array(RECORDED, number),
                     cuda.local.array(m, number),
                     cuda.local.array(nv, number),
                     cuda.local.array(nv, number),
@@ -338,7 +340,7 @@ def kernel_of(job: Any, sizes: Sizes, dtype: Any, roomy: bool = False) -> Any:
             )
         else:
             touch = None
-        lane = RobotData(
+        data = RobotData(
             cuda.local.array(nq, number),
             cuda.local.array(nq, number),
             cuda.local.array(nv, number),
@@ -379,7 +381,7 @@ def kernel_of(job: Any, sizes: Sizes, dtype: Any, roomy: bool = False) -> Any:
                 None,
                 None,
             )
-            job(mechanism, lane, settings, batch, robot)
+            job(mechanism, data, settings, batch, robot)
 
     return kernel
 
@@ -399,7 +401,7 @@ def job_of(policy: Callable[..., None] | None) -> Any:
     """Steps of a batch with the controls of a policy; None: given ones."""
     if policy is None:
         return RUN
-    return batches.run_with(batches.asked(routine(getattr(policy, "py_func", policy))))
+    return batches.run_with(batches.policy_forces(routine(getattr(policy, "py_func", policy))))
 
 
 @lru_cache(maxsize=64)
@@ -410,7 +412,7 @@ def compiled(name: str, job: Any, sizes: Sizes, single: bool, roomy: bool = Fals
     if single and not sizes.cones and sizes.bodies > FEW_BODIES and not is_simulated():
         options["max_registers"] = 128
     kernel = cuda.jit(kernel_of(job, sizes, np.float32 if single else np.float64, roomy), **options)
-    return kept(kernel, f"the kernel of {name!r} for a GPU", sorted(options.items()))
+    return cached_gpu_kernel(kernel, f"the kernel of {name!r} for a GPU", sorted(options.items()))
 
 
 @cache
@@ -431,7 +433,7 @@ def turning() -> Any:
 
 @cache
 def copies() -> tuple[Any, Any, Any]:
-    """Kernels that bring states and controls, the number of the robot first, to where the lanes read them.
+    """Kernels that bring states and controls, the number of the robot first, to where kernels read them.
 
     `place` those of robots by number, `place_where` those of all for which a mask holds, and `control` controls. A
     state or controls with a number that is not finite, or a quaternion that is no unit, let that robot fail.
@@ -503,7 +505,7 @@ def copies() -> tuple[Any, Any, Any]:
 def checks() -> tuple[Any, Any]:
     """Kernels that write the number of the first row with a number that is not finite, or a quaternion that is no unit.
 
-    Rows are told apart by the robot; `bad` holds the least of them, for each of the two, shape (2,). Places of
+    Rows differ by the robot; `bad` holds the least of them, for each of the two, shape (2,). Places of
     quaternions are -1 where there are none.
     """
     load()

@@ -19,7 +19,7 @@ from leastaction.integration.default import announce, choose
 from leastaction.integration.integrators import Integrator
 from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import choice, real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters.parameters import with_parameters
 
@@ -91,15 +91,14 @@ def simulate(
         integrator, why = default_on(mechanism, device)
         announce(mechanism, integrator, why)
     integrator = checked_integrator(integrator)
-    if not isinstance(device, str) or device not in DEVICES:
-        raise IntegratorError(f"device must be one of {', '.join(DEVICES)}, got {shown(device)}")
+    choice(device, DEVICES, "device", IntegratorError)
     count = number_of_steps(dt, duration, steps)
     if not is_count(every):
         raise IntegratorError(f"every must be a whole number of at least 1, got {shown(every)}")
     names = checked_parameters(parameters)
     counted = names | _counted(policy_parameters) | _counted_controls(controls, count)
     robots, (q, v) = checked_states(mechanism, q, v, counted)
-    u = controls_of_lanes(mechanism, controls, robots, count)
+    u = device_controls(mechanism, controls, robots, count)
     own = _policy_parameters(policy, policy_parameters, controls, robots)
     warn_of_ignored(integrator.prepare(mechanism, dt))
     mechanisms, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
@@ -123,9 +122,9 @@ def default_on(mechanism: Mechanism, device: Any) -> tuple[Integrator, str]:
     integrator, why = choose(mechanism)
     if device != "cuda":
         return integrator, why
-    from leastaction.batch.cuda import lanes_of
+    from leastaction.batch.cuda import with_special_kernel
 
-    return lanes_of(mechanism, integrator), f"{why}; on a GPU"
+    return with_special_kernel(mechanism, integrator), f"{why}; on a GPU"
 
 
 def checked_parameters(parameters: Any) -> dict[str, FloatArray]:
@@ -159,8 +158,8 @@ def checked_states(
     ):
         if isinstance(value, Mapping):
             order = "coordinate_names" if what == "q" else "velocity_names"
-            told = f"arrays of shape (robots, {size}) or ({size},) in the order of mechanism.{order}"
-            raise MechanismError(f"{what}: a batch takes no names, but {told}; got {shown(value)}")
+            expected = f"arrays of shape (robots, {size}) or ({size},) in the order of mechanism.{order}"
+            raise MechanismError(f"{what}: a batch takes no names, but {expected}; got {shown(value)}")
         a = real_array(default if value is None else value)
         if a is None:
             raise MechanismError(f"{what}: expected numbers, got {shown(value)}")
@@ -207,8 +206,8 @@ def _values(name: Any, values: Any) -> FloatArray:
     return a
 
 
-def controls_of_lanes(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
-    """Controls as lanes read them, shape (steps or 1, nu, robots or 1)."""
+def device_controls(mechanism: Mechanism, controls: Any, robots: int, steps: int) -> FloatArray:
+    """Controls as kernels read them, shape (steps or 1, nu, robots or 1)."""
     nu = mechanism.nu
     if controls is None:
         return np.zeros((1, nu, 1))
@@ -251,7 +250,7 @@ def _counted(policy_parameters: Any) -> dict[str, FloatArray]:
 
 
 def _policy_parameters(policy: Any, given: Any, controls: Any, robots: int) -> FloatArray:
-    """Numbers of the policies as lanes read them, shape (k, robots or 1)."""
+    """Numbers of the policies as kernels read them, shape (k, robots or 1)."""
     if policy is None:
         if given is not None:
             raise IntegratorError("policy_parameters are given, but no policy")

@@ -21,7 +21,7 @@ from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.integrators import Integrator
 from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import choice, real_array, shown
 from leastaction.minimal import Galerkin
 from leastaction.simulation.energy_monitor import WarnOnce
 from leastaction.simulation.simulator import Simulator as One
@@ -71,8 +71,7 @@ class Simulator:
             raise MechanismError(f"batch.Simulator needs a Mechanism, got {mechanism!r}")
         if not is_count(robots):
             raise IntegratorError(f"robots must be a whole number of at least 1, got {shown(robots)}")
-        if device not in ("cpu", "cuda"):
-            raise IntegratorError(f"device must be one of cpu, cuda, got {shown(device)}")
+        choice(device, ("cpu", "cuda"), "device", IntegratorError)
         if workers is not None and not is_count(workers):
             raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
         self.mechanism, self.robots, self.dt, self.device = mechanism, robots, dt, device
@@ -85,9 +84,9 @@ class Simulator:
                 raise IntegratorError(f"parameters: {name!r} has values for {len(values)} robots of {robots}")
         own, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
         if device == "cuda":
-            from leastaction.batch.stepping import SteppingCard
+            from leastaction.batch.stepping import SteppingGpuBatch
 
-            self._robots: Any = SteppingCard(mechanism, self.integrator, dt, robots, number, own)
+            self._robots: Any = SteppingGpuBatch(mechanism, self.integrator, dt, robots, number, own)
         elif number != np.float64:
             raise IntegratorError(f"dtype {number.name} needs device='cuda'; the CPU computes with float64")
         else:
@@ -141,13 +140,14 @@ class Simulator:
         """`reset` of robots for which a mask on the GPU holds."""
         m, given = self.mechanism, []
         if tuple(mask.shape) != (self.robots,) or "bool" not in str(mask.dtype):
-            told = f"True or False for each of the {self.robots} robots, shape ({self.robots},)"
-            raise IntegratorError(f"which: expected {told}, got {mask.dtype} of shape {tuple(mask.shape)}")
+            expected = f"True or False for each of the {self.robots} robots, shape ({self.robots},)"
+            raise IntegratorError(f"which: expected {expected}, got {mask.dtype} of shape {tuple(mask.shape)}")
         for name, value, size, default in (("q", q, m.nq, m.home()), ("v", v, m.nv, np.zeros(m.nv))):
             own = default if value is None else value if is_there(value) else real_array(value)
             if own is None or tuple(own.shape) not in ((size,), (1, size), (self.robots, size)):
-                told = f"({size},) or ({self.robots}, {size})"
-                raise MechanismError(f"{name}: expected shape {told}, got {shown(value) if own is None else own.shape}")
+                expected = f"({size},) or ({self.robots}, {size})"
+                got = shown(value) if own is None else own.shape
+                raise MechanismError(f"{name}: expected shape {expected}, got {got}")
             given.append(own.reshape(-1, size))
         if not is_there(q):
             given[0] = moved_starts(self._stepper, given[0])
@@ -193,8 +193,8 @@ class Simulator:
         if not np.isfinite(a).all():
             who = "" if a.ndim == 1 else f"robot {np.flatnonzero(~np.isfinite(a).all(axis=1))[0]} has "
             raise IntegratorError(f"controls: {who or 'there is '}a number that is not finite")
-        told = {} if motions is None else {"motions": motions}
-        self._robots.step(np.broadcast_to(a, (self.robots, nu)), steps, **told)
+        options = {} if motions is None else {"motions": motions}
+        self._robots.step(np.broadcast_to(a, (self.robots, nu)), steps, **options)
 
     @property
     def q(self) -> Any:
@@ -317,8 +317,8 @@ def _chosen(which: Any, robots: int) -> NDArray[np.int64]:
     a = np.asarray(which)
     if a.dtype == bool:
         if a.shape != (robots,):
-            told = f"True or False for each of the {robots} robots, shape ({robots},)"
-            raise IntegratorError(f"which: expected {told}, got shape {a.shape}")
+            expected = f"True or False for each of the {robots} robots, shape ({robots},)"
+            raise IntegratorError(f"which: expected {expected}, got shape {a.shape}")
         a = np.flatnonzero(a)
     wrong = a.ndim != 1 or (a.size > 0 and not np.issubdtype(a.dtype, np.integer))
     if wrong or (a.size > 0 and (a.min() < 0 or a.max() >= robots)) or len(np.unique(a)) != len(a):

@@ -37,12 +37,12 @@ def shares(first: int, robots: int, most: int, threads: int) -> list[range]:
     return out
 
 
-class Fleet:
+class RobotChunk:
     """Room for the runs of several robots, and the stepper of a thread that fills it.
 
     Args:
         plan: of the batch; no policy, no motions, the same mechanism for all.
-        stepper: whose `Stepper.fleet` does it.
+        stepper: whose `Stepper.chunk_runner` does it.
         count: most robots at once.
         second: momenta or velocities at the start, shape (robots, nv).
 
@@ -65,7 +65,7 @@ class Fleet:
             self.u: Any = as_strided(table, (count, *table.shape), (0, *table.strides))
         else:
             self.u = np.zeros((count, plan.steps, self.nodes, plan.mechanism.nu))
-        self.run = stepper.fleet(self.states, self.u)
+        self.run = stepper.chunk_runner(self.states, self.u)
         self.stays = within_rigid_limits(stepper, plan.q)
 
     def _controls(self, robot: int) -> FloatArray:

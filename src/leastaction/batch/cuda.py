@@ -13,16 +13,16 @@ import numpy as np
 from leastaction._jit import faster_cuda
 from leastaction.batch.arrays import Batch
 from leastaction.batch.batch_kernels import (
-    Room,
+    ContactScratch,
     Sizes,
     bound,
     compiled,
+    contact_scratch_shapes,
     job_of,
     launch,
     literals_as,
     load,
     model_rows,
-    room_of,
     sizes_of,
     threads_of,
 )
@@ -35,7 +35,14 @@ from leastaction.initial_state.unsupported_features import loose_pair, warn_of_p
 from leastaction.maximal import Maximal
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Galerkin, Minimal
-from leastaction.minimal.contact.arrays import BatchSettings, RobotModel, lane_model, lane_shapes, memory_size, pruned
+from leastaction.minimal.contact.arrays import (
+    BatchSettings,
+    RobotModel,
+    memory_size,
+    pruned,
+    robot_array_shapes,
+    robot_model,
+)
 from leastaction.minimal.contact.batches import REASONS
 from leastaction.minimal.contact.detection.constraints import cones, cones_and_shapes
 from leastaction.minimal.contact.steps import FINEST
@@ -47,7 +54,7 @@ ATTEMPT = 12
 DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-class Card:
+class GpuBatch:
     """The robots of a batch on the GPU.
 
     Args:
@@ -91,11 +98,11 @@ class Card:
         self.tolerance = max(float(integrator.tolerance), 1e3 * float(np.finfo(dtype).eps) if single else 0.0)
         self.floor, self.most = 1e-5 if single else 1e-10, min(int(integrator.max_iterations), ATTEMPT)
         self.models = [self._model(m) for m in mechanisms or (mechanism,)]
-        kept = memory_size(lane_shapes(self.models[0], mechanism.nq)) if keeps else 1
+        kept = memory_size(robot_array_shapes(self.models[0], mechanism.nq)) if keeps else 1
         nq, nv, nu = mechanism.nq, mechanism.nv, mechanism.nu
         shapes = [(rows, nq, robots), (rows, nv, robots), (nv, robots), (1, nu, robots), (1, 1), (kept, robots)]
         self._bound: dict[Any, Any] = {}
-        self.lanes, room = room_of(self._sizes(True), dtype, robots)
+        self.thread_count, room = contact_scratch_shapes(self._sizes(True), dtype, robots)
         self.roomy = room is not None
         shapes += room or [(1, 1, 1, 1)] * 2
         size = sum(int(np.prod(shape)) for shape in shapes) * dtype.itemsize / 2**30
@@ -104,10 +111,10 @@ class Card:
             *floats, square, flat = [cuda.device_array(shape, dtype) for shape in shapes]
             self.batch = Batch(*floats, *(cuda.to_device(np.full(robots, -1)) for _ in range(4)))
             self.own = tuple(map(cuda.to_device, model_rows(self.models, self.separate)))
-            self.room = Room(square, flat)
+            self.room = ContactScratch(square, flat)
 
     def _model(self, mechanism: Mechanism) -> RobotModel:
-        return lane_model(mechanism, self.dtype, cones(mechanism)[0] if self.touching else None)
+        return robot_model(mechanism, self.dtype, cones(mechanism)[0] if self.touching else None)
 
     def _compiling(self) -> AbstractContextManager[None]:
         """How kernels are compiled: large ones as functions that call each other, in half the time and no slower."""
@@ -158,12 +165,12 @@ class Card:
             settings = BatchSettings(*numbers, self.most, steps, every, self.keeps, numbers[0])
             sizes, single = self._sizes(driven), self.dtype == np.float32
             kernel = compiled(self.mechanism.name, job, sizes, single, self.roomy)
-            arguments, threads = (settings, self.batch, self.own, self.room), threads_of(self.lanes)
+            arguments, threads = (settings, self.batch, self.own, self.room), threads_of(self.thread_count)
             plain = tuple(map(tuple, arguments))
             known = getattr(kernel, "overloads", None)  # the first launch compiles, and makes the work space of threads
             with literals_as(self.number), self._room(), nullcontext() if known else self._compiling():
-                launch(kernel, self.lanes, threads, *plain, stream=stream)
-            self._bound[key] = bound(kernel, self.lanes, threads, plain)
+                launch(kernel, self.thread_count, threads, *plain, stream=stream)
+            self._bound[key] = bound(kernel, self.thread_count, threads, plain)
         if wait:
             load().synchronize()
         return time.perf_counter() - began
@@ -174,7 +181,7 @@ def _interpolates_poses(integrator: Any) -> bool:
 
 
 def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
-    """Refuse what the kernels of lanes do not know."""
+    """Refuse what these kernels do not know."""
     if dtype not in DTYPES:
         raise IntegratorError(f"dtype must be numpy.float64 or numpy.float32, got {dtype.name}")
     if not (_interpolates_poses(integrator) or isinstance(integrator, Minimal)):
@@ -195,7 +202,7 @@ def _check(mechanism: Mechanism, integrator: Any, dtype: np.dtype[Any]) -> None:
             raise IntegratorError(f"actuator {actuator.name!r} has an activation, which needs device='cpu'")
 
 
-def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
+def has_special_kernel(mechanism: Mechanism, integrator: Any) -> bool:
     """Whether there is a kernel made for this integrator, and for all that the mechanism has.
 
     It knows no contact between bodies: robots that may meet run on the general one, links of one robot pass through
@@ -215,7 +222,7 @@ def has_lanes(mechanism: Mechanism, integrator: Any) -> bool:
     return True
 
 
-def lanes_of(mechanism: Mechanism, integrator: Any) -> Any:
+def with_special_kernel(mechanism: Mechanism, integrator: Any) -> Any:
     """The integrator with a kernel made for the mechanism that is nearest to this one, or this one."""
     nearest = integrator
     if isinstance(integrator, Galerkin | Maximal):
@@ -235,11 +242,11 @@ def reasons_of(failed: Any, why: Any) -> dict[int, str]:
 
 def run_on_gpu(plan: Plan) -> BatchRun:
     """See `leastaction.batch.simulate`."""
-    if not has_lanes(plan.mechanism, plan.integrator):
+    if not has_special_kernel(plan.mechanism, plan.integrator):
         return run_generally(plan)
     plan = replace(plan, q=moved_starts(plan.integrator.prepare(plan.mechanism, plan.dt), plan.q))
     rows, m = plan.steps // plan.every + 1, plan.mechanism
-    card = Card(m, plan.integrator, plan.dt, len(plan.q), rows, plan.dtype, mechanisms=plan.mechanisms)
+    card = GpuBatch(m, plan.integrator, plan.dt, len(plan.q), rows, plan.dtype, mechanisms=plan.mechanisms)
     first = card.batch.q[0], card.batch.p[0]
     for there, here in zip(first, (plan.q, plan.momenta()), strict=True):
         there.copy_to_device(np.ascontiguousarray(here.T.astype(plan.dtype)))
@@ -250,5 +257,15 @@ def run_on_gpu(plan: Plan) -> BatchRun:
     seconds = card.launch(job_of(plan.policy), plan.steps, plan.every, driven)
     failed, iterations = (card.here(name) for name in ("failed", "iterations"))
     reasons = reasons_of(failed, card.here("why"))
-    told = (card.batch.q, card.batch.p, True, failed, reasons, iterations, seconds, plan.mechanisms, card.here("parts"))
-    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *told)
+    results = (
+        card.batch.q,
+        card.batch.p,
+        True,
+        failed,
+        reasons,
+        iterations,
+        seconds,
+        plan.mechanisms,
+        card.here("parts"),
+    )
+    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, *results)

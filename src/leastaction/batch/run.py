@@ -13,7 +13,7 @@ from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.errors import IntegratorError, LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.step_control.damping_quadrature import late_dampers
+from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.floating]
@@ -37,8 +37,8 @@ class BatchRun:
         reasons: why, by robot.
         iterations: Newton iterations of all steps of each robot, shape (robots,).
         seconds: what the steps took by the clock [s], compiling of a first call included.
-        mechanisms: the robot of each lane, where parameters differ.
-        parts: of all steps of each robot, more than there are steps where some were divided; None where not told.
+        mechanisms: the robot of each row, where parameters differ.
+        parts: of all steps of each robot, more than there are steps where some were divided; None where not recorded.
     """
 
     mechanism: Mechanism
@@ -85,7 +85,7 @@ class BatchRun:
         out = np.full(self._second.shape, np.nan)
         for k, robot in enumerate(robots):
             rows = np.isfinite(self.q[k]).all(axis=1)
-            late = late_dampers(self.integrator, robot, self.dt)
+            late = damping_in_momenta(self.integrator, robot, self.dt)
             held = None if late is None else late.of_rows(len(rows), {})
             q, p = self.q[k, rows].astype(float), self._second[k, rows].astype(float)
             out[k, rows] = velocities_of_rows(robot, q, p, None if held is None else held[rows])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction.batch.arrays import is_there
 from leastaction.batch.batch_kernels import RUN, THREADS, checks, copies, launch, load
-from leastaction.batch.cuda import Card, reasons_of
+from leastaction.batch.cuda import GpuBatch, reasons_of
 from leastaction.batch.device_array import DeviceArray
 from leastaction.errors import LeastActionError, MechanismError
 from leastaction.mechanism import Mechanism
@@ -22,8 +22,8 @@ FREE = np.iinfo(np.int64).max
 """More than the number of any robot."""
 
 
-class SteppingCard:
-    """A `Card` whose runs go on: row 0 is where robots are put, row 1 where they are.
+class SteppingGpuBatch:
+    """A `GpuBatch` whose runs go on: row 0 is where robots are put, row 1 where they are.
 
     Attributes:
         q, p, v: positions, momenta and velocities, shapes (robots, nq), (robots, nv), on the GPU; always the same.
@@ -39,7 +39,7 @@ class SteppingCard:
         dtype: np.dtype[Any],
         mechanisms: Sequence[Mechanism],
     ) -> None:
-        self.card = Card(mechanism, integrator, dt, robots, 2, dtype, keeps=True, mechanisms=mechanisms)
+        self.card = GpuBatch(mechanism, integrator, dt, robots, 2, dtype, keeps=True, mechanisms=mechanisms)
         self.dtype = dtype
         batch = self.card.batch
         self.q, self.p, self.v = shared(batch.q[1]), shared(batch.p[1]), shared(batch.v)

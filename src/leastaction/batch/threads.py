@@ -13,7 +13,7 @@ import numpy as np
 
 from leastaction.actuation.actuation import Actuation
 from leastaction.batch.batch_plan import Plan
-from leastaction.batch.cpu_chunks import Fleet, robots_at_once, shares
+from leastaction.batch.cpu_chunks import RobotChunk, robots_at_once, shares
 from leastaction.batch.run import BatchRun
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError, LeastActionError, MechanismError
@@ -40,7 +40,7 @@ class Cores:
     Attributes:
         momentum: whether its integrator solves for momenta.
         momenta: at the start, shape (robots, nv); None where each robot finds its own.
-        fleets: whether robots can be run by `Fleet`: those that start where they are told.
+        by_chunks: whether robots can be run by `RobotChunk`: those that start where the user says.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -51,13 +51,18 @@ class Cores:
         # Momenta of all starts at once, of use where these stay as they are.
         self.second = plan.momenta() if one.momentum and alike else plan.v
         self.momenta = self.second if one.momentum and alike and "limits" not in one.acts else None
-        self.fleets = alike and plan.policy is None and 0 < plan.steps <= PIECE and type(one).fleet is not Stepper.fleet
+        self.by_chunks = (
+            alike
+            and plan.policy is None
+            and 0 < plan.steps <= PIECE
+            and type(one).chunk_runner is not Stepper.chunk_runner
+        )
         if not plan.mechanisms:
             self._keep(one)
 
     def _keep(self, stepper: Stepper) -> None:
         """Let a stepper be that of this thread."""
-        stepper.noting = False
+        stepper.logs_contacts = False
         self.local.stepper, self.local.memory = stepper, stepper.memory()
         self.local.actuation = self._actuation(stepper)
 
@@ -68,15 +73,15 @@ class Cores:
             return plan.integrator.prepare(plan.mechanisms[robot], plan.dt)
         if not hasattr(self.local, "stepper"):
             self._keep(plan.integrator.prepare(plan.mechanism, plan.dt))
-        self.local.stepper.remember(self.local.memory)
+        self.local.stepper.restore_memory(self.local.memory)
         return self.local.stepper
 
-    def fleet(self, count: int) -> Fleet | None:
+    def chunk_runner(self, count: int) -> RobotChunk | None:
         """That of this thread, for so many robots at once; None where the stepper has none."""
-        if not hasattr(self.local, "fleet"):
-            fleet = Fleet(self.plan, self.stepper(0), count, self.second)
-            self.local.fleet = None if fleet.run is None else fleet
-        return self.local.fleet
+        if not hasattr(self.local, "chunk_runner"):
+            chunk_runner = RobotChunk(self.plan, self.stepper(0), count, self.second)
+            self.local.chunk_runner = None if chunk_runner.run is None else chunk_runner
+        return self.local.chunk_runner
 
     def run(self, robot: int, Q: Any, S: Any) -> tuple[int, str, int]:
         """All steps of one robot into Q (rows, nq) and S (rows, nv): the step that failed or -1, why, iterations."""
@@ -112,8 +117,8 @@ class Cores:
                 activation = activations[-1]
             reached = stepper.advance(record, row, row + count, table)
             good = reached - row
-            told = record.get("iterations")
-            iterations += 0 if told is None else int(told[row + 1 : reached + 1].sum())
+            counts = record.get("iterations")
+            iterations += 0 if counts is None else int(counts[row + 1 : reached + 1].sum())
             if good == count and done + count == steps:
                 stepper.finish(record)
             if row and done % every == 0:  # a step may add to the momentum at its start
@@ -136,7 +141,7 @@ class Cores:
         plan, m = self.plan, stepper.mechanism
         v, late = second.copy(), stepper.late if done else None
         if stepper.momentum:
-            v = velocity_of_momentum(m, q[None], second[None], None if late is None else late.usual)[0]
+            v = velocity_of_momentum(m, q[None], second[None], None if late is None else late.after_whole_step)[0]
         own, u = plan.policy_parameters, np.zeros(m.nu)
         assert plan.policy is not None
         try:
@@ -194,7 +199,7 @@ def run_on_cores(plan: Plan) -> BatchRun:
 
     gathered = Gathered()
 
-    def lane(k: int) -> None:
+    def run_robot(k: int) -> None:
         try:
             with gathered.of(k):
                 failed[k], why, iterations[k] = cores.run(k, Q[k], S[k])
@@ -210,20 +215,20 @@ def run_on_cores(plan: Plan) -> BatchRun:
     count = workers or number_of_cores()
     size = robots_at_once(plan, count)
 
-    def lanes(own: range) -> None:
-        fleet = cores.fleet(size) if cores.fleets else None
+    def run_range(own: range) -> None:
+        chunk_runner = cores.chunk_runner(size) if cores.by_chunks else None
         with Gathered().of(0):  # who has something to say, is run by itself
-            others = list(own) if fleet is None else fleet.advance(own, Q, S, iterations)
+            others = list(own) if chunk_runner is None else chunk_runner.advance(own, Q, S, iterations)
         for k in others:
-            lane(k)  # again, to say why
+            run_robot(k)  # again, to say why
 
     began = time.perf_counter()
-    lanes(range(1))  # compiles, once
-    on_all_cores(lanes, shares(1, robots, size if cores.fleets else 1, count), workers)
+    run_range(range(1))  # compiles, once
+    on_all_cores(run_range, shares(1, robots, size if cores.by_chunks else 1, count), workers)
     gathered.give()
     arrays = (np.moveaxis(Q, 0, 2), np.moveaxis(S, 0, 2))
-    told = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
-    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *told)
+    results = (failed, dict(sorted(reasons.items())), iterations, time.perf_counter() - began, plan.mechanisms)
+    run = BatchRun(mechanism, plan.integrator, plan.dt, plan.every, plan.t, *arrays, cores.momentum, *results)
     if plan.policy is None:
         warn_of_energies(run, plan.u)
     return run

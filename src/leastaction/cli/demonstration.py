@@ -36,7 +36,7 @@ class Story:
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, name: str, what: str, make: Callable[[Path], Any]) -> None:
-        """Write a file; a plot is left out where its library is not installed, and the end says how to get it."""
+        """Write a file; a plot is skipped where its library is not installed, and the end says how to get it."""
         try:
             make(self.folder / name)
         except MissingExtraError as error:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.collocation.arrays import CollocationSettings, collocation_data, collocation_model
 from leastaction.collocation.collocation_horizon import accelerations
@@ -50,7 +50,7 @@ class CollocationStepper(Stepper):
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
         arrays = [record[name] for name in ("q", "v", "iterations")]
-        walk = Walk(self._rollout, lambda row: (u, *(x[row : row + 2] for x in arrays)))
+        walk = BatchedCall(self._rollout, lambda row: (u, *(x[row : row + 2] for x in arrays)))
 
         def step(first: int) -> int:
             self.history[:] = 0.0

@@ -102,7 +102,7 @@ def measure_anew(clearance, reach):
 
 
 @inline
-def way_of(ways, a, b):
+def approach_of(ways, a, b):
     """How far points of two bodies have moved towards each other, at most [m]; a may be the world."""
     if a < 0:
         return ways[b, 1]
@@ -118,7 +118,7 @@ def stay_apart(clearance, shapes, pairs, k, X, data, margin, convex):
     """
     a, b = shapes[pairs[k].a].body, shapes[pairs[k].b].body
     least = clearance.least[k]
-    if least - way_of(clearance.ways, a, b) > margin:
+    if least - approach_of(clearance.ways, a, b) > margin:
         return True
     return least > -math.inf and measure(clearance, shapes, pairs, k, X, data, margin, convex)
 
@@ -134,7 +134,7 @@ def measure(clearance, shapes, pairs, k, X, data, margin, convex):
         if distance < enough and a.bound < 1e30 and b.bound < 1e30:
             one, two = Convex(a, Xa, compose(Xa, pose_of(a))), Convex(b, Xb, compose(Xb, pose_of(b)))
             distance = max(distance, distance_along(one, two, data, clearance.axes[k], enough))
-    clearance.least[k] = distance + way_of(ways, a.body, b.body)
+    clearance.least[k] = distance + approach_of(ways, a.body, b.body)
     return distance > margin
 
 

@@ -57,7 +57,7 @@ LOCKING = 0.1
 """How fast two links get into each other where that locks a joint, per radian, in terms of the smaller one's size."""
 
 
-class AtHome(NamedTuple):
+class HomePose(NamedTuple):
     """A mechanism and its home configuration, by the indices of a `ContactTable`.
 
     Attributes:
@@ -115,7 +115,7 @@ class Carriers:
         return out
 
 
-def leave_out(model: AtHome, table: ContactTable) -> ContactTable:
+def exclude_pairs(model: HomePose, table: ContactTable) -> ContactTable:
     """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
     ground, tied = pairs_of(table.ground), len(table.movers) > 1
     if not (tied or bounded(model, table, ground)):
@@ -162,13 +162,13 @@ def pairs_of(pairs: Any) -> list[tuple[int, int]]:
     return list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
 
 
-def bounded(model: AtHome, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def bounded(model: HomePose, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Those of the pairs with the world whose bodies do not fly."""
     flying, bodies = _flying(model), table.shapes.body.tolist()
     return [(a, b) for a, b in ground if bodies[b] not in flying]
 
 
-def _flying(model: AtHome) -> set[int]:
+def _flying(model: HomePose) -> set[int]:
     """Bodies to which the joints that carry them leave six freedoms or more that may be pushed."""
     freedoms = {-1: 0}
     for a, b, first, count in model.links:
@@ -250,7 +250,7 @@ def contacts_at(table: ContactTable, chosen: Any, X: FloatArray) -> tuple[Any, F
 
 
 def _can_part(
-    model: AtHome, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
+    model: HomePose, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
 ) -> bool:
     """Whether some joint velocity changes the gap of a contact at home, or with the world near it.
 
@@ -276,13 +276,13 @@ def _can_part(
 
 
 def _parts(
-    model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray, none: float
+    model: HomePose, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray, none: float
 ) -> bool:
     """Whether one of these degrees of freedom changes the gap of a contact at q."""
     return any(abs(rate) > none * max(size, 1e-6) for rate, size in _rates(model, free, q, contact, n, x))
 
 
-def _may_part(model: AtHome, contact: Any, n: FloatArray, x: FloatArray) -> bool:
+def _may_part(model: HomePose, contact: Any, n: FloatArray, x: FloatArray) -> bool:
     """Whether a degree of freedom opens the gap of a contact at home the way that its limits there let it go."""
     free, m = _between(model, int(contact.a), int(contact.b)), model.mechanism
     stopped, iq, iv = {}, 0, 0
@@ -299,7 +299,7 @@ def _may_part(model: AtHome, contact: Any, n: FloatArray, x: FloatArray) -> bool
 
 
 def _rates(
-    model: AtHome, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray
+    model: HomePose, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray
 ) -> Iterator[tuple[float, float]]:
     """For each of these degrees of freedom, how fast it changes the gap of a contact at q, and moves its bodies."""
     X = model.poses(q)
@@ -315,7 +315,7 @@ def _rates(
         yield rate, size
 
 
-def _locks(model: AtHome, table: ContactTable, pair: tuple[int, int], size: float) -> bool:
+def _locks(model: HomePose, table: ContactTable, pair: tuple[int, int], size: float) -> bool:
     """Whether a pair gets deeper into each other both ways of some degree of freedom, at once."""
 
     def gap(j: int, by: float) -> float:
@@ -329,14 +329,14 @@ def _locks(model: AtHome, table: ContactTable, pair: tuple[int, int], size: floa
     return any(max(gap(j, ASIDE), gap(j, -ASIDE)) < here - LOCKING * ASIDE * size for j in free)
 
 
-def _between(model: AtHome, a: int, b: int) -> list[int]:
+def _between(model: HomePose, a: int, b: int) -> list[int]:
     """Degrees of freedom that move one of two bodies and not the other, and that may be pushed."""
     path = _path(model, a) ^ _path(model, b)
     freedoms = [j for _, link, first, count in model.links if link in path for j in range(first, first + count)]
     return [j for j in freedoms if j not in model.held]
 
 
-def _path(model: AtHome, i: int) -> set[int]:
+def _path(model: HomePose, i: int) -> set[int]:
     """A body and those that carry it."""
     parents, out = {b: a for a, b, _, _ in model.links}, set()
     while i >= 0:
@@ -352,7 +352,7 @@ def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> Non
         warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
 
 
-def leave_out_given(table: ContactTable, given: Collection[int], locked: Collection[int] = ()) -> ContactTable:
+def exclude_prescribed_pairs(table: ContactTable, given: Collection[int], locked: Collection[int] = ()) -> ContactTable:
     """The table without pairs of which neither can be pushed: what their motions say may well overlap.
 
     Shapes of those that cannot are marked as `given`: `GIVEN` by a motion, or `LOCKED` by equations. Steps look for

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.narrow_phase.convex_hulls import Polytope, box, hull
 from leastaction.contact.pair_properties import surfaces
-from leastaction.contact.point_shapes import held_by, holds
+from leastaction.contact.point_shapes import holds, shapes_of_point
 from leastaction.contact.records import (
     BOX,
     CAPSULE,
@@ -212,7 +212,7 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
         index, owner, X = _place(frames, point.body)
         if index >= 0:
             shapes = mechanism.bodies[mechanism.body_index(point.body)].shapes
-            yield _point(index, owner, X, point, held_by(point, shapes), bodies and points_on_bodies)
+            yield _point(index, owner, X, point, shapes_of_point(point, shapes), bodies and points_on_bodies)
 
 
 def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: list[Shape], on_bodies: bool) -> _Item:

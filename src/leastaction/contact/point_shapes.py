@@ -27,7 +27,7 @@ def holds(shape: Shape, point: Any) -> bool:
     return isinstance(shape, Mesh)
 
 
-def held_by(point: ContactPoint, shapes: Sequence[Shape]) -> list[Shape]:
+def shapes_of_point(point: ContactPoint, shapes: Sequence[Shape]) -> list[Shape]:
     """Those of a body's shapes that a contact point stands for on the ground, the one that it belongs to first.
 
     That is the sphere or capsule that it was made of; else the shape that it is called after.
@@ -54,7 +54,7 @@ def gone_along(point: ContactPoint, shapes: Sequence[Shape], k: int, changed: Sh
     Its radius and coefficients follow where they are those of the shape.
     """
     before = shapes[k]
-    if not any(shape is before for shape in held_by(point, shapes)[:1]):
+    if not any(shape is before for shape in shapes_of_point(point, shapes)[:1]):
         return point
     changes: dict[str, Any] = {}
     place = before.pose.inverse().apply(point.point)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.batch.batch_simulate import controls_of_lanes
+from leastaction.batch.batch_simulate import device_controls
 from leastaction.batch.run import BatchRun
 from leastaction.batch.threads import on_all_cores
 from leastaction.derivatives.adjoint import gradient
@@ -48,7 +48,7 @@ def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tup
         numbers = x if hasattr(x, "__cuda_array_interface__") else real_array(x)
         if numbers is None or tuple(numbers.shape) != (robots, rows, m.nv):
             raise IntegratorError(f"{what}: expected numbers of shape ({robots}, {rows}, {m.nv})")
-    u = controls_of_lanes(m, controls, robots, rows - 1)
+    u = device_controls(m, controls, robots, rows - 1)
     if hasattr(run.device_q, "copy_to_host"):
         from leastaction.batch.batch_adjoint import gradient_on_gpu
 

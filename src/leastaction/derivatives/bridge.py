@@ -83,12 +83,12 @@ class DifferentiableSimulation:
         for name, x, size in zip("qv", arrays, (self.mechanism.nq, self.mechanism.nv), strict=False):
             if x.shape[-1:] != (size,):
                 raise MechanismError(f"{name}: expected shape (..., {size}), got {x.shape}")
-        lanes = _lanes(arrays, axes)
-        if not lanes:
+        robots = _by_robot(arrays, axes)
+        if not robots:
             raise IntegratorError(f"there must be one robot or more, got axes {axes}")
 
         def one(k: int) -> Trajectory:
-            q, v, u, *values = lanes[k]
+            q, v, u, *values = robots[k]
             try:
                 return self.run(q, v, u, values)
             except LeastActionError as error:
@@ -97,7 +97,7 @@ class DifferentiableSimulation:
                     error.args = (f"robot {place}: {error.args[0]}", *error.args[1:])
                 raise
 
-        runs = on_all_cores(one, range(len(lanes)))
+        runs = on_all_cores(one, range(len(robots)))
         q, v = np.stack([run.q for run in runs]), np.stack([run.v for run in runs])
         return runs, q.reshape(*axes, *q.shape[1:]), v.reshape(*axes, *v.shape[1:])
 
@@ -106,8 +106,8 @@ class DifferentiableSimulation:
     ) -> list[FloatArray]:
         """`pull_back` of all runs: gradients by q, v, controls and parameters, shaped as `arrays`."""
         axes = arrays[0].shape[:-1]
-        lanes = zip(runs, _lanes(arrays[3:], axes), _lanes(bars, axes), strict=True)
-        found = on_all_cores(lambda lane: self.pull_back(lane[0], lane[1], lane[2][0], lane[2][1]), list(lanes))
+        robots = zip(runs, _by_robot(arrays[3:], axes), _by_robot(bars, axes), strict=True)
+        found = on_all_cores(lambda one: self.pull_back(one[0], one[1], one[2][0], one[2][1]), list(robots))
         return [np.stack(x).reshape(like.shape) for x, like in zip(zip(*found, strict=True), arrays, strict=True)]
 
     def run(self, q: FloatArray, v: FloatArray, u: FloatArray, values: Sequence[FloatArray]) -> Trajectory:
@@ -126,7 +126,7 @@ class DifferentiableSimulation:
         return [first, found["v"], found["controls"], *(np.asarray(found[name]) for name in self.names)]
 
 
-def _lanes(arrays: Sequence[FloatArray], axes: tuple[int, ...]) -> list[list[FloatArray]]:
+def _by_robot(arrays: Sequence[FloatArray], axes: tuple[int, ...]) -> list[list[FloatArray]]:
     """The arrays of each robot, from ones with axes of robots first."""
     count = int(np.prod(axes))
     flat = [x.reshape(count, *x.shape[len(axes) :]) for x in arrays]

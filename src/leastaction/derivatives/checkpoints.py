@@ -91,7 +91,7 @@ class _Cuts:
         states, memory = self.kept[k]
         for name, rows in states.items():
             record[name][: row + 1] = rows[-row - 1 :]
-        self.stepper.remember(memory)
+        self.stepper.restore_memory(memory)
         u = self.start.controls[first:last].copy()
         done = interruptible(self.stepper.advance, record, row, last - first + row, u)
         if done < last - first + row:

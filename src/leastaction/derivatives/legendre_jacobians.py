@@ -20,7 +20,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters.parameter_differences import CENTRAL, Stencil, by_name, stencils
 from leastaction.parameters.parameters import parameter
-from leastaction.step_control.damping_quadrature import LateDampers
+from leastaction.step_control.damping_quadrature import DampingInMomenta
 
 DAMPING = ("damping", "stiffness", "kp", "kv")
 """Kinds of parameters that, beside these, what momenta hold of dampers depends on."""
@@ -38,10 +38,10 @@ class LegendreTransform:
     Args:
         mechanism: the robot.
         names: of its parameters.
-        late: what momenta hold of dampers, of robots like this one, see `late_dampers`; None: nothing.
+        late: what momenta hold of dampers, of robots like this one, see `damping_in_momenta`; None: nothing.
     """
 
-    def __init__(self, mechanism: Mechanism, names: Sequence[str], late: LateDampers | None = None) -> None:
+    def __init__(self, mechanism: Mechanism, names: Sequence[str], late: DampingInMomenta | None = None) -> None:
         self.mechanism, self.late = mechanism, late
         kinds = INERTIAL if late is None else (*INERTIAL, *DAMPING)
         self.names = [name for name in names if name.partition(":")[0] in kinds]
@@ -60,7 +60,7 @@ class LegendreTransform:
         Args:
             Q, P: positions and momenta, shape (rows, nq) and (rows, nv).
             bv: gradients by the velocities, shape (rows, nv).
-            stored: of the rows, see `LateDampers.of_rows`; None where momenta hold nothing of dampers.
+            stored: of the rows, see `DampingInMomenta.of_rows`; None where momenta hold nothing of dampers.
         """
         bq, bp = np.zeros(bv.shape), np.zeros(bv.shape)
         rows = np.flatnonzero(bv.any(axis=1))
@@ -75,10 +75,10 @@ class LegendreTransform:
             bq[rows] = -momentum_slopes(self.mechanism, Q, V, bp[rows])
             self._add(Q, V, -bp[rows])
             if late is not None:
-                self._add_late(late, (count, stored or {}, rows), V, -bp[rows])
+                self._add_excess_damping(late, (count, stored or {}, rows), V, -bp[rows])
         return bq, bp
 
-    def _add_late(self, late: LateDampers, at: Any, V: FloatArray, w: FloatArray) -> None:
+    def _add_excess_damping(self, late: DampingInMomenta, at: Any, V: FloatArray, w: FloatArray) -> None:
         """Add w' d(late)/d(parameter) v; at: number of all rows, what is stored of them, and which of them."""
         count, stored, rows = at
         for k, stencil in enumerate(self.stencils):

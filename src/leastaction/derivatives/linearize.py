@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,40 @@ def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator, dt: fl
     if what not in stepper.can:
         stepper.refuse(what)
     return stepper
+
+
+class KeptSteppers(threading.local):
+    """Steppers of the last calls of `linearize`, of each thread its own, for they hold what they write.
+
+    To prepare one takes longer than most derivatives: all of a robot is laid out for its kernels. One in use, or
+    whose call has failed, is not among them.
+    """
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[Any, tuple[Mechanism, Stepper]] = OrderedDict()
+
+    def take(self, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
+        """The one of that very robot, or a new one."""
+        try:
+            _, stepper = self.known.pop((id(mechanism), integrator, type(dt), dt))
+        except (KeyError, TypeError):  # of what cannot be hashed
+            return stepper_that("linearize", mechanism, integrator, dt)
+        return stepper
+
+    def put(self, mechanism: Mechanism, integrator: Integrator, dt: float, stepper: Stepper) -> None:
+        """Keep one for the next call."""
+        try:
+            self.known[id(mechanism), integrator, type(dt), dt] = mechanism, stepper
+        except TypeError:
+            return
+        while len(self.known) > KEPT:
+            self.known.popitem(last=False)
+
+
+KEPT = 4
+"""Steppers that each thread keeps."""
+
+_kept = KeptSteppers()
 
 
 def controls_of(mechanism: Mechanism, u: Any) -> tuple[FloatArray, FloatArray]:
@@ -69,9 +105,10 @@ def linearize(
     Returns:
         A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
     """
-    stepper = stepper_that("linearize", mechanism, integrator, dt)
+    stepper = _kept.take(mechanism, integrator, dt)
     acting, follows = controls_of(mechanism, u)
     A, B = stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), acting)
+    _kept.put(mechanism, integrator, dt, stepper)
     return A, B * follows
 
 

@@ -177,9 +177,9 @@ def _stays_on_gpu(simulation: DifferentiableSimulation, tensors: list[Any]) -> b
         or tensors[2].shape[-2] == 0
     ):
         return False
-    from leastaction.batch.batch_adjoint import has_way_back
+    from leastaction.batch.batch_adjoint import has_adjoint
 
-    return has_way_back(m, integrator)
+    return has_adjoint(m, integrator)
 
 
 def _array(x: Any) -> Any:

@@ -16,8 +16,8 @@ import numpy as np
 from leastaction._tuples import plain
 from leastaction.dynamics import entries
 from leastaction.dynamics.legendre import quantities
+from leastaction.dynamics.origin_shift import free_trees, near_origin
 from leastaction.dynamics.spline_quantities import spline_momenta
-from leastaction.dynamics.wandering import brought_near, free_trees
 from leastaction.dynamics.workspace import Calls, Workspace, calls, given
 from leastaction.errors import MechanismError
 from leastaction.kinematics.reduced.compiled import has_splines
@@ -122,10 +122,10 @@ def com_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
     return J / masses.sum()
 
 
-def _near(mechanism: Mechanism, q: Any) -> FloatArray:
+def _near_origin(mechanism: Mechanism, q: Any) -> FloatArray:
     """Positions q, shape (nq,), from the origin of a world in which the dynamics of the tree are the same."""
     given = configuration(mechanism, q)  # which says what is wrong with the mechanism, too
-    return brought_near(free_trees(mechanism.tree), given)
+    return near_origin(free_trees(mechanism.tree), given)
 
 
 def mass_matrix(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
@@ -208,7 +208,7 @@ def momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
 
 def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
     """Momentum about the centre of mass [kg m^2/s, kg m/s]: (angular, linear), shape (6,)."""
-    q = _near(mechanism, q)
+    q = _near_origin(mechanism, q)
     h = momentum(mechanism, q, v)
     h[:3] -= np.cross(center_of_mass(mechanism, q), h[3:])
     return h
@@ -223,7 +223,7 @@ def inverse_dynamics_derivatives(
     """
     w = Workspace(mechanism)
     slopes = w.slopes()
-    state = _near(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
+    state = _near_origin(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, "a")
     entries.inverse_dynamics_derivatives(w.model, w.data, plain(slopes), *state, np.zeros(mechanism.nv))
     return slopes.dq, slopes.dv, mass_matrix(mechanism, q)
 

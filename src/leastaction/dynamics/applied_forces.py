@@ -27,7 +27,7 @@ def placed_forces(forces, data, q, v):
     """`mechanism_forces` once poses at q are there."""
     velocities(forces.nodes, data.links, data.screws, v)
     total.clear(data.external, data.tau)
-    total.look_near(forces, data.modes, q)
+    total.unwrap_angles(forces, data.modes, q)
     total.wrenches(forces, data.modes, data.links, data.external)
     total.joint_forces(forces, data.modes, q, v, data.tau)
 

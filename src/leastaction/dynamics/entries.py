@@ -37,11 +37,12 @@ def mass_matrix(model, data, q, H):
 
 
 @routine
-def is_sound(state):
+def is_valid_state(state):
     """Whether a state has finite numbers and unit quaternions; what is off by round-off is normalised.
 
     Args:
-        state: (first entries of quaternions in q, `wandering.free_trees`, whether Python has checked it (1,), q, v, a).
+        state: (first entries of quaternions in q, `origin_shift.free_trees`, whether Python has checked it (1,), q, v,
+            a).
     """
     balls, _, checked, q, v, a = state
     if checked[0]:
@@ -65,14 +66,14 @@ def is_sound(state):
 
 @routine
 def is_admissible(state):
-    """`is_sound`, and no tree on a free joint is far from the origin."""
+    """`is_valid_state`, and no tree on a free joint is far from the origin."""
     trees, checked, q = state[1], state[2], state[3]
     for i in range(0 if checked[0] else trees.shape[0]):
         first = int(trees[i, 0])
         for k in range(first, first + 3):
             if abs(q[k]) > trees[i, 1]:
                 return False
-    return is_sound(state)
+    return is_valid_state(state)
 
 
 @entry
@@ -113,7 +114,7 @@ def checked_mass_matrix(model, data, state, H):
 @entry
 def checked_body_poses(nodes, frames, links, screws, state, X):
     """Poses, screws and twists of the nodes, and X (bodies, 4, 4) of the frames fixed to them; or False."""
-    if not is_sound(state):
+    if not is_valid_state(state):
         return False
     positions(nodes, links, screws, state[3])
     velocities(nodes, links, screws, state[4])
@@ -166,7 +167,7 @@ def inverse_dynamics_derivatives(model, data, slopes, q, v, a, tau):
 @entry
 def checked_passive_forces(forces, modes, data, state, tau):
     """tau (nv,): all generalised forces that the mechanism itself exerts at a state; or False."""
-    if not is_sound(state):
+    if not is_valid_state(state):
         return False
     links, screws, external = data
     data = AppliedData(named_modes(modes), links, screws, external, tau)

@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit import entry
+from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics import recursions
 from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.entries import inverse_dynamics_derivatives
+from leastaction.dynamics.origin_shift import free_trees, near_origin
 from leastaction.dynamics.spline_quantities import spline_momenta, spline_quantities, spline_velocities
-from leastaction.dynamics.wandering import brought_near, free_trees
 from leastaction.dynamics.workspace import Workspace
 from leastaction.errors import MechanismError
 from leastaction.forces import total
-from leastaction.forces.arrays import named_forces, named_modes
+from leastaction.forces.arrays import compact, named_forces, named_modes
 from leastaction.kinematics.closure_kernels import soft_energy
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions, velocities
@@ -42,7 +42,7 @@ def solve_rows(model, data, Q, P, V, zero):
 
 
 @entry
-def solve_near(model, data, trees, q, p, v, zero):
+def solve_velocity(model, data, trees, q, p, v, zero):
     """v = M(q)^-1 p of one state; False where a tree is far from the origin, or v is large."""
     model, data = DynamicsModel(*model), DynamicsData(*data)
     for i in range(trees.shape[0]):
@@ -153,7 +153,7 @@ def momentum_of_velocity(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> 
         return spline_momenta(mechanism, Q, V)
     w = Workspace(mechanism)
     P, zero = np.zeros_like(V), np.zeros(mechanism.nv)
-    multiply_rows(w.weightless, w.data, brought_near(free_trees(w.tree), Q), V, P, zero)
+    multiply_rows(w.weightless, w.data, near_origin(free_trees(w.tree), Q), V, P, zero)
     return P
 
 
@@ -161,7 +161,7 @@ def momentum_slopes(mechanism: Mechanism, Q: FloatArray, V: FloatArray, W: Float
     """Gradient of w' M(q) v by q along the tangent, for each row, shape (rows, nv)."""
     (Q, V), (_, W) = _rows(mechanism, Q, V, "v"), _rows(mechanism, Q, W, "w")
     w, n = Workspace(mechanism), len(mechanism.tree.nodes)
-    out, Q = np.zeros_like(V), brought_near(free_trees(w.tree), Q)
+    out, Q = np.zeros_like(V), near_origin(free_trees(w.tree), Q)
     slope_rows(w.weightless, w.data, Q, V, W, np.zeros((2, n, 6)), np.zeros((2, n, 6)), out)
     return out
 
@@ -175,13 +175,13 @@ def velocity_of_momentum(
     velocities that have this momentum.
 
     Args:
-        late: what the momenta hold of dampers, see `late_dampers`, shape (nv,); of mechanisms without splines.
+        late: what the momenta hold of dampers, see `damping_in_momenta`, shape (nv,); of mechanisms without splines.
     """
     Q, P = _rows(mechanism, Q, P, "p")
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
-    model, Q = _with_late(w, late), brought_near(free_trees(w.tree), Q)
+    model, Q = _with_excess_damping(w, late), near_origin(free_trees(w.tree), Q)
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
     solve_rows(model, w.data, Q, P, V, zero)
     for k in np.flatnonzero(~(np.abs(V) < FAST).all(axis=1)):
@@ -191,7 +191,7 @@ def velocity_of_momentum(
     return V
 
 
-def _with_late(w: Workspace, late: FloatArray | None) -> tuple[Any, ...]:
+def _with_excess_damping(w: Workspace, late: FloatArray | None) -> tuple[Any, ...]:
     """`Workspace.weightless` whose drives have as much more inertia as momenta hold of dampers, shape (nv,)."""
     nodes, dofs, gravity = w.weightless
     if late is not None:
@@ -217,14 +217,14 @@ class Quantities:
     def __init__(self, mechanism: Mechanism) -> None:
         w = Workspace(mechanism)
         t = w.tree
-        model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
+        model = (plain(compact(w.forces)), t.gravity, t.closure.rows, t.closure.count)
         self.kernel = Bound(quantities_rows, model, (plain(w.modes), w.links, w.screws, w.tau))
         self._trees = free_trees(t)
 
     def evaluate(self, Q: FloatArray, V: FloatArray, out: tuple[FloatArray, FloatArray, FloatArray]) -> None:
         """Fill out = (kinetic energy, potential energy with the feedback of servos [J], spatial momentum (rows, 6))."""
         self.kernel(Q, V, out)
-        near = brought_near(self._trees, Q)
+        near = near_origin(self._trees, Q)
         if near is not Q:  # potentials and momenta are those of the place
             self.kernel(near, V, (out[0], np.zeros_like(out[1]), np.zeros_like(out[2])))
 
@@ -242,9 +242,9 @@ class Velocities:
         w, n = Workspace(mechanism), mechanism.nv
         self._q, self._p, self._v = np.zeros(mechanism.nq), np.zeros(n), np.zeros(n)
         self._plain, self._trees = not has_splines(mechanism), free_trees(w.tree)
-        first, state = (_with_late(w, late), w.data), (self._q, self._p, self._v, np.zeros(n))
-        self._solve = Bound(solve_near, *first, self._trees, *state)
-        self._solve_anywhere = Bound(solve_near, *first, self._trees[:0].copy(), *state)
+        first, state = (_with_excess_damping(w, late), w.data), (self._q, self._p, self._v, np.zeros(n))
+        self._solve = Bound(solve_velocity, *first, self._trees, *state)
+        self._solve_anywhere = Bound(solve_velocity, *first, self._trees[:0].copy(), *state)
 
     def at(self, q: FloatArray, p: FloatArray) -> FloatArray:
         """As `velocity_of_momentum` has it, at q (nq,) with p (nv,): shape (nv,)."""
@@ -252,7 +252,7 @@ class Velocities:
             self._q[:], self._p[:] = q, p
             if self._solve():
                 return self._v.copy()
-            self._q[:] = brought_near(self._trees, q)
+            self._q[:] = near_origin(self._trees, q)
             if self._solve_anywhere():
                 return self._v.copy()
         return velocity_of_momentum(self.mechanism, q[None], p[None], self._late)[0]
@@ -279,7 +279,7 @@ class Momenta:
         """As `momentum_of_velocity` has it, at q (nq,) with v (nv,): shape (nv,)."""
         if not self._plain:
             return momentum_of_velocity(self.mechanism, q[None], v[None])[0]
-        self._q[0], self._v[0] = brought_near(self._trees, q), v
+        self._q[0], self._v[0] = near_origin(self._trees, q), v
         self._multiply(self._q, self._v, self._p, self._rest)
         return self._p[0].copy()
 
@@ -288,7 +288,7 @@ class Momenta:
 
         The array is used again by the next call.
         """
-        self._q[0], self._v[0], self._slopes.dq[:] = brought_near(self._trees, q), v, 0.0
+        self._q[0], self._v[0], self._slopes.dq[:] = near_origin(self._trees, q), v, 0.0
         self._derive(self._q[0], self._rest, self._v[0], self._p[0])
         return self._slopes.dq
 
@@ -302,12 +302,12 @@ class Energies:
         self._out = np.zeros(1), np.zeros(1), np.zeros((1, 6))
         if self._plain:
             arguments, self._trees = (self._q, self._v, self._out), free_trees(mechanism.tree)
-            self._walk = Walk(Quantities(mechanism).kernel, lambda row: arguments)
+            self._walk = BatchedCall(Quantities(mechanism).kernel, lambda row: arguments)
         self._springs = feedback_springs(mechanism) if servos(mechanism) else None
 
     def at(self, q: FloatArray, v: FloatArray) -> float:
         """Sum of both [J] at q (nq,) with v (nv,)."""
-        if not self._plain or (len(self._trees) and brought_near(self._trees, q) is not q):
+        if not self._plain or (len(self._trees) and near_origin(self._trees, q) is not q):
             T, U, _ = quantities(self.mechanism, q[None], v[None])
             return float(T[0] + U[0])
         self._q[0], self._v[0] = q, v

@@ -41,7 +41,7 @@ def velocities_of_run(
     Args:
         t: times [s], shape (rows,).
         Q, P: positions and momenta, shapes (rows, nq) and (rows, nv).
-        late: what the momenta hold of dampers, see `late_dampers`, shape (rows, nv); None: nothing.
+        late: what the momenta hold of dampers, see `damping_in_momenta`, shape (rows, nv); None: nothing.
     """
     V = velocities_of_rows(mechanism, Q, P, late)
     massless = _without_mass(mechanism)

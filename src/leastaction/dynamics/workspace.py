@@ -13,7 +13,7 @@ from leastaction._tuples import plain
 from leastaction.dynamics import entries
 from leastaction.dynamics.arrays import SlopeData
 from leastaction.dynamics.derivatives import RATES
-from leastaction.dynamics.wandering import brought_near, free_trees
+from leastaction.dynamics.origin_shift import free_trees, near_origin
 from leastaction.errors import MechanismError
 from leastaction.forces.arrays import ForceModel, ForceModes, force_model, force_modes
 from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK, SPHERICAL
@@ -119,7 +119,7 @@ class Calls:
         mechanism = self.work.tree.mechanism
         q, v, a = configuration(mechanism, q), tangent(mechanism, v), tangent(mechanism, a, what)
         far = kernel is not self.body_poses and kernel is not self.passive_forces  # these depend on the place
-        self.q[:] = brought_near(free_trees(self.work.tree), q) if far else q
+        self.q[:] = near_origin(free_trees(self.work.tree), q) if far else q
         self.v[:], self.a[:], self._checked[0] = v, a, True
         try:
             kernel()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.batched_call import SOON, BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import SOON, Walk
 from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError
 from leastaction.explicit.arrays import EULER, ExplicitSettings, Tableau, explicit_data, explicit_model
@@ -41,13 +41,13 @@ class ExplicitStepper(Stepper):
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
         q, v = record["q"], record["v"]
-        walk = Walk(self._kernel, lambda row: (u, q[row : row + 2], v[row : row + 2]))
+        walk = BatchedCall(self._kernel, lambda row: (u, q[row : row + 2], v[row : row + 2]))
         return lambda first: first + walk(first)
 
-    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
-        """See `Stepper.fleet`."""
+    def chunk_runner(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.chunk_runner`."""
         q, v = states["q"], states["v"]
-        return Walk(self._kernel, lambda k: (u[k], q[k], v[k]), SOON)
+        return BatchedCall(self._kernel, lambda k: (u[k], q[k], v[k]), SOON)
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
         """See `Stepper.failure`."""
@@ -81,7 +81,7 @@ class AdaptiveStepper(ExplicitStepper):
 
     control_nodes = (0.0,)
     stuck = False
-    stride, fleet = Stepper.stride, Stepper.fleet
+    stride, chunk_runner = Stepper.stride, Stepper.chunk_runner
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""

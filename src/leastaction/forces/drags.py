@@ -8,7 +8,7 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.forces.points import (
     Frames,
-    give_back,
+    add_point_gradients,
     point_slope,
     point_state,
     pull,
@@ -50,7 +50,7 @@ def _slope(drag, speed, k, v, d):
 
 
 @inline
-def way_along(drag, links, axis):
+def relative_motion_frame(drag, links, axis):
     """A unit vector of three: along the velocity of the point, and two across it."""
     _, v = point_state(drag.node, load3(drag.at), links)
     speed = math.sqrt(dot3(v, v))
@@ -113,4 +113,4 @@ def cotangents(drags, links, cot, GT, GV, out):
         out[i, 0] -= dot3(v, w)
         out[i, 1] -= speed * dot3(v, w)
         gx = cross(scale3(-k, v), W) if drag.node >= 0 else ZERO3
-        give_back(drag.node, x, gx, _slope(drag, speed, k, v, w), links, GT, GV, out[i, 2:])
+        add_point_gradients(drag.node, x, gx, _slope(drag, speed, k, v, w), links, GT, GV, out[i, 2:])

@@ -1,7 +1,7 @@
 """Isotropic springs: the force is in proportion to the difference of two points (Sueda 2021, Eqs. 1.40, 1.45)."""
 
 from leastaction._jit import inline, routine
-from leastaction.forces.points import give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
+from leastaction.forces.points import add_point_gradients, path_point, point_slope, pull, pull_slope, virtual_velocity
 from leastaction.forces.tendons.cable_paths import moves
 from leastaction.spatial import add3, cross, dot3, neg3, scale3, sub3
 
@@ -82,5 +82,5 @@ def cotangents(paths, points, links, cot, GT, GV, out, of_points):
         out[i, 0] += dot3(w, sub3(y, x))
         out[i, 2] += dot3(w, sub3(yd, xd))
         g, gd = scale3(path.stiffness, w), scale3(path.damping, w)
-        give_back(a, x, sub3(cross(f, Wa), g), neg3(gd), links, GT, GV, of_points[k])
-        give_back(b, y, sub3(g, cross(f, Wb)), gd, links, GT, GV, of_points[k + 1])
+        add_point_gradients(a, x, sub3(cross(f, Wa), g), neg3(gd), links, GT, GV, of_points[k])
+        add_point_gradients(b, y, sub3(g, cross(f, Wb)), gd, links, GT, GV, of_points[k + 1])

@@ -1,7 +1,7 @@
 """Limits of joints that push back with a spring and a damper."""
 
 from leastaction._jit import inline, routine
-from leastaction.forces.touch import change, settle, touch
+from leastaction.forces.touch import change, touch, update_mode
 
 
 @inline
@@ -79,12 +79,12 @@ def change_mode(dof, modes, k, x, rate, settled, may):
 
 
 @inline
-def settle_mode(dof, modes, k, x):
-    """Open or close one limit; see `touch.settle`."""
+def update_limit_mode(dof, modes, k, x):
+    """Open or close one limit; see `touch.update_mode`."""
     if dof.limit_damping == 0.0:
         return 0
     _, gap = limit_gap(dof, x)
-    return settle(modes, k, gap)
+    return update_mode(modes, k, gap)
 
 
 @routine

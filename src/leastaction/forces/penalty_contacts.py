@@ -11,7 +11,7 @@ import numpy as np
 from leastaction._jit import inline, routine
 from leastaction.forces.points import (
     Frames,
-    give_back,
+    add_point_gradients,
     point_slope,
     point_state,
     pull,
@@ -19,7 +19,7 @@ from leastaction.forces.points import (
     virtual_velocity,
     zeroed,
 )
-from leastaction.forces.touch import change, settle, touch
+from leastaction.forces.touch import change, touch, update_mode
 from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, scale3, sub3
 
@@ -170,7 +170,7 @@ def cotangents(penalties, modes, links, cot, GT, GV, out, at):
             out[i, 2] += contact.stiffness * d * slip
         for c in range(3):
             out[i, 4 + c] -= gx[c]
-        give_back(contact.node, x, add3(gx, cross(f, W)), gxd, links, GT, GV, at[i])
+        add_point_gradients(contact.node, x, add3(gx, cross(f, W)), gxd, links, GT, GV, at[i])
 
 
 @routine
@@ -198,12 +198,12 @@ def change_modes(penalties, modes, links, settled, most):
 
 
 @routine
-def settle_modes(penalties, modes, links):
-    """Open or close contacts, see `touch.settle`; gives back how many changed."""
+def update_modes(penalties, modes, links):
+    """Open or close contacts, see `touch.update_mode`; gives back how many changed."""
     changed = 0
     for i in range(penalties.shape[0]):
         contact = penalties[i]
         if contact.damping > 0.0:
             x, _ = point_state(contact.node, load3(contact.at), links)
-            changed += settle(modes, i, dot3(load3(contact.normal), sub3(x, load3(contact.origin))))
+            changed += update_mode(modes, i, dot3(load3(contact.normal), sub3(x, load3(contact.origin))))
     return changed

@@ -4,7 +4,7 @@ Every force at a point is written with these six functions:
 
 - `point_state` and `pull`: position and velocity of a point; the wrench of a force on it;
 - `point_slope` and `pull_slope`: their changes when bodies move;
-- `virtual_velocity` and `give_back`: the transpose of that, for reverse mode.
+- `virtual_velocity` and `add_point_gradients`: the transpose of that, for reverse mode.
 
 In reverse mode let E be the sum over nodes of W . wrench for the virtual twists W of the nodes. A force f at a point x
 contributes f . w with the point's virtual velocity w = W_v + W_w x x, so its share of dE is
@@ -88,7 +88,7 @@ def virtual_velocity(node, cot, x):
 
 
 @inline
-def give_back(node, x, gx, gxd, links, GT, GV, out):
+def add_point_gradients(node, x, gx, gxd, links, GT, GV, out):
     """Hand gradients by position and velocity of a point on to its node; those by its place in the node go to out."""
     local = gx
     if node >= 0:

@@ -116,7 +116,7 @@ def energy(forces, modes, links, q):
 def _element_energy(some, forces, modes, links, q):
     if some is None:
         return 0.0
-    tendon_forces.look_near(modes.items, q)
+    tendon_forces.unwrap_angles(modes.items, q)
     total = cable_paths.energy(forces.paths, forces.points, links)
     total += isotropic_springs.energy(forces.paths, forces.points, links)
     total += tendon_forces.energy(forces.tendons, modes.items, links)
@@ -261,15 +261,15 @@ def _set_pulls(some, forces, modes, u):
 
 
 @routine
-def look_near(forces, modes, q):
+def unwrap_angles(forces, modes, q):
     """Let tendons know how often the joints at q (nq,) have turned round."""
-    _look_near(forces.tendons, modes, q)
+    _unwrap_angles(forces.tendons, modes, q)
 
 
 @inline
-def _look_near(some, modes, q):
+def _unwrap_angles(some, modes, q):
     if some is not None:
-        tendon_forces.look_near(modes.items, q)
+        tendon_forces.unwrap_angles(modes.items, q)
 
 
 @routine
@@ -369,18 +369,18 @@ def _change_coordinates(coords, modes, r, rd, settled, most):
 
 
 @routine
-def settle_modes(forces, modes, links):
-    """Open or close the body forces with jumps by the poses in `links`, see `touch.settle`; how many changed."""
-    return _settle_elements(forces.paths, forces, modes, links)
+def update_modes(forces, modes, links):
+    """Open or close the body forces with jumps by the poses in `links`, see `touch.update_mode`; how many changed."""
+    return _update_element_modes(forces.paths, forces, modes, links)
 
 
 @inline
-def _settle_elements(some, forces, modes, links):
+def _update_element_modes(some, forces, modes, links):
     if some is None:
         return 0
-    changed = penalty_contacts.settle_modes(forces.penalties, modes.penalties, links)
-    changed += cable_paths.settle_modes(forces.paths, forces.points, modes.paths, links)
-    return changed + tendon_forces.settle_modes(forces.tendons, modes.items, modes.tendons, links)
+    changed = penalty_contacts.update_modes(forces.penalties, modes.penalties, links)
+    changed += cable_paths.update_modes(forces.paths, forces.points, modes.paths, links)
+    return changed + tendon_forces.update_modes(forces.tendons, modes.items, modes.tendons, links)
 
 
 @routine

@@ -58,7 +58,7 @@ def change(modes, i, gap, rate, settled, may):
 
 
 @inline
-def settle(modes, i, gap):
+def update_mode(modes, i, gap):
     """Open or close one force by its gap; gives back 1 if that is a change. What closes after it was open stays so.
 
     For steps that interpolate the motion between several points: where neither piece holds (without the force it goes

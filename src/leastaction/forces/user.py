@@ -22,7 +22,15 @@ from numba.extending import intrinsic
 from leastaction._jit import inline, routine
 from leastaction.errors import MechanismError
 from leastaction.forces.arrays import UserForces
-from leastaction.forces.points import NODE_POINT, give_back, path_point, point_slope, pull, pull_slope, virtual_velocity
+from leastaction.forces.points import (
+    NODE_POINT,
+    add_point_gradients,
+    path_point,
+    point_slope,
+    pull,
+    pull_slope,
+    virtual_velocity,
+)
 from leastaction.mechanism.elements import Attachment, attachment
 from leastaction.spatial import ZERO3, add3, cross
 
@@ -262,4 +270,4 @@ def cotangents(user, scratch, links, cot, GT, GV, of_points):
                 _, w = virtual_velocity(points[first + i].node, cot, _row(x, i))
                 gx = add3(gx, _block_transposed(scratch.K, n, i, j, w))
                 gxd = add3(gxd, _block_transposed(scratch.D, n, i, j, w))
-            give_back(points[first + j].node, _row(x, j), gx, gxd, links, GT, GV, of_points[first + j])
+            add_point_gradients(points[first + j].node, _row(x, j), gx, gxd, links, GT, GV, of_points[first + j])

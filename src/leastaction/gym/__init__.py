@@ -13,15 +13,17 @@ from leastaction.gym.ids import register
 if TYPE_CHECKING:
     from leastaction.gym.environment import RobotEnv
     from leastaction.gym.environment_tasks import TASKS, Task
+    from leastaction.gym.stable_baselines import stable_baselines_env
     from leastaction.gym.vector import RobotVectorEnv
 
-__all__ = ["TASKS", "RobotEnv", "RobotVectorEnv", "Task", "register"]
+__all__ = ["TASKS", "RobotEnv", "RobotVectorEnv", "Task", "register", "stable_baselines_env"]
 
 _HOMES = {
     "TASKS": "environment_tasks",
     "Task": "environment_tasks",
     "RobotEnv": "environment",
     "RobotVectorEnv": "vector",
+    "stable_baselines_env": "stable_baselines",
 }
 
 

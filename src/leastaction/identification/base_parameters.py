@@ -81,7 +81,7 @@ def natural_number(value: Any, what: str) -> int:
 
 
 def base_parameters(mechanism: Mechanism, *, samples: int | None = None, seed: int = 0) -> BaseParameters:
-    """The base parameters of a robot, whatever its motion: what inverse dynamics can at best tell of its bodies.
+    """The base parameters of a robot, whatever its motion: what inverse dynamics can identify of its bodies.
 
     Args:
         mechanism: the robot.

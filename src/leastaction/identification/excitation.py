@@ -1,4 +1,4 @@
-"""Motions that tell much of the parameters of a robot: Fourier series within its limits (Swevers et al. 1997)."""
+"""Exciting motions for the identification of a robot: Fourier series within its limits (Swevers et al. 1997)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from leastaction.identification.base_parameters import natural_number
 from leastaction.identification.inverse_dynamics_fit import InverseDynamicsFit, Samples, required_forces, serves
 from leastaction.identification.parameter_charts import Chart, chart_of
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import count, positive, shown
+from leastaction.mechanism._check import choice, count, positive
 from leastaction.mechanism.arguments import FloatArray, configuration, robot
 from leastaction.parameters.parameters import parameter_names
 
@@ -75,7 +75,7 @@ def design_excitation(
     evaluations: int = 40,
     seed: int = 0,
 ) -> Excitation:
-    """A motion that tells much of parameters, within limits of positions, velocities and efforts.
+    """A motion that excites parameters well, within limits of positions, velocities and efforts.
 
     Each joint follows a Fourier series that starts and ends at rest at q. Its coefficients are those with the most
     information of inverse dynamics, or the least condition number, found by L-BFGS from random ones.
@@ -98,8 +98,7 @@ def design_excitation(
     harmonics, evaluations = count(harmonics, "harmonics"), count(evaluations, "evaluations")
     if harmonics < 2:
         raise IdentificationError("harmonics: expected 2 or more, a motion that starts and ends at rest needs them")
-    if criterion not in ("information", "condition"):
-        raise IdentificationError(f"criterion must be 'information' or 'condition', got {shown(criterion)}")
+    choice(criterion, ("information", "condition"), "criterion", IdentificationError)
     _check_robot(mechanism)
     chart = chart_of(mechanism, parameter_names(parameters), 0.0)
     if any(piece.kind == "delay" for piece in chart.pieces):

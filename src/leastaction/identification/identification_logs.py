@@ -23,7 +23,7 @@ SAME = 1e-9
 """Difference between controls within a step, relative to the largest, that is round-off."""
 
 WINDOW, DEGREE = 9, 3
-"""States and degree of the local polynomials of Savitzky and Golay, which tell motion from noise."""
+"""States and degree of the local polynomials of Savitzky and Golay, which separate motion from noise."""
 
 
 @dataclass(frozen=True, eq=False)

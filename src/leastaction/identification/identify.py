@@ -20,7 +20,7 @@ from leastaction.identification.prediction_errors import Noise, PredictionErrors
 from leastaction.integration.default import announce, choose
 from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import count, flag, positive, real_array, shown
+from leastaction.mechanism._check import choice, count, flag, positive, real_array, shown
 from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.parameters.parameters import parameter_names
 
@@ -99,10 +99,8 @@ def identify(
     substeps, evaluations = count(substeps, "substeps"), count(evaluations, "evaluations")
     segment = None if segment is None else count(segment, "segment")
     flag(first_fit, "first_fit")
-    if starts not in ("estimated", "measured"):
-        raise IdentificationError(f"starts must be 'estimated' or 'measured', got {shown(starts)}")
-    if loss not in LOSSES:
-        raise IdentificationError(f"loss must be one of {', '.join(LOSSES)}, got {shown(loss)}")
+    choice(starts, ("estimated", "measured"), "starts", IdentificationError)
+    choice(loss, LOSSES, "loss", IdentificationError)
     if integrator is None:
         integrator, why = choose(mechanism)
         announce(mechanism, integrator, why)

@@ -51,7 +51,7 @@ class Samples:
 
 
 def serves(robot: Mechanism) -> bool:
-    """Whether inverse dynamics of logs is that of a tree with forces that can be told from its state and controls."""
+    """Whether inverse dynamics of logs is that of a tree with forces that follow from its state and controls."""
     plain = not any(isinstance(a, Muscle) or a.activation is not None for a in robot.actuators)
     return plain and robot.is_tree and not can_touch(robot) and "spline joint" not in robot.special_parts
 

@@ -22,7 +22,7 @@ def default_integrator(mechanism: Mechanism) -> Integrator:
 
     Where contacts, limits or dry friction can act, or motions are prescribed: `Minimal()` for robots that are trees of
     joints, with few loose bodies about them, and where contacts give way; `Maximal()` for loose bodies alone, heaps,
-    loops, springs and tendons; see `minimal_is_quicker`. Else `Galerkin(order=4)`; `BDF(order=2)` for parts that these
+    loops, springs and cables; see `minimal_is_quicker`. Else `Galerkin(order=4)`; `BDF(order=2)` for parts that these
     cannot run, such as joints along splines.
     """
     return choose(mechanism)[0]
@@ -57,11 +57,11 @@ def minimal_is_quicker(mechanism: Mechanism, minimal: Integrator) -> bool:
     problem of all impulses that may hang together: of faces of each thing with the world and with each other one.
     `Maximal` eliminates, for each body, its block and the equations of its joint, and the faces one by one. `Minimal`
     takes half of the iterations (`benchmarks/corpus`: quadrupeds that drop 2.4 and 4.7, a cube 1.6 and 2.1). Arms and
-    legs on the world count as one thing. Left to `Maximal` are loops, springs and tendons between bodies, where the two
+    legs on the world count as one thing. Left to `Maximal` are loops, springs and cables between bodies, where the two
     are as quick as each other and it fails in fewer random scenes, and loose bodies alone, of which it is hardly slower
     and keeps the energy better (thrown boxes gain 2e-6 of the largest kinetic energy in a step at most, not 4e-4).
     """
-    tied = mechanism.springs or mechanism.cables or mechanism.tendons
+    tied = mechanism.springs or mechanism.cables
     if not mechanism.is_tree or tied or minimal.unknown_part(mechanism):
         return False
     given, trees = set(prescribed_freedoms(mechanism)), list[list[int]]()

@@ -17,7 +17,7 @@ from leastaction.integration.settings import check_settings, is_number, make_pla
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import LARGEST, shown
 from leastaction.mechanism.arguments import robot
-from leastaction.step_control.damping_quadrature import LateDampers, late_dampers
+from leastaction.step_control.damping_quadrature import DampingInMomenta, damping_in_momenta
 
 FloatArray = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class Integrator:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
+    def damping_in_momenta(self, mechanism: Mechanism, dt: float) -> DampingInMomenta | None:
         """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
         return None
 
@@ -145,7 +145,7 @@ class Stepper:
     aim: dict[str, FloatArray] | None = None
     carries: tuple[str, ...] = ()
     lacking: frozenset[str] = frozenset()
-    noting = True
+    logs_contacts = True
     order = 0
 
     def __init__(self, integrator: Integrator, mechanism: Mechanism, dt: float) -> None:
@@ -158,9 +158,9 @@ class Stepper:
         return self.integrator.prepare(self.mechanism, dt)
 
     @cached_property
-    def late(self) -> LateDampers | None:
+    def late(self) -> DampingInMomenta | None:
         """What its momenta hold of dampers; None: nothing."""
-        return late_dampers(self.integrator, self.mechanism, self.dt)
+        return damping_in_momenta(self.integrator, self.mechanism, self.dt)
 
     # ------------------------------------------------------------------ the start of a run
 
@@ -212,7 +212,7 @@ class Stepper:
         """
         return lambda first: self.advance(record, first, first + 1, u)
 
-    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+    def chunk_runner(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
         """Runs of many robots of this kind, one after the other, by number: how many of the steps hold.
 
         None where robots of this kind are better run one by one. A run that has more to it than its states, such as a
@@ -227,11 +227,11 @@ class Stepper:
     def finish(self, record: Record) -> None:
         """Complete the record at the end of a run."""
 
-    def noted_contacts(self) -> FloatArray:
-        """Contacts of the steps since `record` or `forget_contacts`, shape (n, 10), as `Record.contacts`."""
+    def logged_contacts(self) -> FloatArray:
+        """Contacts of the steps since `record` or `clear_contacts`, shape (n, 10), as `Record.contacts`."""
         return np.zeros((0, 10))
 
-    def forget_contacts(self) -> None:
+    def clear_contacts(self) -> None:
         """Begin a new list of contacts."""
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
@@ -245,7 +245,7 @@ class Stepper:
         """
         return None
 
-    def remember(self, memory: Any) -> None:
+    def restore_memory(self, memory: Any) -> None:
         """Go on from what `memory` gave."""
 
     # ------------------------------------------------------------------ derivatives

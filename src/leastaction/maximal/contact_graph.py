@@ -12,7 +12,7 @@ from leastaction.contact.broad_phase import reach_of_bodies
 from leastaction.contact.contact_table import ContactTable
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.arrays import ContactModel, MaximalModel
-from leastaction.maximal.contact.contact_setup import LOOSE, PRESSED
+from leastaction.maximal.contact.contact_setup import LOOSE, PUSHED
 from leastaction.maximal.kernel_variants import flag
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
@@ -42,7 +42,7 @@ class Layout:
     Attributes:
         tied: bodies that touch, as pairs (i, j), i < j: the graph has an edge for each.
         met, met_before: those that have touched since the graph was made, and while those before were in use.
-        pressed: those that have pushed each other since then.
+        pushed: those that have pushed each other since then.
         ldu: the graph.
         model: what kernels read, with that graph.
         near: what contacts read.
@@ -103,12 +103,12 @@ class Layout:
 
     def forget(self) -> None:
         """No bodies have touched."""
-        self.tied, self.met, self.pressed, self.met_before = NONE, NONE, NONE, (NONE,) * GRAPHS
+        self.tied, self.met, self.pushed, self.met_before = NONE, NONE, NONE, (NONE,) * GRAPHS
 
     def note(self, touched: NDArray[np.int64]) -> None:
         """Note which bodies have touched, by marks of the near pairs, and take these marks away."""
         self.met = self.met | self._bodies_of(touched != 0)
-        self.pressed = self.pressed | self._bodies_of(touched == PRESSED)
+        self.pushed = self.pushed | self._bodies_of(touched == PUSHED)
         touched[:] = 0
 
     def _bodies_of(self, chosen: NDArray[np.bool_]) -> Edges:
@@ -128,9 +128,9 @@ class Layout:
         self.note(touched)
         before = self.tied
         self.tied = self.met.union(*self.met_before, self.tied if more else NONE)
-        rare = (self.tied if seldom else self.tied & before) - self.pressed
+        rare = (self.tied if seldom else self.tied & before) - self.pushed
         if not more:
-            self.met_before, self.met, self.pressed = (self.met, *self.met_before[:-1]), NONE, NONE
+            self.met_before, self.met, self.pushed = (self.met, *self.met_before[:-1]), NONE, NONE
         return self._lay_out(rare)
 
     def _lay_out(self, rare: Edges = NONE) -> bool:

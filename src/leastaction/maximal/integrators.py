@@ -12,7 +12,7 @@ from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.maximal.composition import composition
 from leastaction.maximal.stepper import MaximalStepper
 from leastaction.mechanism import Mechanism
-from leastaction.step_control.damping_quadrature import LateDampers
+from leastaction.step_control.damping_quadrature import DampingInMomenta
 
 WORK = 200
 """Newton iterations that a step may take in all its parts, relative to `max_iterations`."""
@@ -76,9 +76,9 @@ class Maximal(Integrator):
                 f"Maximal: smoothing must be a finite energy [J], not negative, got {self.smoothing!r}"
             )
 
-    def late_dampers(self, mechanism: Mechanism, dt: float) -> LateDampers | None:
-        """See `Integrator.late_dampers`."""
-        return None if self.order == 1 else LateDampers(mechanism, dt, True, float(composition(self.order)[-1]))
+    def damping_in_momenta(self, mechanism: Mechanism, dt: float) -> DampingInMomenta | None:
+        """See `Integrator.damping_in_momenta`."""
+        return None if self.order == 1 else DampingInMomenta(mechanism, dt, True, float(composition(self.order)[-1]))
 
     @property
     def directions(self) -> int:

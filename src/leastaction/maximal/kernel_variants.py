@@ -54,5 +54,5 @@ def lean_settings(settings: MaximalSettings) -> MaximalSettings:
 
 
 def flag(value: Any, whole: bool) -> bool | None:
-    """What kernels are told of something that may be there: lean ones None."""
+    """What kernels get of something that may be there: lean ones None."""
     return bool(value) if whole else None

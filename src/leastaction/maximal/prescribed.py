@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact.collision_filter import leave_out_given
+from leastaction.contact.collision_filter import exclude_prescribed_pairs
 from leastaction.contact.contact_table import ContactTable
 from leastaction.errors import IntegratorError
 from leastaction.initial_state.initial_motions import MotionTable, rates_of, spins_of
@@ -69,7 +69,7 @@ def _product(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.array(rows).reshape(-1, 7)
 
 
-def given_bodies(model: Model) -> set[int]:
+def prescribed_bodies(model: Model) -> set[int]:
     """Bodies all of whose motion is prescribed: nothing can push them."""
     m = model.mechanism
     names, given = set(m.prescribed), set()
@@ -80,6 +80,6 @@ def given_bodies(model: Model) -> set[int]:
     return given
 
 
-def leave_out_driven(model: Model, table: ContactTable) -> ContactTable:
-    """`leave_out_given`, with the bodies that equations leave no motion marked as such."""
-    return leave_out_given(table, given_bodies(model), locked_bodies(model))
+def exclude_driven_pairs(model: Model, table: ContactTable) -> ContactTable:
+    """`exclude_prescribed_pairs`, with the bodies that equations leave no motion marked as such."""
+    return exclude_prescribed_pairs(table, prescribed_bodies(model), locked_bodies(model))

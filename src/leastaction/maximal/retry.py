@@ -47,8 +47,8 @@ def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> b
     else:
         # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
         if not stepper.planned:
-            stepper.usual = width_after(stepper.usual, stepper.age)
-        stepper.wider = 2.0 * stepper.wider if stepper.planned else stepper.usual
+            stepper.usual_width = width_after(stepper.usual_width, stepper.age)
+        stepper.wider = 2.0 * stepper.wider if stepper.planned else stepper.usual_width
         stepper.planned, stepper.age = True, 0
         stepper._plan(record["rigid_poses"][at], stepper.wider)
     if before is not None and stepper.contact is not None:

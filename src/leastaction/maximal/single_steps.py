@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from leastaction._jit.walk import Walk
+from leastaction._jit.batched_call import BatchedCall
 from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
 from leastaction.maximal.retry import recover
@@ -18,14 +18,14 @@ def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], in
     def arguments(row: int) -> tuple[Any, ...]:
         return tuple(stepper.rows(record, row, row + 1)), u, stepper.substeps, True
 
-    walk, given, last = Walk(stepper.rollout, arguments), len(stepper.model.goals) > 0, u[0, -1]
+    walk, given, last = BatchedCall(stepper.rollout, arguments), len(stepper.model.goals) > 0, u[0, -1]
 
     def step(first: int) -> int:
         nonlocal walk
         if first == 0 or given:
             return stepper.advance(record, first, first + 1, u)
         if walk.bound is not stepper.rollout:  # graph or near pairs are others
-            walk = Walk(stepper.rollout, arguments)
+            walk = BatchedCall(stepper.rollout, arguments)
         if stepper.unread >= 0:
             stepper.read_log()
         contact = stepper.contact

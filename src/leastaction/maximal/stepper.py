@@ -38,7 +38,7 @@ from leastaction.maximal.arrays import (
 )
 from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.maximal.composition import composition
-from leastaction.maximal.contact.filtered_pairs import leave_out, starts_apart
+from leastaction.maximal.contact.filtered_pairs import exclude_pairs, starts_apart
 from leastaction.maximal.contact_graph import Layout
 from leastaction.maximal.coordinates.placement import momenta_of, place, poses_of_bodies
 from leastaction.maximal.derivatives.reversal import MaximalReversal
@@ -47,13 +47,13 @@ from leastaction.maximal.failures import failure_of
 from leastaction.maximal.kernel_variants import is_whole, lean_model, lean_settings
 from leastaction.maximal.maximal_records import BALL, records
 from leastaction.maximal.maximal_settings import settings_of
-from leastaction.maximal.prescribed import COLUMNS, goal_rates, goal_rows, leave_out_driven, refuse_compositions
+from leastaction.maximal.prescribed import COLUMNS, exclude_driven_pairs, goal_rates, goal_rows, refuse_compositions
 from leastaction.maximal.retry import LOGGED, recover
 from leastaction.maximal.single_steps import stride_of
 from leastaction.maximal.step import maximal_rollout as entries
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.building.graph import WORLD
-from leastaction.step_control.substeps import TOLD
+from leastaction.step_control.substeps import RECORDED
 
 if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
@@ -75,7 +75,7 @@ class MaximalStepper(Stepper):
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
         planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
-        age, usual: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
+        age, usual_width: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
         exhausted: whether the last step took too much work.
         unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         problem: model, settings and data as plain tuples, as compiled entries take them.
@@ -98,9 +98,9 @@ class MaximalStepper(Stepper):
         # Rigid contact cannot go backwards, as some of the steps of a composition do.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
         refuse_compositions(integrator, mechanism)
-        self.table = leave_out_driven(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
+        self.table = exclude_driven_pairs(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
         if self.acts:
-            self.table = leave_out(model, self.table)
+            self.table = exclude_pairs(model, self.table)
         self.whole = is_whole(model, self.table, settings)
         self.model = model if self.whole else lean_model(model)
         self.settings = settings if self.whole else lean_settings(settings)
@@ -110,7 +110,7 @@ class MaximalStepper(Stepper):
         self.redundant = False
         self.room = 64
         self.planned, self.wider, self.exhausted = False, 1.0, False
-        self.age, self.usual = 0, 1.0
+        self.age, self.usual_width = 0, 1.0
         self.log: list[FloatArray] = []
         self.unread = -1
         self.reached = (0, np.zeros(mechanism.nu))
@@ -197,7 +197,7 @@ class MaximalStepper(Stepper):
             | {
                 "iterations": np.zeros(steps + 1, np.int64),
                 "violation": np.zeros(steps + 1),
-                "substeps": np.zeros((steps + 1, len(self.substeps), TOLD)),
+                "substeps": np.zeros((steps + 1, len(self.substeps), RECORDED)),
                 "multipliers": np.zeros((steps + 1, m)),
                 "rigid_poses": np.zeros((steps + 1, n, 7)),
                 "momenta": np.zeros((steps + 1, n, 6)),
@@ -272,7 +272,7 @@ class MaximalStepper(Stepper):
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
         data.rows.lam = data.rows.mu = data.rows.owed = 0.0
         data.past.known, data.past.dt, data.past.kinetic, data.kicks[:] = 0, 0.0, -1.0, 0.0
-        self.planned, self.wider, self.age, self.usual = True, 1.0, 0, 1.0
+        self.planned, self.wider, self.age, self.usual_width = True, 1.0, 0, 1.0
         if self.contact is not None:
             self.contact.touched[:] = 0
         self.layout.forget()
@@ -315,16 +315,16 @@ class MaximalStepper(Stepper):
 
     def memory(self) -> Any:
         """See `Stepper.memory`."""
-        plan = copy.copy(self.layout), self.planned, self.wider, self.age, self.usual
+        plan = copy.copy(self.layout), self.planned, self.wider, self.age, self.usual_width
         last, u = self.reached
         # The log is no part of it: each step writes its own, and the room for it is most of all there is.
         contact = None if self.contact is None else copied(self.contact._replace(log=np.zeros((0, 10))))
         return plan, copied(self.data), contact, self.room, (last, u.copy())
 
-    def remember(self, memory: Any) -> None:
-        """See `Stepper.remember`."""
+    def restore_memory(self, memory: Any) -> None:
+        """See `Stepper.restore_memory`."""
         self.read_log()
-        (layout, self.planned, self.wider, self.age, self.usual), data, contact, self.room, self.reached = memory
+        (layout, self.planned, self.wider, self.age, self.usual_width), data, contact, self.room, self.reached = memory
         log = None if self.contact is None else self.contact.log
         self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
         if self.contact is not None:
@@ -371,19 +371,19 @@ class MaximalStepper(Stepper):
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         names = [*self.mechanism.body_names, WORLD]
         warn_of_overlap(log[log[:, 0] == 0], [names[i] for i in self._first_bodies], self.layout.reach)
-        if self.noting:
+        if self.logs_contacts:
             record.poses = poses_of_bodies(self.model, self.mechanism, record["rigid_poses"])
-            record["contacts"] = self.noted_contacts()
+            record["contacts"] = self.logged_contacts()
 
-    def noted_contacts(self) -> FloatArray:
-        """See `Stepper.noted_contacts`."""
+    def logged_contacts(self) -> FloatArray:
+        """See `Stepper.logged_contacts`."""
         self.read_log()
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
         return log
 
-    def forget_contacts(self) -> None:
-        """See `Stepper.forget_contacts`."""
+    def clear_contacts(self) -> None:
+        """See `Stepper.clear_contacts`."""
         self.log, self.unread = [], -1
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.errors import MechanismError
+from leastaction.errors import LeastActionError, MechanismError
 
 UNIT_TOLERANCE = 1e-6
 """How far the norm of an axis or a quaternion may be from one before it is refused."""
@@ -154,6 +154,13 @@ def flag(value: Any, what: str) -> bool:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise MechanismError(f"{what}: expected True or False, got {shown(value)}")
+
+
+def choice(value: Any, known: Iterable[str], what: str, error: type[LeastActionError] = MechanismError) -> str:
+    """`value` as one of the known names."""
+    if isinstance(value, str) and value in known:
+        return value
+    raise error(f"{what} must be one of {', '.join(map(repr, known))}, got {shown(value)}")
 
 
 def count(value: Any, what: str) -> int:

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.batched_call import SOON, BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import SOON, Walk
 from leastaction.integration.bisecting_stepper import BisectingStepper
 from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
@@ -72,13 +72,13 @@ class ActionStepper(BisectingStepper):
     def stride(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """See `Stepper.stride`."""
         arrays = [record[name] for name in self.written]
-        walk = Walk(self.rollout(FINEST), lambda row: (u, *(x[row : row + 2] for x in arrays)))
+        walk = BatchedCall(self.rollout(FINEST), lambda row: (u, *(x[row : row + 2] for x in arrays)))
         return lambda first: first + 1 if walk(first) == 1 else self.advance(record, first, first + 1, u)
 
-    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
-        """See `Stepper.fleet`."""
+    def chunk_runner(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.chunk_runner`."""
         arrays = [states[name] for name in self.written]
-        return Walk(self.rollout(FINEST), lambda k: (u[k], *(x[k] for x in arrays)), SOON)
+        return BatchedCall(self.rollout(FINEST), lambda k: (u[k], *(x[k] for x in arrays)), SOON)
 
     def _roll(self, record: Record, first: int, last: int, u: FloatArray, finest: int) -> int:
         rows = slice(first, last + 1)

@@ -12,7 +12,7 @@ from leastaction.forces.arrays import ForceModel, ForceModes, compact, force_mod
 from leastaction.kinematics.sweeps import FREE, JOINT_SCREW, LINK
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import Tree
-from leastaction.minimal.floating_origin import wandering_trees
+from leastaction.minimal.floating_origin import shiftable_trees
 from leastaction.minimal.quadrature_rules import FloatArray
 
 
@@ -25,7 +25,7 @@ class NativeModel(NamedTuple):
         forces: all forces but gravity.
         closure: loops; None for trees.
         floating: see `floating_trees`.
-        wandering: see `wandering_trees`.
+        shiftable: see `shiftable_trees`.
     """
 
     nodes: Any
@@ -34,7 +34,7 @@ class NativeModel(NamedTuple):
     forces: ForceModel
     closure: ClosureModel | None
     floating: FloatArray
-    wandering: FloatArray
+    shiftable: FloatArray
 
 
 class Contractions(NamedTuple):
@@ -128,7 +128,7 @@ def closure_model(tree: Tree) -> ClosureModel | None:
 def native_model(tree: Tree) -> NativeModel:
     """A mechanism's own tree, for first guesses."""
     forces, closure = compact(force_model(tree)), closure_model(tree)
-    trees = floating_trees(tree), wandering_trees(tree)
+    trees = floating_trees(tree), shiftable_trees(tree)
     return NativeModel(tree.nodes, tree.dofs, tree.gravity, forces, closure, *trees)
 
 

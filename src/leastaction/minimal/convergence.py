@@ -22,7 +22,7 @@ UNSEEN = 2e-17
 
 
 @inline
-def unseen(tolerance, n):
+def round_off_updates(tolerance, n):
     """Updates [rad or m] that are round-off with n degrees of freedom; none where the tolerance is below SHARPEST."""
     return 0.0 if tolerance < SHARPEST else UNSEEN * n * n
 
@@ -87,7 +87,7 @@ def is_solved(size, before, new, norm, kept, tolerance, noise):
         norm: before it.
         kept: whether it was a chord step.
         tolerance: of updates [rad or m].
-        noise: updates that are round-off, see `unseen`: none that is foretold need be smaller.
+        noise: updates that are round-off, see `round_off_updates`: none that is foretold need be smaller.
     """
     if size <= max(tolerance, noise) or size * new <= max((CHORD if kept else AHEAD) * tolerance, noise) * norm:
         return True

@@ -56,7 +56,7 @@ def acceleration(native, guess, q, v, u, a):
 
 
 @routine
-def look_ahead(native, guess, q, u, dt):
+def predict_acceleration(native, guess, q, u, dt):
     """guess.middle: accelerations at dt/2 of the motion from q with the acceleration guess.a; u: controls there.
 
     With more than LONG degrees of freedom found twice, first where the acceleration of the start leads to, then where
@@ -72,7 +72,7 @@ def look_ahead(native, guess, q, u, dt):
             change = middle[k] - a[k]
             x[k], y[k] = h * (v[k] + 0.5 * h * (a[k] + change / 3.0)), v[k] + h * (a[k] + 0.5 * change)
         if look > 0:
-            bend(native.nodes, v, a, h, x)
+            add_third_order(native.nodes, v, a, h, x)
         retract(native.nodes, q, x, z)
         acceleration(native, guess, z, y, u, middle)
         size = 0.0
@@ -99,7 +99,7 @@ def displace(nodes, guess, c, dt, ahead):
         if ahead:
             x[k] += h * h * c / 3.0 * (middle[k] - a[k])
     if ahead:
-        bend(nodes, v, a, h, x)
+        add_third_order(nodes, v, a, h, x)
 
 
 @routine
@@ -110,7 +110,7 @@ def constant_acceleration(native, settings, guess, X, q, u):
     """
     c, dt = settings.rule.c, settings.dt
     start_acceleration(native, guess, q, u)
-    ahead = c.shape[0] > 2 and look_ahead(native, guess, q, u, dt)
+    ahead = c.shape[0] > 2 and predict_acceleration(native, guess, q, u, dt)
     for ga in range(c.shape[0]):
         displace(native.nodes, guess, c[ga], dt, ahead)
         place(native.nodes, q, guess.x, X, ga)
@@ -139,7 +139,7 @@ def quadratic_acceleration(native, settings, guess, X, q, u):
             c1 = (4.0 * middle[k] - 3.0 * a[k] - end[k]) * c[ga]
             c2 = (a[k] - 2.0 * middle[k] + end[k]) * c[ga] * c[ga]
             x[k] = h * v[k] + 0.5 * h * h * a[k] + h * h * (c1 + c2) / 6.0
-        bend(native.nodes, v, a, h, x)
+        add_third_order(native.nodes, v, a, h, x)
         place(native.nodes, q, x, X, ga)
 
 
@@ -180,7 +180,7 @@ def _accelerations_ahead(native, settings, guess, q, u):
 
 
 @routine
-def bend(nodes, v, a, h, x):
+def add_third_order(nodes, v, a, h, x):
     """Add what the exponential coordinates of ball and free joints have to third order: h^3 / 12 [v, a]."""
     t = h * h * h / 12.0
     for i in range(nodes.shape[0]):

@@ -29,7 +29,7 @@ class LoopStepper(ActionStepper):
     lam: FloatArray
     data: Any
 
-    fleet = Stepper.fleet  # a start with loops has more to it
+    chunk_runner = Stepper.chunk_runner  # a start with loops has more to it
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops; find out whether their equations depend on each other."""

@@ -7,13 +7,13 @@ is None where no such force acts.
 
 from leastaction._jit import inline, routine
 from leastaction.forces.arrays import modes_at
-from leastaction.forces.joint_limits import settle_mode
+from leastaction.forces.joint_limits import update_limit_mode
 from leastaction.forces.total import exchange_modes
 from leastaction.forces.touch import BY_DEPTH
 
 
 @routine
-def forget(jumps, modes):
+def reset_modes(jumps, modes):
     """At the start of a step: forces act as their gaps say; modes have one row for each point."""
     if jumps is None:
         return
@@ -22,6 +22,6 @@ def forget(jumps, modes):
 
 
 @inline
-def settle_limit(node, dofs, modes, x):
+def update_limit_mode_at(node, dofs, modes, x):
     """Open or close the limit of a joint with one axis at x; gives back 1 if that is a change."""
-    return settle_mode(dofs[node.iv], modes.limits, node.iv, x) if node.nv == 1 else 0
+    return update_limit_mode(dofs[node.iv], modes.limits, node.iv, x) if node.nv == 1 else 0

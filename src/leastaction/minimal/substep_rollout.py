@@ -22,7 +22,7 @@ class SubstepData(NamedTuple):
         q, p: states at both ends, shapes (2, nq) and (2, nv).
         u: controls, shape (nodes, nu).
         nodes: times of the controls within a step, as fractions of it, shape (nodes,).
-        origin: of the world in which the step is taken, for each tree, see `wandering`; shape (trees, 3) [m].
+        origin: of the world in which the step is taken, for each tree, see `shiftable`; shape (trees, 3) [m].
     """
 
     q: FloatArray
@@ -35,7 +35,7 @@ class SubstepData(NamedTuple):
 def substep_data(stepper: Any) -> SubstepData:
     """For the steps of a stepper."""
     m, nodes = stepper.mechanism, np.array(stepper.control_nodes)
-    u, origin = np.zeros((len(nodes), m.nu)), np.zeros((len(stepper.model.native.wandering), 3))
+    u, origin = np.zeros((len(nodes), m.nu)), np.zeros((len(stepper.model.native.shiftable), 3))
     return SubstepData(np.zeros((2, m.nq)), np.zeros((2, m.nv)), u, nodes, origin)
 
 
@@ -75,7 +75,7 @@ def rollout_of(attempt, shortened, write_forces=write_no_forces):
         for k in range(U.shape[0]):
             _copy(Q[k], q[0])
             _copy(P[k], p[0])
-            if move_origin(native.wandering, q[0], own.origin) or k == 0:
+            if move_origin(native.shiftable, q[0], own.origin) or k == 0:
                 before = kinetic_energy(native, guess, q[0], p[0])
             substeps, substep, halvings, count = 1, 0, 1, 0
             while substep < substeps:
@@ -95,7 +95,7 @@ def rollout_of(attempt, shortened, write_forces=write_no_forces):
                     return k
                 substeps, substep, halvings = next_substep(substeps, substep, halvings, accepted)
             _copy(q[0], Q[k + 1])
-            move_back(native.wandering, Q[k + 1], own.origin)
+            move_back(native.shiftable, Q[k + 1], own.origin)
             _copy(p[0], P[k + 1])
             iterations[k + 1] = count
             divided[k + 1] = recorded(halvings)

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.dynamics.loops import check_closed, loop_jacobian
 from leastaction.errors import ConvergenceError, IntegratorError
@@ -145,7 +145,7 @@ class ReducedStepper(Stepper):
         """See `Stepper.stride`."""
         run = self.run_arrays(record)
         arrays = tuple(run)
-        walk = Walk(self._kernel, lambda row: (arrays, row, row + 1, u))
+        walk = BatchedCall(self._kernel, lambda row: (arrays, row, row + 1, u))
         publish = self.reduced.coordinates.stride(run.R, run.RD, run.charts, record["q"], record["v"])
 
         def step(first: int) -> int:

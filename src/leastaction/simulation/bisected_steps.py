@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 
 from leastaction.actuation.controls import control_at
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.simulation.error_estimate import Node, StepChoice
+from leastaction.simulation.error_estimate import Node, StepChoice, spatial_velocities
 
 LONGEST = 0.1
 """Longest step [s] where things may touch."""
@@ -19,7 +20,8 @@ IMPACT = 0.1
 errors per second would not shrink."""
 
 SHORT = 1e-4
-"""Steps [s] below which velocities are what the tolerances of positions make of them, and only these are compared."""
+"""Steps [s] below which velocities with contacts are what the tolerances of positions make of them, and only these are
+compared."""
 
 FINEST = 0.1
 """Shortest step, in units of the time that the error of an impact may take at 1 m/s; what error it has is accepted."""
@@ -29,6 +31,12 @@ LEVELS = 40
 
 ROUND_OFF = 2e-9
 """Error of a step [rad or m] below which it is the rest that solvers leave."""
+
+
+KINK = 1.0 / 12.0
+"""Error of a step in which friction acts, in units of its length and of how the changes of velocities in its halves
+differ: that of methods of order 2 in smooth motion. What comes to rest, or slips from rest, does so for all of a step,
+in whole and halves, which agree: there it is up to three times as large, once."""
 
 
 def same_contacts(one: Node, other: Node) -> bool:
@@ -55,6 +63,16 @@ class Bisected(StepChoice):
             node = found
             self.say(t + whole)
         return None
+
+    @cached_property
+    def _dry(self) -> bool:
+        """Whether joints have dry friction that the integrator lets act."""
+        step = self.steps
+        return "dry friction" in step.first.acts and any(any(j.friction) for j in step.mechanism.joints)
+
+    def _rubs(self, *states: Node) -> bool:
+        """Whether friction may have acted in the steps before these states."""
+        return self._dry or any(len(x.contacts) for x in states)
 
     def _controls_of(self, k: int, t: float, node: Node) -> FloatArray | None:
         m = self.steps.mechanism
@@ -86,12 +104,15 @@ class Bisected(StepChoice):
             if coarse is not None:
                 changed = [not same_contacts(*both) for both in ((node, middle), (middle, after), (after, coarse))]
                 hits = any(changed)
-                error = self.estimate(coarse, after, not hits and h > SHORT)
+                error = self.estimate(coarse, after, not hits and (h > SHORT or not self.steps.first.acts))
                 for new, before, behind in zip(changed, (node, middle), (middle, after), strict=False):
                     # Whole and halves put an impact where they begin, and so agree: it may be anywhere. And where the
                     # whole was divided, it is the halves.
                     if new or coarse.divided:
                         error = max(error, 0.25 * h * float(np.abs(behind.v - before.v).max()))
+                if not hits and self._rubs(middle, after):
+                    v = [spatial_velocities(self.steps.mechanism, x.q, x.v) for x in (node, middle, after)]
+                    error = max(error, KINK * h * float(np.abs(v[2] - 2.0 * v[1] + v[0]).max()))
             allowed = max(self.accuracy * max(h, IMPACT if hits else 0.0), ROUND_OFF)
             if not error <= allowed and not last:
                 self.level, coarse = self.level + 1, middle

@@ -14,7 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.mechanism.elements import Drag
-from leastaction.step_control.damping_quadrature import late_dampers
+from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class EnergyMonitor:
         with np.errstate(all="ignore"):
             v = second
             if self.momentum:
-                late = None if self._late is None else np.tile(self._late, (len(q), 1))
+                late = None if self._damping_in_momenta is None else np.tile(self._damping_in_momenta, (len(q), 1))
                 v = velocities_of_run(m, np.asarray(t), q, second, late)
             work = self._work + (np.zeros(len(q)) if u is None else _work(m, u, v, self.dt))
             self._work = float(work[-1])
@@ -116,10 +116,10 @@ class EnergyMonitor:
                 self._compare(t, q, v, put_in)
 
     @cached_property
-    def _late(self) -> FloatArray | None:
+    def _damping_in_momenta(self) -> FloatArray | None:
         """What momenta hold of dampers, shape (nv,); those of a start hold nothing, and so count as slower."""
-        late = late_dampers(self.integrator, self.mechanism, self.dt)
-        return None if late is None else late.usual
+        late = damping_in_momenta(self.integrator, self.mechanism, self.dt)
+        return None if late is None else late.after_whole_step
 
     def _compare(self, t: Any, q: FloatArray, v: FloatArray, put_in: FloatArray) -> None:
         m, (q0, second0) = self.mechanism, self._first

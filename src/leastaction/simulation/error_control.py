@@ -2,7 +2,8 @@
 
 Where the motion is smooth, a reversible controller (`step_density`) chooses the steps; the errors that are found decide
 only about `eps`, which is fixed after a while, so that energy stays bounded for as long as the run goes on. Where
-bodies touch or controls are sampled, steps are bisected until the error fits, which finds impacts and changes of slip.
+bodies touch or controls change, which may jump, steps are bisected until the error fits: that finds impacts, changes of
+slip, and jumps.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ ABRUPT = frozenset(
 def check_accuracy(accuracy: Any) -> float:
     """`accuracy` as a number, or `IntegratorError`."""
     if not is_number(accuracy) or not FINEST_ACCURACY <= accuracy <= COARSEST_ACCURACY:
-        told = f"from {FINEST_ACCURACY:g} to {COARSEST_ACCURACY:g}"
-        raise IntegratorError(f"accuracy must be a relative error per second {told}, got {shown(accuracy)}")
+        bounds = f"from {FINEST_ACCURACY:g} to {COARSEST_ACCURACY:g}"
+        raise IntegratorError(f"accuracy must be a relative error per second {bounds}, got {shown(accuracy)}")
     return float(accuracy)
 
 
@@ -89,7 +90,7 @@ def accurate_run(
     node = Node(run.first.q[0].copy(), run.first.second[0].copy(), begun.at(0, False).copy())
     rows = Rows(node, stepper.start_time)
     smooth = stepper.momentum and not stepper.acts and not ABRUPT.intersection(mechanism.special_parts)
-    way = Reversible if smooth and not sampled else Bisected
+    way = Reversible if smooth and not sampled and not callable(controls) else Bisected
     with Progress(STROKES, progress) as bar:
         task = Task(Steps(run, controls), rows, accuracy, stepper.start_time + duration, dt, controls, controller, bar)
         error = interruptible(way(task).run) if steps != 0 else None

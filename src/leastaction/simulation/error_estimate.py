@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from leastaction._display.progress import Progress
 from leastaction.actuation.controls import control_at, control_table
@@ -16,6 +17,7 @@ from leastaction.initial_state.start import Start
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.mechanism.joints import Motion
 from leastaction.simulation.step_density import turning
 from leastaction.step_control.damping_quadrature import RunVelocities, last_shares
 from leastaction.trajectory.trajectory import Trajectory
@@ -48,6 +50,17 @@ class Distance:
         return worst
 
 
+def spatial_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
+    """v with those of free bodies along the world's axes: in a body's own they turn with it, whatever acts."""
+    out = v.copy()
+    for group in mechanism.coordinate_groups:
+        if group.kind == Motion.FREE:
+            R = Rotation.from_quat(q[group.iq + np.array([4, 5, 6, 3])])
+            rows = slice(group.iv, group.iv + 6)
+            out[rows] = R.apply(v[rows].reshape(2, 3)).ravel()
+    return out
+
+
 @dataclass(eq=False)
 class Node:
     """A state, and how a step came there.
@@ -57,7 +70,7 @@ class Node:
         iterations: of the step before.
         contacts: of the step before, rows as in `Record.contacts`.
         u: controls of the step before, shape (nodes, nu).
-        divided: whether the integrator divided that step by itself: then it tells nothing about its error.
+        divided: whether the integrator divided that step by itself: then it says nothing about its error.
     """
 
     q: FloatArray
@@ -99,7 +112,7 @@ class Steps:
         """
         stepper, velocities, record = self._stepper(dt, keep)
         stepper.start_time = t
-        stepper.forget_contacts()
+        stepper.clear_contacts()
         own = self._controls(stepper, u)
         record.q[0], record.second[0] = node.q, node.second
         if stepper.late is not None:  # momenta hold no more of dampers than those of a start
@@ -111,10 +124,10 @@ class Steps:
             return None
         if done < 1 or not (np.isfinite(record.q[1]).all() and np.isfinite(record.second[1]).all()):
             return None
-        told = record.get("iterations")
-        iterations = 0 if told is None else int(told[1])
+        counts = record.get("iterations")
+        iterations = 0 if counts is None else int(counts[1])
         v = velocities.at(1, True).copy()
-        log = stepper.noted_contacts() if stepper.acts else np.zeros((0, 10))
+        log = stepper.logged_contacts() if stepper.acts else np.zeros((0, 10))
         shares = last_shares(record, LAST)
         divided = shares is not None and bool(shares[0] != 1.0)
         return Node(record.q[1].copy(), record.second[1].copy(), v, iterations, log, own, divided)
@@ -168,7 +181,7 @@ class Task:
 
     Attributes:
         end: time of the last state [s].
-        every: time between the states that are told [s]; None: all.
+        every: time between the states that are recorded [s]; None: all.
     """
 
     steps: Steps

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction.errors import AccuracyWarning
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulation.error_estimate import Distance, Node
 from leastaction.step_control.bisection import lengths_of
+from leastaction.step_control.substeps import RECORDED, UNKNOWN
 from leastaction.trajectory.trajectory import Trajectory
 from leastaction.warn import warn
 
@@ -27,38 +29,53 @@ PROPOSED = 1e-3
 """Accuracy of the time step that a warning names."""
 
 
-def warn_of_long_steps(stepper: Stepper, run: Trajectory) -> None:
-    """Say that steps of a run are far too long for its motion, and which would not be; of smooth motions.
+MOSTLY = 0.5
+"""Share of the steps without contact whose division by the integrator is worth a word."""
 
-    Looks at some of the steps with much motion, and those with most of it and most iterations.
+
+def warn_of_long_steps(stepper: Stepper, run: Trajectory) -> None:
+    """Say that steps of a run are far too long for its motion, and which would not be; of steps without contact.
+
+    Looks at some of the steps with much motion, and those with most of it and most iterations; and at how many the
+    integrator had to divide.
     """
-    if "accuracy" not in stepper.can or stepper.acts or stepper.order < 2 or not run.steps or not stepper.momentum:
+    if "accuracy" not in stepper.can or stepper.order < 2 or not run.steps or not stepper.momentum:
         return
     u = run.stored.get("u")
-    moved = np.abs(np.diff(run.q, axis=0)).max(axis=1, initial=0.0)
-    if not moved.max(initial=0.0) > MOVED or (u is not None and u.shape[1] > 1 and np.ptp(u, axis=1).any()):
+    if u is not None and u.shape[1] > 1 and np.ptp(u, axis=1).any():
+        return
+    moved, free = np.abs(np.diff(run.q, axis=0)).max(axis=1, initial=0.0), np.ones(run.steps, bool)
+    free[run.stored.get("contacts", np.zeros((0, 10)))[:, 0].astype(int)] = False
+    far = np.flatnonzero(free & (moved > MOVED))
+    if not len(far):
+        return
+    divided = int(_divided(run)[free].sum())
+    mostly = divided > MOSTLY * free.sum()
+    if stepper.acts and not mostly:
         return
     distance = Distance(run.mechanism)
-    worst, where, longest = 0.0, 0, run.dt
-    far = np.flatnonzero(moved > MOVED)
+    worst, where, longest = 0.0, int(far[0]), run.dt
     some = far[np.linspace(0, len(far) - 1, LOOKED_AT).astype(int)]
-    for k in {int(np.argmax(moved)), int(np.argmax(run.iterations[1:])), *some.tolist()}:
-        part = _first_substep(run, k)
+    for k in {int(far[np.argmax(moved[far])]), int(far[np.argmax(run.iterations[1:][far])]), *some.tolist()}:
+        part = _first_substep(run, k, bool(stepper.acts))
         error = _error_of_step(stepper, run, k, run.dt * part, distance) / part
         if error > worst:
             worst, where, longest = error, k, run.dt * part
-    if not worst > TOO_FAR:
+    if mostly:
+        size = f"the integrator had to divide {divided} of {free.sum()}"
+    elif worst > TOO_FAR:
+        size = f"that at t = {run.t[where]:g} s alone leaves an error of "
+        size += f"{'more than 1' if worst > 1.0 else f'{worst:.2g}'} rad or m per second"
+    else:
         return
     h = longest
     for _ in range(HALVINGS):
         h *= 0.5
         if _error_of_step(stepper, run, where, h, distance) <= PROPOSED * h:
             break
-    size = "more than 1" if worst > 1.0 else f"{worst:.2g}"
     warn(
-        f"steps of dt = {run.dt:g} s are too long for {run.mechanism.name!r}: that at t = {run.t[where]:g} s alone "
-        f"leaves an error of {size} rad or m per second; errors of {PROPOSED:g} per second need dt = {h:.2g} s there, "
-        f"or accuracy={PROPOSED:g} in place of dt",
+        f"steps of dt = {run.dt:g} s are too long for {run.mechanism.name!r}: {size}; errors of {PROPOSED:g} per "
+        f"second need dt = {h:.2g} s at t = {run.t[where]:g} s, or accuracy={PROPOSED:g} in place of dt",
         AccuracyWarning,
     )
 
@@ -67,12 +84,27 @@ HALVINGS = 16
 """Of the step of a run, in search of one that is short enough."""
 
 
-def _first_substep(run: Trajectory, k: int) -> float:
-    """Length of the first substep of step k, relative to what it is without bisection; 1 where that is not known."""
+def _divided(run: Trajectory) -> NDArray[np.bool_]:
+    """Which steps the integrator divided, shape (steps,)."""
     if "divided" in run.stored:
-        return lengths_of(max(1, int(run.stored["divided"][k + 1])))[0]
-    first = float(np.abs(run.stored["substeps"][k + 1, 0, 0]))  # of the first part of a composition
-    return first if 0.0 < first < 1.0 else 1.0
+        return np.asarray(run.stored["divided"][1:] != 0)
+    first = np.abs(run.stored["substeps"][1:, 0, 0])
+    return np.asarray((first != 0.0) & (first != 1.0))
+
+
+def _first_substep(run: Trajectory, k: int, counted: bool) -> float:
+    """Length of the first substep of step k, relative to what it is without bisection; the mean of all where that is
+    not known.
+
+    Args:
+        run, k: see above.
+        counted: whether the run stores the number of substeps, else how each was bisected.
+    """
+    if "divided" in run.stored:
+        divided = int(run.stored["divided"][k + 1])
+        return 1.0 / max(1, divided) if counted else lengths_of(max(1, divided))[0]
+    first = float(run.stored["substeps"][k + 1, 0, 0])  # of the first part of a composition
+    return 1.0 / RECORDED if first == UNKNOWN else abs(first) if 0.0 < abs(first) < 1.0 else 1.0
 
 
 def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance: Distance) -> float:

@@ -39,7 +39,7 @@ class Reversible(StepChoice):
         """See `StepChoice.run`."""
         mechanism, t, node = self.steps.mechanism, self.start, self.rows.nodes[0]
         meter = StepDensity(mechanism, self.order, 1.0 / max(self.end - t, 1e-9))
-        told, quiet, grows = 1, 0, self.adapt
+        recorded, quiet, grows = 1, 0, self.adapt
         for _ in range(self.most):
             if self.end - t <= 1e-12 * max(1.0, abs(self.end), abs(t)):
                 break
@@ -64,7 +64,7 @@ class Reversible(StepChoice):
                 ratio = self.accuracy * cut / max(error, 1e-300)
                 self.eps *= max(0.2, min(0.95, SAFETY * ratio ** (1.0 / self.order)))
                 quiet, grows = 0, False
-            told = self._tell(t, cut, node, middle, after, told)
+            recorded = self._record(t, cut, node, middle, after, recorded)
             quiet = quiet + 1 if error < 0.5 ** (self.order + 2) * self.accuracy * cut else 0
             if grows and quiet > EARLY:
                 self.eps, quiet = 1.5 * self.eps, 0
@@ -94,19 +94,19 @@ class Reversible(StepChoice):
             h = new
         return h
 
-    def _tell(self, t: float, h: float, node: Node, middle: Node, after: Node, told: int) -> int:
-        """Write a pair of steps down, or what of it is asked for; how many states are told."""
+    def _record(self, t: float, h: float, node: Node, middle: Node, after: Node, recorded: int) -> int:
+        """Write a pair of steps down, or what of it is asked for; how many states are recorded."""
         if self.every is None:
             self.rows.add(t + 0.5 * h, middle)
             self.rows.add(t + h, after)
-            return told
+            return recorded
         while True:
-            due = self.start + told * self.every
+            due = self.start + recorded * self.every
             if due > t + h + 1e-9 * self.every:
-                return told
+                return recorded
             # A step of its own from the state before: as accurate as the run, which it leaves as it is.
             at, begun = (middle, t + 0.5 * h) if due > t + 0.5 * h else (node, t)
             rest = due - begun
             shown = at if rest <= 1e-12 * max(1.0, abs(due)) else self.steps.step(at, begun, rest)
             self.rows.add(due, after if shown is None else shown)
-            told += 1
+            recorded += 1

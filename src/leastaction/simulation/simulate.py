@@ -61,8 +61,8 @@ def simulate(
             names, `{"joint1": 1.57}`, the others as there.
         v: initial joint velocities [rad/s or m/s], shape (nv,); default rest. Or by their names, the others zero.
         p: initial discrete momentum, shape (nv,), instead of v: continues a run exactly.
-        dt: time step [s], default 0.01. With an accuracy the time between the states that are told, and between calls
-            of a controller; the steps are as short as they need to be. Default then: all steps are told.
+        dt: time step [s], default 0.01. With an accuracy the time between recorded states, and between calls of a
+            controller; the steps are as short as they need to be. Default then: all steps are recorded.
         accuracy: error per second in place of a step: of angles and of velocities beyond 1 rad/s or m/s relative to
             them, of lengths beyond 1 m relative to them. `run.t` has the times of the steps that it took. Smooth
             motions take the reversible steps of Hairer and Soederlind 2005, with which energy does not drift; where

@@ -165,7 +165,7 @@ class Simulator:
         """Start anew at a state that `first_state` has found good."""
         stepper = self._stepper
         self._look_at_energy()
-        stepper.remember(self._fresh)
+        stepper.restore_memory(self._fresh)
         stepper.start_time = start
         self._begin(stepper.record(ROOM))
         for name, rows in first.states().items():
@@ -234,7 +234,7 @@ class Simulator:
         pushes = self._pushes
         if pushes is not None:
             self._whole_u[:, :, self._own.nu :] = pushes.controls
-        stepper.forget_contacts()
+        stepper.clear_contacts()
         if self._stride(row) == row:
             self._look_at_energy()
             error = stepper.failure(self._steps, self._record)
@@ -365,7 +365,7 @@ class Simulator:
         return contact_table(self.mechanism, self._noted())
 
     def _noted(self) -> FloatArray:
-        return self._stepper.noted_contacts() if self._kept is None else self._kept.copy()
+        return self._stepper.logged_contacts() if self._kept is None else self._kept.copy()
 
     @property
     def sensors(self) -> dict[str, FloatArray]:
@@ -429,7 +429,7 @@ class Simulator:
         self._steps, self._start = state.steps, state.start
         self._row, self._activation = min(1, state.steps), activation
         self._watch_from_here()
-        self._stepper.remember(state.memory)
+        self._stepper.restore_memory(state.memory)
         self._kept = np.zeros((0, 10)) if state.contacts is None else state.contacts.copy()
         self._whole_u[:] = 0.0
         if state.u is not None:

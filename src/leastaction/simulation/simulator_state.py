@@ -29,7 +29,7 @@ class SimulatorState:
         dt: time step [s]; guesses that the integrator carries belong to it.
         u: controls that acted over the last step, at its nodes, shape (nodes, nu), pushes behind them; sensors measure
             them.
-        contacts: of the last step, shape (n, 10), as `Stepper.noted_contacts` has them.
+        contacts: of the last step, shape (n, 10), as `Stepper.logged_contacts` has them.
     """
 
     steps: int

@@ -123,13 +123,13 @@ def lengths_of(divided: int) -> list[float]:
     if divided == -1:
         raise IntegratorError("a step was divided so finely that the run does not record its parts")
     if divided < -MOST:
-        raise _nonsense(divided)
+        raise _invalid_division(divided)
     if divided < -1:
         return [-1.0 / divided] * -divided
     ahead, lengths = [1.0], []
     for bit in f"{divided:b}"[1:]:
         if not ahead:
-            raise _nonsense(divided)
+            raise _invalid_division(divided)
         length = ahead.pop()
         if bit == "1":
             ahead += [length / 2, length / 2]
@@ -138,5 +138,5 @@ def lengths_of(divided: int) -> list[float]:
     return lengths + ahead
 
 
-def _nonsense(divided: int) -> IntegratorError:
+def _invalid_division(divided: int) -> IntegratorError:
     return IntegratorError(f"the run's 'divided' holds {divided}, by which no step is divided")

@@ -30,7 +30,7 @@ from leastaction.step_control.substeps import last_share
 ALL = slice(None)
 
 
-class LateDampers:
+class DampingInMomenta:
     """What of the dampers' impulses momenta hold, per velocity, at the ends of steps of one robot.
 
     Args:
@@ -43,7 +43,7 @@ class LateDampers:
     def __init__(self, mechanism: Mechanism, dt: float, springs: bool, last: float = 1.0) -> None:
         self.mechanism, self.dt, self.springs, self.last = mechanism, dt, springs, last
 
-    def of(self, mechanism: Mechanism) -> LateDampers:
+    def of(self, mechanism: Mechanism) -> DampingInMomenta:
         """The same of another robot."""
         return type(self)(mechanism, self.dt, self.springs, self.last)
 
@@ -70,7 +70,7 @@ class LateDampers:
         return np.maximum(0.5 * h * (damping - 0.5 * h * servo) - holds, 0.0)
 
     @cached_property
-    def usual(self) -> FloatArray | None:
+    def after_whole_step(self) -> FloatArray | None:
         """After a step that was not divided, shape (nv,); None where nothing is late."""
         late = self.after(self.last * self.dt)
         return late if late.any() else None
@@ -82,9 +82,9 @@ class LateDampers:
             rows: how many there are; a run starts with the first, unless "cuts" says that it was cut off there.
             stored: what a run stores of its substeps.
         """
-        if self.usual is None:
+        if self.after_whole_step is None:
             return None
-        out = np.tile(self.usual, (rows, 1))
+        out = np.tile(self.after_whole_step, (rows, 1))
         if 0 not in np.asarray(stored.get("cuts", ())):
             out[0] = 0.0
         shares = last_shares(stored)
@@ -108,10 +108,10 @@ def last_shares(stored: Mapping[str, Any], rows: slice = ALL) -> FloatArray | No
     return np.where(parts < 0.0, np.nan, 1.0 / np.maximum(parts, 1.0))
 
 
-def late_dampers(integrator: Any, mechanism: Mechanism, dt: float) -> LateDampers | None:
+def damping_in_momenta(integrator: Any, mechanism: Mechanism, dt: float) -> DampingInMomenta | None:
     """Those of the integrator's steps that hold something of dampers; None where they do not, or nobody knows it."""
-    late = None if integrator is None else integrator.late_dampers(mechanism, dt)
-    return None if late is None or late.usual is None else late
+    late = None if integrator is None else integrator.damping_in_momenta(mechanism, dt)
+    return None if late is None or late.after_whole_step is None else late
 
 
 class RunVelocities:
@@ -130,7 +130,7 @@ class RunVelocities:
             self._late = stepper.late
             self._plain = self._usual = Velocities(m)
             if self._late is not None:
-                self._usual = Velocities(m, self._late.usual)
+                self._usual = Velocities(m, self._late.after_whole_step)
 
     def at(self, row: int, reached: bool) -> FloatArray:
         """v of a row (nv,), in an array that may be the record's; reached: by a step, rather than a start."""

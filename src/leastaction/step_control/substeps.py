@@ -15,7 +15,7 @@ from leastaction._jit import inline, routine
 ENDS = 64
 """Most ends that wait for their substeps: bisections, and one time of impact each."""
 
-TOLD = 32
+RECORDED = 32
 """Substeps of a step that its record has room for."""
 
 UNKNOWN = -2.0
@@ -32,11 +32,11 @@ def middle(start, end):
 
 
 @routine(allocates=False)
-def note_substep(ends, count, end, plastic, known):
+def record_substep(ends, count, end, plastic, known):
     """Note that substep `count` of a step ended at a share of it; how many have.
 
     Args:
-        ends: of the record, shape (TOLD,): zeros where the whole step was solved at once.
+        ends: of the record, shape (RECORDED,): zeros where the whole step was solved at once.
         plastic: 1 where restitution did not act, which a negative end marks.
         known: whether it can be solved again from its record.
     """
@@ -48,7 +48,7 @@ def note_substep(ends, count, end, plastic, known):
 
 
 def last_share(ends: NDArray[np.float64]) -> float:
-    """Share of a step that its last substep has, of a row of the record (`note_substep`); not a number: unknown."""
+    """Share of a step that its last substep has, of a row of the record (`record_substep`); not a number: unknown."""
     if ends[0] == UNKNOWN:
         return np.nan
     ends = np.abs(ends[ends != 0.0])
@@ -59,7 +59,7 @@ def ends_of(ends: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.
     """Where the substeps of a step end, relative to it, and which are without restitution (1, else 0).
 
     Args:
-        ends: of a record, see `note_substep`; of a step whose substeps are known.
+        ends: of a record, see `record_substep`; of a step whose substeps are known.
     """
     own = ends[ends != 0.0]
     return (np.abs(own), (own < 0.0).astype(np.int64)) if len(own) else (np.ones(1), np.zeros(1, np.int64))

@@ -84,3 +84,12 @@ def test_they_are_written_and_read_again(robot_and_model, tmp_path):
     np.testing.assert_allclose(
         again.generalized_forces([1.0, 2.0, 3.0], q), robot.generalized_forces([1.0, 2.0, 3.0], q)
     )
+
+
+def test_actuators_of_groups_that_are_switched_off_are_left_out(tmp_path):
+    """MuJoCo gives them no force, whatever their control."""
+    motors = '<actuator><motor name="on" joint="hinge"/><motor name="off" joint="hinge" group="1" gear="5"/></actuator>'
+    path = write(tmp_path, mjcf(TREE, motors, before='<option actuatorgroupdisable="1"/>'), "groups.xml")
+    with pytest.warns(UserWarning, match=r"switched off \(actuatorgroupdisable\): off"):
+        robot = la.load(path)
+    assert [actuator.name for actuator in robot.actuators] == ["on"]

@@ -13,7 +13,7 @@ from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.mechanism import MechanismBuilder
 from leastaction.mechanism.drives.tendons import Wrap
 from tests.derivatives.checks import DT, assert_gradient, assert_linearized, assert_parameters, assert_relative
-from tests.derivatives.test_way_back import assert_slopes
+from tests.derivatives.test_backward_pass import assert_slopes
 
 
 def slider(stiffness):

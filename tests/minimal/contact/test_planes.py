@@ -9,7 +9,7 @@ import leastaction as la
 from leastaction.mechanism import Inertia
 from leastaction.mechanism.shapes import Box, Plane
 from leastaction.minimal.contact.arrays import Touch
-from leastaction.minimal.contact.robot_records import DRY, LANE_CONE, LIMIT
+from leastaction.minimal.contact.robot_records import DRY, LIMIT, ROBOT_CONE
 from leastaction.minimal.contact.solver import ncp_solver as friction
 
 G = 9.81
@@ -257,7 +257,7 @@ def test_impulses_of_random_problems_settle(seed):
     rng = np.random.default_rng(seed)
     m, kinds = 11, [0, 0, 0, LIMIT, DRY]
     E = rng.normal(size=(m, m if seed % 2 else 8))
-    cones = np.zeros(5, LANE_CONE).view(np.recarray)
+    cones = np.zeros(5, ROBOT_CONE).view(np.recarray)
     cones.width = [3, 3, 3, 1, 1]
     cones.kind, cones.row, cones.friction = kinds, [0, 3, 6, 9, 10], [0.3, 0.8, 0.0, 0.0, 20.0]
     one, two, three, four, five = (np.zeros(5) for _ in range(5))
@@ -268,7 +268,7 @@ def test_impulses_of_random_problems_settle(seed):
         *[np.zeros((1, 1))] * 3, *[np.zeros(1)] * 3, np.zeros((m, m)), np.zeros((m, 1)), np.zeros(m),
         np.zeros(m, np.int64), np.zeros(m), np.zeros(m, np.int64), np.ones(1), *[None] * 4,
     )  # fmt: skip
-    left = friction.settle.py_func(cones, touch, 0.01, 1e-9)
+    left = friction.solve_ncp.py_func(cones, touch, 0.01, 1e-9)
     lam, w = touch.lam, w0 + E @ E.T @ touch.lam
     assert left < 1e-9
     for o, mu in ((0, 0.3), (3, 0.8), (6, 0.0)):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numba
 
-from .function_cache import remember
+from .function_cache import attach_flags
 from .kernel_cache import KernelCache
 from .pipeline import PartCompiler, WholeCompiler
 from .vectors import VectorPartCompiler
@@ -27,7 +27,7 @@ def inner_dispatcher(function: Any, options: dict[str, Any], *, wrappers: bool, 
     compiler = WholeCompiler if wrappers else VectorPartCompiler if vectors else PartCompiler
     njit: Any = numba.njit
     compiled = njit(**(options | {"pipeline_class": compiler}))(function)
-    remember(compiled)
+    attach_flags(compiled)
     return compiled
 
 

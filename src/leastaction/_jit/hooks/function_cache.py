@@ -21,10 +21,10 @@ from numba.core.serialize import dumps
 from ..fingerprint import describe_types, fingerprint, toolchain
 from ..folders import functions_directory, mark_used, remove_unused
 
-__all__ = ["Kept", "key_of", "read", "remember", "write"]
+__all__ = ["CachedFunction", "attach_flags", "key_of", "read", "write"]
 
 
-class Kept(NamedTuple):
+class CachedFunction(NamedTuple):
     """A function on disk, for some types of arguments."""
 
     name: str  # of the function in LLVM's code
@@ -39,7 +39,7 @@ class Kept(NamedTuple):
     calls: tuple[str, ...]  # keys of the functions that must be there with it
 
 
-def remember(dispatcher: Any) -> None:
+def attach_flags(dispatcher: Any) -> None:
     """Let the function know what it was compiled by: compilers are given the function alone."""
     dispatcher.py_func._compiled = dispatcher
 
@@ -52,8 +52,8 @@ def key_of(function: Any, kinds: Any, flags: Any, target: Any) -> str:
         return ""
     inherited = [getattr(flags, name, None) for name in ("boundscheck", "debuginfo", "dbg_extend_lifetime", "noalias")]
     name = f"{function.__module__}.{function.__qualname__}"  # others find it by that, in the code of its callers
-    told = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    text = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
@@ -61,19 +61,19 @@ def _fingerprint(dispatcher: Any) -> str:
     return fingerprint(dispatcher)
 
 
-def read(key: str) -> Kept | None:
+def read(key: str) -> CachedFunction | None:
     """A function from its file; None if there is none. A damaged or unreadable file is as good as none."""
     file = _file(key)
     try:
-        kept = Kept(*pickle.loads(file.read_bytes()))
+        kept = CachedFunction(*pickle.loads(file.read_bytes()))
     except Exception:
         return None
     mark_used(file)
     return kept
 
 
-def write(key: str, kept: Kept) -> None:
-    """Keep a function; if that fails, it costs time later. `kernel_cache` tells of a folder it cannot write to."""
+def write(key: str, kept: CachedFunction) -> None:
+    """Keep a function; if that fails, it costs time later. `kernel_cache` warns of a folder it cannot write to."""
     file = _file(key)
     unfinished = file.with_name(f"{file.name}-{secrets.token_hex(8)}")
     with contextlib.suppress(Exception):

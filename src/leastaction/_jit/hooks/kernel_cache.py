@@ -20,7 +20,7 @@ from leastaction._files._output import writing
 
 from ..fingerprint import describe_types, fingerprint, toolchain
 from ..folders import cache_directory, mark_used, remove_unused
-from ..messages import give_up, subject, tell
+from ..messages import report_compilation, report_failure, subject
 from ..prebuilt import FOLDER, prebuilt_target
 from .compile_lock import CompileLock
 from .machine_code import load, make_private
@@ -31,7 +31,7 @@ __all__ = ["KernelCache", "without_bitcode"]
 class KernelCache(caching._Cache):
     """The cache of one entry point. If it fails, that only costs time.
 
-    Numba asks it for a kernel before it compiles one and hands it the new one after, so it can tell the time.
+    Numba asks it for a kernel before it compiles one and hands it the new one after, so it can measure the time.
     """
 
     _complained = False
@@ -73,11 +73,11 @@ class KernelCache(caching._Cache):
                 kernel = _read_any(files, target_context)
                 if kernel is not None:
                     self.release_lock(sig)
-                    tell(self._name, time.perf_counter() - started, "by another process")
+                    report_compilation(self._name, time.perf_counter() - started, "by another process")
             if kernel is not None:
                 return kernel
         self._started[sig] = time.perf_counter()
-        tell(self._name)
+        report_compilation(self._name)
         return None
 
     def _take_lock(self, sig: Any, file: Path) -> bool:
@@ -85,7 +85,7 @@ class KernelCache(caching._Cache):
         lock = self._locks[sig] = CompileLock(file)
         if lock.take():
             return False
-        tell(self._name)
+        report_compilation(self._name)
         lock.wait()
         return True
 
@@ -94,9 +94,9 @@ class KernelCache(caching._Cache):
         if (lock := self._locks.pop(sig, None)) is not None:
             lock.release()
 
-    def give_up(self) -> None:
+    def report_failure(self) -> None:
         """Let others try what failed here."""
-        give_up(self._name)
+        report_failure(self._name)
         for sig in [*self._locks]:
             self.release_lock(sig)
 
@@ -104,7 +104,7 @@ class KernelCache(caching._Cache):
         seconds = time.perf_counter() - self._started.pop(sig, time.perf_counter())
         fate = "cached for next time" if self._save(sig, data) else "not cached"
         self.release_lock(sig)
-        tell(self._name, seconds, fate)
+        report_compilation(self._name, seconds, fate)
 
     def _save(self, sig: Any, data: Any) -> bool:
         if data.library.has_dynamic_globals or any(not loop.can_cache for loop in data.lifted):

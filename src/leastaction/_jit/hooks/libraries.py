@@ -11,7 +11,7 @@ from numba.core.codegen import CodeLibrary, JITCodeLibrary
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
-from .function_cache import Kept, read, write
+from .function_cache import CachedFunction, read, write
 from .machine_code import load, machine_code, make_private
 
 __all__ = ["Part", "Whole", "keep", "known"]
@@ -32,7 +32,7 @@ class Part(JITCodeLibrary):
     inlined = False
     small = False
     argtypes: Any = ()
-    kept: Kept | None = None  # without its code
+    kept: CachedFunction | None = None  # without its code
     environment: Any = None
     key = ""
     _alone: Any = None
@@ -158,7 +158,7 @@ def _optimise(library: Any, module: Any) -> None:
 def _shared(module: Any) -> Any:
     for function in module.functions:
         if not function.is_declaration and function.linkage == llvm.Linkage.external:
-            function.linkage = "weak_odr"  # linkonce_odr would be left out where nothing calls it yet
+            function.linkage = "weak_odr"  # linkonce_odr would be dropped where nothing calls it yet
     return module
 
 
@@ -278,7 +278,7 @@ def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
     names = fndesc.mangled_name, fndesc.modname, fndesc.env_name
     flags = library.inlined, library.small, library.fails
     calls = tuple(dict.fromkeys(other.key for other in needed))
-    library.kept = Kept(*names, fndesc.restype, *flags, b"", b"", calls)
+    library.kept = CachedFunction(*names, fndesc.restype, *flags, b"", b"", calls)
     library.key, library.environment = key, environment
     _PARTS[key] = library
     bitcode = library.bitcode()

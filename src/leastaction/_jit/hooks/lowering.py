@@ -61,10 +61,10 @@ class _BorrowedModel(models.PrimitiveModel):
         return home
 
     def from_argument(self, builder: Any, value: Any) -> Any:
-        return _at_home(builder, value, self._bundle.get_value_type())
+        return _value_in_entry(builder, value, self._bundle.get_value_type())
 
 
-def _at_home(builder: Any, home: Any, lltype: Any) -> Any:
+def _value_in_entry(builder: Any, home: Any, lltype: Any) -> Any:
     """The value at an address, which remembers it; to be called in the entry block."""
     value = builder.load(builder.bitcast(home, lltype.as_pointer()))
     value.home = home
@@ -131,7 +131,7 @@ class _LeanLower(Lower):
             with self.builder.goto_entry_block():
                 place = self.builder.gep(home, [lir.Constant(lir.IntType(64), offset)], inbounds=True)
                 if _is_bundle(kind[index]):
-                    value = _at_home(self.builder, place, lltype)
+                    value = _value_in_entry(self.builder, place, lltype)
                 else:
                     value = self.builder.load(self.builder.bitcast(place, lltype.as_pointer()))
             self._fields[key] = value, home  # kept: an id may be given again

@@ -140,7 +140,7 @@ def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _short_names(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-    """Let names of functions tell them apart by a hash of the types of their arguments.
+    """Make names of functions unique by a hash of the types of their arguments.
 
     Numba's own hold every field of every record of every bundle, ten thousand letters, in each call of each function:
     more text for LLVM than code, and nine tenths of a kernel's file.
@@ -149,9 +149,9 @@ def _short_names(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     def mangle(name: str, kinds: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
         if isinstance(
             uid, str
-        ):  # a key of `function_cache`, which tells all: tags list sets, in another order in each process
+        ):  # a key of `function_cache`, which holds all: tags list sets, in another order in each process
             return ordinary(name, (), abi_tags=(), uid=uid)
-        told = "\n".join([*map(str, kinds), *map(str, abi_tags)])
-        return ordinary(name, (), abi_tags=(hashlib.sha256(told.encode()).hexdigest()[:24],), uid=uid)
+        text = "\n".join([*map(str, kinds), *map(str, abi_tags)])
+        return ordinary(name, (), abi_tags=(hashlib.sha256(text.encode()).hexdigest()[:24],), uid=uid)
 
     return mangle

@@ -76,7 +76,7 @@ class PartCompiler(WholeCompiler):
 
     def compile_extra(self, func: Any) -> Any:
         context = self.state.targetctx  # of this compilation only
-        context.get_executable = _stand_in
+        context.get_executable = _placeholder
         if self.state.flags.nrt:
             return super().compile_extra(func)
         context.insert_user_function = partial(_insert, context)
@@ -120,7 +120,7 @@ class PartCompiler(WholeCompiler):
             env_name=kept.environment,
         )
         library.argtypes, fndesc.argtypes = args, borrowed(args)
-        stand_in = _stand_in(library, fndesc, library.environment)
+        stand_in = _placeholder(library, fndesc, library.environment)
         state.targetctx.insert_user_function(stand_in, fndesc, [library])
         return compile_result(
             typing_context=state.typingctx,
@@ -142,12 +142,12 @@ def _lean(step: Any) -> Any:
 
 
 def _insert(context: Any, function: Any, fndesc: Any, libraries: Any) -> None:
-    """Tell Numba how a function is called."""
+    """Give Numba the types and conventions by which a function is called."""
     call = caller_of(fndesc, libraries[0])
     context._defns[function].append(call, call.signature)
 
 
-def _stand_in(library: Any, fndesc: Any, environment: Any) -> Any:
+def _placeholder(library: Any, fndesc: Any, environment: Any) -> Any:
     """What stands for a function in Numba's tables, in place of something that Python could call."""
     return _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, environment, (library,))
 

@@ -50,7 +50,7 @@ def load(table, row, robot, out):
 
 
 @inline
-def tell(values, table, row, robot):
+def write_state(values, table, row, robot):
     """Write a state of a robot."""
     for k in range(values.shape[0]):
         table[row, k, robot] = values[k]
@@ -72,7 +72,7 @@ def shift_bodies(rows):
 
 
 @routine
-def give_up(batch, step, why, robot):
+def mark_failed(batch, step, why, robot):
     """A step has no solution: what follows is not a number."""
     batch.failed[robot], batch.why[robot] = step, why
     for row in range(step // batch.plan[1] + 1, batch.q.shape[0]):

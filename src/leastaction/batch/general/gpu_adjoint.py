@@ -16,7 +16,7 @@ from leastaction.minimal.galerkin_bodies.derivatives.body_linearization import p
 
 
 class ReversalBatch(NamedTuple):
-    """What the way back reads and writes of all robots, the number of the robot last.
+    """What the backward pass reads and writes of all robots, the number of the robot last.
 
     Attributes:
         q, p: states of the run, shapes (steps + 1, nq, robots) and (steps + 1, nv, robots).

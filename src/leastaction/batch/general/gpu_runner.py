@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype
 
-from leastaction._jit import faster_cuda, kept
+from leastaction._jit import cached_gpu_kernel, faster_cuda
 from leastaction._jit.hooks import why_stock
 from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
@@ -32,7 +32,7 @@ _KERNELS: dict[Any, Any] = {}
 def written(
     job: Any, reads: Sequence[Any], writes: Sequence[Any], number: np.dtype[Any] = DOUBLE
 ) -> tuple[Writer, Any, Any]:
-    """The writer of a kernel, its Python function, and what tells it from other kernels; see `Problem`."""
+    """The writer of a kernel, its Python function, and what distinguishes it from other kernels; see `Problem`."""
     writer = Writer(number)
     bundles = [writer.read(robots) for robots in reads] + [writer.write(own) for own in writes]
     function, text = writer.kernel(job, bundles)
@@ -46,7 +46,9 @@ def kernel_of(
     """The writer of a kernel, and the kernel, which compiles when it is first launched; see `Problem`."""
     writer, function, known = written(job, reads, writes, number)
     if known not in _KERNELS:
-        _KERNELS[known] = kept(batch_kernels.load().jit(function), f"the kernel of {name} for a GPU", number)
+        _KERNELS[known] = cached_gpu_kernel(
+            batch_kernels.load().jit(function), f"the kernel of {name} for a GPU", number
+        )
     return writer, _KERNELS[known]
 
 
@@ -126,8 +128,8 @@ def run_generally(plan: Plan) -> BatchRun:
     if problem.publish is not None:
         states = problem.publish(*(x.copy_to_host() for x in there[3:6]))
     momentum = plan.integrator.prepare(m, plan.dt).momentum
-    told = (momentum, failed, reasons, iterations, seconds, plan.mechanisms)
-    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, states[0], states[1], *told)
+    results = (momentum, failed, reasons, iterations, seconds, plan.mechanisms)
+    return BatchRun(m, plan.integrator, plan.dt, plan.every, plan.t, states[0], states[1], *results)
 
 
 def _check(plan: Plan) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import routine
-from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, give_up, load, shift, shift_bodies, tell
+from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, load, mark_failed, shift, shift_bodies, write_state
 from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.step.maximal_rollout import DONE, run
 
@@ -63,13 +63,13 @@ def _action_run(advance, controls):
             done = advance(model, settings, data, rows)
             total += iterations[1]
             if done < 1:
-                give_up(batch, step, UNSOLVED, robot)
+                mark_failed(batch, step, UNSOLVED, robot)
                 break
             shift(q, 0)
             shift(p, 0)
             if (step + 1) % every == 0:
-                tell(q[0], batch.q, (step + 1) // every, robot)
-                tell(p[0], batch.second, (step + 1) // every, robot)
+                write_state(q[0], batch.q, (step + 1) // every, robot)
+                write_state(p[0], batch.second, (step + 1) // every, robot)
         batch.iterations[robot] = total
 
     return job
@@ -131,12 +131,12 @@ def maximal_run(controls):
                 contact.written[0] = 0  # nobody reads the log
             done, why = run(model, settings, data, near, contact, record, rows.u, rows.substeps, step > 0)
             if ahead == 1 and done == 1 and step > 0 and step % every == 0:
-                tell(record.p[0], batch.second, step // every, robot)  # with half of the impulses at that time
+                write_state(record.p[0], batch.second, step // every, robot)  # with half of the impulses at that time
             if step == steps:
                 break
             total += record.iterations[1]
             if why != DONE:
-                give_up(batch, step, why, robot)
+                mark_failed(batch, step, why, robot)
                 break
             shift(record.q, 0)
             shift(record.p, 0)
@@ -144,8 +144,8 @@ def maximal_run(controls):
             shift_bodies(record.momenta)
             shift_bodies(record.velocities)
             if (step + 1) % every == 0:
-                tell(record.q[0], batch.q, (step + 1) // every, robot)
-                tell(record.p[0], batch.second, (step + 1) // every, robot)
+                write_state(record.q[0], batch.q, (step + 1) // every, robot)
+                write_state(record.p[0], batch.second, (step + 1) // every, robot)
         batch.iterations[robot] = total
 
     return job

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import routine
-from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, give_up, load, tell
-from leastaction.minimal.contact.arrays import RobotData, lane_arrays
+from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, load, mark_failed, write_state
+from leastaction.minimal.contact.arrays import RobotData, robot_arrays
 from leastaction.minimal.contact.stepper import GroundStepper
-from leastaction.minimal.contact.steps import drive, forget_contacts, is_full, prepare, step
+from leastaction.minimal.contact.steps import drive, is_full, prepare, reset_contacts, step
 
 FULL = -2
 """There is no room for all contacts."""
@@ -36,7 +36,7 @@ def room_for(stepper: GroundStepper, contacts: int | None) -> int:
 
 def arrays_for(stepper: GroundStepper, room: int) -> RobotData:
     """The arrays of a robot with room for so many contacts; what touches is not logged."""
-    data = lane_arrays(stepper.model, stepper.mechanism.nq, room)
+    data = robot_arrays(stepper.model, stepper.mechanism.nq, room)
     if data.touch.found is None:
         return data
     found = data.touch.found._replace(log=np.zeros((0, 10)))
@@ -44,7 +44,7 @@ def arrays_for(stepper: GroundStepper, room: int) -> RobotData:
 
 
 @routine
-def forget_found(found):
+def reset_detected(found):
     """No contacts from a step before."""
     if found is not None:
         found.now[0].kept, found.now[0].listed = 0, -1
@@ -62,10 +62,10 @@ def ground_run(controls):
         load(batch.second, 0, robot, p)
         prepare(model, data)
         for k in range(p.shape[0]):
-            data.near[k] = batch.start[k, robot]
-            data.far[k] = data.near[k]
-        forget_contacts(touch)
-        forget_found(touch.found)
+            data.v_last[k] = batch.start[k, robot]
+            data.v_older[k] = data.v_last[k]
+        reset_contacts(touch)
+        reset_detected(touch.found)
         total, last = 0, 0
         for done in range(steps):
             controls(reads, asking, batch, done, robot, q, p, p, rows.u)
@@ -74,12 +74,12 @@ def ground_run(controls):
             drive(model, data, model.limited)
             spent, last = step(model, data, settings, last == 1)
             if spent < 0:
-                give_up(batch, done, FULL if is_full(touch) else UNSOLVED, robot)
+                mark_failed(batch, done, FULL if is_full(touch) else UNSOLVED, robot)
                 break
             total += spent
             if (done + 1) % every == 0:
-                tell(q, batch.q, (done + 1) // every, robot)
-                tell(p, batch.second, (done + 1) // every, robot)
+                write_state(q, batch.q, (done + 1) // every, robot)
+                write_state(p, batch.second, (done + 1) // every, robot)
         batch.iterations[robot] = total
 
     return job

@@ -103,8 +103,8 @@ class Writer:
             self.floats.append([float(value) for value in robots])
             return f"floats[own_row(robot, floats), {len(self.floats) - 1}]"
         if id(x) not in self._made:
-            told = [self._narrow(one) for one in robots]
-            self._made[id(x)] = self._own_array(told[0]) if own and x.size else self._shared_array(told)
+            narrow = [self._narrow(one) for one in robots]
+            self._made[id(x)] = self._own_array(narrow[0]) if own and x.size else self._shared_array(narrow)
             self._kept.append(x)
         return self._made[id(x)]
 

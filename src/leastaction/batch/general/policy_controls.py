@@ -18,7 +18,7 @@ from leastaction.mechanism import Mechanism
 FloatArray = NDArray[np.float64]
 
 
-class Asking(NamedTuple):
+class PolicyScratch(NamedTuple):
     """Scratch of a policy: one state, and what it takes to find its velocity.
 
     Attributes:
@@ -40,18 +40,20 @@ class Asking(NamedTuple):
     u: FloatArray
 
 
-def asking_of_momenta(mechanism: Mechanism) -> tuple[Any, Asking]:
+def momentum_policy_scratch(mechanism: Mechanism) -> tuple[Any, PolicyScratch]:
     """What a policy of an integrator with momenta reads, and its scratch."""
     space, nq, nv = Workspace(mechanism), mechanism.nq, mechanism.nv
     rows = (np.zeros((1, nq)), np.zeros((1, nv)), np.zeros((1, 0), np.int64), np.zeros((1, nq)), np.zeros((1, nv)))
-    return tuple(space.weightless), Asking(tuple(space.data), *rows, np.zeros(nv), np.zeros(max(1, mechanism.nu)))
+    return tuple(space.weightless), PolicyScratch(
+        tuple(space.data), *rows, np.zeros(nv), np.zeros(max(1, mechanism.nu))
+    )
 
 
-def asking_of_reduced(mechanism: Mechanism, coordinates: Any) -> tuple[Any, Asking]:
+def reduced_policy_scratch(mechanism: Mechanism, coordinates: Any) -> tuple[Any, PolicyScratch]:
     """What a policy of an integrator in reduced coordinates reads, and its scratch."""
     nr, nq, nv, model = coordinates.nr, mechanism.nq, mechanism.nv, coordinates.model
     rows = (np.zeros((1, nr)), np.zeros((1, nr)), np.zeros((1, len(model.balls)), np.int64), np.zeros((1, nq)))
-    scratch = Asking(None, *rows, np.zeros((1, nv)), np.zeros(nv), np.zeros(max(1, mechanism.nu)))
+    scratch = PolicyScratch(None, *rows, np.zeros((1, nv)), np.zeros(nv), np.zeros(max(1, mechanism.nu)))
     return (model.balls, model.index_q, model.index_v), scratch
 
 
@@ -93,7 +95,7 @@ def velocity_of_rates(reads, asking, charts):
 
 @lru_cache(maxsize=64)
 def controls_of(policy: Callable[..., None] | None, velocity: Any = velocity_of_momenta) -> Any:
-    """The routine that finds the controls of a step: (reads, `Asking`, batch, step, robot, state, out).
+    """The routine that finds the controls of a step: (reads, `PolicyScratch`, batch, step, robot, state, out).
 
     `velocity` finds positions and velocities of the mechanism from the state of the integrator.
     """

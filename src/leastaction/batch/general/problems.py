@@ -15,10 +15,10 @@ from leastaction.batch.general.gpu_runs import ActionRows, MaximalRows, action_r
 from leastaction.batch.general.ground_runs import FULL as NO_ROOM
 from leastaction.batch.general.ground_runs import GroundRows, arrays_for, ground_run, room_for
 from leastaction.batch.general.policy_controls import (
-    Asking,
-    asking_of_momenta,
-    asking_of_reduced,
+    PolicyScratch,
     controls_of,
+    momentum_policy_scratch,
+    reduced_policy_scratch,
     velocity_of_rates,
 )
 from leastaction.batch.general.reduced_runs import reduced_rows, reduced_run
@@ -68,7 +68,7 @@ class Problem:
         q, second, third: the states at the start, shapes (robots, n).
         extra: what else runs start from, shape (robots, k).
         ahead: whether the step after the last one is looked at, for the momenta at its start.
-        reasons: why a step may have no solution, by what the kernel tells.
+        reasons: why a step may have no solution, by the codes of the kernel.
         publish: from states of the kernel, shapes (rows, n, robots), to positions and velocities; None if they are.
     """
 
@@ -127,11 +127,11 @@ def _job(run: Any, *given: Any) -> Any:
     return run(*given)
 
 
-def _asking(plan: Plan) -> tuple[list[Any], Asking | None]:
+def _policy_scratch(plan: Plan) -> tuple[list[Any], PolicyScratch | None]:
     """What a policy reads of each robot, or of one for all, and writes, where states have momenta; or Nones."""
     if plan.policy is None:
         return [None] * max(1, len(plan.mechanisms)), None
-    asking = [asking_of_momenta(m) for m in plan.mechanisms or (plan.mechanism,)]
+    asking = [momentum_policy_scratch(m) for m in plan.mechanisms or (plan.mechanism,)]
     return [reads for reads, _ in asking], asking[0][1]
 
 
@@ -149,7 +149,7 @@ def _action(plan: Plan, steppers: Sequence[Any]) -> Problem:
     if multipliers is not None:
         q, p, redundant = closed_states(plan, steppers)
         states = (q, p, none, redundant[:, None])
-    reads, asking = _asking(plan)
+    reads, asking = _policy_scratch(plan)
     run = action_run if multipliers is None else loop_run
     job = _job(run, loops[0].entry, controls_of(plan.policy))
     writes = (data[0], None, rows, asking)
@@ -178,7 +178,7 @@ def _ground(plan: Plan, steppers: Sequence[GroundStepper]) -> Problem:
     if not plan.mechanism.is_tree:
         q, p, _ = closed_states(placed, steppers)
     settings = [own.settings._replace(floor=FLOOR) if is_single(plan) else own.settings for own in steppers]
-    reads, asking = _asking(plan)
+    reads, asking = _policy_scratch(plan)
     room = room_for(one, plan.contacts)
     writes = (arrays_for(one, room), None, GroundRows(np.zeros((1, 1, plan.mechanism.nu))), asking)
     reasons = {
@@ -221,7 +221,7 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         one.rows(record, 0, 1),
         one.substeps,
     )
-    reads, asking = _asking(plan)
+    reads, asking = _policy_scratch(plan)
     given = list(zip(near, reads, strict=True))
     reads = ([own.arrays for own in steppers], [own.settings for own in steppers], given)
     reasons = {
@@ -266,7 +266,7 @@ def _reduced(plan: Plan, steppers: Sequence[ReducedStepper]) -> Problem:
     why = f"the Newton updates did not fall below {one.settings.tolerance:g} within {most} iterations, or only with "
     why += f"spurious energy, not even in up to {FINEST} parts"
     energies = energies_of(one, is_single(plan))[1] if one.passive else None
-    reads, asking = (None, None) if plan.policy is None else asking_of_reduced(m, c)
+    reads, asking = (None, None) if plan.policy is None else reduced_policy_scratch(m, c)
     given = [(energies_of(own, is_single(plan))[0] if one.passive else None, reads) for own in steppers]
     read = ([own.reduced.model for own in steppers], [own.settings for own in steppers], given)
     writes = (one.data, energies, reduced_rows(one), asking)

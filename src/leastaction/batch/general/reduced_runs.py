@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import routine
-from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, give_up, load, shift, tell
+from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, load, mark_failed, shift, write_state
 from leastaction.redmax.step.energies import begin_balance
 from leastaction.redmax.step.reduced_rollout import bisected_step
 from leastaction.redmax.stepper import ReducedStepper
@@ -50,12 +50,12 @@ def reduced_run(controls):
             accepted = bisected_step(model, settings, data, look, energies, run, rows.part, at, rows.u[0, 0])
             total += run.iterations[at + 1]
             if not accepted:
-                give_up(batch, step, UNSOLVED, robot)
+                mark_failed(batch, step, UNSOLVED, robot)
                 break
             if (step + 1) % every == 0:
-                tell(R[at + 1], batch.q, (step + 1) // every, robot)
-                tell(RD[at + 1], batch.second, (step + 1) // every, robot)
-                tell(charts[at + 1], batch.third, (step + 1) // every, robot)
+                write_state(R[at + 1], batch.q, (step + 1) // every, robot)
+                write_state(RD[at + 1], batch.second, (step + 1) // every, robot)
+                write_state(charts[at + 1], batch.third, (step + 1) // every, robot)
             for row in range(2 * at):  # BDF2 looks back at the row before
                 shift(R, row)
                 shift(RD, row)

@@ -42,7 +42,7 @@ def demo(
     for path, what in story.files:
         story.console.print(f"  {path.resolve()}  {what}", soft_wrap=True)
     if story.missing:
-        story.console.print(f"Plots were left out: {story.missing}", soft_wrap=True)
+        story.console.print(f"Plots were skipped: {story.missing}", soft_wrap=True)
 
 
 def _compile_contact() -> None:

@@ -56,17 +56,17 @@ CONE = np.dtype(
         ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
         ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `contact_setup`
         ("key", "i8"),  # the same at the next step
-        ("was", "i8"),  # its index at the step before, -1 for one that is new
+        ("previous", "i8"),  # its index at the step before, -1 for one that is new
         ("mode", "i8"),  # see `maximal.step.solver.semismooth_newton`
         ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
         ("weight", "f8"),  # mass that it moves, or inertia [kg or kg m^2]
         ("drag", "f8"),  # the same along its friction: for torques of a TURN an inertia
         ("bound", "f8"),  # of dry friction [N s]
-        ("own", "f8"),  # share of kappa that suits the cone's own energy
+        ("target_share", "f8"),  # share of kappa that suits the cone's own energy
         ("share", "f8"),  # share of kappa that its products are to have now
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
-        ("leave", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
+        ("gravity_drop", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
         ("gap", "f8"),  # at the start of the step [m], and at its end once it is solved
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),
@@ -118,7 +118,7 @@ KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 36), ("mb", "f8", 
 
 
 @routine(allocates=False)
-def copy_kept(source, target):
+def copy_block(source, target):
     """Copy a cone's part of a matrix into a `KEPT` record, or back."""
     target.mode = source.mode
     for i in range(9):

@@ -90,8 +90,8 @@ def time_of_impact(gap, rate, later, dt):
 
     The first root of the parabola through these, which is exact under constant forces; infinite where it has none.
     """
-    bend = (later - gap - rate * dt) / (dt * dt)
-    under = rate * rate - 4.0 * bend * gap
+    curvature = (later - gap - rate * dt) / (dt * dt)
+    under = rate * rate - 4.0 * curvature * gap
     below = math.sqrt(max(under, 0.0)) - rate
     return 2.0 * gap / below if below > 0.0 and (under >= 0.0 or later < 0.0) else math.inf
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from leastaction._jit import inline
 
-__all__ = ["RELAXATION", "SHORTEST", "elastic_energy", "gap_kept", "in_series", "soft_law"]
+__all__ = ["RELAXATION", "SHORTEST", "elastic_energy", "in_series", "required_gap", "soft_law"]
 
 RELAXATION = 0.01
 """Relaxation time [s] of a compliance that comes without one: what rings faster than at 30 Hz hardly bounces."""
@@ -46,7 +46,7 @@ def soft_law(compliance, relaxation, dt):
 
 
 @inline
-def gap_kept(phi, lag):
+def required_gap(phi, lag):
     """Gap at the end of a step below which a contact pushes [m], with phi at its start and lag = (1 - a) / a."""
     return -lag * min(phi, 0.0)
 

@@ -86,7 +86,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
     count, lowest = _either_face(out, start, touch, one, two, face, depth, margin)
     if not edge_is_better:
         return count
-    # Where the face's points tell the same as the edges, more points are better than one.
+    # Where the face's points say the same as the edges, more points are better than one.
     deep_enough = edge_separation > 0.0 or lowest < edge_separation + tie
     if count > start and deep_enough and edge_separation < lowest + tie:
         return count

@@ -1,5 +1,7 @@
 """Which features of two shapes may touch within the margin."""
 
+import numpy as np
+
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import Touch
 from leastaction.contact.narrow_phase.box_box import box_on_box
@@ -8,7 +10,7 @@ from leastaction.contact.narrow_phase.height_field_ellipsoids import ellipsoid_o
 from leastaction.contact.narrow_phase.height_fields import on_field
 from leastaction.contact.narrow_phase.planes import on_plane
 from leastaction.contact.narrow_phase.spheres_capsules import capsule_on_box, capsule_on_capsule
-from leastaction.contact.records import BOX, CAPSULE, ELLIPSOID, FIELD, PLANE
+from leastaction.contact.records import BOX, CAPSULE, ELLIPSOID, FIELD, PLANE, SPHERE
 from leastaction.spatial import act, dot3, load3, sub3
 
 
@@ -41,9 +43,17 @@ def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
     return _detect(contacts, count, _touch(a, b, pairs, k), one, two, X, data, margin, convex)
 
 
+def are_smooth(shapes, pairs):
+    """Whether all `PAIR` records are of a plane and a body, or of spheres and capsules: what `detect_smooth` knows."""
+    kinds = shapes.view(np.ndarray)["kind"]
+    a, b = kinds[pairs["a"]], kinds[pairs["b"]]
+    least, most = np.minimum(a, b), np.maximum(a, b)
+    return bool(((least == PLANE) & (most > FIELD) | (least >= SPHERE) & (most <= CAPSULE)).all())
+
+
 @routine
 def detect_smooth(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
-    """`detect` for `ContactTable.is_smooth`: it does not know boxes and grounds that are long to compile."""
+    """`detect` of pairs that `are_smooth`: without boxes and grounds that take long to compile."""
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     if _far(a, b, Xa, Xb, margin):
         return count

@@ -93,7 +93,7 @@ def best_normal(c, Q1, Q2, n):
             scale *= 0.5
             m = unit(add3(n, add3(scale3(scale * d1, t1), scale3(scale * d2, t2))))
         if length >= 1e-7 and _apart(c, Q1, Q2, m) < s:
-            break  # n is the axis of a rim, where s bends
+            break  # n is the axis of a rim, where s has a kink
         n = m
         if length < 1e-12:
             break
@@ -119,7 +119,7 @@ def best_normal_across(c, Q, d, n):
             turn *= 0.5
             m = unit(axpy3(turn, t, n))
         if abs(turn) >= 1e-7 and dot3(m, c) - _farthest(Q, m)[0] < s:
-            break  # n is the axis of a rim, where s bends
+            break  # n is the axis of a rim, where s has a kink
         n = m
         if abs(turn) < 1e-12:
             break
@@ -201,7 +201,7 @@ def curved_gap(contact, X1, X2):
         n = best_normal(c, Q1, Q2, n)
         (h1, far1), (h2, far2) = _farthest(Q1, n), _farthest(Q2, n)
         x1, x2 = add3(c1, far1), sub3(c2, far2)
-        # All of a rim reaches equally far along its axis: then what is beside it tells the point.
+        # All of a rim reaches equally far along its axis: then what is beside it decides the point.
         s = dot3(n, sub3(x2, x1))
         if h1 < h2 or h2 == 0.0:
             x1 = axpy3(-s, n, x2)

@@ -71,10 +71,10 @@ def gap(contact, Xa, Xb):
         contact: a `CONTACT` record.
         Xa, Xb: poses of the bodies a and b (9 + 3); the identity for the world.
     """
-    if contact.flip == 1:
-        phi, n, x = _gap(contact, Xb, Xa)
-        return phi, neg3(n), x
-    return _gap(contact, Xa, Xb)
+    flipped = contact.flip == 1
+    X1, X2 = (Xb, Xa) if flipped else (Xa, Xb)
+    phi, n, x = _gap(contact, X1, X2)  # one call, into which LLVM may put all of it
+    return phi, neg3(n) if flipped else n, x
 
 
 @routine

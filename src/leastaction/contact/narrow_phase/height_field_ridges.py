@@ -1,6 +1,6 @@
 """Peaks and ridges of a height field: they touch boxes, and capsules between their ends.
 
-Peaks are points that touch the box or the capsule's segment; ridges are edges where the surface bends down. A ridge
+Peaks are points that touch the box or the capsule's segment; ridges are edges where the surface is convex. A ridge
 touches a capsule as one segment another. It touches an edge of a box where the two cross each other, each outside of
 what the other is an edge of.
 """
@@ -137,7 +137,7 @@ def _on_capsule(out, count, touch, feature, field, near_by, ridge, margin):
     distance = norm3(d)
     if distance - shape.radius >= margin or distance < TINY:
         return count
-    # They have to cross each other, now or soon. Which side of the ridge the capsule is on tells nothing: where they
+    # They have to cross each other, now or soon. Which side of the ridge the capsule is on decides nothing: where they
     # are nearly parallel, that changes within a step.
     if _beside(d, v, u, margin) or _beside(d, u, v, margin) or _beside(d, p, q, margin) or _beside(d, q, p, margin):
         return count

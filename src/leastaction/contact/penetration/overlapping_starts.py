@@ -92,7 +92,7 @@ def overlapping(search: Search, q: FloatArray) -> NDArray[np.bool_]:
     """
     m, table = search.model.mechanism, search.table
     marks = np.ones(len(q), bool)
-    strangers = _strangers(search)
+    strangers = _pairs_of_robots(search)
     if has_splines(m) or len(strangers) > MOST:
         return marks
     pairs = np.concatenate([search.own.records, strangers]).view(np.recarray)
@@ -113,7 +113,7 @@ def overlapping(search: Search, q: FloatArray) -> NDArray[np.bool_]:
     return marks
 
 
-def _strangers(search: Search) -> Any:
+def _pairs_of_robots(search: Search) -> Any:
     """Pairs of shapes of different robots, which the search finds where they are near each other."""
     robots = search.own.robots
     pairs = search.table.body_pairs() if robots is not None else search.own.records[:0]

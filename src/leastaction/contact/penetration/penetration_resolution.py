@@ -62,9 +62,9 @@ def clear_start(search: Search, q: FloatArray, resting: Sequence[int] = ()) -> F
     first = search.look(q) if len(search.own.records) or search.own.robots is not None else None
     if first is not None and first.deep:
         ways = search.with_free(search.loose(first))
-        parted = _Ways(ways, q, first).shortest()
+        parted = _Search(ways, q, first).shortest()
         if parted is None and len(resting):
-            parted = _Ways(search.with_free(resting), q, first).shortest()
+            parted = _Search(search.with_free(resting), q, first).shortest()
         if parted is not None:
             _say(search, [first], q, parted)
             q = parted
@@ -80,7 +80,7 @@ def _out_of_world(search: Search, q: FloatArray, resting: Sequence[int]) -> Floa
         for freedoms in (own[3:], own, search.with_free([*own, *resting]).free.tolist()):
             ways = search.of_flying(root, freedoms, q)
             found = ways.look(q)
-            parted = _Ways(ways, q, found).shortest()
+            parted = _Search(ways, q, found).shortest()
             if parted is not None:
                 q = parted
                 left.append(found)
@@ -105,7 +105,7 @@ def _say(search: Search, found: Sequence[Found], start: FloatArray, q: FloatArra
     )
 
 
-class _Ways:
+class _Search:
     """Ways from a start at which links overlap to where they do not."""
 
     def __init__(self, search: Search, q: FloatArray, first: Found) -> None:

@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import TOUCHING, AtHome, bounded, contacts_at, flying_robots, pairs_of, roots
+from leastaction.contact.collision_filter import (
+    TOUCHING,
+    HomePose,
+    bounded,
+    contacts_at,
+    flying_robots,
+    pairs_of,
+    roots,
+)
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED
 from leastaction.dynamics.api import body_jacobian, mass_matrix
@@ -103,13 +111,13 @@ class Search:
         table: what may touch what.
     """
 
-    def __init__(self, model: AtHome, limits: Limits, table: ContactTable) -> None:
+    def __init__(self, model: HomePose, limits: Limits, table: ContactTable) -> None:
         self.model, self.table, m = model, table, model.mechanism
         self.limited = limits
         ground, root, flying = pairs_of(table.ground), roots(m), flying_robots(m)
         tied = bounded(model, table, ground)
         self.root, self.flying = root, flying
-        self.own = Pairs(table, [*self._links(), *tied], self._strangers())
+        self.own = Pairs(table, [*self._links(), *tied], self._robot_of_shapes())
         self.others = Pairs(table, sorted(set(ground) - set(tied)))
         self.free = np.setdiff1d(np.arange(m.nv), [*model.held, *flying_freedoms(m)])
         self._posed = np.zeros(0), np.zeros((0, 12))
@@ -123,7 +131,7 @@ class Search:
         found = [table.that_may_touch(np.array(own)) for own in robots.values()]
         return [pair for pairs in found for pair in pairs]
 
-    def _strangers(self) -> NDArray[np.int64] | None:
+    def _robot_of_shapes(self) -> NDArray[np.int64] | None:
         """For each shape the number of its robot, 0 of all that do not fly; None where there is but one robot."""
         numbers = {name: k + 1 for k, name in enumerate(sorted(self.flying))}
         out = np.array([numbers.get(self.root[body], 0) for body, *_ in self.table.names], np.int64)

@@ -13,7 +13,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.points import (
     NODE_POINT,
     Frames,
-    give_back,
+    add_point_gradients,
     path_point,
     point_slope,
     pull,
@@ -22,7 +22,7 @@ from leastaction.forces.points import (
     zeroed,
 )
 from leastaction.forces.tendons.tendon_forces import mean_depth
-from leastaction.forces.touch import change, settle, touch
+from leastaction.forces.touch import change, touch, update_mode
 from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, axpy3, cross, dot3, neg3, scale3, sub3
 
@@ -270,8 +270,8 @@ def _path_cotangents(path, points, mode, links, cot, GT, GV, out, of_points):
                     g = axpy3(-stretch * damping / r, turning, axpy3(-force / r, across, g))
                     gd = scale3(-stretch * damping, e)
                     gx, gy = axpy3(force, cross(e, W), neg3(g)), axpy3(-force, cross(e, U), g)
-                    give_back(points[k - 1].node, x, gx, neg3(gd), links, GT, GV, of_points[k - 1])
-                    give_back(points[k].node, y, gy, gd, links, GT, GV, of_points[k])
+                    add_point_gradients(points[k - 1].node, x, gx, neg3(gd), links, GT, GV, of_points[k - 1])
+                    add_point_gradients(points[k].node, y, gy, gd, links, GT, GV, of_points[k])
             x, xd, W, w = y, yd, U, u
     out[0] -= stretch * (length - path.rest_length)
     out[1] += stretch * stiffness
@@ -306,11 +306,11 @@ def change_modes(paths, points, modes, links, settled, most):
 
 
 @routine
-def settle_modes(paths, points, modes, links):
-    """Open or close cables, see `touch.settle`; gives back how many changed."""
+def update_modes(paths, points, modes, links):
+    """Open or close cables, see `touch.update_mode`; gives back how many changed."""
     changed = 0
     for i in range(paths.shape[0]):
         if jumps(paths[i]):
             length, _ = length_and_rate(paths[i], points, links)
-            changed += settle(modes, i, paths[i].rest_length - length)
+            changed += update_mode(modes, i, paths[i].rest_length - length)
     return changed

@@ -12,7 +12,7 @@ from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_gap
 from leastaction.forces.muscle_forces import muscle_force
 from leastaction.forces.tendons.tendon_lengths import length_and_rate, measure, row_of, turned
-from leastaction.forces.touch import change, settle, touch
+from leastaction.forces.touch import change, touch, update_mode
 from leastaction.kinematics.closure_kernels import twist_of
 from leastaction.kinematics.sweeps import add_to
 from leastaction.spatial import ZERO6, add, dot, load6, scale, sub
@@ -22,7 +22,7 @@ from leastaction.spatial.basis import unit_twist
 
 
 @inline
-def _stretch(tendon, length):
+def _spring_extension(tendon, length):
     """How far the spring is stretched: negative where it is compressed, zero in between."""
     if length > tendon.longest:
         return length - tendon.longest
@@ -32,7 +32,7 @@ def _stretch(tendon, length):
 @inline
 def elastic(tendon, length):
     """(tension [N], energy [J]) of the spring and the limits at rest."""
-    d = _stretch(tendon, length)
+    d = _spring_extension(tendon, length)
     force, energy = tendon.stiffness * d, 0.5 * tendon.stiffness * d * d
     if tendon.limit_stiffness > 0.0:
         side, gap = limit_gap(tendon, length)
@@ -109,7 +109,7 @@ def drive_law(tendon, pull, length, rate):
 @inline
 def tension(tendon, mode, pull, length, rate):
     """Tension [N]."""
-    force = tendon.stiffness * _stretch(tendon, length) + tendon.damping * rate
+    force = tendon.stiffness * _spring_extension(tendon, length) + tendon.damping * rate
     if tendon.limit_stiffness > 0.0:
         side, gap = limit_gap(tendon, length)
         acts, share, _ = touch(mode, gap)
@@ -123,7 +123,7 @@ def tension(tendon, mode, pull, length, rate):
 @inline
 def tension_slopes(tendon, mode, pull, length, rate):
     """Derivatives of `tension` by length and rate, and less its sign by the pull of the drives: 0 where clipped."""
-    stiffness = tendon.stiffness if _stretch(tendon, length) != 0.0 else 0.0
+    stiffness = tendon.stiffness if _spring_extension(tendon, length) != 0.0 else 0.0
     damping, free = tendon.damping, 0.0
     if tendon.limit_stiffness > 0.0:
         side, gap = limit_gap(tendon, length)
@@ -142,7 +142,7 @@ def tension_slopes(tendon, mode, pull, length, rate):
 
 
 @routine
-def look_near(items, q):
+def unwrap_angles(items, q):
     """Let angles be the nearest to those at the joint positions q (nq,)."""
     for k in range(items.shape[0]):
         if items[k].iq >= 0:
@@ -278,7 +278,7 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
         force = tension(tendon, modes[i], pull[i], length, rate)
         stiffness, damping, free = tension_slopes(tendon, modes[i], pull[i], length, rate)
         S = stretching(tendon, items, links, cot)
-        out[i, 0] -= S * _stretch(tendon, length)
+        out[i, 0] -= S * _spring_extension(tendon, length)
         out[i, 1] -= S * rate
         if tendon.muscle != 0:
             own = drive_law(tendon, pull[i], length, rate)[0]
@@ -367,11 +367,11 @@ def change_modes(tendons, items, modes, links, settled, most):
 
 
 @routine
-def settle_modes(tendons, items, modes, links):
-    """Open or close limits, see `touch.settle`; gives back how many changed."""
+def update_modes(tendons, items, modes, links):
+    """Open or close limits, see `touch.update_mode`; gives back how many changed."""
     changed = 0
     for i in range(tendons.shape[0]):
         if tendons[i].limit_damping > 0.0:
             length, _ = length_and_rate(tendons[i], items, links)
-            changed += settle(modes, i, limit_gap(tendons[i], length)[1])
+            changed += update_mode(modes, i, limit_gap(tendons[i], length)[1])
     return changed

@@ -78,11 +78,11 @@ def turned(item, links, Ta, Tb, Tc):
         n, w = matvec(Ra, load3(item.n)), matvec(Rb, load3(item.w2))
         dn, dw = cross(Ta[0], n), cross(Tb[0], w)
         along, across, size = _leaning(n, w)
-        bend = dot3(dw, n) + dot3(w, dn)
-        dacross = axpy3(-bend, n, axpy3(-along, dn, dw))
+        dalong = dot3(dw, n) + dot3(w, dn)
+        dacross = axpy3(-dalong, n, axpy3(-along, dn, dw))
         # Of n - along across / size, where size = |w|^2 - along^2.
-        dt = axpy3(-bend / size, across, axpy3(-along / size, dacross, dn))
-        return (scale3(item.sign, axpy3(-2.0 * along * along * bend / (size * size), across, dt)), ZERO3)
+        dt = axpy3(-dalong / size, across, axpy3(-along / size, dacross, dn))
+        return (scale3(item.sign, axpy3(-2.0 * along * along * dalong / (size * size), across, dt)), ZERO3)
     xa, xb = add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
     dx = _shifted(Tb, xb)
     if item.kind == BENT:

@@ -201,6 +201,9 @@ class Elements:
         m = self.m
         given = m.actuator(k).name or f"actuator{k}"
         muscle = m.actuator_gaintype[k] == Gain.MUSCLE and self._is_muscle(k)
+        if int(m.opt.disableactuator) >> int(m.actuator_group[k]) & 1:
+            self.notes.add("actuators of groups that are switched off (actuatorgroupdisable)", given)
+            return
         if special := self._special(k, muscle):
             self.notes.add(special, given)
             return

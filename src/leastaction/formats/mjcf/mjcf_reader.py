@@ -55,7 +55,7 @@ from leastaction.formats.mjcf._mjcf_joint_forces import clipped
 from leastaction.formats.mjcf._mjcf_sensors import Sensors
 from leastaction.formats.mjcf._mjcf_source import prepare
 from leastaction.mechanism import Mechanism, MechanismBuilder
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import shown, suggestion
 
 
 def load_mjcf(
@@ -95,9 +95,10 @@ def load_mjcf(
     Raises:
         FormatError: naming the file, the line and the element.
     """
-    soft, contacts = isinstance(contacts, str) and contacts == "soft", True if contacts == "soft" else contacts
-    if not isinstance(contacts, bool):
-        raise FormatError(f'contacts must be True, False or "soft", got {contacts!r}')
+    soft = isinstance(contacts, str) and contacts == "soft"
+    if not soft and not isinstance(contacts, bool):
+        raise FormatError(f'contacts must be True, False or "soft", got {shown(contacts)}')
+    contacts = bool(contacts)
     flags = {"composite": composite, "merge_fixed": merge_fixed, "meshes": meshes}
     flags["mocap"] = mocap
     flags |= {"allow_outside": allow_outside, "strict": strict is True if strict is None else strict}

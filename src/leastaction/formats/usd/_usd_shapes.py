@@ -49,7 +49,7 @@ def shape_of(
         kind: one of `GPRIMS`.
         base: rotation (3, 3) and origin of the body's frame.
         options: of `Shape`.
-        notes: what is left out.
+        notes: what is ignored.
     """
     A, origin = stage.frame(prim)
     turn = base[0].T @ A

@@ -496,7 +496,7 @@ class _Reader:
             self.builder.exclude_contact(*joint.owners)
 
     def _filters(self) -> None:
-        """Pairs of bodies of which no two colliders may touch; pairs of single colliders are left out."""
+        """Pairs of bodies of which no two colliders may touch; pairs of single colliders are ignored."""
         below: dict[Any, list[int]] = {}
         for k, collider in enumerate(self.colliders):
             for path in collider.prim.GetPath().GetPrefixes():
@@ -563,7 +563,7 @@ class _Reader:
 
 
 def _short(prims: Iterable[Any]) -> dict[str, str]:
-    """Names for paths: their last parts, or as many more as tell them apart."""
+    """Names for paths: their last parts, or as many more as make them unique."""
     paths = [str(path) for path in prims]
     out = {}
     parts = {path: path.strip("/").split("/") for path in paths}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
 from leastaction.errors import IntegratorError
 from leastaction.kinematics.reduced.arrays import (
     BALL_CHART,
@@ -196,7 +196,7 @@ class ReducedCoordinates:
             return lambda row: None
         arrays, m = (R, RD, charts, Q, V), self.model
         bound = Bound(to_public, m.balls, m.index_q, m.index_v)
-        return Walk(bound, lambda row: tuple(x[row : row + 1] for x in arrays))
+        return BatchedCall(bound, lambda row: tuple(x[row : row + 1] for x in arrays))
 
 
 @lru_cache(maxsize=32)

@@ -11,7 +11,7 @@ from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.mechanism.joints import Joint
 
 
-def lay_ball_drives(bodies: Any, coordinates: list[dict[str, Any]]) -> None:
+def add_ball_drives(bodies: Any, coordinates: list[dict[str, Any]]) -> None:
     """Drive inertia of balls and free joints that hang on the world becomes part of the body's own inertia.
 
     That of a ball between two bodies is part of its coordinate, and acts in `step.ball_drives`.

@@ -27,12 +27,12 @@ from leastaction.forces.points import zeroed
 from leastaction.forces.tendons import tendon_records
 from leastaction.forces.wrenches import WRENCH
 from leastaction.maximal.arrays import SIZES
-from leastaction.maximal.compilation.armature import lay_ball_drives
+from leastaction.maximal.compilation.armature import add_ball_drives
 from leastaction.maximal.compilation.immobile_bodies import free_locked
 from leastaction.maximal.compilation.joint_pieces import Piece, piece_coordinates, split
 from leastaction.maximal.compilation.massless_bodies import NO_MASS, rotors
 from leastaction.maximal.compilation.spring_blocks import groups, tying
-from leastaction.maximal.compilation.tendon_blocks import lay_lengths, sprung_lengths
+from leastaction.maximal.compilation.tendon_blocks import sprung_lengths, with_lengths
 from leastaction.maximal.compilation.tendon_limits import ropes
 from leastaction.maximal.maximal_records import (
     BALL,
@@ -117,7 +117,7 @@ class _Compiler:
         coefficients = self._couplings(rows, sizes, names, coordinates)
         coefficients += self._prescribed(rows, sizes, names, coordinates, len(coefficients))
         coefficients += self._locks(rows, sizes, names, coordinates, len(coefficients))
-        lay_ball_drives(bodies, coordinates)
+        add_ball_drives(bodies, coordinates)
         model = Model(
             mechanism=m,
             bodies=bodies,
@@ -337,7 +337,7 @@ class _Compiler:
             row.eab = edge(row.a, row.b) if model.augment[row.node].any() else NOT_LENT
         points = model.forces.points
         paths = tying(model.forces.paths)
-        lay_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge, seldom)
+        with_lengths(model, sprung_lengths(self.m, model.forces, self.axes), edge, seldom)
         model.paths = paths
         tied, first = [], []
         for path in paths:

@@ -45,7 +45,7 @@ def sprung_lengths(mechanism: Mechanism, forces: ForceModel, axes: tendon_record
     return filled(laws, SPRUNG), own
 
 
-def lay_lengths(model: Model, lengths: tuple[Any, Any], edge: Any, seldom: Any) -> None:
+def with_lengths(model: Model, lengths: tuple[Any, Any], edge: Any, seldom: Any) -> None:
     """Give a model the lengths of `sprung_lengths`.
 
     Args:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, is_set, routine
-from leastaction.contact.clearance import measure, stay_apart, way_of
+from leastaction.contact.clearance import approach_of, measure, stay_apart
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.laws.restitution import is_closed
 from leastaction.contact.laws.sticking import is_sticking
@@ -24,7 +24,7 @@ from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec
 OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
 """Why there are no cones of a step: see `find_cones`."""
 
-CLOSE, PRESSED = 1, 2
+CLOSE, PUSHED = 1, 2
 """Marks of near pairs that have a contact, and of those that have had one which pushes with more than SLIGHT times the
 impulse of the strongest: the graph's order is made for these."""
 
@@ -82,7 +82,7 @@ def find_cones(model, settings, data, near, contact, dt):
         contact.keys[k] = c.key
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
         if now.saved == 1:
-            ip.copy_kept(c, contact.saved[k])
+            ip.copy_block(c, contact.saved[k])
     now.push = largest_push(model, settings, data, dt)
     count = np.int64(0)
     energy = 0.0
@@ -91,7 +91,7 @@ def find_cones(model, settings, data, near, contact, dt):
         count = coordinate_cones(model, settings, data, contact, count, k, dt)
         for j in range(begin, count):
             energy += cones[j].gam
-            cones[j].own = cones[j].gam
+            cones[j].target_share = cones[j].gam
     found, loose, waiting = np.int64(0), False, np.int64(0)
     clearance = contact_clearance(contact)
     for m in range(now.listed):
@@ -99,7 +99,7 @@ def find_cones(model, settings, data, near, contact, dt):
         if is_locked(near, k):
             continue  # their impulses are anything; should their motions make them overlap, `add_missed` finds out
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
-        if clearance.least[k] - way_of(clearance.ways, a, b) > now.widest:
+        if clearance.least[k] - approach_of(clearance.ways, a, b) > now.widest:
             continue
         X = start_pose(states, a), start_pose(states, b)
         margin = margin_of(bodies, settings, near, contact.speeds, k, dt)
@@ -139,7 +139,7 @@ def find_cones(model, settings, data, near, contact, dt):
     now.energy = now.load * energy / max(count, 1)
     for k in range(count):
         c = cones[k]
-        c.share = c.own = min(max(now.load * c.own / now.energy, LIGHT), 1.0)
+        c.share = c.target_share = min(max(now.load * c.target_share / now.energy, LIGHT), 1.0)
         ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
     now.known, now.count, now.sure, now.matched = count, count, 0, 0
     now.waiting = waiting
@@ -180,15 +180,15 @@ def detect_pair(near, contact, k, X, found, margin, features, convex):
 
 @routine(allocates=False)
 def match(contact, before):
-    """Find each cone among those of the step before; `was` says where it was, or -1."""
+    """Find each cone among those of the step before; `previous` says where it was, or -1."""
     at = 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        c.was = -1
+        c.previous = -1
         for j in range(min(WINDOW, before)):
             m = (at + j) % before
             if contact.keys[m] == c.key:
-                c.was, at = m, m + 1
+                c.previous, at = m, m + 1
                 break
 
 
@@ -211,8 +211,8 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     # Features that were not seen to overlap before get out of each other without a jump.
-    cone.leave = gravity * dt * dt
-    cone.rest = overlap_left(phi, cone.leave)
+    cone.gravity_drop = gravity * dt * dt
+    cone.rest = overlap_left(phi, cone.gravity_drop)
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)
@@ -221,7 +221,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     y1 = work(states, cone.da[12:18], cone.a) + work(states, cone.db[12:18], cone.b) + cone.drift[1]
     mass, least = heavier(bodies, contact.a, contact.b), lightest(bodies, contact.a, contact.b)
     speed = speed_scale(settings, push, mass, dt) + abs(min(vn, 0.0))
-    cone.own = least * speed * speed
+    cone.target_share = least * speed * speed
     cone.s = max((phi - cone.rest) / dt + vn, speed)
     cone.y[0], cone.y[1] = y0, y1
     return mass * speed * speed
@@ -353,7 +353,7 @@ def turn_wrenches(cone, states):
 
 
 @routine(allocates=False)
-def note_contacts(contact, step, dt):
+def append_contacts(contact, step, dt):
     """Write the contact forces of a step to the log; False when it is full."""
     log, written = contact.log, contact.written
     slight = SLIGHT * strongest(contact)
@@ -364,7 +364,7 @@ def note_contacts(contact, step, dt):
         if written[0] >= log.shape[0]:
             return False
         if c.gam > slight:
-            contact.touched[contact.contacts[c.source].pair] = PRESSED
+            contact.touched[contact.contacts[c.source].pair] = PUSHED
         n = load3(c.normal)
         t1, t2 = tangents(n)
         f = add3(scale3(c.gam, n), add3(scale3(c.beta[0], t1), scale3(c.beta[1], t2)))

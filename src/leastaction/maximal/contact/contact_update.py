@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.contact.clearance import still_touch, way_of
+from leastaction.contact.clearance import approach_of, still_touch
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
@@ -62,7 +62,7 @@ def has_features(one, two):
 
 
 @routine(allocates=False)
-def allowed(contact, k):
+def allowed_penetration(contact, k):
     """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
     deepest = 0.0
     for j in range(contact.now[0].count):
@@ -73,7 +73,7 @@ def allowed(contact, k):
 
 
 @routine(allocates=False)
-def add_missed(model, settings, data, near, contact, dt):
+def add_violated_contacts(model, settings, data, near, contact, dt):
     """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM or UNTIED (see `find_cones`).
 
     With them the cones are back on the central path, for the step to be solved again from its present velocities.
@@ -85,13 +85,13 @@ def add_missed(model, settings, data, near, contact, dt):
     if count > 0 and missed > 0:
         for k in range(count):
             c = contact.cones[k]
-            c.was = k if k < now.count else -1
+            c.previous = k if k < now.count else -1
             contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
         now.sure = 1 if settings.warm_start and settings.directions == 0 else 0
         now.count, now.known, now.saved, now.matched = count, count, 0, 0
         for k in range(count):
             c = contact.cones[k]
-            c.share = c.own
+            c.share = c.target_share
             ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
     return missed if count >= 0 else count
 
@@ -112,7 +112,7 @@ def append_limits(model, settings, data, contact, count, dt):
             continue
         limit_cone(model, settings, data, cones[count], k, side, (value - s.value) / dt, now.push, dt)
         now.energy = max(now.energy, cones[count].gam)
-        cones[count].own = min(max(cones[count].gam / now.energy, LIGHT), 1.0)
+        cones[count].target_share = min(max(cones[count].gam / now.energy, LIGHT), 1.0)
         count += 1
     return count
 
@@ -155,20 +155,20 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
     for m in range(now.listed if listed else pairs.shape[0]):
         k = contact.listed[m] if listed else m
         a, b = shapes[pairs[k].a], shapes[pairs[k].b]
-        if contact.least[k] > way_of(contact.ends, a.body, b.body):
+        if contact.least[k] > approach_of(contact.ends, a.body, b.body):
             continue
         Xa, Xb = end_pose(data.bodies, a.body), end_pose(data.bodies, b.body)
         deep = DEEP * min(a.bound, b.bound)
         while known < found and contacts[known].pair < k:
             known += 1
-        most = deep + allowed(contact, k)
+        most = deep + allowed_penetration(contact, k)
         same = known < found and contacts[known].pair == k
         if same and still_touch(contacts[known], shapes, pairs, (Xa, Xb), near.table, most, convex):
             continue
         last = detect_pair(near, contact, k, (Xa, Xb), found, nothing, features, convex)
         if last > contacts.shape[0] or count + cones_of(near) * (last - found) + now.waiting > cones.shape[0]:
             return NO_ROOM
-        left = allowed(contact, k) if last > found else 0.0
+        left = allowed_penetration(contact, k) if last > found else 0.0
         # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
         undo = left <= HAIR and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
@@ -192,10 +192,10 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 )
                 choose_friction(model.bodies, data.bodies, settings, pairs[k], cone, contacts[found])
                 now.energy = max(now.energy, energy)
-                cone.own = min(max(cone.own / now.energy, LIGHT), 1.0)
+                cone.target_share = min(max(cone.target_share / now.energy, LIGHT), 1.0)
                 # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
                 # Then what is deep is left as in `overlap_left`: nothing is shot away.
-                rest = 0.0 if undo else min(phi + math.sqrt(-cone.leave * phi), 0.0)
+                rest = 0.0 if undo else min(phi + math.sqrt(-cone.gravity_drop * phi), 0.0)
                 if rest > cone.rest:
                     cone.rest, cone.side = rest, APART
                 count = append_turning(data.bodies, pairs[k], contact, count, near.turning)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.contact import collision_filter as by_design
+from leastaction.contact import collision_filter
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration import penetration_search as start_search
 from leastaction.dynamics.loops import prescribed_freedoms
@@ -18,9 +18,9 @@ from leastaction.mechanism.closure import COUPLING
 FloatArray = NDArray[np.float64]
 
 
-def leave_out(model: Model, table: ContactTable) -> ContactTable:
-    """See `contact.filtered_pairs.leave_out`."""
-    return by_design.leave_out(at_home(model), table)
+def exclude_pairs(model: Model, table: ContactTable) -> ContactTable:
+    """See `contact.filtered_pairs.exclude_pairs`."""
+    return collision_filter.exclude_pairs(at_home(model), table)
 
 
 def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
@@ -30,7 +30,7 @@ def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
     return start_search.Search(at_home(model), limits, table)
 
 
-def at_home(model: Model) -> by_design.AtHome:
+def at_home(model: Model) -> collision_filter.HomePose:
     """The mechanism of a model and its home configuration."""
 
     def twists(q: FloatArray, v: FloatArray) -> FloatArray:
@@ -40,11 +40,11 @@ def at_home(model: Model) -> by_design.AtHome:
 
     links = [(x.a, x.b, x.iv, sum(p.nv for p in x.primitives)) for x in model.pieces]
     m = model.mechanism
-    poses = by_design.Carriers(m, model.frames, len(model.bodies))
-    return by_design.AtHome(m, m.home(), links, frozenset(held_freedoms(model)), poses, twists)
+    poses = collision_filter.Carriers(m, model.frames, len(model.bodies))
+    return collision_filter.HomePose(m, m.home(), links, frozenset(immobile_freedoms(model)), poses, twists)
 
 
-def held_freedoms(model: Model) -> set[int]:
+def immobile_freedoms(model: Model) -> set[int]:
     """Degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place."""
     rows, coordinates = model.rows, model.coordinates
     own = rows[(rows.kind == COUPLING) & (rows.coordinate == rows.leader)]

@@ -80,8 +80,8 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
     mass = heavier(bodies, c.a, c.b)
     base_cone(cone, c, k, ip.LIMIT)
     cone.side, cone.bound, cone.key = side, bound, limit_key(k, side)
-    cone.leave, cone.gap = typical * dt, room
-    cone.rest = overlap_left(room, cone.leave)
+    cone.gravity_drop, cone.gap = typical * dt, room
+    cone.rest = overlap_left(room, cone.gravity_drop)
     coordinate_wrenches(cone, s)
     speed = max(typical, speed_scale(settings, push, mass, dt) / size_of(bodies, c, s)) + abs(rate)
     cone.s, cone.gam = max((room - cone.rest) / dt + side * rate, speed), mass * (size_of(bodies, c, s) * speed) ** 2

@@ -18,7 +18,7 @@ near pairs: what lies far is looked at only when the list is made, what is on it
 
 
 @routine(allocates=False)
-def way_since(states, near, contact, end):
+def displacement_since(states, near, contact, end):
     """How far points of bodies are from where they were when the list was made, at either END of the step [m].
 
     Twice: without what all bodies have in common, and with it.
@@ -73,7 +73,7 @@ def contact_clearance(contact):
 def is_listed(states, near, contact, margin, end):
     """Whether the list has all pairs that may be closer than a margin [m] at either END of the step."""
     now = contact.now[0]
-    way, whole = way_since(states, near, contact, end)
+    way, whole = displacement_since(states, near, contact, end)
     return margin + 2.0 * way <= now.within and (now.fixed == 0 or margin + whole <= now.within)
 
 

@@ -53,7 +53,7 @@ def slip_of(states, body, wrench, at, r, dt):
 
 
 @routine(allocates=False)
-def slips(coordinates, states, cstates, c, dt, second, fresh):
+def slip_velocities(coordinates, states, cstates, c, dt, second, fresh):
     """Sliding velocities of a cone along its two tangents; with `fresh` their gradients (`ya`, `yb`), too.
 
     In the first phase of a step they are means over dt, in the second (`second`) those of the velocities at its end.

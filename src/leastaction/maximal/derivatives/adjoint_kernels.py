@@ -26,18 +26,18 @@ from leastaction.maximal.derivatives.joint_gradients import (
     take_controls,
 )
 from leastaction.maximal.derivatives.resolve_substep import (
-    aim,
     cones_of,
     earlier_solution,
     factor_part,
     finish_back,
-    moves_late,
     parts_of,
+    place_bodies_at_row,
+    points_move_with_bodies,
     row_of,
     rows_of,
+    set_motion_targets,
     slot_of,
     solve_again,
-    stand,
     unfold,
 )
 from leastaction.maximal.derivatives.vjp.ball_cotangents import ball_rate_cotangents
@@ -64,7 +64,7 @@ from leastaction.spatial import load3, load9, mattvec, matvec
 
 
 @entry(nogil=True)
-def go_back(model, settings, data, places, back, first, last):
+def adjoint_sweep(model, settings, data, places, back, first, last):
     """Bring `back.bars` from the end of step `last` to the start of step `first`; (steps left, why it stops).
 
     Args:
@@ -76,8 +76,8 @@ def go_back(model, settings, data, places, back, first, last):
 
 
 @entry(nogil=True)
-def go_back_with_contact(model, settings, data, near, contact, places, back, first, last):
-    """`go_back` with contacts, limits or dry friction."""
+def adjoint_sweep_with_contact(model, settings, data, near, contact, places, back, first, last):
+    """`adjoint_sweep` with contacts, limits or dry friction."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     near, contact = ContactModel(*near), ContactData(*contact)
     return sweep(model, settings, data, near, contact, places, named_back(back), first, last)
@@ -85,13 +85,15 @@ def go_back_with_contact(model, settings, data, near, contact, places, back, fir
 
 @routine(allocates=False)
 def sweep(model, settings, data, near, contact, places, back, first, last):
-    """See `go_back`."""
+    """See `adjoint_sweep`."""
     if back.A.shape[0] > 0:
         return all_rows(model, settings, data, near, contact, places, back)
     k = last
     back.newest[0] = last
     if back.ends:
-        stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), last + 1, settings.dt)
+        place_bodies_at_row(
+            model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), last + 1, settings.dt
+        )
         read_bars(model, data, back, back.bq[last + 1], back.bp[last + 1])
     while k >= first:
         copy_bars(back.bars, back.reached)
@@ -106,11 +108,11 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                 why = factor_part(model, settings, data, contact, back, k, j)
             if why == DONE:
                 pull_back(model, settings, data, contact, places, back, k, j, k >= 0)
-                for rounds in range(rounds_of(contact) - 1, -1, -1):
-                    if why == DONE and moves_late(contact, back, rounds + 1):
+                for rounds in range(resolve_count(contact) - 1, -1, -1):
+                    if why == DONE and points_move_with_bodies(contact, back, rounds + 1):
                         why = earlier_solution(model, settings, data, near, contact, back, k, j, rounds)
                         if why == DONE:
-                            pull_back_late(model, settings, data, contact, places, back, k, j, rounds + 1)
+                            pull_back_earlier_points(model, settings, data, contact, places, back, k, j, rounds + 1)
             if why == DONE:
                 clear_points(back)  # those of an impact are found anew
                 why = impact_back(model, settings, data, near, contact, back, k, j)
@@ -130,16 +132,16 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
 @routine(allocates=False)
 def to_start(model, settings, data, back):
     """Stand at the start of the run."""
-    aim(model, data, back, 0, 0)
-    stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 0, settings.dt)
+    set_motion_targets(model, data, back, 0, 0)
+    place_bodies_at_row(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 0, settings.dt)
 
 
 @routine(allocates=False)
 def all_rows(model, settings, data, near, contact, places, back):
-    """Gradients of all of q and p after step 0 into `back.A` and `back.B`; as `go_back`."""
+    """Gradients of all of q and p after step 0 into `back.A` and `back.B`; as `adjoint_sweep`."""
     m = back.A.shape[0]
     nv = m // 2
-    stand(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
+    place_bodies_at_row(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
     for i in range(m):
         row = back.bq[1] if i < nv else back.bp[1]
         row[i % nv] = 1.0
@@ -176,13 +178,13 @@ def all_rows(model, settings, data, near, contact, places, back):
             take_controls(back, 0, i)
             copy_bars(back.bars, back.kept[i])
             move_points(back.by_points, back.kept_points[i])
-        for rounds in range(rounds_of(contact) - 1, -1, -1):
-            if why == DONE and moves_late(contact, back, rounds + 1):
+        for rounds in range(resolve_count(contact) - 1, -1, -1):
+            if why == DONE and points_move_with_bodies(contact, back, rounds + 1):
                 why = earlier_solution(model, settings, data, near, contact, back, 0, j, rounds)
                 for i in range(m if why == DONE else 0):
                     copy_bars(back.kept[i], back.bars)
                     move_points(back.kept_points[i], back.by_points)
-                    pull_back_late(model, settings, data, contact, places, back, 0, j, rounds + 1)
+                    pull_back_earlier_points(model, settings, data, contact, places, back, 0, j, rounds + 1)
                     take_controls(back, 0, i)
                     copy_bars(back.bars, back.kept[i])
                     move_points(back.by_points, back.kept_points[i])
@@ -204,7 +206,7 @@ def all_rows(model, settings, data, near, contact, places, back):
 
 
 @routine(allocates=False)
-def rounds_of(contact):
+def resolve_count(contact):
     """How many times the present part was solved again with contacts that it had missed."""
     if contact is None:
         return np.int64(0)
@@ -212,7 +214,7 @@ def rounds_of(contact):
 
 
 @routine(allocates=False)
-def pull_back_late(model, settings, data, contact, places, back, k, j, late):
+def pull_back_earlier_points(model, settings, data, contact, places, back, k, j, late):
     """Add to the bars at the start of part j of step k what contacts say that an `earlier_solution` of it has found."""
     bars, G = back.bars, back.G0
     copy_bars(bars, back.summed)
@@ -220,7 +222,7 @@ def pull_back_late(model, settings, data, contact, places, back, k, j, late):
     for i in range(G.shape[0]):
         for c in range(6):
             G[i, c] = 0.0
-    found_late(data, contact, late, back, G)
+    earlier_point_cotangents(data, contact, late, back, G)
     for i in range(G.shape[0]):
         t = mattvec(load9(data.bodies[i].R1), (G[i, 0], G[i, 1], G[i, 2]))
         for c in range(3):
@@ -233,7 +235,7 @@ def pull_back_late(model, settings, data, contact, places, back, k, j, late):
 
 
 @routine(allocates=False)
-def found_late(data, contact, late, back, G):
+def earlier_point_cotangents(data, contact, late, back, G):
     """`point_cotangents`, where there are contacts."""
     if contact is None:
         return
@@ -355,6 +357,6 @@ def joint_forces(model, data, q, u, scratch):
         scratch[i] = q[i]
     total.clear(data.external, data.tau)
     total.joint_forces(model.forces, data.modes, scratch, data.still, data.tau)
-    total.look_near(model.forces, data.modes, scratch)
+    total.unwrap_angles(model.forces, data.modes, scratch)
     total.set_pulls(model.forces, data.modes, u)
     total.drive_forces(model.forces, data.bodies, u, data.external, data.tau)

@@ -1,4 +1,4 @@
-"""Runs `adjoint_kernels.go_back` over the steps of a record, and lays out contacts anew where it asks for that."""
+"""Runs `adjoint_kernels.adjoint_sweep` over the steps of a record, and lays out contacts anew where that is needed."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from leastaction.forces.arrays import force_gradients
 from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import plain
 from leastaction.maximal.coordinates.placement import momenta_of, place
-from leastaction.maximal.derivatives.adjoint_kernels import go_back, go_back_with_contact
+from leastaction.maximal.derivatives.adjoint_kernels import adjoint_sweep, adjoint_sweep_with_contact
 from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.parameter_gradients import Derivative
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
-from leastaction.maximal.derivatives.step_tape import KeptSteps
+from leastaction.maximal.derivatives.step_tape import StepTape
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
 from leastaction.maximal.kernel_variants import flag, has_soft_balls, pushes_bodies
 from leastaction.maximal.maximal_records import BALL, FREE, records
@@ -73,7 +73,7 @@ def places_of(model: Any, nv: int) -> Any:
     return places
 
 
-class WayBack:
+class BackwardPass:
     """The backward pass over a piece of a run.
 
     Args:
@@ -82,7 +82,7 @@ class WayBack:
         record: states of the run by name.
         row: number of the row from which the piece starts.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
-        derivatives: by entries of parameters, see `KeptSteps`.
+        derivatives: by entries of parameters, see `StepTape`.
 
     Attributes:
         start: gradients by q and p with which the run starts, shape (2, nv); where the piece begins it.
@@ -120,7 +120,7 @@ class WayBack:
         }
         if solver.contact is not None:
             solver.contact.now.known = 0
-        self.kept = KeptSteps(solver, self.parted, derivatives)
+        self.kept = StepTape(solver, self.parted, derivatives)
         self.by_parameters = np.zeros(len(derivatives))
         self.planned = False
 
@@ -166,10 +166,10 @@ class WayBack:
             back = plain(self._data(found, bq, bp, controls, rows, ends))
             first = self.parted.since(last, self.kept.slots) if self.kept.derivatives else 0
             if s.contact is None:
-                left, why = go_back(*s.problem, self.places, back, first, last)
+                left, why = adjoint_sweep(*s.problem, self.places, back, first, last)
             else:
                 touching = plain((s.near, s.contact))
-                left, why = go_back_with_contact(*s.problem, *touching, self.places, back, first, last)
+                left, why = adjoint_sweep_with_contact(*s.problem, *touching, self.places, back, first, last)
             left = int(left)
             if self.kept.derivatives and not len(rows[0]):
                 self.kept.add(self.by_parameters, self.u, last, left, *read)

@@ -65,7 +65,7 @@ class Rows(NamedTuple):
     q: Floats
 
 
-class Kept(NamedTuple):
+class ParameterTape(NamedTuple):
     """What the backward pass leaves for gradients by parameters, a slot for each part of a step, the last one first.
 
     Attributes:
@@ -116,7 +116,7 @@ IMPACT = np.dtype(
 """An impact, for gradients by parameters."""
 
 
-class KeptImpacts(NamedTuple):
+class ImpactTape(NamedTuple):
     """Impacts in the backward pass, for gradients by parameters.
 
     Attributes:
@@ -137,7 +137,7 @@ class KeptImpacts(NamedTuple):
 
 
 class BackData(NamedTuple):
-    """A run, the gradients by its states, and scratch for the backward pass over it (`adjoint_kernels.go_back`).
+    """A run, the gradients by its states, and scratch for the backward pass over it (`adjoint_kernels.adjoint_sweep`).
 
     Attributes:
         poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
@@ -242,11 +242,11 @@ class BackData(NamedTuple):
     GV: Floats
     newest: Integers
     grads: ForceGradients
-    impacts: KeptImpacts
-    slots: Kept
+    impacts: ImpactTape
+    slots: ParameterTape
 
 
 @inline
 def named_back(back):
     """The plain tuple of a `BackData` by name again."""
-    return BackData(*(back[:-3] + (ForceGradients(*back[-3]), KeptImpacts(*back[-2]), Kept(*back[-1]))))
+    return BackData(*(back[:-3] + (ForceGradients(*back[-3]), ImpactTape(*back[-2]), ParameterTape(*back[-1]))))

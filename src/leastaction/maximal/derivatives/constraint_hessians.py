@@ -73,7 +73,7 @@ def rate_along(E, a, b, tb, ta, f):
 
 
 @inline
-def bent_along(n, pb, Ra, xa, Rb, xb, motion):
+def along_hessian(n, pb, Ra, xa, Rb, xb, motion):
     """Derivative of the gradient of `joint_rows.along` for the motion (wa, va, wb, vb) of both bodies."""
     wa, va, wb, vb = motion
     n = matvec(Ra, n)
@@ -85,7 +85,7 @@ def bent_along(n, pb, Ra, xa, Rb, xb, motion):
 
 
 @inline
-def bent_angle(c, Ra, Rb, wa, wb):
+def angle_hessian(c, Ra, Rb, wa, wb):
     """Derivative of the torque of `joint_rows.angle` for turns of both bodies."""
     n, w = matvec(Ra, load3(c.n)), matvec(Rb, load3(c.w2))
     dn, dw = cross(wa, n), cross(wb, w)
@@ -99,7 +99,7 @@ def bent_angle(c, Ra, Rb, wa, wb):
 
 
 @inline
-def bent_rope(c, Ra, xa, Rb, xb, motion):
+def rope_hessian(c, Ra, xa, Rb, xb, motion):
     """Derivative of the gradient of `joint_rows.stretched` for the motion (wa, va, wb, vb) of both bodies."""
     wa, va, wb, vb = motion
     arm_a, arm = matvec(Ra, load3(c.pa)), matvec(Rb, load3(c.pb))
@@ -114,22 +114,22 @@ def bent_rope(c, Ra, xa, Rb, xb, motion):
 
 
 @inline
-def bend_coordinate(c, Ra, xa, Rb, xb, E, G, k):
+def add_coordinate_hessian(c, Ra, xa, Rb, xb, E, G, k):
     """Add k times the derivative along E of the gradient of a ROPE, SLIDE or HINGE."""
     wa, va, wb, vb = motions_of(E, c.a, c.b)
     if c.kind == HINGE:
-        t = bent_angle(c, Ra, Rb, wa, wb)
+        t = angle_hessian(c, Ra, Rb, wa, wb)
         add_gradient(G, c.a, c.b, t, neg3(t), ZERO3, k)
     elif c.kind == ROPE:
-        tb, ta, f = bent_rope(c, Ra, xa, Rb, xb, (wa, va, wb, vb))
+        tb, ta, f = rope_hessian(c, Ra, xa, Rb, xb, (wa, va, wb, vb))
         add_gradient(G, c.a, c.b, tb, ta, f, k)
     else:
-        tb, ta, f = bent_along(load3(c.n), load3(c.pb), Ra, xa, Rb, xb, (wa, va, wb, vb))
+        tb, ta, f = along_hessian(load3(c.n), load3(c.pb), Ra, xa, Rb, xb, (wa, va, wb, vb))
         add_gradient(G, c.a, c.b, tb, ta, f, k)
 
 
 @inline
-def bend_row(row, Ra, xa, Rb, xb, motion, G, k):
+def add_row_hessian(row, Ra, xa, Rb, xb, motion, G, k):
     """Add k times the derivative of the gradient of a row of a joint for the motion (wa, va, wb, vb) of both bodies."""
     wa, va, wb, vb = motion
     if row.kind == DOT:
@@ -137,7 +137,7 @@ def bend_row(row, Ra, xa, Rb, xb, motion, G, k):
         t = add3(cross(cross(wb, w), n), cross(w, cross(wa, n)))
         add_gradient(G, row.a, row.b, t, neg3(t), ZERO3, k)
     else:
-        tb, ta, f = bent_along(load3(row.n), load3(row.pb), Ra, xa, Rb, xb, (wa, va, wb, vb))
+        tb, ta, f = along_hessian(load3(row.n), load3(row.pb), Ra, xa, Rb, xb, (wa, va, wb, vb))
         add_gradient(G, row.a, row.b, tb, ta, f, k)
 
 
@@ -173,7 +173,7 @@ def read_ball(c, j, Ra, xa, Rb, xb, G, k):
 
 
 @inline
-def bend_ball(c, j, Ra, xa, Rb, xb, motion, G, k):
+def add_ball_hessian(c, j, Ra, xa, Rb, xb, motion, G, k):
     """Add k times the gradient of `ball_rate` by the poses, the motion fixed to the bodies."""
     wa, va, _wb, vb = motion
     n = ball_direction(c, j, Rb)

@@ -61,7 +61,7 @@ class Variant:
         known = _MODELS.setdefault(mechanism, {})
         if stepper.dt not in known:
             known[stepper.dt] = compile_model(mechanism)
-        own = alike(known[stepper.dt], stepper.model)
+        own = with_same_graph(known[stepper.dt], stepper.model)
         self.model = own if stepper.whole or has_elements(own) else lean_model(own)
         own, other = stepper.model.coordinates, self.model.coordinates
         self.moved = any(not np.array_equal(own[name], other[name]) for name in READ)
@@ -95,7 +95,7 @@ class Variant:
     @cached_property
     def inertial(self) -> bool:
         """Whether masses, inertias and gravity are all that changes."""
-        return not self.rubs and self._alike(INERTIAL, ())
+        return not self.rubs and self._same_elsewhere(INERTIAL, ())
 
     @cached_property
     def of_points(self) -> bool:
@@ -115,7 +115,7 @@ class Variant:
         joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
         """
         curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
-        return self.quick and self._straight and self._alike(INERTIAL, () if curved else ("pa", "pb"))
+        return self.quick and self._straight and self._same_elsewhere(INERTIAL, () if curved else ("pa", "pb"))
 
     @cached_property
     def _straight(self) -> bool:
@@ -133,7 +133,7 @@ class Variant:
         on_planes = (own.kind[touching.a] == PLANE).all() and np.isin(own.kind[touching.b], CORNERED).all()
         return turned.tobytes() == own.tobytes() and bool(on_planes)
 
-    def _alike(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
+    def _same_elsewhere(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
         """Whether all records but these fields are those of the robot as it is."""
         own, other = self.stepper.model, self.model
         names = ("coefficients", "augment", "paths", "springs", "sprung")
@@ -283,7 +283,7 @@ def sum_of(parts: Iterator[FloatArray]) -> FloatArray:
     return total
 
 
-def alike(model: Model, other: Model) -> Model:
+def with_same_graph(model: Model, other: Model) -> Model:
     """Give a model the edges of another one's graph; refuses one with other bodies, joints or forces.
 
     Scratch arrays are those of the robot as it is, so nothing may be more numerous than there.

@@ -16,7 +16,7 @@ def rate_of(w, T, body):
 
 
 @inline
-def give(out, first, body, w, k):
+def add_to_body(out, first, body, w, k):
     """Add k w to the equations of a body."""
     if body >= 0:
         for c in range(6):
@@ -24,15 +24,15 @@ def give(out, first, body, w, k):
 
 
 @inline
-def give_drive(c, s, dofs, states, T, first, out):
+def add_drive_momentum(c, s, dofs, states, T, first, out):
     """Add the momentum of a coordinate's drive, where bodies move with T, to the equations of its bodies."""
     if c.armature > 0.0 and c.kind == BALL:
         for j in range(3):
             wa, wb = ball_axis(c, j, states)
             rate = dofs[c.iv + j].armature * (rate_of(wa, T, c.a) + rate_of(wb, T, c.b))
-            give(out, first, c.a, wa, rate)
-            give(out, first, c.b, wb, rate)
+            add_to_body(out, first, c.a, wa, rate)
+            add_to_body(out, first, c.b, wb, rate)
     elif c.armature > 0.0:
         rate = c.armature * (rate_of(s.wa, T, c.a) + rate_of(s.wb, T, c.b))
-        give(out, first, c.a, s.wa, rate)
-        give(out, first, c.b, s.wb, rate)
+        add_to_body(out, first, c.a, s.wa, rate)
+        add_to_body(out, first, c.b, s.wb, rate)

@@ -70,7 +70,7 @@ def slot_of(back, k, j):
 
 
 @routine(allocates=False)
-def stand(model, data, back, rows, row, dt):
+def place_bodies_at_row(model, data, back, rows, row, dt):
     """Put the bodies where they are in a row."""
     load_state(data.bodies, rows.poses[row], rows.momenta[row])
     for j in range(model.coordinates.shape[0]):
@@ -85,7 +85,7 @@ def stand(model, data, back, rows, row, dt):
 
 
 @routine(allocates=False)
-def aim(model, data, back, k, j):
+def set_motion_targets(model, data, back, k, j):
     """Set where prescribed motions are at both ends of part j of step k."""
     shares = back.shares[back.begins[k] + j]
     set_goals(model, data.goals[0], back.goals[k], back.goals[k + 1], shares[0])
@@ -120,8 +120,8 @@ def begin_state(model, data, contact, back, k, j):
     if contact is not None:
         contact.now[0].known = 0  # no warm start: the step determines all of it
         contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
-    aim(model, data, back, k, j)
-    stand(model, data, back, path, row, dt)
+    set_motion_targets(model, data, back, k, j)
+    place_bodies_at_row(model, data, back, path, row, dt)
 
 
 @routine(allocates=False)
@@ -201,7 +201,7 @@ def count_contacts(contact, back):
 
 
 @routine(allocates=False)
-def moves_late(contact, back, late):
+def points_move_with_bodies(contact, back, late):
     """Whether points of contacts that a solution of the present part has found move over both bodies."""
     found = False
     if contact is None:
@@ -217,7 +217,7 @@ def moves_late(contact, back, late):
 
 
 @inline
-def in_rounds(settings, rounds):
+def with_resolves(settings, rounds):
     """The settings of a step that is solved again so many times at most, with contacts that it has missed."""
     return MaximalSettings(*(settings[:-1] + (rounds,)))
 
@@ -234,7 +234,7 @@ def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
         return np.int64(why)
-    spent, _, why, _ = solve_part(model, in_rounds(settings, rounds), data, near, contact, dt, k < 0)
+    spent, _, why, _ = solve_part(model, with_resolves(settings, rounds), data, near, contact, dt, k < 0)
     if why != DONE:
         return np.int64(why)
     if spent < 0:
@@ -310,8 +310,8 @@ def factor_part(model, settings, data, contact, back, k, j):
     dt, count = back.lengths[back.begins[k] + j], cones_of(contact)
     if back.holds[0] == NONE and back.holds[1] == 1 and count == 0 and hits_of(contact) == 0:
         return np.int64(DONE)  # the factors of its one iteration
-    aim(model, data, back, k, j)
-    stand(model, data, back, rows_of(back, k), row_of(back, k, j), dt)
+    set_motion_targets(model, data, back, k, j)
+    place_bodies_at_row(model, data, back, rows_of(back, k), row_of(back, k, j), dt)
     first_phase(settings, data, contact, back, dt)
     assemble(model, settings, data, dt, k >= 0)
     if contact is not None:

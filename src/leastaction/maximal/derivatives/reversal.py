@@ -17,7 +17,7 @@ import numpy as np
 
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.integration.integrators import FloatArray, Reversal
-from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
+from leastaction.maximal.derivatives.adjoint_sweep import BackwardPass, solver_of
 from leastaction.maximal.derivatives.parameter_gradients import Derivative
 from leastaction.parameters.parameter_differences import by_name, stencils
 
@@ -50,7 +50,7 @@ class MaximalReversal(Reversal):
         bars, controls, count = np.stack([bq, bs]), np.zeros(u.shape), self.before.shape[1]
         bars[:, bars.shape[1] - 1 - count : bars.shape[1] - 1] += self.before
         if len(u):
-            way = WayBack(self.stepper, self.solver, record, row, u, self.derivatives)
+            way = BackwardPass(self.stepper, self.solver, record, row, u, self.derivatives)
             self.bars = way.over(self.bars, bars[0, row:], bars[1, row:], controls)
             self.by_parameters += way.by_parameters
             self.first = way.start

@@ -11,12 +11,12 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.maximal.step.solver.contact_masses import weigh_cone
-from leastaction.maximal.step.solver.predictor_corrector import PREDICTOR, add_block, look_at_cones
+from leastaction.maximal.step.solver.predictor_corrector import PREDICTOR, add_block, evaluate_cones
 from leastaction.maximal.step.solver.semismooth_newton import (
     HEAVY,
     OPEN,
     SLIP,
-    look_at_modes,
+    evaluate_modes,
     mode_of,
     respond,
     slack_of,
@@ -44,13 +44,13 @@ def grip_of(contact):
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
     if not has_modes(contact):
-        look_at_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
+        evaluate_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
         for k in range(contact.now[0].count):
             c = contact.cones[k]
             c.mode = CENTRAL
             ip.reduce(c, 0.0, PREDICTOR)
         return
-    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
     grip = grip_of(contact)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -62,11 +62,11 @@ def find_response(model, settings, data, contact, dt):
         if c.kind >= ip.DRY:
             c.W[0] = 0.0  # its contact pushes, not a TURN
         if settings.response_smoothing > 0.0:
-            soften(c, settings.response_smoothing)
+            use_smoothed_response(c, settings.response_smoothing)
 
 
 @routine(allocates=False)
-def soften(c, kappa):
+def use_smoothed_response(c, kappa):
     """Give a cone of rigid contact the response of smoothed contact at the same state.
 
     The point of the central path at `kappa` [J] has the natural map gam - r s of the rigid one, and its slip.
@@ -101,7 +101,7 @@ def friction_direction(contact, c):
 @routine(allocates=False)
 def response_step(model, data, contact, dt):
     """Fill `w0` of all cones: the step of their impulses that slacks and slips at the unknowns in `data` ask for."""
-    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         slack, (y0, y1) = slack_of(c), slip_of(c)

@@ -11,7 +11,7 @@ from leastaction.maximal.contact.contact_setup import (
 )
 from leastaction.maximal.contact.limit_setup import coordinate_wrenches
 from leastaction.maximal.coordinates.recover import read_coordinates
-from leastaction.maximal.derivatives.pose_parts import give, give_drive, rate_of
+from leastaction.maximal.derivatives.pose_parts import add_drive_momentum, add_to_body, rate_of
 from leastaction.maximal.derivatives.rigid_response import (
     friction_direction,
     response_step,
@@ -25,7 +25,7 @@ from leastaction.maximal.step.forces.joint_spring_momenta import end_joint_sprin
 from leastaction.maximal.step.forces.path_springs import end_paths, start_paths
 from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.forces.tendon_springs import end_lengths, start_lengths
-from leastaction.maximal.step.solver.contact_masses import give_compliance
+from leastaction.maximal.step.solver.contact_masses import fill_compliance
 from leastaction.maximal.step.solver.predictor_corrector import push_cones
 
 
@@ -48,18 +48,18 @@ def renew_cones(model, settings, data, contact, dt):
             phi = contact_wrenches(c, contacts[c.source], states)
             if c.kind == ip.TURN:
                 turn_wrenches(c, states)
-            give_compliance(settings, c, dt)
+            fill_compliance(settings, c, dt)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
             if c.side == OVERLAPPING:
-                c.rest = overlap_left(phi, c.leave)
+                c.rest = overlap_left(phi, c.gravity_drop)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
-        give_compliance(settings, c, dt)
+        fill_compliance(settings, c, dt)
         if c.kind == ip.LIMIT:
             c.bound = coordinates[j].lower if c.side > 0.0 else coordinates[j].upper
             if c.rest < 0.0:
-                c.rest = overlap_left(c.side * (cstates[j].value - c.bound), c.leave)
+                c.rest = overlap_left(c.side * (cstates[j].value - c.bound), c.gravity_drop)
 
 
 @inline
@@ -124,7 +124,7 @@ def end_outputs(model, settings, data, at, end, out):
     end_joint_springs(model, settings, data, dt)
     end_paths(model, settings, data, dt, model.paths)
     end_lengths(model, settings, data, dt, model.sprung)
-    total.look_near(model.forces, data.modes, at.q)
+    total.unwrap_angles(model.forces, data.modes, at.q)
     total.set_pulls(model.forces, data.modes, at.u[1])
     end_resistance(model.resisting, settings, data, dt)
     if settings.halves < 1.0:
@@ -153,14 +153,14 @@ def pose_outputs(model, data, at, dt, out):
             out[first[i] + 3 + c] = b.mass * T[i, 3 + c]
     for k in range(coordinates.shape[0]):
         c, s = coordinates[k], data.coordinates[k]
-        give_drive(c, s, model.forces.dofs, data.bodies, T, first, out)
+        add_drive_momentum(c, s, model.forces.dofs, data.bodies, T, first, out)
     for k in range(rows.shape[0]):
         row, s = rows[k], data.rows[k]
         a2 = coordinates[row.leader].a if row.ea2 >= 0 else -1
         b2 = coordinates[row.leader].b if row.eb2 >= 0 else -1
         rate = rate_of(s.wa, T, row.a) + rate_of(s.wb, T, row.b) + rate_of(s.wa2, T, a2) + rate_of(s.wb2, T, b2)
         out[first[n + row.node] + row.local] = rate - (goal_rate(row, s, data.goals[0]) if row.goal >= 0 else 0.0)
-        give(out, first, row.a, s.wa, model.augment[row.node, 0] * rate - mu[k])
-        give(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
-        give(out, first, a2, s.wa2, -mu[k])
-        give(out, first, b2, s.wb2, -mu[k])
+        add_to_body(out, first, row.a, s.wa, model.augment[row.node, 0] * rate - mu[k])
+        add_to_body(out, first, row.b, s.wb, model.augment[row.node, 1] * rate - mu[k])
+        add_to_body(out, first, a2, s.wa2, -mu[k])
+        add_to_body(out, first, b2, s.wb2, -mu[k])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.integration.integrators import FloatArray
-from leastaction.maximal.derivatives.adjoint_sweep import WayBack, solver_of
+from leastaction.maximal.derivatives.adjoint_sweep import BackwardPass, solver_of
 from leastaction.maximal.derivatives.parameter_gradients import Derivative
 
 
@@ -31,7 +31,7 @@ class OneStep:
             raise stepper.failure(0, record)
         self.q, self.p = record["q"][1], record["p"][1]
         derivatives = [Derivative(stepper, stencil) for stencil in stencils]
-        self.way = WayBack(stepper, solver_of(stepper), record, 0, u[None], derivatives)
+        self.way = BackwardPass(stepper, solver_of(stepper), record, 0, u[None], derivatives)
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
         """(A, B) of `leastaction.linearize`, for controls that are held over the step."""

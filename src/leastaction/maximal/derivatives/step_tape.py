@@ -13,7 +13,7 @@ from leastaction.contact.laws.complementarity import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain
-from leastaction.maximal.derivatives.arrays import IMPACT, Kept, KeptImpacts
+from leastaction.maximal.derivatives.arrays import IMPACT, ImpactTape, ParameterTape
 from leastaction.maximal.derivatives.parameter_gradients import Derivative, Variant
 from leastaction.maximal.derivatives.renewed_contacts import Touching, renewed, touching
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
@@ -43,7 +43,7 @@ class Slots(NamedTuple):
     last: NDArray[np.int64]
 
 
-class KeptSteps:
+class StepTape:
     """Room for kept steps of a `MaximalStepper`, and what parameters change in them.
 
     Args:
@@ -62,7 +62,7 @@ class KeptSteps:
         self.touching: Touching | None = None
         self.known: dict[int, dict[bytes, Any]] = {}
 
-    def room(self) -> Kept:
+    def room(self) -> ParameterTape:
         """Arrays for as many steps as are kept at once."""
         s, contact = self.stepper, self.stepper.contact
         size = (0, 0) if contact is None else (len(contact.cones), len(contact.contacts))
@@ -74,7 +74,7 @@ class KeptSteps:
                 most = self.parted.most
                 self.slots = int(np.clip(ROOM / bytes_each, most, LONGEST * most))
             slots = self.slots
-            arrays: dict[str, Any] = {name: np.zeros((slots, n, 6)) for name in Kept._fields}
+            arrays: dict[str, Any] = {name: np.zeros((slots, n, 6)) for name in ParameterTape._fields}
             arrays |= {name: np.zeros(slots, np.int64) for name in ("step", "count", "end_count")}
             arrays |= {name: np.zeros((slots, N)) for name in ("y", "twists", "by_projection")}
             arrays |= {name: np.zeros((slots, n, 7)) for name in ("poses", "end_poses")}
@@ -84,13 +84,13 @@ class KeptSteps:
             for name in ("cones", "end_cones"):
                 arrays[name] = np.zeros((slots, size[0]), CONE).view(np.recarray)
             arrays["contacts"] = np.zeros((slots, size[1]), CONTACT).view(np.recarray)
-            self.kept = Kept(**arrays)
+            self.kept = ParameterTape(**arrays)
             self.every = self.kept.contacts.reshape(-1), np.arange(slots * size[1]).reshape(slots, size[1])
             self._scratch(n, m, nq, N)
             most = 2 * slots if contact is not None else 0
             sizes = ((n, 7), (n, 6), (n, 6), (nq,), s.data.goals.shape[1:], (n, 6))
             states = (np.zeros((most, *shape)) for shape in sizes)
-            self.impacts = KeptImpacts(np.zeros(1, np.int64), records(most, IMPACT), *states)
+            self.impacts = ImpactTape(np.zeros(1, np.int64), records(most, IMPACT), *states)
         self.impacts.count[0] = 0
         return self.kept
 

@@ -13,11 +13,11 @@ from leastaction._jit import inline, routine
 from leastaction.forces.joint_limits import limit_slopes
 from leastaction.maximal.maximal_records import BALL, FREE, NOT_LENT
 from leastaction.maximal.step.block_parts import (
+    add_kick,
     add_pair,
     end_row,
     lend,
     lent,
-    note,
     place_row,
     push,
     store_wrench,
@@ -180,7 +180,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
             push_drive(c, s, model.forces.dofs, states, graph, values, dt, fresh)
             continue
         damping = axis_damping(c, s.value, model.forces, data.modes)
-        late = late_damping(c, damping, settings.halves, dt)
+        late = excess_damping(c, damping, settings.halves, dt)
         gain, share = c.armature + settings.halves * dt * damping + late, settings.halves * dt * c.stiffness
         if gain == 0.0 and share == 0.0:
             continue
@@ -191,8 +191,8 @@ def implicit_coordinates(model, settings, data, dt, fresh):
         pull = share * (c.rest - 0.5 * (s.value + value))
         push(states, c.a, s.wa, pull - gain * rate)
         push(states, c.b, s.wb, pull - gain * rate)
-        note(data.kicks[0], c.a, s.wa, pull)
-        note(data.kicks[0], c.b, s.wb, pull)
+        add_kick(data.kicks[0], c.a, s.wa, pull)
+        add_kick(data.kicks[0], c.b, s.wb, pull)
         data.stretched[0] += pull * (value - s.value)
         if fresh:
             ea = end_row(states, c.a, ta, f, -1.0)
@@ -209,7 +209,7 @@ def axis_damping(c, value, forces, modes):
 
 
 @inline
-def late_damping(c, damping, halves, dt):
+def excess_damping(c, damping, halves, dt):
     """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `mobility.HOLDS`."""
     return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.stiffness) - c.holds, 0.0)
 

@@ -42,7 +42,7 @@ def push(states, body, w, k):
 
 
 @inline
-def note(kicks, body, w, k):
+def add_kick(kicks, body, w, k):
     """Add the impulse k w on a body to a row of `MaximalData.kicks`."""
     if body >= 0:
         for c in range(6):

@@ -2,7 +2,7 @@
 
 Where a substep begins with closed contacts that approach, momenta jump (`reflect`). Each hit is a problem of the second
 phase of a step (`velocity_projection`), with all other contacts open and without compliance: an impact is a matter of
-one moment. Contacts that are open then wait while the substep is solved, and `find_impact` tells when the first closes.
+one moment. Contacts that are open then wait while the substep is solved, and `find_impact` finds when the first closes.
 """
 
 import math
@@ -34,7 +34,7 @@ from leastaction.maximal.step.velocity_projection import (
     push_row,
     solve_projection,
     solve_velocities,
-    with_held_factors,
+    with_exchanged_factors,
 )
 from leastaction.spatial import add3, load3, scale3
 
@@ -58,7 +58,7 @@ def momentum_rate(bodies, states, c):
 
 
 @routine(allocates=False)
-def may_be_hit(bodies, settings, data, contact):
+def may_have_impact(bodies, settings, data, contact):
     """Whether an impact is to be looked for: momenta that a step ended with do not lead into what is closed."""
     for k in range(contact.now[0].count + contact.now[0].waiting):
         c = cone_of(contact, k)
@@ -87,7 +87,7 @@ def reflect(model, settings, data, contact, dt):
     """
     now, states = contact.now[0], data.bodies
     now.hits = 0
-    if settings.smoothing > 0.0 or not may_be_hit(model.bodies, settings, data, contact):
+    if settings.smoothing > 0.0 or not may_have_impact(model.bodies, settings, data, contact):
         return False
     count = now.count
     sure = now.sure
@@ -101,7 +101,7 @@ def reflect(model, settings, data, contact, dt):
         solved, taken = plastic_hit(model, settings, data, contact, dt)
         if solved:
             now.node_work += goal_work(model, data)
-            solved, share = give_back(model, data, contact, taken)
+            solved, share = restitution_share(model, data, contact, taken)
             now.node_work += share * goal_work(model, data)
             log_hit(settings, contact, hits == 0, at, share)
             hits += 1
@@ -134,13 +134,13 @@ def begin_impact(model, contact):
     now, cones, closed = contact.now[0], contact.cones, 0
     for k in range(now.waiting):
         cones[now.count + k] = cones[cones.shape[0] - now.waiting + k]
-        now.energy = max(now.energy, cones[now.count + k].own)
+        now.energy = max(now.energy, cones[now.count + k].target_share)
     now.count, now.phase, now.kept_second = now.count + now.waiting, VELOCITIES, 0.0
     for k in range(now.count):
         c = cones[k]
         weigh_cone(model.bodies, c, now.load)
         c.compliance = c.slip_compliance = 0.0
-        c.deepest, c.share, c.own = 1.0, 1.0, 1.0
+        c.deepest, c.share, c.target_share = 1.0, 1.0, 1.0
         if c.kind == ip.DRY:
             c.kind, c.gap = ip.LIMIT, APART
         if c.kind < ip.DRY:
@@ -206,7 +206,7 @@ def plastic_hit(model, settings, data, contact, dt):
     keep_velocities(data)
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = 0.0
-    if not solve_velocities(model, settings, with_held_factors(data), contact, dt):
+    if not solve_velocities(model, settings, with_exchanged_factors(data), contact, dt):
         for i in range(states.shape[0]):
             for c in range(3):
                 states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
@@ -222,7 +222,7 @@ def plastic_hit(model, settings, data, contact, dt):
 
 
 @routine(allocates=False)
-def give_back(model, data, contact, taken):
+def restitution_share(model, data, contact, taken):
     """What restitution gives back of the energy `taken` [J] by a plastic hit; (whether it is found, its share c).
 
     Leaves momenta and velocities before it in `data.dF` and `data.T`.
@@ -303,7 +303,7 @@ def push_normal(data, c, f):
 
 @routine(allocates=False)
 def log_hit(settings, contact, first, at, share):
-    """Add the impulses of a hit to the log, over the length of the step; see `contact_setup.note_contacts`."""
+    """Add the impulses of a hit to the log, over the length of the step; see `contact_setup.append_contacts`."""
     log, dt = contact.log, settings.whole
     for k in range(contact.now[0].count):
         c = contact.cones[k]

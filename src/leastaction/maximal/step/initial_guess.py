@@ -64,7 +64,7 @@ def extrapolate(bodies, states, rowstates, past, dt):
 
 
 @routine(allocates=False)
-def remember(states, rowstates, past, dt):
+def store_velocities(states, rowstates, past, dt):
     """Keep the velocities of a step of `dt` for the guess of the next, and the forces of the joints at its start."""
     apart = 0.5 * (past.dt + dt) if past.known != FIRST else dt
     # The very first step starts with consistent momenta, so its joints gave only half of their impulse.

@@ -15,17 +15,17 @@ from leastaction.maximal.arrays import (
     named_model,
 )
 from leastaction.maximal.contact.contact_margins import has_moved
-from leastaction.maximal.contact.contact_setup import NO_ROOM, OUT_OF_DATE, find_cones, note_contacts
-from leastaction.maximal.contact.contact_update import ROUNDS, add_missed
+from leastaction.maximal.contact.contact_setup import NO_ROOM, OUT_OF_DATE, append_contacts, find_cones
+from leastaction.maximal.contact.contact_update import ROUNDS, add_violated_contacts
 from leastaction.maximal.contact.tunnelling_of_bodies import passes_through
 from leastaction.maximal.coordinates.recover import read_coordinates, read_momenta
 from leastaction.maximal.step.acceptance.checkpoint import keep_part, roll_back
 from leastaction.maximal.step.acceptance.energy_terms import (
     end_work,
     keeps_balance,
+    kinetic_energy_at_free_node,
+    kinetic_energy_at_node,
     node_work,
-    settle_free_node,
-    settle_node,
     start_work,
     surface_work,
 )
@@ -34,8 +34,8 @@ from leastaction.maximal.step.acceptance.failed_substeps import (
     JAMMED,
     LAST,
     contact_failed,
-    forget_failure,
-    let_slip,
+    drop_friction,
+    reset_to_guess,
     touches,
 )
 from leastaction.maximal.step.acceptance.rotation_limit import rotates_too_far, would_rotate_too_far
@@ -49,7 +49,15 @@ from leastaction.maximal.step.forces.joint_spring_momenta import end_joint_sprin
 from leastaction.maximal.step.forces.path_springs import end_paths, start_paths
 from leastaction.maximal.step.forces.prescribed_motion import pass_goals, set_goals
 from leastaction.maximal.step.forces.tendon_springs import end_lengths, start_lengths
-from leastaction.maximal.step.initial_guess import AGAIN, FIRST, LATER, extrapolate, guess, guess_spins, remember
+from leastaction.maximal.step.initial_guess import (
+    AGAIN,
+    FIRST,
+    LATER,
+    extrapolate,
+    guess,
+    guess_spins,
+    store_velocities,
+)
 from leastaction.maximal.step.solver.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.solver.interior_point import solve_step, stuck_step
 from leastaction.maximal.step.solver.semismooth_newton import accelerate, is_rigid
@@ -61,7 +69,7 @@ from leastaction.maximal.step.velocity_projection import (
     project_velocities,
     take_back,
 )
-from leastaction.step_control.substeps import middle, note_substep
+from leastaction.step_control.substeps import middle, record_substep
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
 """Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
@@ -128,7 +136,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 start_lengths(model, data, q[k + 1], model.sprung)
                 data.past[0].kinetic = -1.0
             if settings.balanced and data.past[0].kinetic < 0.0:
-                data.past[0].kinetic = settle_free_node(model, data, contact, None)
+                data.past[0].kinetic = kinetic_energy_at_free_node(model, data, contact, None)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], end)
             why = start_part(model, settings, data, near, contact, q[k + 1], controls[0], h)
             if why != DONE:
@@ -147,7 +155,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 span = t, end, ends[max(depth - 2, 0)]
                 look, target, early, late = end_at_impact(contact, span, whole, (early, late))
                 if look != ACCEPT:
-                    forget_failure(data, contact)
+                    reset_to_guess(data, contact)
                     if look == GIVE_UP:
                         depth -= 1 if late > 0.0 else 0
                         contact.now[0].plastic = 1
@@ -162,27 +170,27 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 if not log_contacts(contact, k, whole):
                     return k, FULL
                 work, given = start_work(model, data, contact, h)
-                remember(states, data.rows, data.past[0], h)
+                store_velocities(states, data.rows, data.past[0], h)
                 end_part(model, settings, data, contact, q[k + 1], controls[min(1, controls.shape[0] - 1)], h)
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, whole)
                 if settings.balanced or is_set(settings.loops):
-                    data.past[0].kinetic = settle_node(model, data, contact, phase, h, settings.loops)
+                    data.past[0].kinetic = kinetic_energy_at_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
                 # Contacts that add energy even in one of the finest parts slip in it.
                 accepted = parts >= LAST or (parts >= FINEST and slip)
                 if not accepted and phase != UNSOLVED:
-                    steady = is_held(controls)
+                    steady = are_constant_controls(controls)
                     accepted = not steady or keeps_balance(model, settings, data, contact, work + more + given, h)
                 if accepted:
                     projected = phase == SOLVED
                     record.work[k + 1] += given
                 else:
                     roll_back(model, data, q[k + 1])
-                    forget_node(contact, written, start)
+                    restore_node(contact, written, start)
             if not accepted:
                 # Nothing has changed but the guess: the rest of this step in shorter ones.
-                forget_failure(data, contact)
+                reset_to_guess(data, contact)
                 if late > 0.0:
                     depth -= 1
                 early = late = 0.0
@@ -200,7 +208,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if j == 0 and t == 0.0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
-            count = note_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not freed)
+            count = record_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not freed)
             impacts += 1 if late > 0.0 else 0
             early, late, slip = 0.0, 0.0, False
             end_substep(contact, impacts, bodies.shape[0])
@@ -213,14 +221,14 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             record.multipliers[k + 1, r] = data.rows[r].force
         record.violation[k + 1] = worst
         if not projected:
-            note_projection(data.rows, record.multipliers[k + 1], h, settings.loops)
+            store_projected_forces(data.rows, record.multipliers[k + 1], h, settings.loops)
         store_state(states, record.rigid_poses[k + 1], record.momenta[k + 1], record.velocities[k + 1])
         read_momenta(bodies, model.coordinates, states, data.subtrees, record.p[k + 1])
     return q.shape[0] - 1, DONE
 
 
 @routine(allocates=False)
-def is_held(controls):
+def are_constant_controls(controls):
     """Whether controls (nodes, nu) are the same at both ends of a step.
 
     All substeps have those at its two ends, so where they differ, their kicks do at any length: these do work that no
@@ -264,8 +272,8 @@ def impact_work(contact):
 
 
 @routine(allocates=False)
-def note_projection(rowstates, multipliers, dt, loops):
-    """Forces of the joints that the projection of momenta says, after a last substep of dt; see `settle_node`."""
+def store_projected_forces(rowstates, multipliers, dt, loops):
+    """Joint forces of the projection of momenta, after a last substep of dt; see `kinetic_energy_at_node`."""
     if loops is None or not loops:
         return
     for k in range(rowstates.shape[0]):
@@ -289,7 +297,7 @@ def node_of(contact):
 
 
 @routine(allocates=False)
-def forget_node(contact, written, start):
+def restore_node(contact, written, start):
     """Back to the log and the node, see `node_of`, before a substep that is rejected."""
     if contact is None:
         return
@@ -298,10 +306,10 @@ def forget_node(contact, written, start):
 
 @routine(allocates=False)
 def log_contacts(contact, step, dt):
-    """`note_contacts`, where there are contacts."""
+    """`append_contacts`, where there are contacts."""
     if contact is None:
         return True
-    return note_contacts(contact, step, dt)
+    return append_contacts(contact, step, dt)
 
 
 @routine(allocates=False)
@@ -372,7 +380,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations = abs(spent)
     slip = slip and spent < 0
     if slip:
-        let_slip(contact, not divisible)
+        drop_friction(contact, not divisible)
     if spent < 0:
         if contact.now[0].sure == 1 and contact.now[0].count > 0 and data.past[0].known == LATER:
             accelerate(model.bodies, data.bodies, settings.gravity, dt)
@@ -388,7 +396,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             return spent, iterations, DONE, slip  # the substep ends there; what it misses beyond does not count
         if rounds == settings.rounds:
             return spent, iterations, DONE, slip
-        missed = add_missed(model, settings, data, near, contact, dt)
+        missed = add_violated_contacts(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL if missed == NO_ROOM else UNTIED, slip
         if contact.now[0].nearest < -NEAREST:
@@ -396,7 +404,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if missed == 0:
             break
         if slip:
-            let_slip(contact, not divisible)
+            drop_friction(contact, not divisible)
         if rounds == ROUNDS:
             spent = -1 - spent
             break
@@ -423,7 +431,7 @@ def end_part(model, settings, data, contact, q, u, dt):
     start_rows(model, data)
     add_rates(model, settings, data, dt)
     end_lengths(model, settings, data, dt, model.sprung)
-    total.look_near(model.forces, data.modes, q)
+    total.unwrap_angles(model.forces, data.modes, q)
     total.set_pulls(model.forces, data.modes, u)
     end_resistance(model.resisting, settings, data, dt)
     for i in range(data.bodies.shape[0]):

@@ -24,9 +24,9 @@ from leastaction.maximal.step.solver.semismooth_newton import (
     OPEN,
     accelerate,
     follow_modes,
-    forget_modes,
     is_rigid,
     is_slow,
+    open_all_cones,
 )
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, velocity_matrix
 from leastaction.spatial import add3, load3, scale3
@@ -36,7 +36,7 @@ UNSOLVED, NOTHING, SOLVED = np.int64(-1), np.int64(0), np.int64(1)
 
 
 @inline
-def with_held_factors(data):
+def with_exchanged_factors(data):
     """The same robot with its two factorisations exchanged: that of the first phase is kept."""
     return MaximalData(*(data[:-2] + (data.held, data.factors)))
 
@@ -78,7 +78,7 @@ def project_velocities(model, settings, data, contact, dt):
     if data.past[0].known == LATER:
         accelerate(model.bodies, states, settings.gravity, 0.5 * dt)
     sure = now.sure
-    solved = solve_velocities(model, settings, with_held_factors(data), contact, dt)
+    solved = solve_velocities(model, settings, with_exchanged_factors(data), contact, dt)
     if solved:
         for k in range(now.count):
             push_cone(data, contact.cones[k])
@@ -104,7 +104,7 @@ def begin_second_phase(settings, data, contact, dt):
         c = contact.cones[k]
         if now.soft[POSITIONS] == 1:
             contact.first[k] = c
-        ip.copy_kept(c, contact.saved[k])
+        ip.copy_block(c, contact.saved[k])
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
     for k in range(now.count):
         c = contact.cones[k]
@@ -130,13 +130,13 @@ def knows_matrix(data, contact, dt):
     kept = now.kept_second == dt and now.matched == 1 and data.factors.values[0] != 0.0 and is_slow(data.bodies, dt)
     now.kept_second = 0.0
     if not kept:
-        forget_modes(contact)
+        open_all_cones(contact)
         return False
     for k in range(now.count):
         c = contact.cones[k]
         c.mode = OPEN
-        if c.was >= 0 and c.offset < APART and contact.second[c.was].mode != OPEN:
-            ip.copy_kept(contact.second[c.was], c)
+        if c.previous >= 0 and c.offset < APART and contact.second[c.previous].mode != OPEN:
+            ip.copy_block(contact.second[c.previous], c)
             closed += 1
         elif c.offset < APART:
             other += 1
@@ -169,16 +169,16 @@ def solve_velocities(model, settings, data, contact, dt):
     if rigid:
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
-            forget_modes(contact)
+            open_all_cones(contact)
         if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
-                ip.copy_kept(contact.cones[k], contact.second[k])
+                ip.copy_block(contact.cones[k], contact.second[k])
             now.soft[VELOCITIES] = 0
             return True
         start_velocities(data, contact)
     for k in range(now.count):
         c = contact.cones[k]
-        c.share = c.own
+        c.share = c.target_share
         ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
     if interior_step(model, settings, data, contact, dt) < 0:
         return False
@@ -195,13 +195,13 @@ def take_back(settings, contact):
         if contact.now[0].soft[POSITIONS] == 1:
             contact.cones[k] = contact.first[k]
             continue
-        ip.copy_kept(contact.saved[k], c)
+        ip.copy_block(contact.saved[k], c)
         c.gam, c.beta[0], c.beta[1] = contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2]
 
 
 @routine(allocates=False)
 def log_second_phase(contact, at, dt):
-    """Add the forces of the second phase to the rows of the log from `at` on, see `contact_setup.note_contacts`."""
+    """Add the forces of the second phase to the rows of the log from `at` on, see `contact_setup.append_contacts`."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.source < 0 or c.kind == ip.TURN:

@@ -4,7 +4,7 @@ Kinetic energies are those of the momenta after the momentum phase, the work of 
 quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
 contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with; soft
 contacts have an energy of their own. Where
-dampers are so strong that momenta hold some of their impulses (`late_dampers`), no loss is looked for, and in the
+dampers are so strong that momenta hold some of their impulses (`damping_in_momenta`), no loss is looked for, and in the
 finest substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves. What is
 lost there where nothing touches may come back within the same step.
 """
@@ -13,9 +13,9 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.contact.body_sweeps import work_of_thrust
 from leastaction.minimal.contact.detection.detected_contacts import is_partial
 from leastaction.minimal.contact.elastic_contacts import elastic_energies
-from leastaction.minimal.contact.joint_momenta import factor, late_of, solve
+from leastaction.minimal.contact.joint_momenta import excess_damping_of, factor, solve
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
-from leastaction.minimal.contact.solver.prescribed_joints import add_work, goals_of, solve_upon, work_of_drives
+from leastaction.minimal.contact.solver.prescribed_joints import add_work, goals_of, solve_relative, work_of_drives
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.bisection import FINEST
 from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_gain
@@ -64,7 +64,7 @@ def parting(cones, touch, many):
     for c in range(many):
         pushes = cones[c].kind == CONTACT or cones[c].kind == LIMIT
         if touch.active[c] and pushes and cones[c].compliance <= 0.0:
-            work += 2.0 * touch.lam[cones[c].row] * max(-touch.begun[c], 0.0)
+            work += 2.0 * touch.lam[cones[c].row] * max(-touch.start_gap[c], 0.0)
     return work
 
 
@@ -85,19 +85,19 @@ def kinetic_energy(model, data, before, factored):
     """Kinetic energy [J] of the momenta at the start of the robot, and their velocities into `dx`.
 
     Args:
-        before: length of the step before [s], see `legendre.late_of`.
+        before: length of the step before [s], see `legendre.excess_damping_of`.
         factored: whether `phase.W` has the factors of the mass matrix there.
     """
     W, v, energy = data.touch.phase.W, data.dx, 0.0
     if factored:
-        solve_upon(model, data, W, goals_of(data.touch), data.p, v)
+        solve_relative(model, data, W, goals_of(data.touch), data.p, v)
     else:
         factor(model, data, W, before, None)
         solve(model, data, W, data.p, v)
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
         for k in range(node.iv, node.iv + node.nv):
-            late = late_of(model.dofs[k], before) if node.nv == 1 else 0.0
+            late = excess_damping_of(model.dofs[k], before) if node.nv == 1 else 0.0
             energy += 0.5 * (data.p[k] - late * v[k]) * v[k]
     return energy
 
@@ -107,7 +107,7 @@ def work_of_controls(driven, data, k):
     """Work of what controls push degree of freedom k with [J]."""
     if driven is None:  # then nobody has written `tau`
         return 0.0
-    return data.tau[k] * data.moved[k]
+    return data.tau[k] * data.displacement[k]
 
 
 @inline
@@ -136,11 +136,11 @@ def work_of_forces(model, data, dt):
             work += work_of_controls(model.driven, data, k)
             size += abs(data.p[k]) + abs(data.end[k])
         if node.nv == 1:
-            dof, moved = model.dofs[node.iv], data.moved[node.iv]
+            dof, moved = model.dofs[node.iv], data.displacement[node.iv]
             force = dof.stiffness * (0.5 * (data.q0[node.iq] + data.q1[node.iq]) - dof.rest)
             work -= force * moved
             size += dt * abs(force)
-            if late_of(dof, dt) > 0.0:
+            if excess_damping_of(dof, dt) > 0.0:
                 known = False
             else:
                 work -= dof.damping * moved * moved / dt

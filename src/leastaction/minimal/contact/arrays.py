@@ -20,18 +20,18 @@ from leastaction.minimal.contact.robot_records import (
     DRY,
     FOUND,
     GIVEN,
-    LANE_CONE,
-    LANE_DOF,
     NEVER,
     PLAIN,
+    ROBOT_CONE,
+    ROBOT_DOF,
     TURNING,
     narrowed,
 )
 from leastaction.minimal.contact.scratch_arrays import (
-    HeldJoints,
+    LockedJoints,
     between_arrays,
-    held_arrays,
     impact_arrays,
+    locked_joint_arrays,
     momentum_arrays,
 )
 from leastaction.minimal.contact.solver.island_arrays import Islands, island_arrays
@@ -47,13 +47,13 @@ class RobotModel(NamedTuple):
 
     Attributes:
         nodes: `tree.NODE` records, called bodies here, depth first.
-        dofs: `LANE_DOF` records.
+        dofs: `ROBOT_DOF` records.
         slots: for each body that several carry on from, or one that is not the next, where its children's blocks wait;
             -1 for others, shape (bodies,).
         drives: `GEAR` records of the controls, then of constant wrenches.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
-        cones: `LANE_CONE` records, or None where contacts, limits and dry friction do not act.
+        cones: `ROBOT_CONE` records, or None where contacts, limits and dry friction do not act.
         soft: whether joints may have springs, dampers, armatures or servos; None where not, so that nothing about them
             is compiled.
         limited: whether controls may have limits; likewise.
@@ -109,16 +109,16 @@ class RobotShapes(NamedTuple):
     convex: bool | None
 
 
-class Found(NamedTuple):
+class DetectedContacts(NamedTuple):
     """Contacts of one robot that are looked for in each step, with room for some.
 
     Attributes:
         now: one `FOUND` record.
-        cones: `LANE_CONE` records: those of the model, then those of the contacts.
+        cones: `ROBOT_CONE` records: those of the model, then those of the contacts.
         contacts: `CONTACT` records.
         listed: indices of the pairs that a step looks at, shape (pairs,); places: poses of the bodies when they were
             chosen, shape (bodies, 12).
-        way: how far points of each body get in the first guess of a step [m], shape (bodies,).
+        travel: how far points of each body get in the first guess of a step [m], shape (bodies,).
         keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3 or 6).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
         clearance: how far pairs are apart at least.
@@ -131,7 +131,7 @@ class Found(NamedTuple):
     contacts: Any
     listed: NDArray[np.int64]
     places: FloatArray
-    way: FloatArray
+    travel: FloatArray
     keys: NDArray[np.int64]
     impulses: FloatArray
     log: FloatArray
@@ -148,11 +148,10 @@ class Touch(NamedTuple):
         side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
         compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
         deepest: depth that no impulse of a rigid contact reaches [m], shape (1,).
-        give, lag, hold: of contacts that give way, see `laws.soft_contact.soft_law`; `give` is 0 where rigid, shape
-            (cones,).
+        impulse_compliance, lag, end_compliance: of compliant contacts, see `laws.soft_contact.soft_law`; zero where
+            rigid, shape (cones,).
         soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
-        begun, least: gap that a cone has at the start of the step, and that it must have at its end [m or rad], shape
-            (cones,).
+        start_gap, least: gap of a cone at the start of the step, and least gap at its end [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
         w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
         W: their derivatives, shape (m, m): a row for each impulse.
@@ -168,10 +167,10 @@ class Touch(NamedTuple):
         balance: one `BALANCE` record.
         q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
         rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
-        joints: `HeldJoints`; None where the contact problem has all dry friction.
+        joints: `LockedJoints`; None where the contact problem has all dry friction.
         impacts: `Impacts`, or None where no contact has restitution.
         phase: `MomentumPhase`.
-        found: `Found`, or None where bodies touch planes alone.
+        found: `DetectedContacts`, or None where bodies touch planes alone.
         pulls: `Pulls`, or None where there are no springs, cables and tendons.
     """
 
@@ -179,11 +178,11 @@ class Touch(NamedTuple):
     side: FloatArray
     compliance: FloatArray
     deepest: FloatArray
-    give: FloatArray
+    impulse_compliance: FloatArray
     lag: FloatArray
-    hold: FloatArray
+    end_compliance: FloatArray
     soft: FloatArray
-    begun: FloatArray
+    start_gap: FloatArray
     least: FloatArray
     lam: FloatArray
     w: FloatArray
@@ -205,7 +204,7 @@ class Touch(NamedTuple):
     p_start: FloatArray
     v: FloatArray
     rolls: bool | None = None
-    joints: HeldJoints | None = None
+    joints: LockedJoints | None = None
     impacts: Any = None
     phase: Any = None
     found: Any = None
@@ -220,15 +219,15 @@ class RobotData(NamedTuple):
         p, end: momenta at the start and the end of a step, shape (nv,).
         tau: generalised forces of the controls, shape (nv,).
         u: the controls, and a 1 for each constant wrench, shape (drives,).
-        near, far: mean velocities of the last step and the one before, shape (nv,).
+        v_last, v_older: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
-        moved: tangent vector from q0 to q1, shape (nv,).
-        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); which is which, `now`
-            tells, so that nothing is copied from step to step.
+        displacement: tangent vector from q0 to q1, shape (nv,).
+        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); `now` has
+            which is which, so that nothing is copied from step to step.
         x: their centres of mass [m], shape (2, bodies, 3), from the origin.
         S: world twists of unit joint velocities, shape (2, nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
-        wait: what waits at branches, shape (slots, 48).
+        branch_sums: what is summed up at branches, shape (slots, 48).
         now: which of R, x, S is of the start of the step, shape (1,).
         origin: where x and S are counted from [m], shape (3,): near the robot, so that its moments have few digits to
             lose; the world's own where contacts act, and of robots that stand on joints of one axis.
@@ -241,15 +240,15 @@ class RobotData(NamedTuple):
     end: FloatArray
     tau: FloatArray
     u: FloatArray
-    near: FloatArray
-    far: FloatArray
+    v_last: FloatArray
+    v_older: FloatArray
     dx: FloatArray
-    moved: FloatArray
+    displacement: FloatArray
     R: FloatArray
     x: FloatArray
     S: FloatArray
     W: FloatArray
-    wait: FloatArray
+    branch_sums: FloatArray
     now: NDArray[np.int64]
     origin: FloatArray
     touch: Any = None
@@ -307,8 +306,8 @@ class GroundRecord(NamedTuple):
     work: FloatArray
 
 
-def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: RobotShapes | None = None) -> RobotModel:
-    """The arrays of a mechanism, with numbers of `dtype`, and with `LANE_CONE` records and shapes where these act."""
+def robot_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: RobotShapes | None = None) -> RobotModel:
+    """The arrays of a mechanism, with numbers of `dtype`, and with `ROBOT_CONE` records and shapes where these act."""
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
     parents = tree.nodes.parent
     branching = sorted({int(p) for i, p in enumerate(parents) if p >= 0 and p != i - 1})
@@ -323,7 +322,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Robo
             out[name] = values[name]
         return out.view(np.recarray)
 
-    dofs, forces = as_records(tree.dofs, LANE_DOF), None if cones is None else pulling(mechanism)
+    dofs, forces = as_records(tree.dofs, ROBOT_DOF), None if cones is None else pulling(mechanism)
     capped = cones is not None and tree.dofs.damping.any()
     dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
     if cones is not None:
@@ -336,7 +335,7 @@ def lane_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Robo
         drives=as_records(drives, GEAR),
         gravity=np.asarray(tree.gravity, dtype),
         branches=len(branching),
-        cones=None if cones is None else as_records(cones, LANE_CONE),
+        cones=None if cones is None else as_records(cones, ROBOT_CONE),
         pushed=pushed,
         shapes=shapes,
         forces=forces,
@@ -371,7 +370,7 @@ def turns(model: RobotModel) -> bool:
     return bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
 
 
-def gives_way(model: RobotModel) -> bool:
+def is_compliant(model: RobotModel) -> bool:
     """Whether any contact does, see `laws.soft_contact`."""
     pairs = model.shapes is not None and (model.shapes.softness[:, 0] > 0.0).any()
     return bool(pairs or (model.cones is not None and (model.cones.compliance > 0.0).any()))
@@ -383,17 +382,27 @@ def width_of(shapes: RobotShapes | None) -> int:
     return TURNING if turns else PLAIN
 
 
-def lane_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
+def robot_array_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
     """Shapes of the arrays of one robot, as a `RobotData`, with room for so many contacts that are looked for."""
     n, nv = len(model.nodes), len(model.dofs)
-    shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "near", "far", "dx", "moved"), (nv,))
+    shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "v_last", "v_older", "dx", "displacement"), (nv,))
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
-    shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "wait": (max(1, model.branches), 48)}
+    shapes |= {"u": (max(1, len(model.drives)),), "W": (nv, 8), "branch_sums": (max(1, model.branches), 48)}
     shapes |= {"now": (1,), "origin": (3,)}
     if model.cones is not None:
         count = len(model.cones) + room
         m = int(model.cones.width.sum()) + width_of(model.shapes) * room
-        each = "active", "side", "compliance", "give", "lag", "hold", "soft", "begun", "least"
+        each = (
+            "active",
+            "side",
+            "compliance",
+            "impulse_compliance",
+            "lag",
+            "end_compliance",
+            "soft",
+            "start_gap",
+            "least",
+        )
         own: dict[str, Any] = dict.fromkeys(each, (count,))
         own |= dict.fromkeys(("lam", "w", "total", "best", "which", "d", "unknown"), (m,)) | dict.fromkeys(
             ("W", "M"), (m, m)
@@ -415,13 +424,13 @@ def memory_size(shapes: Any) -> int:
     return size if shapes.touch is None else size + 1 + shapes.p[0] + shapes.touch.lam[0]
 
 
-def lane_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) -> RobotData:
+def robot_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) -> RobotData:
     """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for.
 
     Args:
         whole: for kernels that know everything, see `robot_variants`.
     """
-    *shapes, touch = lane_shapes(model, nq, room if model.shapes is not None else 0)
+    *shapes, touch = robot_array_shapes(model, nq, room if model.shapes is not None else 0)
     own: dict[str, Any] = dict(zip(RobotData._fields, map(np.zeros, shapes), strict=False))
     own["now"] = np.zeros(1, np.int64)
     own["u"][: len(model.drives)][model.drives.held > 0] = 1.0
@@ -434,12 +443,14 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) 
         }
         arrays["balance"] = records(1, BALANCE)
         rolls = turns(model)
-        found = None if model.shapes is None else _found(model, nq, room)
+        found = None if model.shapes is None else _detected_arrays(model, nq, room)
         sizes = len(arrays["active"]), len(model.dofs), len(arrays["lam"])
         own["touch"] = Touch(
             **arrays,
             rolls=rolls if whole else (rolls or None),
-            joints=held_arrays(len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)], whole),
+            joints=locked_joint_arrays(
+                len(model.dofs), len(model.nodes), model.cones.dof[is_prescribed(model.cones)], whole
+            ),
             impacts=impact_arrays(*(sizes if bounces(model) else (0, 0, 0))) if bounces(model) or whole else None,
             phase=momentum_arrays(*sizes),
             found=found,
@@ -449,26 +460,26 @@ def lane_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) 
 
 
 def is_prescribed(cones: Any) -> NDArray[np.bool_]:
-    """Which cones lock what is prescribed, see `held_joints.is_given`."""
+    """Which cones lock what is prescribed, see `locked_joints.is_prescribed`."""
     return np.asarray((cones.kind == DRY) & (cones.friction == GIVEN), bool)
 
 
-def _found(model: RobotModel, nq: int, room: int) -> Found:
+def _detected_arrays(model: RobotModel, nq: int, room: int) -> DetectedContacts:
     """Arrays for the contacts that are looked for, none of them known."""
     pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
     width = width_of(model.shapes)
     m = int(model.cones.width.sum()) + width * room
-    now, cones = records(1, FOUND), records(own + room, LANE_CONE)
+    now, cones = records(1, FOUND), records(own + room, ROBOT_CONE)
     cones[:own] = model.cones
     now.listed = -1
-    return Found(
+    return DetectedContacts(
         now=now,
         cones=cones,
         contacts=records(room, CONTACT_RECORD),
         listed=np.zeros(pairs, np.int64),
         places=np.zeros((bodies, 12)),
         clearance=clearance_arrays(pairs, bodies),
-        way=np.zeros(bodies),
+        travel=np.zeros(bodies),
         keys=np.zeros(room, np.int64),
         impulses=np.zeros((room, width)),
         log=np.zeros((LOGGED * room, 10)),

@@ -5,7 +5,7 @@ import math
 from leastaction._jit import routine
 from leastaction.minimal.contact.joint_momenta import momenta, velocities
 from leastaction.minimal.contact.saved_state import keep, recall
-from leastaction.minimal.contact.steps import apply_controls, drive, forget_contacts, prepare, step
+from leastaction.minimal.contact.steps import apply_controls, drive, prepare, reset_contacts, step
 
 WORK = 256
 """Most Newton iterations of a step, in the mean of a run: beyond, a robot would hold up all others without an end."""
@@ -27,12 +27,12 @@ REASONS = {
 
 
 @routine
-def given(model, data, settings, batch, done, total, robot):
+def given_forces(model, data, settings, batch, done, total, robot):
     """Generalised forces of the controls in the batch."""
     apply_controls(model, data, batch.u, done, robot, model.driven)
 
 
-def asked(policy):
+def policy_forces(policy):
     """Generalised forces of the controls that a policy(t, q, v, own, u) writes into u."""
 
     @routine
@@ -58,10 +58,10 @@ def start(model, data, batch, robot):
         data.q0[k] = batch.q[0, k, robot]
     prepare(model, data)
     for k in range(data.p.shape[0]):
-        data.near[k] = batch.v[k, robot]
-        data.far[k] = data.near[k]
+        data.v_last[k] = batch.v[k, robot]
+        data.v_older[k] = data.v_last[k]
         data.p[k] = batch.p[0, k, robot]
-    forget_contacts(data.touch)
+    reset_contacts(data.touch)
 
 
 @routine
@@ -70,7 +70,7 @@ def place(model, data, settings, batch, robot):
     if batch.memory[0, robot] >= 0.0:
         return
     start(model, data, batch, robot)
-    momenta(model, data, data.near, data.p)
+    momenta(model, data, data.v_last, data.p)
     for row in range(batch.p.shape[0]):
         for k in range(data.q0.shape[0]):
             batch.q[row, k, robot] = data.q0[k]
@@ -81,7 +81,7 @@ def place(model, data, settings, batch, robot):
 
 
 @routine
-def tell_velocity(model, data, touch, batch, robot):
+def write_velocity(model, data, touch, batch, robot):
     """Velocities at the end of a run, into `batch.v`: with contacts, the energy balance of the last step knows them."""
     if touch is None:
         velocities(model, data, data.p, 0.0, data.dx)
@@ -93,7 +93,7 @@ def tell_velocity(model, data, touch, batch, robot):
 
 
 def run_with(controls):
-    """Runs with the controls of `given` or `asked`."""
+    """Runs with the controls of `given_forces` or `policy_forces`."""
 
     @routine
     def run(model, data, settings, batch, robot):
@@ -131,7 +131,7 @@ def run_with(controls):
             keep(data, data.touch, batch.memory, robot, total + steps, last)
             for k in range(data.p.shape[0]):
                 batch.p[batch.q.shape[0] - 1, k, robot] = data.p[k]
-            tell_velocity(model, data, data.touch, batch, robot)
+            write_velocity(model, data, data.touch, batch, robot)
         batch.iterations[robot] = iterations
         batch.parts[robot] = parts
 

@@ -1,7 +1,7 @@
 """Articulated blocks of a robot: six columns A0 ... A5 that stay in registers, of a body and all that it carries."""
 
 from leastaction._jit import inline
-from leastaction.minimal.contact.row_vec6 import held, hold
+from leastaction.minimal.contact.row_vec6 import accumulate, plus_stored
 from leastaction.minimal.vec6 import ZEROS, plus, times
 from leastaction.spatial import scale3
 
@@ -79,22 +79,22 @@ def without_joint(A, row, col, D):
 @inline
 def leave(waiting, A):
     """Add a block to those that wait at a branch, in the first 36 numbers of its row."""
-    hold(waiting, 0, A[0])
-    hold(waiting, 6, A[1])
-    hold(waiting, 12, A[2])
-    hold(waiting, 18, A[3])
-    hold(waiting, 24, A[4])
-    hold(waiting, 30, A[5])
+    accumulate(waiting, 0, A[0])
+    accumulate(waiting, 6, A[1])
+    accumulate(waiting, 12, A[2])
+    accumulate(waiting, 18, A[3])
+    accumulate(waiting, 24, A[4])
+    accumulate(waiting, 30, A[5])
 
 
 @inline
 def gather(waiting, A):
     """A block with those that wait at a branch."""
     return (
-        held(waiting, 0, A[0]),
-        held(waiting, 6, A[1]),
-        held(waiting, 12, A[2]),
-        held(waiting, 18, A[3]),
-        held(waiting, 24, A[4]),
-        held(waiting, 30, A[5]),
+        plus_stored(waiting, 0, A[0]),
+        plus_stored(waiting, 6, A[1]),
+        plus_stored(waiting, 12, A[2]),
+        plus_stored(waiting, 18, A[3]),
+        plus_stored(waiting, 24, A[4]),
+        plus_stored(waiting, 30, A[5]),
     )

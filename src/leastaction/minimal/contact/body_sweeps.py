@@ -15,8 +15,8 @@ from leastaction.minimal.contact.blocks import (
 )
 from leastaction.minimal.contact.forces.control_wrenches import HELD_BY_WORLD
 from leastaction.minimal.contact.forces.spring_forces import pull, pulls_of, with_pull, with_pulls
-from leastaction.minimal.contact.row_vec6 import held, hold, six
-from leastaction.minimal.contact.solver.held_joints import bear, held_joints, is_held, with_friction
+from leastaction.minimal.contact.row_vec6 import accumulate, plus_stored, six
+from leastaction.minimal.contact.solver.locked_joints import carry_by_friction, is_locked, locked_joints, with_friction
 from leastaction.minimal.galerkin_bodies.rotational_energy import plus9, polynomial, polynomial_slope, turn_between
 from leastaction.minimal.vec6 import ZEROS, plus, times
 from leastaction.spatial import (
@@ -176,7 +176,7 @@ def work_of_thrust(pushed, model, data, i, shift, dt):
 
 
 @inline
-def late_damping(dof, dt, h):
+def excess_damping(dof, dt, h):
     """What of the impulse of a damper at the end of the step, per motion, acts at its start: see `mobility.HOLDS`."""
     return max(0.5 * dof.damping - 0.25 * dt * dof.servo - h * dof.holds, 0.0)
 
@@ -207,10 +207,10 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
 
     The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
-    of the joints are left out where `soft` is None, controls where `driven` is, branches where `branched` is.
+    of the joints are omitted where `soft` is None, controls where `driven` is, branches where `branched` is.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
-    R0_, R1_, x0_, x1_, S0_, S1_, W, wait = (
+    R0_, R1_, x0_, x1_, S0_, S1_, W, branch_sums = (
         data.R[data.now[0]],
         data.R[1 - data.now[0]],
         data.x[data.now[0]],
@@ -218,14 +218,14 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
         data.S[data.now[0]],
         data.S[1 - data.now[0]],
         data.W,
-        data.wait,
+        data.branch_sums,
     )
     q0, q1, p, tau = data.q0, data.q1, data.p, data.tau
     h = 1.0 / dt
     fall = scale3(0.5 * dt, load3(model.gravity))
     for k in range(model.branches):
         for c in range(WAITING):
-            wait[k, c] = 0.0
+            branch_sums[k, c] = 0.0
     norm = 0.0
     A, b, F = NO_BLOCK, ZEROS, ZEROS
     for i in range(nodes.shape[0] - 1, -1, -1):
@@ -233,8 +233,8 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
         if branched is not None:
             slot = slots[i]
             if slot >= 0:
-                row = wait[slot]
-                A, b, F = gather(row, A), held(row, 36, b), held(row, 42, F)
+                row = branch_sums[slot]
+                A, b, F = gather(row, A), plus_stored(row, 36, b), plus_stored(row, 42, F)
         m = node.mass
         if has_inertia(node):
             R0, x0, x1, Ic = load9(R0_[i]), load3(x0_[i]), load3(x1_[i]), load_sym(node.Ic)
@@ -256,11 +256,11 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
                 dof = dofs[c]
                 moved = q1[node.iq] - q0[node.iq]
                 # Servos pull from the middle of the step, which is stable for any stiffness.
-                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
+                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo + excess_damping(dof, dt, h)
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
             r, slope = with_pull(pulls_of(touch), c, r, slope)
-            r = with_friction(held_joints(touch), c, r)
-            rest, locked = r if touch is None else r + touch.kick[c], is_held(held_joints(touch), c)
+            r = with_friction(locked_joints(touch), c, r)
+            rest, locked = r if touch is None else r + touch.kick[c], is_locked(locked_joints(touch), c)
             if not locked and not abs(rest) <= norm:  # a NaN must win
                 norm = abs(rest)
             r -= times(S0, b)
@@ -277,10 +277,10 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
             A = without_joint(A, row, col, D)
         if branched is not None and (node.parent != i - 1 or i == 0):
             if node.parent >= 0:
-                row = wait[slots[node.parent]]
+                row = branch_sums[slots[node.parent]]
                 leave(row, A)
-                hold(row, 36, b)
-                hold(row, 42, F)
+                accumulate(row, 36, b)
+                accumulate(row, 42, F)
             A, b, F = NO_BLOCK, ZEROS, ZEROS
     return norm
 
@@ -288,12 +288,12 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
 @routine
 def update(model, data, touch, branched):
     """The update from root to leaves, applied to q1; gives back its size. `branched` as in `eliminate`."""
-    nodes, slots, S1_, W, wait, dx, q1 = (
+    nodes, slots, S1_, W, branch_sums, dx, q1 = (
         model.nodes,
         model.slots,
         data.S[1 - data.now[0]],
         data.W,
-        data.wait,
+        data.branch_sums,
         data.dx,
         data.q1,
     )
@@ -305,18 +305,18 @@ def update(model, data, touch, branched):
             if node.parent < 0:
                 eta = ZEROS
             elif node.parent != i - 1:
-                eta = six(wait[slots[node.parent]])
+                eta = six(branch_sums[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
             w = W[c]
             lacks = w[7] - times(six(w), eta)
-            bear(held_joints(touch), c, lacks)
+            carry_by_friction(locked_joints(touch), c, lacks)
             x = lacks * w[6]
             dx[c] = x
             if not abs(x) <= size:  # a NaN must win
                 size = abs(x)
             eta = plus(x, six(S1_[c]), eta)
         if branched is not None and slots[i] >= 0:
-            row = wait[slots[i]]
+            row = branch_sums[slots[i]]
             row[0], row[1], row[2], row[3], row[4], row[5] = eta
     if size < 1e12:
         share = min(1.0, CAP / size) if size > 0.0 else 1.0
@@ -327,17 +327,17 @@ def update(model, data, touch, branched):
 
 
 @routine
-def look_at_end(model, data, touch, dt, soft, driven, branched):
+def end_residual(model, data, touch, dt, soft, driven, branched):
     """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
-    R0_, x0_, R1_, x1_, S0_, S1_, wait = (
+    R0_, x0_, R1_, x1_, S0_, S1_, branch_sums = (
         data.R[data.now[0]],
         data.x[data.now[0]],
         data.R[1 - data.now[0]],
         data.x[1 - data.now[0]],
         data.S[data.now[0]],
         data.S[1 - data.now[0]],
-        data.wait,
+        data.branch_sums,
     )
     q0, q1, p, last_p, tau = data.q0, data.q1, data.p, data.end, data.tau
     put_end(model, data, touch)
@@ -346,13 +346,13 @@ def look_at_end(model, data, touch, dt, soft, driven, branched):
     fall = scale3(0.5 * dt, load3(model.gravity))
     for k in range(model.branches):
         for c in range(12):
-            wait[k, c] = 0.0
+            branch_sums[k, c] = 0.0
     norm = 0.0
     F, E = ZEROS, ZEROS  # wrenches of the subtree at the start and at the end
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         if branched is not None and slots[i] >= 0:
-            F, E = held(wait[slots[i]], 0, F), held(wait[slots[i]], 6, E)
+            F, E = plus_stored(branch_sums[slots[i]], 0, F), plus_stored(branch_sums[slots[i]], 6, E)
         m = node.mass
         if has_inertia(node):
             R0, x0, x1 = load9(R0_[i]), load3(x0_[i]), load3(x1_[i])
@@ -375,18 +375,18 @@ def look_at_end(model, data, touch, dt, soft, driven, branched):
             if soft is not None and node.nv == 1:
                 dof = dofs[c]
                 moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
-                turn = h * dof.armature + 0.25 * dt * dof.servo + late_damping(dof, dt, h)
+                turn = h * dof.armature + 0.25 * dt * dof.servo + excess_damping(dof, dt, h)
                 r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + turn) * moved
                 last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn) * moved
             r, last = with_pulls(pulls_of(touch), c, r, last)
             last_p[c] = last
-            r = with_friction(held_joints(touch), c, r)
-            bear(held_joints(touch), c, r)
-            if not is_held(held_joints(touch), c) and not abs(r) <= norm:
+            r = with_friction(locked_joints(touch), c, r)
+            carry_by_friction(locked_joints(touch), c, r)
+            if not is_locked(locked_joints(touch), c) and not abs(r) <= norm:
                 norm = abs(r)
         if branched is not None and node.parent != i - 1:
             if node.parent >= 0:
-                hold(wait[slots[node.parent]], 0, F)
-                hold(wait[slots[node.parent]], 6, E)
+                accumulate(branch_sums[slots[node.parent]], 0, F)
+                accumulate(branch_sums[slots[node.parent]], 6, E)
             F, E = ZEROS, ZEROS
     return norm

@@ -43,7 +43,7 @@ def elastic_energies(model, data, touch):
     start = end = work = 0.0
     for c in range(count):
         if cones[c].kind == CONTACT and cones[c].compliance > 0.0:
-            before = elastic_energy(touch.begun[c], cones[c].compliance)
+            before = elastic_energy(touch.start_gap[c], cones[c].compliance)
             after = elastic_energy(end_gap(data, touch.found, cones[c]), cones[c].compliance)
             start, end = start + before, end + after
             if touch.active[c] and touch.lam[cones[c].row] > 0.0:

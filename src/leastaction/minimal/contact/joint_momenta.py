@@ -2,8 +2,8 @@
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.contact.blocks import NO_BLOCK, column_of, gather, has_inertia, leave, with_body, without_joint
-from leastaction.minimal.contact.row_vec6 import held, hold, six
-from leastaction.minimal.contact.solver.held_joints import is_held
+from leastaction.minimal.contact.row_vec6 import accumulate, plus_stored, six
+from leastaction.minimal.contact.solver.locked_joints import is_locked
 from leastaction.minimal.vec6 import ZEROS, plus, times
 from leastaction.spatial import load3, load9, load_sym, matmul, matmult
 
@@ -16,26 +16,26 @@ def turned(Ic, R):
 
 
 @inline
-def late_of(dof, before):
-    """What of the impulse of a damper momenta hold, per rate, after a step of length `before`: see `late_dampers`."""
+def excess_damping_of(dof, before):
+    """What momenta hold of the impulse of a damper, per rate, after a step of length `before`: `damping_in_momenta`."""
     return max(0.5 * before * (dof.damping - 0.5 * before * dof.servo) - dof.holds, 0.0)
 
 
 @routine
 def momenta(model, data, v, out):
     """out = M v, with bodies placed at q0. The room for poses at the end of a step serves for the bodies' twists."""
-    momenta_upon(model, data, ZEROS, v, 0.0, data.R[1 - data.now[0]], out)
+    momenta_of_velocities(model, data, ZEROS, v, 0.0, data.R[1 - data.now[0]], out)
 
 
 @routine
-def momenta_upon(model, data, ground, v, before, twists, out):
+def momenta_of_velocities(model, data, ground, v, before, twists, out):
     """out = (M + late) v and what bodies have where the ground moves with a twist (6).
 
     Args:
         before: length of the step before, whose dampers may be late; 0 for M alone.
         twists: scratch, a row for each body.
     """
-    nodes, dofs, slots, wait = model.nodes, model.dofs, model.slots, data.wait
+    nodes, dofs, slots, branch_sums = model.nodes, model.dofs, model.slots, data.branch_sums
     R_, x_, S_ = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]
     for i in range(nodes.shape[0]):
         node = nodes[i]
@@ -46,12 +46,12 @@ def momenta_upon(model, data, ground, v, before, twists, out):
         t[0], t[1], t[2], t[3], t[4], t[5] = V
     for k in range(model.branches):
         for c in range(6):
-            wait[k, c] = 0.0
+            branch_sums[k, c] = 0.0
     H = ZEROS  # momentum of the subtree
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         if slots[i] >= 0:
-            H = held(wait[slots[i]], 0, H)
+            H = plus_stored(branch_sums[slots[i]], 0, H)
         if has_inertia(node):
             x = load3(x_[i])
             own = with_body(NO_BLOCK, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
@@ -59,53 +59,53 @@ def momenta_upon(model, data, ground, v, before, twists, out):
         for c in range(node.iv, node.iv + node.nv):
             out[c] = times(six(S_[c]), H) + dofs[c].armature * v[c]
             if node.nv == 1:
-                out[c] += late_of(dofs[c], before) * v[c]
+                out[c] += excess_damping_of(dofs[c], before) * v[c]
         if node.parent != i - 1:
             if node.parent >= 0:
-                hold(wait[slots[node.parent]], 0, H)
+                accumulate(branch_sums[slots[node.parent]], 0, H)
             H = ZEROS
 
 
 @routine
 def velocities(model, data, p, before, out):
-    """out = (M + late)^-1 p, with bodies placed at q0; see `momenta_upon`."""
+    """out = (M + late)^-1 p, with bodies placed at q0; see `momenta_of_velocities`."""
     factor(model, data, data.W, before, None)
     solve(model, data, data.W, p, out)
 
 
 @routine
 def factor(model, data, W, before, joints):
-    """M + late (see `momenta_upon`), with bodies placed at q0, eliminated from leaves to root as in `eliminate`.
+    """Factors of M + late (`momenta_of_velocities`), with bodies at q0, from leaves to root as in `eliminate`.
 
     Args:
         W: what is left of it, as in `RobotData.W`.
         joints: `HeldJoints`, whose joints have no velocity; None for M + late itself.
     """
-    nodes, dofs, slots, wait = model.nodes, model.dofs, model.slots, data.wait
+    nodes, dofs, slots, branch_sums = model.nodes, model.dofs, model.slots, data.branch_sums
     R_, x_, S_ = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]
     for k in range(model.branches):
         for c in range(36):
-            wait[k, c] = 0.0
+            branch_sums[k, c] = 0.0
     A = NO_BLOCK
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         if slots[i] >= 0:
-            A = gather(wait[slots[i]], A)
+            A = gather(branch_sums[slots[i]], A)
         if has_inertia(node):
             x = load3(x_[i])
             A = with_body(A, turned(load_sym(node.Ic), load9(R_[i])), node.mass, x, x)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = six(S_[c])
             col = column_of(A, S)
-            own = dofs[c].armature + (late_of(dofs[c], before) if node.nv == 1 else 0.0)
-            D = 0.0 if is_held(joints, c) else 1.0 / (times(S, col) + own)
+            own = dofs[c].armature + (excess_damping_of(dofs[c], before) if node.nv == 1 else 0.0)
+            D = 0.0 if is_locked(joints, c) else 1.0 / (times(S, col) + own)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = col
             w[6] = D
             A = without_joint(A, col, col, D)
         if node.parent != i - 1:
             if node.parent >= 0:
-                leave(wait[slots[node.parent]], A)
+                leave(branch_sums[slots[node.parent]], A)
             A = NO_BLOCK
 
 
@@ -115,21 +115,21 @@ def reduce(model, data, W, p, out):
 
     Sums of D times the products of two such vectors are those of (M + late)^-1.
     """
-    nodes, slots, wait, S_ = model.nodes, model.slots, data.wait, data.S[data.now[0]]
+    nodes, slots, branch_sums, S_ = model.nodes, model.slots, data.branch_sums, data.S[data.now[0]]
     for k in range(model.branches):
         for c in range(6):
-            wait[k, c] = 0.0
+            branch_sums[k, c] = 0.0
     b = ZEROS
     for i in range(nodes.shape[0] - 1, -1, -1):
         node = nodes[i]
         if slots[i] >= 0:
-            b = held(wait[slots[i]], 0, b)
+            b = plus_stored(branch_sums[slots[i]], 0, b)
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             out[c] = p[c] - times(six(S_[c]), b)
             b = plus(W[c, 6] * out[c], six(W[c]), b)
         if node.parent != i - 1:
             if node.parent >= 0:
-                hold(wait[slots[node.parent]], 0, b)
+                accumulate(branch_sums[slots[node.parent]], 0, b)
             b = ZEROS
 
 
@@ -139,7 +139,7 @@ def solve(model, data, W, p, out):
 
     What their equations lack goes to W[:, 7]: of joints that are held by how much p is larger than (M + late) v.
     """
-    nodes, slots, wait, S_ = model.nodes, model.slots, data.wait, data.S[data.now[0]]
+    nodes, slots, branch_sums, S_ = model.nodes, model.slots, data.branch_sums, data.S[data.now[0]]
     reduce(model, data, W, p, out)
     V = ZEROS
     for i in range(nodes.shape[0]):
@@ -147,12 +147,12 @@ def solve(model, data, W, p, out):
         if node.parent < 0:
             V = ZEROS
         elif node.parent != i - 1:
-            V = six(wait[slots[node.parent]])
+            V = six(branch_sums[slots[node.parent]])
         for c in range(node.iv, node.iv + node.nv):
             w = W[c]
             w[7] = out[c] - times(six(w), V)
             out[c] = w[7] * w[6]
             V = plus(out[c], six(S_[c]), V)
         if slots[i] >= 0:
-            row = wait[slots[i]]
+            row = branch_sums[slots[i]]
             row[0], row[1], row[2], row[3], row[4], row[5] = V

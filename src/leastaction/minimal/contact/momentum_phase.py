@@ -19,25 +19,25 @@ end of the step in the same way (see `laws.soft_contact`).
 from leastaction._jit import inline, routine
 from leastaction.minimal.contact.detection.body_pairs import kick_both
 from leastaction.minimal.contact.detection.detected_contacts import gap_at
-from leastaction.minimal.contact.forces.spring_forces import kick_loop, place_start, slacken_loops
+from leastaction.minimal.contact.forces.spring_forces import kick_loop, place_start, regularize_loops
 from leastaction.minimal.contact.joint_momenta import factor, reduce, solve
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.contact.row_vec6 import wrench
 from leastaction.minimal.contact.solver.contact_response import depth_of
-from leastaction.minimal.contact.solver.held_joints import (
+from leastaction.minimal.contact.solver.islands import impulses, multiply_packed, pack, range_of
+from leastaction.minimal.contact.solver.locked_joints import (
     begin_momenta,
     hold_momenta,
     holds_any,
-    is_outside,
+    is_excluded,
     slide_momenta,
 )
-from leastaction.minimal.contact.solver.islands import impulses, range_of
-from leastaction.minimal.contact.solver.ncp_solver import list_impulses, settle_all
+from leastaction.minimal.contact.solver.ncp_solver import list_impulses, solve_all_cones
 from leastaction.minimal.contact.solver.prescribed_joints import (
     count_again,
     count_from,
-    given_motion,
     goals_in,
+    prescribed_motion,
     rate_of,
 )
 from leastaction.minimal.contact.solver.torsional_rolling import torque
@@ -54,7 +54,7 @@ def solve_momenta(model, data, touch, dt, tolerance):
         return False
     phase, joints, some = touch.phase, touch.joints, False
     for k in range(touch.lam.shape[0]):
-        phase.total[k], phase.w[k], phase.give[k] = touch.lam[k], touch.w[k], touch.W[k, k]
+        phase.total[k], phase.w[k], phase.diagonal[k] = touch.lam[k], touch.w[k], touch.W[k, k]
     begin_momenta(joints)
     if close_some(model, touch, touch.found) or holds_any(joints):
         some, left = True, 1
@@ -62,9 +62,9 @@ def solve_momenta(model, data, touch, dt, tolerance):
             slide_momenta(model, data, touch, joints, dt)
             count_from(model, data, goals_in(joints), rate_of(goals_in(joints)), dt, data.p)
             relate_momenta(model, data, touch, dt, dt)
-            settle_all(model, touch, touch.found, dt, tolerance)
+            solve_all_cones(model, touch, touch.found, dt, tolerance)
             change_momenta(data, touch)
-            left = finish_held(model, data, touch, joints, dt)
+            left = update_locked_friction(model, data, touch, joints, dt, tolerance)
         count_again(goals_in(joints), data.p)
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
@@ -72,13 +72,13 @@ def solve_momenta(model, data, touch, dt, tolerance):
 
 
 @routine
-def finish_held(model, data, touch, joints, dt):
+def update_locked_friction(model, data, touch, joints, dt, tolerance):
     """Friction of joints that are held; how many change, after which all begins again with the impulses there were."""
     if joints is None or not holds_any(joints):
         return 0
     phase = touch.phase
     solve(model, data, phase.W, data.p, data.dx)
-    left = hold_momenta(model, data, touch, joints, dt, phase.W, data.dx)
+    left = hold_momenta(model, data, touch, joints, dt, phase.W, data.dx, tolerance)
     if left > 0:
         for k in range(touch.lam.shape[0]):
             phase.total[k] = touch.lam[k]
@@ -102,14 +102,14 @@ def close_some(model, touch, found):
     for c in range(touch.active.shape[0]):
         phase.active[c], phase.compliance[c], phase.soft[c] = touch.active[c], touch.compliance[c], touch.soft[c]
         closed = c < model.cones.shape[0] and is_closed(model.cones[c], c, touch)
-        closed = closed and not is_outside(touch.joints, model.cones[c])
+        closed = closed and not is_excluded(touch.joints, model.cones[c])
         touch.active[c], touch.compliance[c] = closed, 0.0
         some = some or closed
-    return close_found(model, touch, found) or some
+    return close_detected(model, touch, found) or some
 
 
 @routine
-def close_found(model, touch, found):
+def close_detected(model, touch, found):
     """`close_some` of contacts that were looked for."""
     some = False
     if found is None:
@@ -134,7 +134,7 @@ def relate_momenta(model, data, touch, dt, before):
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
             find_directions(model, data, phase, model.cones[c], c)
-    find_others(model, data, phase, found)
+    find_detected_directions(model, data, phase, found)
     factor(model, data, phase.W, before, touch.joints)
     for k in range(nv):
         phase.off[k] = data.p[k]
@@ -148,38 +148,47 @@ def relate_momenta(model, data, touch, dt, before):
         touch.w[which[i]] = 0.0
         for k in range(nv):
             touch.w[which[i]] += Y[which[i], k] * phase.y[k]
-        touch.w[which[i]] += dt * given_motion(touch.joints, N[which[i]])
+        touch.w[which[i]] += dt * prescribed_motion(touch.joints, N[which[i]])
     for i in range(n):
         row, out = phase.off, touch.W[which[i]]
         for k in range(nv):
             row[k] = dt * phase.W[k, 6] * Y[which[i], k]
-        low, high = range_of(found, which[i], n)
-        for j in range(low, high):
-            total = 0.0
-            for k in range(nv):
-                total += row[k] * Y[which[j], k]
-            out[which[j]] = total
+        multiply_rows(found, Y, which, which[i], n, row, out)
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
-            give_way(touch, model.cones[c], c)
-    others_give_way(model, touch, found)
-    slacken_loops(model.cones, touch, touch.pulls)
+            add_contact_compliance(touch, model.cones[c], c)
+    add_detected_compliance(model, touch, found)
+    regularize_loops(model.cones, touch, touch.pulls)
     phase.count[0] = n
     for i in range(n):
         lam[which[i]] *= 2.0
 
 
+@inline
+def multiply_rows(found, Y, which, i, n, row, out):
+    """out[j] = Y[j] times a row, for each impulse j of `which` that impulse i moves."""
+    low, high = range_of(found, i, n)
+    if found is not None:
+        multiply_packed(Y, which, low, high, found.islands, pack(found.islands, row), out)
+        return
+    for a in range(low, high):
+        total = 0.0
+        for k in range(row.shape[0]):
+            total += row[k] * Y[which[a], k]
+        out[which[a]] = total
+
+
 @routine
-def give_way(touch, cone, c):
+def add_contact_compliance(touch, cone, c):
     """Let a contact give way: see the top of the file."""
     if cone.kind != CONTACT:
         return
     o, phase = cone.row, touch.phase
-    _, slope, slip = depth_of(touch.lam[o], phase.compliance[c], touch.deepest[0], touch.give[c])
+    _, slope, slip = depth_of(touch.lam[o], phase.compliance[c], touch.deepest[0], touch.impulse_compliance[c])
     for k in range(PLAIN):
         more = 0.5 * (slope if k == 0 else slip)
-        if k == 0 and phase.compliance[c] > 0.0 and touch.give[c] > 0.0:
-            more = touch.hold[c]
+        if k == 0 and phase.compliance[c] > 0.0 and touch.impulse_compliance[c] > 0.0:
+            more = touch.end_compliance[c]
         touch.W[o + k, o + k] += more
         touch.w[o + k] -= 2.0 * more * touch.lam[o + k]
     for k in range(2):
@@ -187,13 +196,13 @@ def give_way(touch, cone, c):
 
 
 @routine
-def others_give_way(model, touch, found):
-    """`give_way` of contacts that were looked for."""
+def add_detected_compliance(model, touch, found):
+    """`add_contact_compliance` of contacts that were looked for."""
     if found is None:
         return
     for c in range(model.cones.shape[0], model.cones.shape[0] + found.now[0].count):
         if touch.active[c]:
-            give_way(touch, found.cones[c], c)
+            add_contact_compliance(touch, found.cones[c], c)
 
 
 @routine
@@ -209,7 +218,7 @@ def change_momenta(data, touch):
 
 
 @routine
-def find_others(model, data, phase, found):
+def find_detected_directions(model, data, phase, found):
     """`find_directions` of contacts that were looked for."""
     if found is None:
         return

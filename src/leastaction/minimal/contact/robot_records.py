@@ -8,13 +8,13 @@ import numpy as np
 
 from leastaction.mechanism.tree import DOF
 
-LANE_DOF = np.dtype([*((name, DOF[name]) for name in DOF.names or ()), ("holds", "f8")], align=True)
+ROBOT_DOF = np.dtype([*((name, DOF[name]) for name in DOF.names or ()), ("holds", "f8")], align=True)
 """`tree.DOF` with the most impulse of a damper per rate at the end of a step; see `dynamics.mobility.HOLDS`."""
 
 NEVER = 1e30
 """Such impulses of joints that stand any."""
 
-LANE_CONE = np.dtype(
+ROBOT_CONE = np.dtype(
     [
         ("kind", "i8"),  # `CONTACT`, `LIMIT`, `DRY`, `TIE` or `LOOP`
         ("row", "i8"),  # of its first impulse
@@ -89,7 +89,7 @@ BALANCE = np.dtype(
         ("elastic_end", "f8"),  # of the substep at hand,
         ("elastic_start", "f8"),  # and at the start of the step; negative where it is not known
         ("owed", "f8"),  # what finest substeps of this step have lost where nothing touches [J]
-        ("lossless", "i8"),  # whether nothing may take energy that the work does not tell
+        ("lossless", "i8"),  # whether nothing may take energy that is not in the work
         ("finest", "i8"),  # whether the substep is not to be divided any more
     ],
     align=True,

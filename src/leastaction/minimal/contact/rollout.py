@@ -7,7 +7,7 @@ from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.minimal.contact.acceptance import know_start
 from leastaction.minimal.contact.arrays import (
     BatchSettings,
-    Found,
+    DetectedContacts,
     GroundRecord,
     RobotData,
     RobotModel,
@@ -16,11 +16,11 @@ from leastaction.minimal.contact.arrays import (
 )
 from leastaction.minimal.contact.detection.robot_contacts import centre, gap
 from leastaction.minimal.contact.forces.spring_arrays import Pulls
-from leastaction.minimal.contact.scratch_arrays import Between, Goals, HeldJoints, Impacts, MomentumPhase
+from leastaction.minimal.contact.scratch_arrays import Between, Goals, Impacts, LockedJoints, MomentumPhase
 from leastaction.minimal.contact.solver.island_arrays import Islands
 from leastaction.minimal.contact.solver.joint_impacts import hit_alone
-from leastaction.minimal.contact.solver.prescribed_joints import aim_step, begin_goals, goals_of, keep_work
-from leastaction.minimal.contact.steps import apply_controls, begin, forget_energy, prepare, step
+from leastaction.minimal.contact.solver.prescribed_joints import begin_goals, goals_of, keep_work, set_step_targets
+from leastaction.minimal.contact.steps import apply_controls, begin, prepare, reset_energy, step
 
 
 @inline
@@ -32,11 +32,11 @@ def named_shapes(shapes):
 
 
 @inline
-def named_found(found):
-    """The plain tuple of `Found` by name again, where there is one."""
+def named_detected(found):
+    """The plain tuple of `DetectedContacts` by name again, where there is one."""
     if found is None:
         return None
-    return Found(*(found[:-3] + (Clearance(*found[-3]), Between(*found[-2]), Islands(*found[-1]))))
+    return DetectedContacts(*(found[:-3] + (Clearance(*found[-3]), Between(*found[-2]), Islands(*found[-1]))))
 
 
 @inline
@@ -73,8 +73,8 @@ def named_impacts(impacts):
 
 @inline
 def named_joints(joints):
-    """The plain tuple of `HeldJoints` by name again."""
-    return HeldJoints(*(joints[:-1] + (named_goals(joints[-1]),)))
+    """The plain tuple of `LockedJoints` by name again."""
+    return LockedJoints(*(joints[:-1] + (named_goals(joints[-1]),)))
 
 
 @inline
@@ -89,13 +89,13 @@ def named_goals(goals):
 def named_touch(touch):
     """The plain tuple of `Touch` by name again."""
     joints, impacts, phase, found, pulls = touch[-5:]
-    own = named_joints(joints), named_impacts(impacts), MomentumPhase(*phase), named_found(found), named_pulls(pulls)
+    own = named_joints(joints), named_impacts(impacts), MomentumPhase(*phase), named_detected(found), named_pulls(pulls)
     return Touch(*(touch[:-5] + own))
 
 
 @routine
-def has_room(found, done, dt):
-    """Whether there is room in the log for a step; tells the log which step it is."""
+def log_has_room(found, done, dt):
+    """Whether there is room in the log for a step; sets the number of the step in the log."""
     if found is None:
         return True
     now = found.now[0]
@@ -180,16 +180,16 @@ def run(model, settings, data, touch, u, record, going_on):
         q0[k] = record.q[0, k]
     for k in range(p.shape[0]):
         if p[k] != record.p[0, k]:
-            forget_energy(touch)
+            reset_energy(touch)
         p[k] = record.p[0, k]
     if not stands:
         prepare(model, data)
     begin_goals(goals_of(touch), record.goals[0], record.work[0], q0.shape[0])
     for done in range(u.shape[0]):
-        if not has_room(touch.found, done, settings.dt):
+        if not log_has_room(touch.found, done, settings.dt):
             return done, 0
         apply_controls(model, data, u, done, 0, model.driven)
-        aim_step(model, data, goals_of(touch), record.goals, done + 1)
+        set_step_targets(model, data, goals_of(touch), record.goals, done + 1)
         spent, count = step(model, data, settings, memory[0] == 1)
         if spent < 0:
             return done, 1

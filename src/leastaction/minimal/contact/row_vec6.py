@@ -18,7 +18,7 @@ def six(a):
 
 
 @inline
-def hold(a, at, b):
+def accumulate(a, at, b):
     """Add six numbers to six entries of an array."""
     a[at] += b[0]
     a[at + 1] += b[1]
@@ -29,7 +29,7 @@ def hold(a, at, b):
 
 
 @inline
-def held(a, at, b):
+def plus_stored(a, at, b):
     """Six entries of an array and six numbers, added."""
     return (
         a[at] + b[0],

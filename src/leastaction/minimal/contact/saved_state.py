@@ -1,7 +1,7 @@
 """What a robot goes on from, kept between one call of a kernel and the next."""
 
 from leastaction._jit import routine
-from leastaction.minimal.contact.steps import forget_contacts, prepare
+from leastaction.minimal.contact.steps import prepare, reset_contacts
 
 
 @routine
@@ -14,8 +14,8 @@ def keep(data, touch, memory, robot, total, parts):
     at += nq
     for k in range(nv):
         memory[at + k, robot] = data.p[k]
-        memory[at + nv + k, robot] = data.near[k]
-        memory[at + 2 * nv + k, robot] = data.far[k]
+        memory[at + nv + k, robot] = data.v_last[k]
+        memory[at + 2 * nv + k, robot] = data.v_older[k]
     at += 3 * nv
     if touch is not None:
         memory[at, robot] = touch.before[0]
@@ -34,11 +34,11 @@ def recall(model, data, touch, memory, robot):
     at += nq
     for k in range(nv):
         data.p[k] = memory[at + k, robot]
-        data.near[k] = memory[at + nv + k, robot]
-        data.far[k] = memory[at + 2 * nv + k, robot]
+        data.v_last[k] = memory[at + nv + k, robot]
+        data.v_older[k] = memory[at + 2 * nv + k, robot]
     at += 3 * nv
     prepare(model, data)
-    forget_contacts(touch)
+    reset_contacts(touch)
     if touch is not None:
         touch.before[0] = memory[at, robot]
         for k in range(nv):

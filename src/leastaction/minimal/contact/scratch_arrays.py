@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from leastaction.contact.records import records
 from leastaction.minimal.contact.robot_records import IMPACT_STATE
-from leastaction.step_control.substeps import TOLD
+from leastaction.step_control.substeps import RECORDED
 
 FloatArray = NDArray[np.floating]
 
@@ -38,7 +38,7 @@ class MomentumPhase(NamedTuple):
     Attributes:
         total: impulses of the whole part of a step, shape (m,).
         active, compliance, soft: of the cones in the position phase, see `Touch`, shape (cones,).
-        w, give: motions of the impulses in the position phase, and how these go with themselves, shape (m,).
+        w, diagonal: motions of the impulses in the position phase, and their own slopes, shape (m,).
         N, Y: what unit impulses do along the joints, and the same reduced (`legendre.reduce`), shape (m, nv).
         off, y: momenta, and the same reduced, shape (nv,).
         W: factors of M with what dampers hold of momenta, as `RobotData.W`, shape (nv, 8).
@@ -50,7 +50,7 @@ class MomentumPhase(NamedTuple):
     compliance: FloatArray
     soft: FloatArray
     w: FloatArray
-    give: FloatArray
+    diagonal: FloatArray
     N: FloatArray
     Y: FloatArray
     off: FloatArray
@@ -59,8 +59,8 @@ class MomentumPhase(NamedTuple):
     count: NDArray[np.int64]
 
 
-class HeldJoints(NamedTuple):
-    """Dry friction of joints that is not part of the contact problem, see `solver.held_joints`.
+class LockedJoints(NamedTuple):
+    """Dry friction of joints that is not part of the contact problem, see `solver.locked_joints`.
 
     Attributes:
         state: 1 where it holds its joint, 2 or -2 where that slides, with the sign of the impulse; 0 for no friction or
@@ -110,7 +110,7 @@ class Impacts(NamedTuple):
     Attributes:
         now: one `IMPACT_STATE` record.
         waiting, struck: whether a contact takes no part in the substep, and whether one is hit, shape (cones,).
-        ends: shares of the step at which its substeps end, see `step_control.substeps.note_substep`.
+        ends: shares of the step at which its substeps end, see `step_control.substeps.record_substep`.
         lam: impulses of the step before, shape (m,).
         dp, dv: momenta and velocities, shape (nv,).
     """
@@ -129,7 +129,7 @@ def between_arrays(bodies: int, nq: int, nv: int) -> Between:
     return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
 
 
-def held_arrays(nv: int, bodies: int, dofs: NDArray[np.int64], always: bool) -> HeldJoints:
+def locked_joint_arrays(nv: int, bodies: int, dofs: NDArray[np.int64], always: bool) -> LockedJoints:
     """Nothing is held but the degrees of freedom that are prescribed; `Goals` for none of these only with `always`."""
     goals = None
     if len(dofs) or always:
@@ -137,18 +137,18 @@ def held_arrays(nv: int, bodies: int, dofs: NDArray[np.int64], always: bool) -> 
         moves, work = np.ones(1), np.zeros(1)
         goals = Goals(dofs, whole, np.zeros((2, nv)), shift, rate, v, p, moves, back, np.zeros((bodies, 6)), work)
     state, impulse, changes = np.zeros((3, nv))
-    return HeldJoints(state, impulse, changes, goals)
+    return LockedJoints(state, impulse, changes, goals)
 
 
 def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:
     """Arrays for so many cones, velocities and impulses."""
-    (N, Y), (off, y), (total, w, give) = np.zeros((2, m, nv)), np.zeros((2, nv)), np.zeros((3, m))
+    (N, Y), (off, y), (total, w, diagonal) = np.zeros((2, m, nv)), np.zeros((2, nv)), np.zeros((3, m))
     (compliance, soft), W = np.zeros((2, cones)), np.zeros((nv, 8))
     active, count = np.zeros(cones, np.int64), np.zeros(1, np.int64)
-    return MomentumPhase(total, active, compliance, soft, w, give, N, Y, off, y, W, count)
+    return MomentumPhase(total, active, compliance, soft, w, diagonal, N, Y, off, y, W, count)
 
 
 def impact_arrays(cones: int, nv: int, m: int) -> Impacts:
     """Arrays for so many cones, velocities and impulses."""
     (waiting, struck), (dp, dv) = np.zeros((2, cones), np.int64), np.zeros((2, nv))
-    return Impacts(records(1, IMPACT_STATE), waiting, struck, np.zeros(TOLD), np.zeros(m), dp, dv)
+    return Impacts(records(1, IMPACT_STATE), waiting, struck, np.zeros(RECORDED), np.zeros(m), dp, dv)

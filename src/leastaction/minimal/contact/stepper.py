@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
-from leastaction._jit.walk import Walk
 from leastaction._tuples import plain
 from leastaction.contact.broad_phase import reach_of_bodies
 from leastaction.contact.penetration.overlapping_starts import overlapping
@@ -29,12 +29,12 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.minimal.contact.arrays import (
     BatchSettings,
-    Found,
+    DetectedContacts,
     GroundRecord,
     RobotData,
     Touch,
-    lane_arrays,
-    lane_model,
+    robot_arrays,
+    robot_model,
 )
 from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal, OneStep, Sweep
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
@@ -46,7 +46,7 @@ from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_
 from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 
-CARRIED = ("near", "far")
+CARRIED = ("v_last", "v_older")
 """Arrays of a robot that go from step to step beside the record."""
 
 SAME = 1e-9
@@ -75,7 +75,7 @@ class GroundStepper(Stepper):
 
     Attributes:
         model, settings, data: what kernels read and write, see `arrays`.
-        cones: `LANE_CONE` records; table: the shapes that they come from.
+        cones: `ROBOT_CONE` records; table: the shapes that they come from.
         unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         is_soft: whether contacts give way.
     """
@@ -90,7 +90,7 @@ class GroundStepper(Stepper):
         self.is_soft = "soft contact" in mechanism.special_parts
         refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
         self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
-        self.model = whole_model(mechanism, lane_model(mechanism, np.float64, self.cones, shapes))
+        self.model = whole_model(mechanism, robot_model(mechanism, np.float64, self.cones, shapes))
         most = int(integrator.max_iterations)
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
@@ -109,7 +109,7 @@ class GroundStepper(Stepper):
 
     def _make_room(self, room: int) -> None:
         """Arrays with room for so many contacts that are looked for."""
-        self.room, self.data = room, lane_arrays(self.model, self.mechanism.nq, room, is_whole(self.model))
+        self.room, self.data = room, robot_arrays(self.model, self.mechanism.nq, room, is_whole(self.model))
         touch: Touch = self.data.touch
         entry = rollout if touch.found is None else rollout_with_shapes
         self._rollout = Bound(entry, *plain((self.model, self.settings, self.data[:-1], touch)))
@@ -121,7 +121,7 @@ class GroundStepper(Stepper):
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, mend) a momentum whose velocity opens the loops."""
+        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
         if not self.mechanism.tree.closure.count or not p.any():
             return p
         _, A = loop_jacobian(self.mechanism, q)
@@ -159,7 +159,7 @@ class GroundStepper(Stepper):
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the impulses of each step, iterations and parts."""
-        self.forget_contacts()
+        self.clear_contacts()
         m, rows = self.mechanism, steps + 1
         driven = {"goals": np.zeros((rows, m.nq + m.nv)), "work": np.zeros(rows)} if m.prescribed else {}
         elastic = {"elastic": np.zeros(rows)} if self.is_soft else {}
@@ -181,8 +181,8 @@ class GroundStepper(Stepper):
         data = self.data
         if first == 0:
             q, p = record["q"][:1], record["p"][:1]
-            data.near[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
-            data.far[:] = data.near
+            data.v_last[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
+            data.v_older[:] = data.v_last
             data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
             self.steady[0] = 0
             if data.touch.found is not None:
@@ -218,13 +218,13 @@ class GroundStepper(Stepper):
         """`advance` with contacts that are looked for: begins again with more room where there was not enough."""
         memory, logged, at = self.memory(), (len(self.log), len(self.found_log)), first
         while at < last:
-            found: Found = self.data.touch.found
+            found: DetectedContacts = self.data.touch.found
             found.now.written = 0
             done, failed = self._run(record, at, last, u[at - first :])
             if failed and found.now[0].full:
                 del self.log[logged[0] :], self.found_log[logged[1] :]
                 self._make_room(2 * self.room)
-                self.remember(memory)
+                self.restore_memory(memory)
                 at = first
                 continue
             log = found.log[: found.now[0].written].copy()
@@ -244,7 +244,7 @@ class GroundStepper(Stepper):
             return self._stride_and_find(record, u)
         arrays, controls = self._arrays(record), u.reshape(1, self.mechanism.nu, 1)
         last = self.steady, *self.no_goals
-        walk = Walk(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
+        walk = BatchedCall(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
         impulses, places, at_end, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
 
         def step(first: int) -> int:
@@ -266,7 +266,7 @@ class GroundStepper(Stepper):
             return controls, (*(x[row : row + 2] for x in arrays), self.steady, *self.no_goals), True
 
         impulses, places, last, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
-        walk, carried = Walk(self._rollout, arguments), _Carried(self)
+        walk, carried = BatchedCall(self._rollout, arguments), _Carried(self)
 
         def step(first: int) -> int:
             nonlocal walk, carried
@@ -274,7 +274,7 @@ class GroundStepper(Stepper):
                 return self.advance(record, 0, 1, u)
             self._read_log()
             if walk.bound is not self._rollout:  # there is more room
-                walk, carried = Walk(self._rollout, arguments), _Carried(self)
+                walk, carried = BatchedCall(self._rollout, arguments), _Carried(self)
             carried.keep()
             carried.now["written"] = 0
             if walk(first)[1]:
@@ -292,14 +292,14 @@ class GroundStepper(Stepper):
     def _read_log(self) -> None:
         """Copy contacts that the last stride has logged, before others take their place."""
         if self.unread >= 0:
-            found: Found = self.data.touch.found
+            found: DetectedContacts = self.data.touch.found
             log = found.log[: int(found.now["written"][0])].copy()
             log[:, 0] += self.unread
             self.found_log.append(log)
             self.unread = -1
 
-    def fleet(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
-        """See `Stepper.fleet`; a start with loops has more to it."""
+    def chunk_runner(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
+        """See `Stepper.chunk_runner`; a start with loops has more to it."""
         if self.data.touch.found is not None or self.mechanism.tree.closure.count or self.carries:
             return None
         names = [name for name in states if name not in ("q", "p")]
@@ -315,7 +315,7 @@ class GroundStepper(Stepper):
             start = record.q[0]
             if self.clear_start(start) is not start:
                 return 0
-            self.forget_contacts()
+            self.clear_contacts()
             done = self.advance(record, 0, steps, u[robot])
             if ((record["impulses"][1, pressing] > 0.0) & (record["places"][1, :, 3] < least)).any():
                 return 0  # a warning names what overlaps
@@ -337,8 +337,8 @@ class GroundStepper(Stepper):
         out[:, 9] = at[:, 3]
         return out
 
-    def noted_contacts(self) -> FloatArray:
-        """See `Stepper.noted_contacts`."""
+    def logged_contacts(self) -> FloatArray:
+        """See `Stepper.logged_contacts`."""
         self._read_log()
         return self._contacts(self.found_log, self.log)
 
@@ -392,14 +392,14 @@ class GroundStepper(Stepper):
         reach = np.append(reach_of_bodies(self.table.shapes, len(tree.nodes)), 0.0)  # what is fixed is the world's, -1
         return np.array([reach[tree.frames[name][0]] for name in self.mechanism.body_names])
 
-    def forget_contacts(self) -> None:
-        """See `Stepper.forget_contacts`."""
+    def clear_contacts(self) -> None:
+        """See `Stepper.clear_contacts`."""
         self.log, self.found_log, self.unread = [], [], -1
 
     def finish(self, record: Record) -> None:
         """Add the contacts."""
-        if self.noting:
-            record["contacts"] = self.noted_contacts()
+        if self.logs_contacts:
+            record["contacts"] = self.logged_contacts()
         self._say_overlaps(self._first_contacts())
 
     def memory(self) -> Any:
@@ -412,21 +412,21 @@ class GroundStepper(Stepper):
 
     def _kept_impulses(self) -> Any:
         """Keys and impulses of contacts that were looked for in the step before."""
-        found: Found | None = self.data.touch.found
+        found: DetectedContacts | None = self.data.touch.found
         count = 0 if found is None else int(found.now[0].kept)
         return None if found is None else (found.keys[:count].copy(), found.impulses[:count].copy())
 
-    def remember(self, memory: Any) -> None:
-        """See `Stepper.remember`."""
-        (near, far, lam, kick, before), self.steady[:], self.reached, impulses = memory
+    def restore_memory(self, memory: Any) -> None:
+        """See `Stepper.restore_memory`."""
+        (v_last, v_older, lam, kick, before), self.steady[:], self.reached, impulses = memory
         data, touch = self.data, self.data.touch
-        data.near[:], data.far[:], touch.kick[:], touch.before[:] = near, far, kick, before
+        data.v_last[:], data.v_older[:], touch.kick[:], touch.before[:] = v_last, v_older, kick, before
         touch.lam[: self.own] = lam
         if impulses is not None:
             count = len(impulses[0])
             if count > self.room:
                 self._make_room(2 * count)
-                self.remember(memory)
+                self.restore_memory(memory)
                 return
             touch.found.keys[:count], touch.found.impulses[:count] = impulses
             touch.found.now.kept, touch.found.now.listed = count, -1
@@ -435,11 +435,18 @@ class GroundStepper(Stepper):
 
     def with_dt(self, dt: float) -> GroundStepper:
         """See `Stepper.with_dt`; its arrays are its own."""
+        return self._with(dt, dt)
+
+    def part(self, dt: float) -> GroundStepper:
+        """A stepper for parts of dt [s] of the steps of this one; its arrays are its own."""
+        return self._with(dt, self.settings.whole)
+
+    def _with(self, dt: float, whole: float) -> GroundStepper:
         other = copy.copy(self)
         other.__dict__.pop("_hit_once", None)
-        other.dt, other.settings = dt, self.settings._replace(dt=dt)
+        other.dt, other.settings = dt, self.settings._replace(dt=dt, whole=whole)
         other.steady = np.zeros(1, np.int64)
-        other.forget_contacts()
+        other.clear_contacts()
         other._make_room(self.room)
         return other
 
@@ -451,10 +458,10 @@ class GroundStepper(Stepper):
     def _hit_once(self) -> Any:
         return Bound(hit_once, *plain((self.model, self.settings, self.data[:-1], self.data.touch)))
 
-    def memory_after(self, near: FloatArray, impulses: FloatArray) -> Any:
+    def memory_after(self, v_last: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
-        kept = [near, near, 0.5 * impulses, np.zeros_like(near), np.full(1, self.dt)]
-        own: Found | None = self.data.touch.found
+        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last), np.full(1, self.dt)]
+        own: DetectedContacts | None = self.data.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
 
@@ -505,7 +512,7 @@ class _Carried:
         touch: Touch = stepper.data.touch
         own = [getattr(stepper.data, name) for name in CARRIED]
         own += [touch.lam[: stepper.own], touch.kick, touch.before, stepper.steady]
-        found: Found = touch.found
+        found: DetectedContacts = touch.found
         self.now = found.now.view(np.ndarray)  # fields of a recarray are slow
         self.pairs = [(x, np.empty_like(x)) for x in (*own, found.keys, found.impulses, self.now) if x.size]
 

@@ -5,7 +5,7 @@ from leastaction.contact.laws.restitution import ACCEPT
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.body_sweeps import (
     eliminate,
-    look_at_end,
+    end_residual,
     move,
     move_on,
     put_end,
@@ -13,19 +13,12 @@ from leastaction.minimal.contact.body_sweeps import (
     recentre,
     update,
 )
-from leastaction.minimal.contact.detection.detected_contacts import is_partial, keep_found, overlooked
-from leastaction.minimal.contact.detection.robot_contacts import choose, fall_of, miss, push, relate
+from leastaction.minimal.contact.detection.detected_contacts import add_violated_contacts, is_partial, store_detected
+from leastaction.minimal.contact.detection.robot_contacts import choose, gravity_drop, law_violation, push, relate
 from leastaction.minimal.contact.detection.tunnelling_of_joints import passes_through
-from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls, pulls_of, slacken_loops
+from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls, pulls_of, regularize_loops
 from leastaction.minimal.contact.momentum_phase import solve_momenta
 from leastaction.minimal.contact.solver.contact_response import slight_overlap
-from leastaction.minimal.contact.solver.held_joints import (
-    change_held,
-    guess_held,
-    held_joints,
-    holds_any,
-    note_held,
-)
 from leastaction.minimal.contact.solver.joint_impacts import (
     begin_step,
     end_at_impact,
@@ -34,8 +27,15 @@ from leastaction.minimal.contact.solver.joint_impacts import (
     jump,
     length_of,
 )
-from leastaction.minimal.contact.solver.ncp_solver import settle_all
-from leastaction.minimal.contact.solver.prescribed_joints import aim_substep, goals_of
+from leastaction.minimal.contact.solver.locked_joints import (
+    add_locked_impulses,
+    guess_locked,
+    holds_any,
+    locked_joints,
+    update_locked,
+)
+from leastaction.minimal.contact.solver.ncp_solver import solve_all_cones
+from leastaction.minimal.contact.solver.prescribed_joints import goals_of, set_substep_targets
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6
@@ -61,7 +61,7 @@ CLOSE = 1e-3
 def newton(model, data, touch, settings, dt, placed):
     """One Newton update of q1: its size [rad or m] and the largest residual of the equations before it.
 
-    `placed` tells that bodies are where q1 has them.
+    `placed`: bodies are where q1 has them.
     """
     if not placed:
         put_end(model, data, touch)
@@ -69,16 +69,16 @@ def newton(model, data, touch, settings, dt, placed):
     norm = eliminate(model, data, touch, dt, model.soft, model.driven, model.branched)
     if touch is not None:
         relate(model, data, touch.found, dt)
-        slacken_loops(model.cones, touch, touch.pulls)
-        settle_all(model, touch, touch.found, 0.5 * dt, 0.1 * settings.floor)
+        regularize_loops(model.cones, touch, touch.pulls)
+        solve_all_cones(model, touch, touch.found, 0.5 * dt, 0.1 * settings.floor)
         push(model, data)
     return update(model, data, touch, model.branched), norm
 
 
 @routine
-def missed(model, data, touch, dt):
-    """By how much the laws of contact are missed [m or rad]; see `contacts.miss`."""
-    return 0.0 if touch is None else miss(model, data, dt)
+def contact_violation(model, data, touch, dt):
+    """By how much the laws of contact are missed [m or rad]; see `contacts.law_violation`."""
+    return 0.0 if touch is None else law_violation(model, data, dt)
 
 
 @routine
@@ -93,12 +93,12 @@ def begin_contacts(model, data, touch, settings, dt):
 
 
 @routine
-def is_whole(model, data, touch, settings, dt):
+def has_all_contacts(model, data, touch, settings, dt):
     """Whether no contacts were overlooked; those that were take part from now on."""
     if touch is None:
         return True
-    falls = fall_of(model, dt), slight_overlap(fall_of(model, settings.whole), settings.whole)
-    return overlooked(model, data, model.shapes, touch.found, (dt, settings.whole), falls) == 0
+    falls = gravity_drop(model, dt), slight_overlap(gravity_drop(model, settings.whole), settings.whole)
+    return add_violated_contacts(model, data, model.shapes, touch.found, (dt, settings.whole), falls) == 0
 
 
 @routine
@@ -118,7 +118,7 @@ def found_is_full(found):
 
 
 @routine
-def is_sharp(touch, missed, left):
+def loads_have_converged(touch, missed, left):
     """Whether a solved step needs no further iteration for the loads of its contacts.
 
     Args:
@@ -136,11 +136,11 @@ def is_sharp(touch, missed, left):
 @routine
 def begin(model, data, settings, dt, steady, holds):
     """The first guess, see `attempt`, and `begin_contacts` with it."""
-    near, far, dx, moved = data.near, data.far, data.dx, data.moved
+    v_last, v_older, dx, displacement = data.v_last, data.v_older, data.dx, data.displacement
     for k in range(dx.shape[0]):
-        dx[k] = dt * (2.0 * near[k] - far[k]) if steady else dt * near[k]
-        moved[k] = dx[k]
-    guess_held(model, data, held_joints(data.touch), dt, holds)
+        dx[k] = dt * (2.0 * v_last[k] - v_older[k]) if steady else dt * v_last[k]
+        displacement[k] = dx[k]
+    guess_locked(model, data, locked_joints(data.touch), dt, holds)
     move(model, data.q0, dx, data.q1, model.turning)
     return begin_contacts(model, data, data.touch, settings, dt)
 
@@ -149,10 +149,10 @@ def begin(model, data, settings, dt, steady, holds):
 def attempt(model, data, settings, dt, steady, holds):
     """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
 
-    The first guess goes on with the mean rate of the last step, `near`, or where `steady` with its change since the
-    one before, `far`. Where `holds` is False, the contact problem has all dry friction.
+    The first guess goes on with the mean rate of the last step, `v_last`, or where `steady` with its change since the
+    one before, `v_older`. Where `holds` is False, the contact problem has all dry friction.
     """
-    dx, moved = data.dx, data.moved
+    dx, displacement = data.dx, data.displacement
     placed = begin(model, data, settings, dt, steady, holds)
     if jump(model, data, data.touch, settings, dt):
         placed = begin(model, data, settings, dt, False, holds)
@@ -165,28 +165,32 @@ def attempt(model, data, settings, dt, steady, holds):
         placed = False
         if not size < 1e12:
             return -it
-        move_on(model, moved, dx, model.turning)
-        if change_held(model, data, data.touch, held_joints(data.touch), dt) > 0:
+        move_on(model, displacement, dx, model.turning)
+        if update_locked(model, data, data.touch, locked_joints(data.touch), dt) > 0:
             last = False
         elif size <= CLOSE:
             # The next update would be smaller by as much as this one has shrunk the residual.
-            new = look_at_end(model, data, data.touch, dt, model.soft, model.driven, model.branched)
+            new = end_residual(model, data, data.touch, dt, model.soft, model.driven, model.branched)
             placed = True
             # Contacts that do not settle to the last digit need not hold up the step.
             allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
-            short = missed(model, data, data.touch, dt)
+            short = contact_violation(model, data, data.touch, dt)
             if short > allowed:
                 last = False
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
             floor = floor or (it >= PATIENCE and size <= allowed)
             solved = size <= settings.tolerance or size * new <= settings.tolerance * norm or floor
-            if solved and not last and not is_sharp(data.touch, short, size * new / norm if norm > 0.0 else 0.0):
+            if (
+                solved
+                and not last
+                and not loads_have_converged(data.touch, short, size * new / norm if norm > 0.0 else 0.0)
+            ):
                 last = True
             elif solved:
                 # A step that goes beyond an impact ends there: what it misses beyond does not count.
-                if find_impact(model, data, data.touch, dt) or is_whole(model, data, data.touch, settings, dt):
-                    note_held(model.cones, data.touch, held_joints(data.touch))
+                if find_impact(model, data, data.touch, dt) or has_all_contacts(model, data, data.touch, settings, dt):
+                    add_locked_impulses(model.cones, data.touch, locked_joints(data.touch))
                     return it
                 last = False
                 most = min(it, ROUNDS * settings.max_iterations) + settings.max_iterations
@@ -201,7 +205,7 @@ def step(model, data, settings, steady):
     its length, each divided again where that does not help. Gives back the iterations, or -1 where not even the finest
     part has a solution; and the number of parts.
     """
-    near, far, moved, impacts = data.near, data.far, data.moved, impacts_of(data.touch)
+    v_last, v_older, displacement, impacts = data.v_last, data.v_older, data.displacement, impacts_of(data.touch)
     total, count = 0, 0
     parts, part, start, end, split = 1, 0, 0.0, 1.0, False
     cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
@@ -210,7 +214,7 @@ def step(model, data, settings, steady):
     begin_step(data.touch, min(settings.tolerance, settings.floor))
     while part < parts:
         dt = length_of(impacts, settings.dt, parts, split or cut > 0.0, start, cut if cut > 0.0 else end)
-        aim_substep(goals_of(data.touch), start, cut if cut > 0.0 else end)
+        set_substep_targets(goals_of(data.touch), start, cut if cut > 0.0 else end)
         spent = solve(model, data, data.touch, settings, dt, steady)
         total += abs(spent)
         if spent > 0:
@@ -225,10 +229,10 @@ def step(model, data, settings, steady):
             parts, part, end = first_half(parts, part, start, end)
             cut, early, late, steady = 0.0, 0.0, 0.0, False
             continue
-        for k in range(near.shape[0]):
-            far[k] = near[k]
-            near[k] = moved[k] / dt
-        note(model, data, data.touch, dt)
+        for k in range(v_last.shape[0]):
+            v_older[k] = v_last[k]
+            v_last[k] = displacement[k] / dt
+        store_part_impulses(model, data, data.touch, dt)
         if is_full(data.touch):
             return -1, count
         end_substep(impacts, count, cut if cut > 0.0 else end, cut > 0.0, model.nodes.shape[0])
@@ -268,7 +272,7 @@ def most_parts(data, touch, spent):
     """How many parts a step may have after an attempt that failed: few where round-off is all that is left.
 
     Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
-    bits do not tell positions apart any more.
+    bits do not resolve positions any more.
     """
     if touch is not None:
         return LAST
@@ -287,7 +291,7 @@ def solve(model, data, touch, settings, dt, steady):
     One that goes beyond an impact is not looked at.
     """
     spent = attempt(model, data, settings, dt, steady, dt != 0.0)
-    if spent < 0 and holds_any(held_joints(touch)):
+    if spent < 0 and holds_any(locked_joints(touch)):
         again = attempt(model, data, settings, dt, steady, dt == 0.0)
         spent = again - spent if again > 0 else again + spent
     if touch is None or spent < 0 or is_partial(touch.found) or find_impact(model, data, touch, dt):
@@ -306,13 +310,13 @@ def tunnels(model, data, shapes, found):
 
 
 @routine
-def note(model, data, touch, dt):
+def store_part_impulses(model, data, touch, dt):
     """Impulses of a part of a step, of length dt, whose end the robot is at."""
     if touch is not None:
         touch.before[0], total = dt, touch.phase.total
         for k in range(total.shape[0]):
             touch.total[k] += total[k]
-        keep_found(model, data, touch.found)
+        store_detected(model, data, touch.found)
 
 
 @routine
@@ -323,18 +327,18 @@ def prepare(model, data):
         data.origin[k] = 0.0
     put_start(model, data, data.touch)
     recentre(model, data, data.touch, model.turning)
-    forget_energy(data.touch)
+    reset_energy(data.touch)
 
 
 @routine
-def forget_energy(touch):
+def reset_energy(touch):
     """The kinetic energy of a state is not known."""
     if touch is not None:
         touch.balance[0]["kinetic"] = -1.0
 
 
 @routine
-def forget_contacts(touch):
+def reset_contacts(touch):
     """No impulses from a step before."""
     if touch is not None:
         touch.before[0] = 0.0

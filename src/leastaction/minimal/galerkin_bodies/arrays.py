@@ -22,7 +22,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import GuessData, NativeModel, block_slots, closure_model, floating_trees
 from leastaction.minimal.convergence import round_off
 from leastaction.minimal.elimination import LoopSystem
-from leastaction.minimal.floating_origin import wandering_trees
+from leastaction.minimal.floating_origin import shiftable_trees
 from leastaction.minimal.galerkin_bodies.feature_flags import KernelFeatures
 from leastaction.minimal.galerkin_bodies.newton.simd_blocks import packs_of
 from leastaction.minimal.galerkin_bodies.spherical_joints import BALL
@@ -102,7 +102,7 @@ class GalerkinBodiesModel(NamedTuple):
         tied: whether some of these may tie two bodies, which the recursion cannot see.
         slowed: whether some of these depend on velocities.
         slots: which of the articulated blocks a body uses, shape (bodies,), see `minimal.arrays.block_slots`.
-        ways: all, or those of `feature_flags.needed_ways`.
+        ways: all, or those of `feature_flags.needed_features`.
     """
 
     native: NativeModel
@@ -307,7 +307,7 @@ def galerkin_bodies_model(mechanism: Mechanism, s: int) -> GalerkinBodiesModel:
         forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return GalerkinBodiesModel(
-        native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t), wandering_trees(t)),
+        native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t), shiftable_trees(t)),
         nodes=t.nodes,
         dofs=d,
         gravity=t.gravity,

@@ -17,9 +17,9 @@ from leastaction.minimal.galerkin_bodies.body_work import is_off_balance
 from leastaction.minimal.galerkin_bodies.derivatives.body_hessian import hessian
 from leastaction.minimal.galerkin_bodies.derivatives.body_linearization import system as matrix
 from leastaction.minimal.galerkin_bodies.loop_impulses import loop_rows
-from leastaction.minimal.galerkin_bodies.newton.residual_carry import hand_on
+from leastaction.minimal.galerkin_bodies.newton.residual_carry import carry_residuals
 from leastaction.minimal.initial_guesses import kinetic_energy
-from leastaction.minimal.one_sided_forces import forget
+from leastaction.minimal.one_sided_forces import reset_modes
 from leastaction.minimal.substep_rollout import rollout_of
 
 
@@ -81,7 +81,7 @@ def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
     hold_controls(model, data, u)
     iterations, accepted, after = 0, False, 0.0
     for again in range(len(CAPS)):
-        forget(model.jumps, data.modes)
+        reset_modes(model.jumps, data.modes)
         _predict(model, settings, data)
         its, accepted = newton(model, settings, data, data.loops, p, u, CAPS[again])
         iterations += its
@@ -91,7 +91,7 @@ def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
         for k in range(q.shape[0]):
             q_next[k] = data.Q[last, k]
         end_momentum(model, settings, data, u, p_next)
-        hand_on(model, data, p_next)
+        carry_residuals(model, data, p_next)
         fit_momentum(model.native, data.guess, data.loops, q_next, p_next)
         after = kinetic_energy(model.native, data.guess, q_next, p_next)
         accepted = not is_off_balance(model, settings, data, u, before, after, p, p_next)

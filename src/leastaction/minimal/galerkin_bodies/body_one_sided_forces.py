@@ -2,8 +2,8 @@
 
 from leastaction._jit import routine
 from leastaction.forces.arrays import modes_at
-from leastaction.forces.total import settle_modes
-from leastaction.minimal.one_sided_forces import settle_limit
+from leastaction.forces.total import update_modes
+from leastaction.minimal.one_sided_forces import update_limit_mode_at
 
 
 @routine
@@ -14,7 +14,7 @@ def open_or_close(jumps, model, data):
     changed = 0
     for j in range(data.Q.shape[0]):
         modes = modes_at(data.modes, j)
-        changed += settle_modes(model.forces, modes, data.bodies[j])
+        changed += update_modes(model.forces, modes, data.bodies[j])
         for i in range(model.nodes.shape[0]):
-            changed += settle_limit(model.nodes[i], model.dofs, modes, data.Q[j, model.nodes[i].iq])
+            changed += update_limit_mode_at(model.nodes[i], model.dofs, modes, data.Q[j, model.nodes[i].iq])
     return changed

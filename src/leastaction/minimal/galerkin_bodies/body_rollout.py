@@ -7,9 +7,9 @@ from leastaction.minimal.galerkin_bodies.arrays import GalerkinBodiesSettings
 from leastaction.minimal.galerkin_bodies.body_one_sided_forces import open_or_close
 from leastaction.minimal.galerkin_bodies.body_residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.galerkin_bodies.body_work import is_off_balance
-from leastaction.minimal.galerkin_bodies.newton.residual_carry import hand_on
-from leastaction.minimal.initial_guesses import displace, kinetic_energy, look_ahead, start_acceleration
-from leastaction.minimal.one_sided_forces import forget
+from leastaction.minimal.galerkin_bodies.newton.residual_carry import carry_residuals
+from leastaction.minimal.initial_guesses import displace, kinetic_energy, predict_acceleration, start_acceleration
+from leastaction.minimal.one_sided_forces import reset_modes
 from leastaction.minimal.substep_rollout import rollout_of
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
 
@@ -33,7 +33,7 @@ def predict(model, settings, data, u):
     start_acceleration(model.native, guess, Q[0], u[0])
     if last > 1:
         expect(model, settings, data, False)
-        if look_ahead(model.native, guess, Q[0], u[(last + 1) // 2], dt):
+        if predict_acceleration(model.native, guess, Q[0], u[(last + 1) // 2], dt):
             expect(model, settings, data, True)
     for j in range(1, last + 1):
         displace(model.nodes, guess, c[j], dt, last > 1)
@@ -141,7 +141,7 @@ def rollout_with(direction, again):
         last = Q.shape[0] - 1
         for k in range(Q.shape[1]):
             Q[0, k] = q[k]
-        forget(model.jumps, data.modes)
+        reset_modes(model.jumps, data.modes)
         place_bodies(model, data, 0)
         hold_controls(model, data, u)
         predict(model, settings, data, u)
@@ -151,7 +151,7 @@ def rollout_with(direction, again):
             for k in range(Q.shape[1]):
                 q_next[k] = Q[last, k]
             end_momentum(model, settings, data, u, p_next)
-            hand_on(model, data, p_next)
+            carry_residuals(model, data, p_next)
             after = kinetic_energy(model.native, data.guess, q_next, p_next)
             good = not is_off_balance(model, settings, data, u, before, after, p, p_next)
         return iterations, good, after

@@ -30,7 +30,7 @@ def work_of_soft_loops(closure, model, settings, data):
 
 
 @routine
-def _any_held(held):
+def _any_control_on_joints(held):
     """Whether any control pushes a joint."""
     for j in range(held.shape[0]):
         for k in range(held.shape[1]):
@@ -54,7 +54,7 @@ def is_off_balance(model, settings, data, u, before, after, p, p_next):
     for i in range(nodes.shape[0]):
         work += nodes[i].mass * dot3(gravity, sub3(load3(bodies[last, i].x), load3(bodies[0, i].x)))
         impulses += settings.dt * nodes[i].mass * strength
-    if model.sprung or model.pushed or _any_held(data.held):
+    if model.sprung or model.pushed or _any_control_on_joints(data.held):
         turn_joints(model, settings, data)
         for j in range(w.shape[0]):
             weight = settings.dt * w[j]

@@ -24,7 +24,7 @@ class KernelFeatures(NamedTuple):
     soft: bool | None
 
 
-def needed_ways(model: GalerkinBodiesModel) -> KernelFeatures:
+def needed_features(model: GalerkinBodiesModel) -> KernelFeatures:
     """The code that steps of this model need.
 
     Few combinations: each is a kernel of its own. Orders above 4 share one, and so do all models of an order with

@@ -27,7 +27,7 @@ from leastaction.minimal.galerkin_bodies.arrays import (
 )
 from leastaction.minimal.galerkin_bodies.derivatives import body_horizon
 from leastaction.minimal.galerkin_bodies.derivatives.body_hessian_derivative import contraction_data
-from leastaction.minimal.galerkin_bodies.feature_flags import needed_ways
+from leastaction.minimal.galerkin_bodies.feature_flags import needed_features
 from leastaction.minimal.substep_rollout import substep_data
 from leastaction.parameters.parameter_differences import Stencil
 from leastaction.step_control.bisection import FINEST
@@ -61,7 +61,7 @@ class GalerkinBodiesStepper(ActionStepper):
         data = self.data._replace(substep=substep_data(self))
         if self.model.tied:
             return Bound(body_entries.rollout_dense, self.model, settings, data)
-        ways = needed_ways(self.model)
+        ways = needed_features(self.model)
         model = self.model._replace(ways=ways, jumps=ways.soft)  # limits with dampers are among the springs
         return Bound(body_entries.rollout_recursive, model, settings, data._replace(dense=None))
 

@@ -17,7 +17,7 @@ def hold_tendons(tendons, model, data):
     if tendons is None:
         return
     items, z, w, pull = data.modes.items, model.rule.z, model.rule.w, data.modes.pull
-    laws.look_near(items, data.Q[0])
+    laws.unwrap_angles(items, data.Q[0])
     for i in range(tendons.shape[0]):
         if tendons[i].held == 0.0:
             continue

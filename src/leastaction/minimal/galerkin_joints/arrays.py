@@ -1,7 +1,7 @@
 """The arrays of variational integrators in joint coordinates, by name.
 
 Kernels are f(model, settings, data, ...): models are compiled from the mechanism and read only, settings are what the
-user chose, data is the state and scratch of one robot (one lane of a batch: copy it for the next).
+user chose, data is the state and scratch of one robot (copy it for the next robot of a batch).
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Variations(NamedTuple):
 
 
 class RecursionData(NamedTuple):
-    """Scratch of the O(n) recursion, see `joint_recursion`; `wide` is mf, rounded up to whole lots of `data.LANES`.
+    """Scratch of the O(n) recursion, see `joint_recursion`; `wide` is mf, rounded up to multiples of `data.LANES`.
 
     Attributes:
         var: first variations.

@@ -56,7 +56,7 @@ def of_ends(chi, e):
 
 
 @inline
-def bend(ball, d, sigma):
+def chart_change(ball, d, sigma):
     """dxi of a displacement."""
     xi, g = ball[0], ball[1]
     a = cross(xi, d)
@@ -70,8 +70,8 @@ def turn(ball, d, sigma):
 
 
 @inline
-def bend_slope(ball, d, sigma, h):
-    """Change of `bend` when xi moves by h."""
+def chart_change_slope(ball, d, sigma, h):
+    """Change of `chart_change` when xi moves by h."""
     xi, g, gs = ball[0], ball[1], ball[2]
     a = cross(xi, d)
     out = axpy3(gs * dot3(xi, h), cross(xi, a), cross(h, sigma))

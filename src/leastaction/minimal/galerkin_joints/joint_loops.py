@@ -31,7 +31,7 @@ from leastaction.minimal.galerkin_joints.joint_residual import ball_matrices, re
 from leastaction.minimal.galerkin_joints.joint_rollout import shortened
 from leastaction.minimal.galerkin_joints.joint_work import is_off_balance
 from leastaction.minimal.galerkin_joints.newton import newton_directions
-from leastaction.minimal.galerkin_joints.newton.joint_newton import begin, conclude, turns_too_far
+from leastaction.minimal.galerkin_joints.newton.joint_newton import begin, end_state, turns_too_far
 from leastaction.minimal.galerkin_joints.quadrature_points import is_nodal, positions, velocities
 from leastaction.minimal.initial_guesses import constant_velocity, kinetic_energy
 from leastaction.minimal.substep_rollout import rollout_of
@@ -117,7 +117,7 @@ def _velocity_row(nodes, loops, eq, W, down, al, weight):
 
 
 @routine
-def look_at_ends(model, loops):
+def at_control_points(model, loops):
     """The mechanism at the control points of a rule whose quadrature points are others, with its rows and columns."""
     points = loops.points
     for al in range(points.nodes.shape[0]):
@@ -156,7 +156,7 @@ def newton(model, settings, data, loops, u, cap):
     for it in range(1, settings.max_iterations + 1):
         joint_hessian.assemble(model, settings, points, data.solver.hessian)
         if not is_nodal(settings.rule):
-            look_at_ends(model, loops)
+            at_control_points(model, loops)
         loop_rows(model, loops)
         newton_directions.jacobian(data.solver.hessian.D, data.solver.J)
         eliminate(loops.system, data.solver.J, r, dx)
@@ -198,7 +198,7 @@ def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
     if accepted:
         for i in range(data.p.shape[0]):
             data.p[i] = loops.p[i]
-        conclude(model.tree, settings, data, q, q_next, p_next)
+        end_state(model.tree, settings, data, q, q_next, p_next)
         fit_momentum(model.native, data.guess, loops.system, q_next, p_next)
         after = kinetic_energy(model.native, data.guess, q_next, p_next)
         accepted = not is_off_balance(model, settings, data.points, before, after, p, p_next)

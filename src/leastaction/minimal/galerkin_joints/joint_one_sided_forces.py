@@ -2,9 +2,9 @@
 
 from leastaction._jit import routine
 from leastaction.forces.arrays import modes_at
-from leastaction.forces.total import settle_modes
+from leastaction.forces.total import update_modes
 from leastaction.minimal.galerkin_joints.quadrature_points import coordinate
-from leastaction.minimal.one_sided_forces import settle_limit
+from leastaction.minimal.one_sided_forces import update_limit_mode_at
 
 
 @routine
@@ -15,8 +15,8 @@ def open_or_close(jumps, model, settings, points):
     changed = 0
     for al in range(points.nodes.shape[0]):
         modes = modes_at(points.modes, al)
-        changed += settle_modes(model.forces, modes, points.nodes[al])
+        changed += update_modes(model.forces, modes, points.nodes[al])
         for i in range(model.nodes.shape[0]):
             x = coordinate(settings.rule, points.X, al, model.nodes[i].iv)
-            changed += settle_limit(model.nodes[i], model.dofs, modes, x)
+            changed += update_limit_mode_at(model.nodes[i], model.dofs, modes, x)
     return changed

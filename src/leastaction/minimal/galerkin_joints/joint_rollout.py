@@ -3,7 +3,7 @@
 from leastaction._jit import inline, routine
 from leastaction.minimal.galerkin_joints.arrays import GalerkinSettings
 from leastaction.minimal.galerkin_joints.joint_work import is_off_balance
-from leastaction.minimal.galerkin_joints.newton.joint_newton import begin, conclude, newton_with, turns_too_far
+from leastaction.minimal.galerkin_joints.newton.joint_newton import begin, end_state, newton_with, turns_too_far
 from leastaction.minimal.galerkin_joints.newton.simplified_newton import PER_ORDER, relax
 from leastaction.minimal.initial_guesses import (
     constant_acceleration,
@@ -31,7 +31,7 @@ def shortened(settings, dt):
 @routine
 def _finish(model, settings, data, q, p, q_next, p_next, before):
     """The state at the end of the solved step: (whether its energy balance holds, its kinetic energy)."""
-    conclude(model.tree, settings, data, q, q_next, p_next)
+    end_state(model.tree, settings, data, q, q_next, p_next)
     after = kinetic_energy(model.native, data.guess, q_next, p_next)
     return not is_off_balance(model, settings, data.points, before, after, p, p_next), after
 

@@ -186,7 +186,7 @@ def _own_ball(model, settings, data, own, i):
         for rho in range(s):
             mine = (not is_nodal(rule)) or al == rho
             for ga in range(1, s + 1):
-                bends = _bends(rule, al, rho, ga)
+                second_order = _is_second_order(rule, al, rho, ga)
                 for m in range(3):
                     k = unit3(m)
                     vel = _column(Om[al, h, ga], m)
@@ -197,7 +197,7 @@ def _own_ball(model, settings, data, own, i):
                         slope = scale3(wdt, ball_torque_slope(dofs, n, phi, spring, _column(P[al, h, ga], m)))
                     for j in range(3):
                         x = dot3(slow, _column(Om[al, h, rho], j))
-                        if bends:
+                        if second_order:
                             bent, turned = chart_curvature(settings, data, node, al, rho, ga, unit3(j), k)
                             x += wdt * dot3(mom, bent) + dot3(push, turned)
                         if mine:
@@ -207,7 +207,7 @@ def _own_ball(model, settings, data, own, i):
 
 
 @inline
-def _bends(rule, al, rho, ga):
+def _is_second_order(rule, al, rho, ga):
     """Whether the motion at point al along row rho depends on xi^ga to second order."""
     return (not is_nodal(rule)) or rho == 0 or al in (rho, ga)
 

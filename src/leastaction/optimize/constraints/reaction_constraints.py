@@ -92,10 +92,10 @@ class HoldsAt(PointPiece):
 
     def curvatures(self, motion: Motion, bar: FloatArray) -> FloatArray:
         """See `PointPiece.curvatures`."""
-        return _bent(self, motion, self.at, bar)
+        return _second_derivatives(self, motion, self.at, bar)
 
 
-def _bent(piece: HoldsAt | StaysAt, motion: Motion, at: IntArray, bar: FloatArray) -> FloatArray:
+def _second_derivatives(piece: HoldsAt | StaysAt, motion: Motion, at: IntArray, bar: FloatArray) -> FloatArray:
     """Second derivatives of bar . the equations that the piece picked, at some of the reaction's control points."""
     r = piece.reaction
     weights = np.zeros((len(at), len(r.rows)))
@@ -131,7 +131,10 @@ class StaysAt(PointPiece):
         """See `PointPiece.curvatures`."""
         n = self.owner.mechanism.nv
         H = np.zeros((len(self.at), 2 * n, 2 * n))
-        H[:, :n, :n], H[:, n:, n:] = _bent(self, motion, self.at, bar), _bent(self, motion, self.at - 1, -bar)
+        H[:, :n, :n], H[:, n:, n:] = (
+            _second_derivatives(self, motion, self.at, bar),
+            _second_derivatives(self, motion, self.at - 1, -bar),
+        )
         return H
 
 

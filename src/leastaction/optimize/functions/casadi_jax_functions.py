@@ -16,7 +16,7 @@ from leastaction.errors import ProblemError
 FloatArray = NDArray[np.float64]
 
 
-class OwnRows(Protocol):
+class UserRows(Protocol):
     """A function f of some arguments, with arguments in arrays (rows, n) each."""
 
     def values(self, given: Sequence[FloatArray]) -> FloatArray:
@@ -33,7 +33,7 @@ class OwnRows(Protocol):
 
 
 class CasadiRows:
-    """`OwnRows` of a function of CasADi's symbols: mapped over the rows, it writes into arrays of NumPy."""
+    """`UserRows` of a function of CasADi's symbols: mapped over the rows, it writes into arrays of NumPy."""
 
     def __init__(self, owner: str, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
         self.ca = ca = require("casadi", "optimize")
@@ -104,7 +104,7 @@ def error_text(error: Exception) -> str:
 
 
 class JaxRows:
-    """`OwnRows` of a function of JAX's arrays."""
+    """`UserRows` of a function of JAX's arrays."""
 
     def __init__(self, owner: str, f: Callable[..., Any], names: Sequence[str], sizes: Sequence[int]) -> None:
         jax = require("jax", "jax")

@@ -22,7 +22,7 @@ from leastaction.optimize.functions.motion_functions import (
     StepTime,
     Velocity,
 )
-from leastaction.optimize.functions.user_functions import OwnAtKnots, OwnOverSteps
+from leastaction.optimize.functions.user_functions import UserFunctionAtKnots, UserFunctionOverSteps
 
 FloatArray = NDArray[np.float64]
 At = Sequence[int] | int | None
@@ -149,6 +149,6 @@ def cost(
 
 def own(f: Callable[..., Any], where: str, kind: str, at: At, name: str) -> Function:
     """A user's function."""
-    classes = {"steps": OwnOverSteps, "knots": OwnAtKnots}
+    classes = {"steps": UserFunctionOverSteps, "knots": UserFunctionAtKnots}
     argument_checks.text(name, "name")
     return classes[argument_checks.choice(where, classes, f"{name}: where")](name, at, f=f, kind=kind)

@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction.errors import ProblemError
 from leastaction.optimize.functions.motion_functions import FloatArray, Function
-from leastaction.optimize.functions.user_functions import OwnAtKnots
+from leastaction.optimize.functions.user_functions import UserFunctionAtKnots
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
@@ -26,14 +26,16 @@ squares are right whatever their factor, or on a kink."""
 
 
 def check_program(program: Transcription, z: FloatArray) -> None:
-    """`check_own` for the functions of a nonlinear program, close to its unknowns z of the first guess."""
+    """`check_user_derivatives` for the functions of a nonlinear program, close to its unknowns z of the first guess."""
     motion, problem = program.motion(z), program.problem
     knots = motion.q[:: program.s]
     v = program.mechanism.difference(knots[:-1], knots[1:]) / motion.dt
-    check_own([each.function for each in (*problem.costs, *problem.constraints)], knots, v, motion.u.mean(axis=1))
+    check_user_derivatives(
+        [each.function for each in (*problem.costs, *problem.constraints)], knots, v, motion.u.mean(axis=1)
+    )
 
 
-def check_own(functions: Iterable[Function], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
+def check_user_derivatives(functions: Iterable[Function], q: FloatArray, v: FloatArray, u: FloatArray) -> None:
     """Compare derivatives written by hand with differences, once for each function, close to a first guess.
 
     At its start, in its middle and at its end; places where the function has no values are omitted.
@@ -48,7 +50,7 @@ def check_own(functions: Iterable[Function], q: FloatArray, v: FloatArray, u: Fl
         ProblemError: one is wrong.
     """
     for function in functions:
-        if not isinstance(function, OwnAtKnots) or function.rows is not None or function.compared:
+        if not isinstance(function, UserFunctionAtKnots) or function.rows is not None or function.compared:
             continue
         for k in {0, len(v) // 2, len(v) - 1}:
             given = {"q": q[k], "v": v[k], "u": u[k]}
@@ -56,7 +58,7 @@ def check_own(functions: Iterable[Function], q: FloatArray, v: FloatArray, u: Fl
         function.compared = True
 
 
-def _check_at(f: OwnAtKnots, given: list[FloatArray]) -> None:
+def _check_at(f: UserFunctionAtKnots, given: list[FloatArray]) -> None:
     """Compare at arguments close to the given ones."""
     place = [_moved(f, i, x, _aside(f, i, x)) for i, x in enumerate(given)]
     found = _values(f, place)
@@ -84,19 +86,19 @@ def _check_at(f: OwnAtKnots, given: list[FloatArray]) -> None:
             )
 
 
-def _aside(f: OwnAtKnots, i: int, x: FloatArray) -> FloatArray:
+def _aside(f: UserFunctionAtKnots, i: int, x: FloatArray) -> FloatArray:
     """A move by which to look aside, other for each number."""
     n = f.mechanism.nv if f.arguments[i] == "q" else len(x)
     size = 1.0 + np.abs(x) if len(x) == n else np.ones(n)
     return ASIDE * size * (0.5 + np.modf(0.618 * np.arange(1, n + 1))[0])
 
 
-def _moved(f: OwnAtKnots, i: int, x: FloatArray, move: FloatArray) -> FloatArray:
+def _moved(f: UserFunctionAtKnots, i: int, x: FloatArray, move: FloatArray) -> FloatArray:
     """An argument, moved along the tangent."""
     return f.mechanism.integrate(x, move) if f.arguments[i] == "q" else x + move
 
 
-def _values(f: OwnAtKnots, given: list[FloatArray]) -> list[Any] | None:
+def _values(f: UserFunctionAtKnots, given: list[FloatArray]) -> list[Any] | None:
     """Values and derivatives; None where there are none, as outside of the domain of a function."""
     try:
         with np.errstate(all="ignore"):
@@ -106,7 +108,7 @@ def _values(f: OwnAtKnots, given: list[FloatArray]) -> list[Any] | None:
     return found if all(np.isfinite(x).all() for x in found) else None
 
 
-def _label(f: OwnAtKnots, name: str, column: int) -> str:
+def _label(f: UserFunctionAtKnots, name: str, column: int) -> str:
     """What an argument's number is called."""
     m = f.mechanism
     return m.velocity_names[column] if name != "u" or not m.actuators else m.actuators[column].name

@@ -61,9 +61,9 @@ class BodyPoint(Function):
 
     def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
-        return Curvature(self.point_bends(self.poses(place)[1], bar))
+        return Curvature(self.point_hessian(self.poses(place)[1], bar))
 
-    def point_bends(self, J: FloatArray, bar: FloatArray) -> FloatArray:
+    def point_hessian(self, J: FloatArray, bar: FloatArray) -> FloatArray:
         """Second derivatives (rows, nv, nv) of bar . point: what is farther out turns by w with what is nearer.
 
         bar . (w_a x v_b), with a the one that carries b; J: of `poses`.
@@ -132,7 +132,7 @@ class BodyPose(BodyPoint):
         turned = np.cross((back @ wanted.T)[:, :, None], J[:, :3], axis=1)
         pairs = np.einsum("kia,kib->kab", turned, J[:, :3]) * (self.order == 1.0)
         H += even(pairs)
-        return Curvature(H + self.point_bends(J, bar[:, 3:]) if self.size == 6 else H)
+        return Curvature(H + self.point_hessian(J, bar[:, 3:]) if self.size == 6 else H)
 
 
 @dataclass
@@ -176,7 +176,7 @@ class Clearance(BodyPoint):
         normal, V = d / length, J[:, 3:]
         along = np.einsum("ki,kia->ka", normal, V)
         across = np.einsum("kia,kib->kab", V, V) - along[:, :, None] * along[:, None]
-        return Curvature((bar / length)[:, :, None] * across + self.point_bends(J, bar * normal))
+        return Curvature((bar / length)[:, :, None] * across + self.point_hessian(J, bar * normal))
 
 
 @dataclass
@@ -214,7 +214,7 @@ class CenterOfMass(Function):
         w, nv = self.workspace, self.mechanism.nv
         H = self.room(len(bar), nv, nv)
         bar = np.ascontiguousarray(bar / self.mechanism.total_mass)
-        knot_kinematics.center_bends(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), bar, H)
+        knot_kinematics.center_hessian(w.tree.nodes, w.links, w.screws, np.ascontiguousarray(place.q), bar, H)
         return Curvature(H)
 
     def center(self, c: FloatArray) -> FloatArray:
@@ -266,7 +266,7 @@ class CentroidalMomentum(CenterOfMass):
         center, mass = self.center(rows.c), self.mechanism.total_mass
         H = self.room(len(bar), 2 * nv, 2 * nv)
         q, v = np.ascontiguousarray(place.q), np.ascontiguousarray(place.v)
-        knot_kinematics.centroidal_bends(self.data, q, v, bar, center, mass, rows, H)
+        knot_kinematics.centroidal_hessian(self.data, q, v, bar, center, mass, rows, H)
         zeta = np.concatenate([bar[:, :3], bar[:, 3:] - cross(bar[:, :3], center)], axis=1)
         return Curvature(H, np.einsum("km,kmn->kn", zeta, rows.A))
 

@@ -147,7 +147,7 @@ def center_rows(nodes, links, screws, Q, unused, mass, c, J):
 
 
 @entry
-def center_bends(nodes, links, screws, Q, bar, H):
+def center_hessian(nodes, links, screws, Q, bar, H):
     """Add to H (rows, >= nv, >= nv) the second derivatives by q of bar . (mass times centre of mass), bar (rows, 3).
 
     Turning a by w moves what b, farther out, does: bar . (w_a x A_b), with A_b the linear momentum of the subtree of b.
@@ -178,7 +178,7 @@ def _parent_twist(nodes, links, i):
 
 
 class CentroidalData(NamedTuple):
-    """Robot and scratch of `centroidal_bends`: sums (nodes, 6), turned and carried (nv, 6), back (nv,)."""
+    """Robot and scratch of `centroidal_hessian`: sums (nodes, 6), turned and carried (nv, 6), back (nv,)."""
 
     nodes: Any
     links: Any
@@ -190,7 +190,7 @@ class CentroidalData(NamedTuple):
 
 
 @entry
-def centroidal_bends(data, Q, V, bar, center, mass, rows, H):
+def centroidal_hessian(data, Q, V, bar, center, mass, rows, H):
     """Add to H (rows, >= 2 nv, >= 2 nv) the second derivatives by (q, v) of bar . momentum about the centre of mass.
 
     bar: shape (rows, 6); center: shape (rows, 3) [m]; mass: of all bodies; rows: of `momentum_rows`. With bar = (a, l)
@@ -201,7 +201,7 @@ def centroidal_bends(data, Q, V, bar, center, mass, rows, H):
 
     For each pair these are products of two twists and two wrenches: zeta . (S_a x* F) = ad(zeta) S_a . F, and with
     K_b = C_b ad(zeta) S_b + S_b x* C_b zeta the rest of the first line is K_b . P_a, and the last K_a . S_b. That zeta
-    moves gives products of first derivatives, and -(a x center''(q)) . (linear momentum): see `center_bends`.
+    moves gives products of first derivatives, and -(a x center''(q)) . (linear momentum): see `center_hessian`.
     """
     nodes, links, screws, sums = data.nodes, data.links, data.screws, data.sums
     turned_by, carried = data.turned, data.carried
@@ -272,7 +272,7 @@ def _both(H, i, j, x):
 
 
 @entry
-def end_bends(second, weights, rates, dt, nv, timed, H):
+def end_hessian(second, weights, rates, dt, nv, timed, H):
     """Add second derivatives by (q, v, u) in the middles of steps to those by both ends, the controls and the time.
 
     second: shape (rows, 2 nv + nu, 2 nv + nu), or without controls, of which the function then is none.

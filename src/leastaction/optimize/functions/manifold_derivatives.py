@@ -75,9 +75,9 @@ class Tangents:
         """
         return self._blocks_of(x, gradient, lambda y, g: even(-left_jacobian_slopes(-y, g)))
 
-    def difference_bends(self, x: FloatArray, gradient: FloatArray) -> Matrices:
+    def difference_hessian(self, x: FloatArray, gradient: FloatArray) -> Matrices:
         """Second derivatives of gradient . difference(a, b), made symmetric, when b moves along its own tangent."""
-        return self._blocks_of(x, gradient, _difference_bends)
+        return self._blocks_of(x, gradient, _difference_hessian)
 
     def brackets(self, x: FloatArray) -> Matrices:
         """Row a: the Lie bracket of unit a with x (rows, nv); zero for joints with single axes."""
@@ -161,7 +161,7 @@ def even(A: FloatArray) -> FloatArray:
     return 0.5 * (A + np.swapaxes(A, -1, -2))
 
 
-def _difference_bends(x: FloatArray, g: FloatArray) -> FloatArray:
+def _difference_hessian(x: FloatArray, g: FloatArray) -> FloatArray:
     # d(J^-1) = -J^-1 dJ J^-1, with J = J_r.
     inverse = np.linalg.inv(left_jacobian(-x))
     g = np.einsum("...m,...ma->...a", g, inverse)

@@ -277,5 +277,5 @@ class Deviation(Function):
 
     def curvatures(self, place: Place, bar: FloatArray) -> Curvature | None:
         """See `Function.curvatures`."""
-        second = self.tangents.difference_bends(self._away(place), bar)
+        second = self.tangents.difference_hessian(self._away(place), bar)
         return None if second is None else Curvature(second)

@@ -13,7 +13,7 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.optimize.functions import argument_checks
-from leastaction.optimize.functions.casadi_jax_functions import CasadiRows, JaxRows, OwnRows
+from leastaction.optimize.functions.casadi_jax_functions import CasadiRows, JaxRows, UserRows
 from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 from leastaction.warn import warn
 
@@ -24,7 +24,7 @@ KINDS = ("numpy", "casadi", "jax")
 
 
 @dataclass
-class OwnAtKnots(Function):
+class UserFunctionAtKnots(Function):
     """A function f(q) of the configuration.
 
     Attributes:
@@ -47,7 +47,7 @@ class OwnAtKnots(Function):
         self._check_arguments()
         sizes = {"q": mechanism.nq, "v": mechanism.nv, "u": mechanism.nu}
         self.sizes = [sizes[name] for name in self.arguments]
-        self.rows: OwnRows | None = None
+        self.rows: UserRows | None = None
         self.compared = False  # with differences
         if self.kind == "casadi":
             self.rows = CasadiRows(self.name, self.f, self.arguments, self.sizes)
@@ -166,7 +166,7 @@ class OwnAtKnots(Function):
 
 
 @dataclass
-class OwnOverSteps(OwnAtKnots):
+class UserFunctionOverSteps(UserFunctionAtKnots):
     """A function f(q, v, u) in the middles of steps; the NumPy kind gives values and derivatives by q, v and u."""
 
     where: ClassVar[str] = "steps"

@@ -24,7 +24,9 @@ SMALL = 1e-30
 """Of imaginary parts."""
 
 
-def chord_bends(piece: Piece, motion: Motion, place: Place, bar: FloatArray, curvature: Curvature | None) -> FloatArray:
+def chord_hessian(
+    piece: Piece, motion: Motion, place: Place, bar: FloatArray, curvature: Curvature | None
+) -> FloatArray:
     """Second derivatives of bar . function by all columns of the piece, shape (elements, n, n)."""
     owner, k, dt = piece.owner, piece.index, motion.dt
     nv, nu, K, timed = owner.mechanism.nv, owner.mechanism.nu, len(piece.index), owner.layout.duration >= 0

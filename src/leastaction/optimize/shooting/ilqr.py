@@ -18,7 +18,7 @@ import numpy as np
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import ConvergenceError, ProblemError
 from leastaction.optimize.functions import argument_checks
-from leastaction.optimize.functions.derivative_check import check_own
+from leastaction.optimize.functions.derivative_check import check_user_derivatives
 from leastaction.optimize.mpc.tvlqr import Tracker
 from leastaction.optimize.problem.problem import Problem
 from leastaction.optimize.shooting.projected_newton import box_minimum
@@ -139,7 +139,7 @@ class _Search:
         self.cost_to_go = np.zeros((self.N + 1, 2 * self.n, 2 * self.n))
         self.states = self._first()
         functions = [each.function for each in (*problem.costs, *problem.constraints)]
-        check_own(functions, self.states.q, self.states.v[:-1], self.states.u)
+        check_user_derivatives(functions, self.states.q, self.states.v[:-1], self.states.u)
         self.gaps = self._gaps(self.states)
 
     # ------------------------------------------------------------------ motions
@@ -147,7 +147,7 @@ class _Search:
     def step(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One step of the integrator, which remembers nothing of others."""
         record, stepper = self.record, self.runner
-        stepper.remember(self.fresh)
+        stepper.restore_memory(self.fresh)
         record.q[0], record["p"][0] = q, p
         self.held[:] = u
         if stepper.advance(record, 0, 1, self.held) != 1:

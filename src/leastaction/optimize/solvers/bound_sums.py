@@ -8,7 +8,7 @@ INFINITE = 1e300
 """Bounds beyond are none."""
 
 
-class Walls(NamedTuple):
+class BoundDistances(NamedTuple):
     """Where x is between its bounds, and the multipliers `low` and `high` of these, all of shape (n,)."""
 
     x: Any

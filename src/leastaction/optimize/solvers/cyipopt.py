@@ -9,7 +9,7 @@ import numpy as np
 
 from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.ipopt import Called, settings
-from leastaction.optimize.solvers.nlp_solver import Asked
+from leastaction.optimize.solvers.nlp_solver import SolverRequest
 from leastaction.optimize.transcriptions.sparsity import FloatArray, IntArray, Pattern
 from leastaction.optimize.transcriptions.transcription import Transcription
 
@@ -42,7 +42,7 @@ class Cyipopt(Called):
             raise ProblemError("solver 'cyipopt' needs the package of that name, which is not installed") from None
         super().__init__(program, hessian, log)
 
-    def solve(self, z: FloatArray, multipliers: Any, asked: Asked) -> tuple[FloatArray, Any, str]:
+    def solve(self, z: FloatArray, multipliers: Any, asked: SolverRequest) -> tuple[FloatArray, Any, str]:
         """See `Solver.solve`."""
         program = self.program
         calls = Calls(self) if self.hessian is None else CallsWithHessian(self)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from leastaction.optimize.solvers import bound_sums
-from leastaction.optimize.solvers.primal_dual import Fall, Interior
+from leastaction.optimize.solvers.primal_dual import Interior, ViolationHistory
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
 ENOUGH, THOROUGH = 0.9, 0.1
@@ -50,7 +50,7 @@ def _descend(ip: Interior, enough: float) -> str:
     begin = float(np.abs(ip.rows).sum())
     if begin <= 1e-2 * ip.tolerance:
         return "Search_Direction_Becomes_Too_Small"
-    way, most = (ip.back, STALLED) if enough > THOROUGH else (Fall(), LOST)
+    way, most = (ip.back, STALLED) if enough > THOROUGH else (ViolationHistory(), LOST)
     damping, mu = DAMPING, min(ip.mu, SHARE * float(np.abs(ip.rows).max(initial=0.0)) ** 2)
     while True:
         resting = _at_rest(ip, mu)

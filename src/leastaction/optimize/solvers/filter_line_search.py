@@ -8,7 +8,7 @@ import numpy as np
 
 from leastaction.optimize.solvers import bound_sums
 from leastaction.optimize.solvers.feasibility_restoration import THOROUGH, restore
-from leastaction.optimize.solvers.primal_dual import ACCEPTABLE, ACCEPTED, Fall, Interior
+from leastaction.optimize.solvers.primal_dual import ACCEPTABLE, ACCEPTED, Interior, ViolationHistory
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
 GAMMA_THETA, GAMMA_PHI, GAMMA_ALPHA = 1e-5, 1e-8, 0.05
@@ -100,14 +100,14 @@ def search(ip: Interior, max_iterations: int, *, mu_least: float | None = None) 
 def _creeps(ip: Interior, near: float) -> bool:
     """Whether many iterations far from the constraints came no nearer to them: often there is no way to them at all."""
     if ip.violation() <= near:
-        ip.ahead = Fall()
+        ip.ahead = ViolationHistory()
         return False
     return ip.ahead.note(ip) > CREEPING
 
 
 def _turn_back(ip: Interior) -> str:
     """Leave the cost, and go all the way to the constraints; gives a status if there is no way."""
-    ip.ahead = Fall()
+    ip.ahead = ViolationHistory()
     status = restore(ip, THOROUGH)
     if not status:
         ip.slopes()

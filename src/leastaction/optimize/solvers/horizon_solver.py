@@ -10,7 +10,7 @@ import numpy as np
 from leastaction.errors import ProblemError
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.solvers.filter_line_search import search
-from leastaction.optimize.solvers.nlp_solver import Asked, Solver
+from leastaction.optimize.solvers.nlp_solver import Solver, SolverRequest
 from leastaction.optimize.solvers.primal_dual import Interior
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 
@@ -24,7 +24,7 @@ OPTIONS = ("mu_init",)
 class Horizon(Solver):
     """An interior-point method of our own (`primal_dual`, `filter_line_search`)."""
 
-    def solve(self, z: FloatArray, multipliers: Any, asked: Asked) -> tuple[FloatArray, Any, str]:
+    def solve(self, z: FloatArray, multipliers: Any, asked: SolverRequest) -> tuple[FloatArray, Any, str]:
         """See `Solver.solve`."""
         unknown = [name for name in asked.options if name not in OPTIONS]
         if unknown:

@@ -9,7 +9,7 @@ import numpy as np
 from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.casadi_calls import callback_class, sparsity, watch_class
-from leastaction.optimize.solvers.nlp_solver import Asked, Solver
+from leastaction.optimize.solvers.nlp_solver import Solver, SolverRequest
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
@@ -18,7 +18,7 @@ STALLED, FAR, LESS = 150, 1e-3, 0.9
 on to its last one without a way to the constraints."""
 
 
-def settings(asked: Asked, exact: bool, warm: bool) -> dict[str, Any]:
+def settings(asked: SolverRequest, exact: bool, warm: bool) -> dict[str, Any]:
     """Options of IPOPT; exact: with second derivatives."""
     out: dict[str, Any] = {
         "print_level": 0,
@@ -90,7 +90,7 @@ class Ipopt(Called):
         self.ca = require("casadi", "optimize")
         super().__init__(program, hessian, log)
 
-    def solve(self, z: FloatArray, multipliers: Any, asked: Asked) -> tuple[FloatArray, Any, str]:
+    def solve(self, z: FloatArray, multipliers: Any, asked: SolverRequest) -> tuple[FloatArray, Any, str]:
         """See `Solver.solve`."""
         ca, program = self.ca, self.program
         n, m = program.n, program.m

@@ -35,7 +35,7 @@ REASONS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class SolverRequest:
     """What a solver is asked for: tolerance, most iterations, time limit [s] or None, options of its own."""
 
     tolerance: float
@@ -78,7 +78,7 @@ class Solver(ABC):
             )
 
     @abstractmethod
-    def solve(self, z: FloatArray, multipliers: Any, asked: Asked) -> tuple[FloatArray, Any, str]:
+    def solve(self, z: FloatArray, multipliers: Any, asked: SolverRequest) -> tuple[FloatArray, Any, str]:
         """One call from z, and from multipliers where there are any; gives (z, (of bounds, of constraints), status)."""
 
     def note(self, f: float, z: FloatArray, c: FloatArray) -> None:

@@ -57,7 +57,7 @@ LESS = (0.9, 0.5)
 """Shares to which the largest violation, or the sum of the squares of all, must fall to count as less."""
 
 
-class Fall:
+class ViolationHistory:
     """How the violation falls: the least so far, (largest, sum of squares), and how often it has not become less."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Interior:
         self.mu, self.shift, self.shifted, self.easy = 0.1, 0.0, False, False
         self.watch: Callable[[Interior], Any] = lambda _: None
         self.left, self.deadline = 0, math.inf
-        self.ahead, self.back = Fall(), Fall()
+        self.ahead, self.back = ViolationHistory(), ViolationHistory()
         self._straight = np.zeros((2, size))
         self._seen: tuple[FloatArray, FloatArray] | None = None
         self._slopes_at: FloatArray | None = None
@@ -351,8 +351,8 @@ class Interior:
         dx[n:] = (dy[loose] - inner[n:]) / self._slack
         return dx, dy
 
-    def _walls(self) -> bound_sums.Walls:
-        return bound_sums.Walls(self.x, self.lower, self.upper, self.low, self.high)
+    def _walls(self) -> bound_sums.BoundDistances:
+        return bound_sums.BoundDistances(self.x, self.lower, self.upper, self.low, self.high)
 
     def longest_step(self, dx: FloatArray, tau: float) -> float:
         """How far x may go (Eq. 15)."""

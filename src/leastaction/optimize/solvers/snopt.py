@@ -10,7 +10,7 @@ from leastaction._extras import require
 from leastaction.errors import ProblemError
 from leastaction.optimize.solvers.casadi_calls import callback_class, sparsity
 from leastaction.optimize.solvers.ipopt import Called
-from leastaction.optimize.solvers.nlp_solver import Asked
+from leastaction.optimize.solvers.nlp_solver import SolverRequest
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
 
@@ -32,7 +32,7 @@ class Snopt(Called):
         self.ca = require("casadi", "optimize")
         super().__init__(program, "l-bfgs", log)
 
-    def settings(self, asked: Asked) -> dict[str, Any]:
+    def settings(self, asked: SolverRequest) -> dict[str, Any]:
         """Options of CasADi."""
         chosen: dict[str, Any] = {
             "Major iterations limit": asked.max_iterations,
@@ -45,7 +45,7 @@ class Snopt(Called):
             chosen["Time limit"] = asked.time_limit
         return {"snopt": chosen | asked.options}
 
-    def solve(self, z: FloatArray, multipliers: Any, asked: Asked) -> tuple[FloatArray, Any, str]:
+    def solve(self, z: FloatArray, multipliers: Any, asked: SolverRequest) -> tuple[FloatArray, Any, str]:
         """See `Solver.solve`."""
         ca, program = self.ca, self.program
         n, m, dense = program.n, program.m, ca.Sparsity.dense

@@ -22,7 +22,7 @@ from leastaction.optimize.solution.solution import Iteration, Solution, make_sol
 from leastaction.optimize.solvers.cyipopt import Cyipopt
 from leastaction.optimize.solvers.horizon_solver import Horizon
 from leastaction.optimize.solvers.ipopt import Ipopt
-from leastaction.optimize.solvers.nlp_solver import REASONS, Asked, Solver
+from leastaction.optimize.solvers.nlp_solver import REASONS, Solver, SolverRequest
 from leastaction.optimize.solvers.snopt import Snopt
 from leastaction.optimize.transcriptions.sparsity import FloatArray
 from leastaction.optimize.transcriptions.transcription import Transcription
@@ -121,7 +121,7 @@ def solve(
     with Progress(max_iterations, False if log and progress is None else progress, "solving") as run.progress:
         for attempt in range(RECENTERED + 1):
             left = None if time_limit is None else max(time_limit - (time.perf_counter() - began), 1e-3)
-            asked = Asked(tolerance, max_iterations, left, options or {})
+            asked = SolverRequest(tolerance, max_iterations, left, options or {})
             z, multipliers, status = run.solve(z, multipliers, asked)
             if run.stopped:
                 break

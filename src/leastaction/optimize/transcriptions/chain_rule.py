@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leastaction.optimize.functions import knot_kinematics
 from leastaction.optimize.functions.manifold_derivatives import Matrices, times
 from leastaction.optimize.functions.motion_functions import Function, Place
-from leastaction.optimize.hessians.midpoint_hessians import chord_bends
+from leastaction.optimize.hessians.midpoint_hessians import chord_hessian
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
@@ -194,7 +194,7 @@ class Piece:
             return None
         curvature = function.curvatures(place, bar)
         if owner.tangents.curved and function.reads_motion:
-            return chord_bends(self, motion, place, bar, curvature)
+            return chord_hessian(self, motion, place, bar, curvature)
         if curvature is None or (curvature.second is None and owner.layout.duration < 0):
             return None
         # From (q, v, u, dt) to the two ends, the controls and the final time, of which v is no linear function.
@@ -208,7 +208,7 @@ class Piece:
         H[:] = 0.0
         if curvature.second is not None:
             rates = place.v / (dt * owner.steps) if timed else place.v
-            knot_kinematics.end_bends(curvature.second, self.weights, rates, dt, nv, timed, H)
+            knot_kinematics.end_hessian(curvature.second, self.weights, rates, dt, nv, timed, H)
         if timed and curvature.by_v is not None:
             # d^2 v / d(ends) dT = -(+-1) / dt^2 / N, d^2 v / dT^2 = 2 v / (dt N)^2.
             slope = curvature.by_v / (dt * dt * owner.steps)

@@ -184,9 +184,9 @@ class Block(NamedTuple):
 
 @entry
 def add_squares(values, slots, block, curvature, J, shares, by_time):
-    """values[slots[k, a]] += (sum of 2 shares J'J, of bends and of by_time)[source[a]] for all elements k.
+    """values[slots[k, a]] += (sum of 2 shares J'J, of curvature and of by_time)[source[a]] for all elements k.
 
-    bends (elements, all, all) counts at the rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
+    curvature (elements, all, all) counts at rows and columns `chosen` (n,); J (elements, size, n), shares (elements,
     size); by_time (elements, n) are the entries of the last unknown with the others. What is not there has no elements.
     """
     source, upper, chosen, work, flat = block.source, block.upper, block.chosen, block.work, block.flat

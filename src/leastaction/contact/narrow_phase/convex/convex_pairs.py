@@ -12,10 +12,10 @@ from leastaction.contact.narrow_phase.convex.edge_contacts import (
     LINE,
     axis_along,
     core_along,
+    core_contact,
     edge_core,
+    line_contacts,
     lines_cross,
-    lines_meet,
-    meet,
 )
 from leastaction.contact.narrow_phase.convex.face_manifolds import deepest_over, has_faces, over
 from leastaction.contact.narrow_phase.convex.flat_faces import FACE_NUMBERS, edge_of, edges_at, face_along
@@ -61,7 +61,7 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
         m, s, i, j = best_edges(one, two, data, n)
         if i >= 0 and s > max(s1, s2) + tie:
             first, second = edge_core(one, data, i), edge_core(two, data, j)
-            count = meet(out, count, touch, first, X1, second, X2, m)
+            count = core_contact(out, count, touch, first, X1, second, X2, m)
     if count == start and (sharp or max(s1, s2) > s - tie):
         # A face of the second is the reference only if it is better beyond doubt.
         own = s1 > s2 - tie
@@ -74,21 +74,21 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
     if not sharp and lowest(out, start, count, touch, X1, X2) > s + tie:
         n, first, second = closest_cores(one, two, data, n, s)
         if first.kind == LINE and second.kind == LINE:
-            count = lines_meet(out, count, touch, one, first, two, second, n)
+            count = line_contacts(out, count, touch, one, first, two, second, n)
             if lowest(out, start, count, touch, X1, X2) > s + tie:  # they are so deep in each other that these cross
                 count = lines_cross(out, start, touch, first, X1, second, X2, n)
         else:
-            count = meet(out, count, touch, first, X1, second, X2, n)
+            count = core_contact(out, count, touch, first, X1, second, X2, n)
         if lowest(out, start, count, touch, X1, X2) > s + tie:
-            count = supports_meet(out, count, touch, one, two, data, n)
-    return near_ones(out, start, count, touch, X1, X2, margin)
+            count = support_contact(out, count, touch, one, two, data, n)
+    return keep_within_margin(out, start, count, touch, X1, X2, margin)
 
 
 @routine
-def supports_meet(out, count, touch, one, two, data, n):
+def support_contact(out, count, touch, one, two, data, n):
     """A contact of what reaches farthest of the second shape with the plane before the first, across n (3).
 
-    For what the cores do not tell: where several edges are as flat as the one that touches, another may be taken for
+    For what the cores miss: where several edges are as flat as the one that touches, another may be taken for
     it. It is as deep as the shapes are along n; how it goes on as they turn, only the next step knows.
     """
     X1, X2 = one.body, two.body
@@ -101,7 +101,7 @@ def supports_meet(out, count, touch, one, two, data, n):
 def closest_cores(one, two, data, n, s):
     """What of two shapes is closest along n (3): the direction, made exact where lines take part, and the cores.
 
-    Lines are told from their ends by how far the shapes are apart along directions across them.
+    Lines are distinguished from their ends by how far the shapes are apart along directions across them.
     """
     same = EXACT * min(one.shape.bound, two.shape.bound)
     d, e = axis_along(one, data, n), axis_along(two, data, neg3(n))
@@ -126,11 +126,12 @@ def closest_cores(one, two, data, n, s):
 @inline
 def _gap(contact, touch, X1, X2):
     """Gap of a contact of a pair whose shapes are in the order of their kinds [m]."""
-    return gap(contact, X2, X1)[0] if touch.flip == 1 else gap(contact, X1, X2)[0]
+    Xa, Xb = (X2, X1) if touch.flip == 1 else (X1, X2)
+    return gap(contact, Xa, Xb)[0]
 
 
 @routine
-def near_ones(out, start, count, touch, X1, X2, margin):
+def keep_within_margin(out, start, count, touch, X1, X2, margin):
     """Keep the contacts since `start` whose gaps are below the margin; gives back the count."""
     if count > out.shape[0]:
         return count

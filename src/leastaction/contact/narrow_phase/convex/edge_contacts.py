@@ -130,7 +130,7 @@ def _feature(one, two):
 
 
 @routine
-def meet(out, count, touch, first, X1, second, X2, n):
+def core_contact(out, count, touch, first, X1, second, X2, n):
     """A contact of two cores along n (3), with their bodies' poses; gives back the count."""
     if first.kind != ROUND and second.kind == ROUND:
         return _round(out, count, flipped(touch), second, X2, first, X1, neg3(n))
@@ -191,7 +191,7 @@ def _round(out, count, touch, first, X1, second, X2, n):
 
 
 @routine
-def lines_meet(out, count, touch, one, first, two, second, n):
+def line_contacts(out, count, touch, one, first, two, second, n):
     """Contacts of two lines: where they are closest, and where nearly parallel ones stop to overlap.
 
     The end of a cylinder is its rim.
@@ -209,7 +209,7 @@ def lines_meet(out, count, touch, one, first, two, second, n):
     low, high = max(middle - reach, -first.half), min(middle + reach, first.half)
     overlap = sine < NEARLY_PARALLEL and low < high
     if not (overlap and sine < PARALLEL):
-        count = meet(out, count, touch, first, X1, second, X2, n)
+        count = core_contact(out, count, touch, first, X1, second, X2, n)
     if overlap:
         for end in range(2):
             sign = -1.0 if end == 0 else 1.0
@@ -218,11 +218,11 @@ def lines_meet(out, count, touch, one, first, two, second, n):
                 part = _end(first, sign, np.int64(1 + end))
                 if one.shape.kind == CYLINDER:
                     part = rim_core(one, end == 1)
-                count = meet(out, count, touch, part, X1, second, X2, n)
+                count = core_contact(out, count, touch, part, X1, second, X2, n)
             else:
                 side = sign if cosine > 0.0 else -sign
                 part = _end(second, side, np.int64(1 if side < 0.0 else 2))
                 if two.shape.kind == CYLINDER:
                     part = rim_core(two, side > 0.0)
-                count = meet(out, count, touch, first, X1, part, X2, n)
+                count = core_contact(out, count, touch, first, X1, part, X2, n)
     return count

@@ -9,11 +9,11 @@ from leastaction._jit import inline, routine
 from leastaction.forces.joint_springs import LEAST, ball_torque_slope, has_ball_spring, mean_torque
 from leastaction.maximal.coordinates.recover import freedoms
 from leastaction.maximal.derivatives.constraint_hessians import (
+    add_ball_hessian,
     add_gradient,
+    along_hessian,
     ball_gradient,
     ball_rate,
-    bend_ball,
-    bent_along,
     motions_of,
     poses_at,
     rate_with,
@@ -77,7 +77,7 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
                 turn_cotangents(c, model, data, END, late, E1, G0, G1)
             for j in range(3 if c.kind == FREE else 0):
                 stiffness = model.springs[c.iv + 3 + j].stiffness
-                way_cotangents(
+                displacement_cotangents(
                     c, j, data.bodies, model.forces.rest[c.iq + j], (early * stiffness, late * stiffness), back
                 )
 
@@ -116,8 +116,8 @@ def damper_cotangents(c, j, states, when, gain, E, G, by_velocity):
     motion, V = motions_of(E, c.a, c.b), velocities_at(states, c.a, c.b, Ra, Rb)
     tb, ta, f = ball_gradient(c, j, Ra, xa, Rb, xb)
     worked = gain * rate_with(motion, tb, ta, f)
-    bend_ball(c, j, Ra, xa, Rb, xb, motion, G, gain * rate_with(V, tb, ta, f))
-    bend_ball(c, j, Ra, xa, Rb, xb, V, G, worked)
+    add_ball_hessian(c, j, Ra, xa, Rb, xb, motion, G, gain * rate_with(V, tb, ta, f))
+    add_ball_hessian(c, j, Ra, xa, Rb, xb, V, G, worked)
     if when == END:
         add_velocity(by_velocity, c.a, Ra, ta, neg3(f), worked)
         add_velocity(by_velocity, c.b, Rb, tb, f, worked)
@@ -135,7 +135,7 @@ def drive_cotangents(c, dofs, states, when, dt, E, G, by_velocity):
     sign = 1.0 if when == END else -1.0
     p, z = drive_momentum(dofs, c.iv, a, b, dt, when), ZERO3
     for j in range(3):
-        bend_ball(c, j, Ra, xa, Rb, xb, motion, G, sign * dot3(p, unit(j)))
+        add_ball_hessian(c, j, Ra, xa, Rb, xb, motion, G, sign * dot3(p, unit(j)))
         z = axpy3(2.0 * sign / dt * ball_rate(c, j, Ra, xa, Rb, xb, motion), unit(j), z)
     of_a, of_b = drive_slopes(dofs, c.iv, a, b, z, when)
     if when == END:
@@ -171,10 +171,10 @@ def turn_cotangents(c, model, data, when, share, E, G0, G1):
     motion, z = motions_of(E, c.a, c.b), ZERO3
     for j in range(3):
         if when == END:
-            bend_ball(c, j, Sa, ya, Sb, yb, motion, G1, share * dot3(torque, unit(j)))
+            add_ball_hessian(c, j, Sa, ya, Sb, yb, motion, G1, share * dot3(torque, unit(j)))
             z = axpy3(share * ball_rate(c, j, Sa, ya, Sb, yb, motion), unit(j), z)
         else:
-            bend_ball(c, j, Ra, xa, Rb, xb, motion, G0, share * dot3(torque, unit(j)))
+            add_ball_hessian(c, j, Ra, xa, Rb, xb, motion, G0, share * dot3(torque, unit(j)))
             z = axpy3(share * ball_rate(c, j, Ra, xa, Rb, xb, motion), unit(j), z)
     by_factor = dot3(z, turn) / (dot3(turn, turn) + LEAST * LEAST)
     by_torque = scale3(0.5, axpy3(-by_factor, turn, z))
@@ -189,7 +189,7 @@ def turn_cotangents(c, model, data, when, share, E, G0, G1):
 
 
 @routine(allocates=False)
-def way_cotangents(c, j, states, rest, gains, back):
+def displacement_cotangents(c, j, states, rest, gains, back):
     """Of the impulses along axis j of the frame of a FREE: `gains` times how far its mean way is from its rest."""
     E0, E1, G0, G1 = back.E0, back.E1, back.G0, back.G1
     n, pa, pb = matvec(load9(c.Ra), unit(j)), load3(c.pa), load3(c.pb)
@@ -202,7 +202,7 @@ def way_cotangents(c, j, states, rest, gains, back):
     add_gradient(G0, c.a, c.b, sb, sa, s, -by_start)
     add_gradient(G0, c.a, c.b, tb, ta, f, -by_start - by_end)
     add_gradient(G1, c.a, c.b, sb, sa, s, -by_end)
-    tb, ta, f = bent_along(n, pb, Ra, xa, Rb, xb, early)
+    tb, ta, f = along_hessian(n, pb, Ra, xa, Rb, xb, early)
     add_gradient(G0, c.a, c.b, tb, ta, f, gains[0] * way)
-    sb, sa, s = bent_along(n, pb, Sa, ya, Sb, yb, late)
+    sb, sa, s = along_hessian(n, pb, Sa, ya, Sb, yb, late)
     add_gradient(G1, c.a, c.b, sb, sa, s, gains[1] * way)

@@ -51,7 +51,7 @@ def clear_forces(states, data, back, E, scale):
 
 
 @routine(allocates=False)
-def hand_on(states, data, back, E, scale, G):
+def add_force_cotangents(states, data, back, E, scale, G):
     """Add to G what follows from gradients by world twists, and from impulses that turn with their bodies.
 
     Impulses are (R' (t - p x f), f) of a wrench (t, f), and work with motions E that are fixed to the bodies.
@@ -82,7 +82,7 @@ def known_cotangents(cot, model, data, back, scale, u, E, G, bu):
     drives.cotangents(forces.drives, states, u, back.cot, back.GT)
     total.control_cotangents(forces, data.modes, states, back.cot, bu)
     drives.control_cotangents(forces.drives, states, back.cot, data.still, bu)
-    hand_on(states, data, back, E, scale, G)
+    add_force_cotangents(states, data, back, E, scale, G)
 
 
 @routine(allocates=False)
@@ -103,14 +103,14 @@ def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, 
     total.wrenches(resisting, modes, states, data.external)
     total.wrench_cotangents(resisting, modes, states, back.cot, back.GT, back.GV, back.grads)
     total.control_cotangents(resisting, modes, states, back.cot, bu)
-    hand_on(states, data, back, E, -scale, G)
+    add_force_cotangents(states, data, back, E, -scale, G)
     clear_forces(states, data, back, E, scale)
     for i in range(states.shape[0]):
         store6(states[i].v, twist_of(states[i]))
     total.wrenches(resisting, modes, states, data.external)
     total.wrench_cotangents(resisting, modes, states, back.cot, back.GT, back.GV, back.grads)
     total.control_cotangents(resisting, modes, states, back.cot, bu)
-    hand_on(states, data, back, E, scale, G)
+    add_force_cotangents(states, data, back, E, scale, G)
     for i in range(states.shape[0]):
         s, V = states[i], load6(back.GV[i])
         # The twist (R w, v + p x R w) follows the pose.

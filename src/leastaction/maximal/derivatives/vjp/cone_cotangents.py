@@ -14,7 +14,7 @@ from leastaction.contact.penetration.penetration_recovery import overlap_slope
 from leastaction.contact.pose_differences import STEP, stencil, turned
 from leastaction.contact.records import EDGES, POINT_ON_PLANE, ROUND_AND_LINE, ROUNDS, SEGMENTS
 from leastaction.maximal.contact.contact_setup import OVERLAPPING
-from leastaction.maximal.derivatives.constraint_hessians import add_gradient, add_to, bend_coordinate, poses_at
+from leastaction.maximal.derivatives.constraint_hessians import add_coordinate_hessian, add_gradient, add_to, poses_at
 from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import (
@@ -35,7 +35,7 @@ from leastaction.spatial import (
 
 
 @inline
-def asked(c, push):
+def cone_cotangent(c, push):
     """What a cone's impulses change, W^T D push: by its gap and along its two tangents."""
     a0 = a1 = a2 = 0.0
     for i in range(6):
@@ -164,7 +164,7 @@ def contact_cotangents(model, data, contact, c, by, back, G, dt):
         along1, along2 = axpy3(by_first, slip, along1), axpy3(by_second, slip, along2)
     by_normal = add3(by_normal, tangents_transposed(n, along1, along2))
     if c.side == OVERLAPPING:
-        gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.leave), back, G)
+        gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.gravity_drop), back, G)
     if touching.kind == POINT_ON_PLANE:
         first, second, R, side = (c.b, c.a, Ra, -1.0) if touching.flip == 1 else (c.a, c.b, Rb, 1.0)
         by_normal = axpy3(-side * touching.r2, by_point, by_normal)
@@ -245,7 +245,7 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G):
     states, qa, qb = data.bodies, back.qa, back.qb
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        by_gap, by_first, by_second = asked(c, zeta)
+        by_gap, by_first, by_second = cone_cotangent(c, zeta)
         by_gap /= dt
         normal = 0.0 if c.kind >= ip.DRY else c.gam
         for body, q in ((c.a, qa), (c.b, qb)):
@@ -330,10 +330,10 @@ def limit_cotangents(model, data, c, by_gap, qa, qb, E, G):
                 E[body, i], E[body, 3 + i] = t[i], q[row + 3 + i]
     Ra, xa = start_pose(states, c.a)
     Rb, xb = start_pose(states, c.b)
-    bend_coordinate(tie, Ra, xa, Rb, xb, E, G, sign)
+    add_coordinate_hessian(tie, Ra, xa, Rb, xb, E, G, sign)
     if c.kind == ip.DRY:
         return
     now, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
     if c.rest < 0.0 and by_gap != 0.0:
-        slope = overlap_slope(c.side * (now - c.bound), c.leave)
+        slope = overlap_slope(c.side * (now - c.bound), c.gravity_drop)
         add_gradient(G, c.a, c.b, tb, ta, f, c.side * by_gap * slope)

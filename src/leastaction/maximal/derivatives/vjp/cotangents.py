@@ -8,19 +8,19 @@ from leastaction.forces.joint_limits import limit_slopes
 from leastaction.forces.total import axis_slopes
 from leastaction.maximal.coordinates.recover import child_of, freedoms, screw_of
 from leastaction.maximal.derivatives.constraint_hessians import (
+    add_ball_hessian,
+    add_coordinate_hessian,
     add_gradient,
     add_to,
     ball_direction,
     ball_rate,
-    bend_ball,
-    bend_coordinate,
     motions_of,
     poses_at,
     rate_along,
     read_ball,
 )
 from leastaction.maximal.maximal_records import BALL, FREE, HINGE
-from leastaction.maximal.step.assembly import late_damping
+from leastaction.maximal.step.assembly import excess_damping
 from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import ZERO3, add3, axpy3, cross, load3, load9, mattvec, matvec
@@ -42,7 +42,7 @@ def force_cotangents(model, data, scale, when, E, G):
                 motion = motions_of(E, c.a, c.b)
                 for j in range(freedoms(c)):
                     if data.tau[c.iv + j] != 0.0:
-                        bend_ball(c, j, Ra, xa, Rb, xb, motion, G, scale * data.tau[c.iv + j])
+                        add_ball_hessian(c, j, Ra, xa, Rb, xb, motion, G, scale * data.tau[c.iv + j])
             continue
         value, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
         if c.iv < 0:
@@ -50,7 +50,7 @@ def force_cotangents(model, data, scale, when, E, G):
         force = data.tau[c.iv]
         stiffness, _ = axis_slopes(model.forces.dofs[c.iv], data.modes.limits[c.iv], value, 0.0)
         if force != 0.0 or stiffness != 0.0:
-            bend_coordinate(c, Ra, xa, Rb, xb, E, G, scale * force)
+            add_coordinate_hessian(c, Ra, xa, Rb, xb, E, G, scale * force)
             add_gradient(G, c.a, c.b, tb, ta, f, -scale * stiffness * rate_along(E, c.a, c.b, tb, ta, f))
 
 
@@ -101,7 +101,7 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         rate, spring = (end - start) / dt, c.stiffness * (c.rest - 0.5 * (start + end))
         damping, bent = axis_damping(c, model.forces, data.modes, start)
         damping_at_end, bent_at_end = axis_damping(c, model.forces, data.modes, end)
-        late, late_at_end = late_damping(c, damping, halves, dt), late_damping(c, damping_at_end, halves, dt)
+        late, late_at_end = excess_damping(c, damping, halves, dt), excess_damping(c, damping_at_end, halves, dt)
         first = -(c.armature + halves * dt * damping + late)
         last = c.armature - (1.0 - halves) * dt * damping_at_end + late_at_end
         along, along_at_end = rate_along(E0, c.a, c.b, tb, ta, f), rate_along(E1, c.a, c.b, sb, sa, s)
@@ -111,11 +111,11 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
             0.5 * halves * dt * c.stiffness * along,
             0.5 * (1.0 - halves) * dt * c.stiffness * along_at_end,
         )
-        bend_coordinate(c, Ra, xa, Rb, xb, E0, G0, first * rate + halves * dt * spring)
+        add_coordinate_hessian(c, Ra, xa, Rb, xb, E0, G0, first * rate + halves * dt * spring)
         add_gradient(G0, c.a, c.b, sb, sa, s, by_start - soft)
         bent *= -dt * (1.0 if late > 0.0 else halves) * rate * along
         add_gradient(G0, c.a, c.b, tb, ta, f, bent - by_start - by_end - soft - soft_at_end)
-        bend_coordinate(c, Sa, ya, Sb, yb, E1, G1, last * rate + (1.0 - halves) * dt * spring)
+        add_coordinate_hessian(c, Sa, ya, Sb, yb, E1, G1, last * rate + (1.0 - halves) * dt * spring)
         bent_at_end *= 0.0 if late_at_end > 0.0 else -(1.0 - halves) * dt * rate * along_at_end
         add_gradient(G1, c.a, c.b, sb, sa, s, by_end + bent_at_end - soft_at_end)
 

@@ -27,7 +27,7 @@ from leastaction.contact.laws.restitution import NEAREST
 from leastaction.maximal.contact.contact_setup import find_cones
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE, begin_part, begin_state, count_contacts, parts_of
 from leastaction.maximal.derivatives.vjp.cone_cotangents import (
-    asked,
+    cone_cotangent,
     gap_cotangents,
     point_cotangents,
     wrench_cotangents,
@@ -44,11 +44,11 @@ from leastaction.maximal.step.bodies import END, move
 from leastaction.maximal.step.body_impacts import (
     begin_impact,
     choose_approaching,
-    give_back,
     node_velocities,
     plastic_hit,
     push_normal,
     restitution_of,
+    restitution_share,
 )
 from leastaction.maximal.step.maximal_rollout import DONE, end_part, solve_part
 from leastaction.maximal.step.velocity_equations import POSITIONS, VELOCITIES
@@ -63,7 +63,7 @@ AT_IMPACT = 1e3 * NEAREST
 
 
 @routine(allocates=False)
-def go_to_hit(model, settings, data, near, contact, dt, number):
+def replay_to_hit(model, settings, data, near, contact, dt, number):
     """The momenta and cones before a hit of the impact at the start of a substep of dt; whether they are found.
 
     The start is in `data`, as where the substep was solved.
@@ -78,15 +78,15 @@ def go_to_hit(model, settings, data, near, contact, dt, number):
             choose_approaching(settings, data, contact)
             found, taken = plastic_hit(model, settings, data, contact, dt)
             if found:
-                found, _ = give_back(model, data, contact, taken)
+                found, _ = restitution_share(model, data, contact, taken)
     choose_approaching(settings, data, contact)
     contact.now[0].phase = POSITIONS
     return found
 
 
 @routine(allocates=False)
-def hit_back(model, settings, data, contact, back, dt):
-    """Bring `back.bars` from the momenta after a hit to those before it, after `go_to_hit`; False: no derivative."""
+def pull_back_hit(model, settings, data, contact, back, dt):
+    """Turn `back.bars` by the momenta after a hit into those before it, after `replay_to_hit`; False: no derivative."""
     now, states, bars, n = contact.now[0], data.bodies, back.bars, data.bodies.shape[0]
     v, P_p, w = back.hit[0], back.hit[1], back.hit[2]
     copy_velocities(states, v)
@@ -99,7 +99,7 @@ def hit_back(model, settings, data, contact, back, dt):
     for i in range(n):
         for c in range(6):
             P_p[i, c] = states[i].P[c]
-    found, share = give_back(model, data, contact, taken)
+    found, share = restitution_share(model, data, contact, taken)
     now.phase = POSITIONS
     if not found:
         return False
@@ -145,7 +145,7 @@ def plastic_cotangents(model, data, contact, back):
         rhs[j] = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        b0, b1, b2 = asked_back(contact, c, bars[1], back.push)
+        b0, b1, b2 = impact_cotangent(contact, c, bars[1], back.push)
         for i in range(6):
             if c.a >= 0:
                 rhs[first[c.a] + i] -= b0 * c.da[i] + b1 * c.da[6 + i] + b2 * c.da[12 + i]
@@ -155,7 +155,7 @@ def plastic_cotangents(model, data, contact, back):
     joint_cotangents(model, data, back)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        a0, a1, a2 = asked_back(contact, c, bars[1], back.push)
+        a0, a1, a2 = impact_cotangent(contact, c, bars[1], back.push)
         normal, more = 0.0 if c.kind >= ip.DRY else c.gam, restitution_of(contact, c) * c.gam
         for body, q in ((c.a, back.qa), (c.b, back.qb)):
             for i in range(6):
@@ -171,9 +171,9 @@ def plastic_cotangents(model, data, contact, back):
 
 
 @inline
-def asked_back(contact, c, z, push):
-    """`asked` with the gradient z by momenta, and that by what restitution gives back, `push`."""
-    a0, a1, a2 = asked(c, z)
+def impact_cotangent(contact, c, z, push):
+    """`cone_cotangent` with the gradient z by momenta, and that by what restitution gives back, `push`."""
+    a0, a1, a2 = cone_cotangent(c, z)
     own = 0.0
     for i in range(6):
         if c.a >= 0:
@@ -373,8 +373,8 @@ def impact_back(model, settings, data, near, contact, back, k, j):
         begin_state(model, data, contact, back, k, j)
         found = True
         if number >= 0:
-            found = go_to_hit(model, settings, data, near, contact, dt, number)
-            found = found and hit_back(model, settings, data, contact, back, dt)
+            found = replay_to_hit(model, settings, data, near, contact, dt, number)
+            found = found and pull_back_hit(model, settings, data, contact, back, dt)
         else:
             found = project_back(model, data, back)
         if not found:

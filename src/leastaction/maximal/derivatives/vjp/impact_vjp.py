@@ -10,10 +10,10 @@ import math
 from leastaction._jit import entry, routine
 from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
 from leastaction.maximal.contact.contact_setup import cone_of, find_cones
-from leastaction.maximal.derivatives.arrays import KeptImpacts
+from leastaction.maximal.derivatives.arrays import ImpactTape
 from leastaction.maximal.derivatives.resolve_substep import row_of, rows_of
 from leastaction.maximal.derivatives.sensitivity_kernels import read_start
-from leastaction.maximal.derivatives.vjp.parameter_vjp import near_of
+from leastaction.maximal.derivatives.vjp.parameter_vjp import coordinates_of_tree
 from leastaction.maximal.step.body_impacts import reflect
 from leastaction.maximal.step.body_states import load_state
 from leastaction.maximal.step.initial_guess import FIRST
@@ -56,13 +56,13 @@ def weigh_impacts(model, settings, data, near, own, contact, kept, scratch, left
 
     Args:
         model, settings, data, near, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
-            `ContactModel`, `ContactData` and `KeptImpacts`; model and near may be others on the same graph.
+            `ContactModel`, `ContactData` and `ImpactTape`; model and near may be others on the same graph.
         own: `ContactModel` of the robot as it is.
         scratch: (coordinates, joint positions (nq,), keys and gaps of contacts).
         left: impacts of this step, and of those before it, do not count.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    near, own, contact, kept = ContactModel(*near), ContactModel(*own), ContactData(*contact), KeptImpacts(*kept)
+    near, own, contact, kept = ContactModel(*near), ContactModel(*own), ContactData(*contact), ImpactTape(*kept)
     coordinates, q, keys, gaps = scratch
     states, total = data.bodies, 0.0
     for m in range(kept.count[0]):
@@ -71,7 +71,7 @@ def weigh_impacts(model, settings, data, near, own, contact, kept, scratch, left
             continue
         found = 0
         for turn in range(2):
-            near_of(model.coordinates, kept.q[m], coordinates)
+            coordinates_of_tree(model.coordinates, kept.q[m], coordinates)
             for c in range(q.shape[0]):
                 q[c] = kept.q[m, c]
             load_state(states, kept.poses[m], kept.momenta[m])

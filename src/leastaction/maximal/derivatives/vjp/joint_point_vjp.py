@@ -9,7 +9,7 @@ import math
 
 from leastaction._jit import entry, inline
 from leastaction.maximal.coordinates.recover import child_of
-from leastaction.maximal.derivatives.arrays import Kept
+from leastaction.maximal.derivatives.arrays import ParameterTape
 from leastaction.maximal.maximal_records import BALL, HINGE
 from leastaction.mechanism.closure import COUPLING, DOT
 from leastaction.spatial import (
@@ -81,13 +81,13 @@ def weigh_points(tables, kept, bp, scratch, lengths):
 
     Args:
         tables: `BODY`, `JOINT_ROW` and `COORDINATE` records, and where the unknowns of the graph's nodes begin.
-        kept: plain tuple of `Kept`.
+        kept: plain tuple of `ParameterTape`.
         bp: gradients by p where steps start, shape (steps + 1, nv).
         scratch: (momenta of subtrees (bodies, 3); out: by pa and pb of rows (rows, 2, 3), of coordinates that are
             hinges or balls (coordinates, 2, 3)).
         lengths: of the parts of steps in these slots [s].
     """
-    (bodies, rows, coordinates, start), kept = tables, Kept(*kept)
+    (bodies, rows, coordinates, start), kept = tables, ParameterTape(*kept)
     L, by_rows, by_coordinates = scratch
     n = bodies.shape[0]
     for slot in range(lengths.shape[0]):

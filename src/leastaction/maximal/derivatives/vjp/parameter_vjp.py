@@ -1,9 +1,9 @@
 """Gradients by parameters over many steps of the compiled backward pass.
 
 A parameter stands in the equations of a step, in the projection of its momenta on closed loops, and where joints are
-read off bodies. With the gradients by all of these at fixed unknowns, which the backward pass keeps (`Kept`), its
-gradient is that of the weighed sum of what a model with another value of it computes: one evaluation of the equations
-for each step and value, no solve.
+read off bodies. With the gradients by all of these at fixed unknowns, which the backward pass keeps
+(`ParameterTape`), its gradient is that of the weighted sum of what a model with another value of it computes: one
+evaluation of the equations for each step and value, no solve.
 """
 
 from leastaction._jit import entry, routine
@@ -11,10 +11,10 @@ from leastaction.contact.laws.complementarity import DRY
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.coordinates.recover import read_momenta
-from leastaction.maximal.derivatives.arrays import Kept, PoseInputs, SolvedStep
+from leastaction.maximal.derivatives.arrays import ParameterTape, PoseInputs, SolvedStep
 from leastaction.maximal.derivatives.rigid_response import friction_direction
 from leastaction.maximal.derivatives.sensitivity_kernels import bound_change, outputs, pose_outputs, read_start
-from leastaction.maximal.derivatives.vjp.cone_cotangents import asked
+from leastaction.maximal.derivatives.vjp.cone_cotangents import cone_cotangent
 from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.body_states import load_state
@@ -122,7 +122,7 @@ def keep_second_phase(contact, kept, closed, slot):
 
 
 @routine(allocates=False)
-def near_of(coordinates, q, near):
+def coordinates_of_tree(coordinates, q, near):
     """Coordinates of the joints at q, zero for those that close loops, and for balls."""
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
@@ -135,18 +135,18 @@ def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
 
     Args:
         model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
-            `ContactData` and `Kept`; the model may be another one on the same graph.
+            `ContactData` and `ParameterTape`; the model may be another one on the same graph.
         there: `CONTACT` records, and which of them the contacts of the slots are, shape (slots, most).
         scratch: (near (coordinates,), q (nq,), outputs, and controls at both ends of each slot's step (slots, 2, nu)).
         slots: numbers of those that are as long as the settings say.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    contact, kept = ContactData(*contact), Kept(*kept)
+    contact, kept = ContactData(*contact), ParameterTape(*kept)
     (contacts, which), (near, q, out, u) = there, scratch
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
     for at_slot in range(slots.shape[0]):
         slot = slots[at_slot]
-        near_of(model.coordinates, kept.q[slot], near)
+        coordinates_of_tree(model.coordinates, kept.q[slot], near)
         copy_goals(kept.goals[slot], data.goals)
         for c in range(q.shape[0]):
             q[c] = kept.q[slot, c]
@@ -214,7 +214,7 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
     renew_wrenches(data, contact)
     for k in range(count):
         c = contact.cones[k]
-        a = asked(kept.end_cones[slot, k], z)
+        a = cone_cotangent(kept.end_cones[slot, k], z)
         f0, f1 = friction_direction(contact, c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
         if settings.smoothing > 0.0 and c.offset > 0.0 and c.kind != DRY:
@@ -241,7 +241,7 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
             second of each is zero.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    contact, kept = ContactData(*contact), Kept(*kept)
+    contact, kept = ContactData(*contact), ParameterTape(*kept)
     near, q, out, impulses, twists = scratch
     n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
     total = 0.0
@@ -255,7 +255,7 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
         for c in range(data.goals.shape[1]):
             data.goals[0, c] = kept.goals[slot, 1, c]
         for turn in range(2):
-            near_of(model.coordinates, kept.end_q[slot], near)
+            coordinates_of_tree(model.coordinates, kept.end_q[slot], near)
             for c in range(q.shape[0]):
                 q[c] = kept.end_q[slot, c]
             load_state(data.bodies, kept.end_poses[slot], kept.momenta[slot])
@@ -282,7 +282,7 @@ def read_state(model, data, at, q, p, dt):
     """
     model, data = named_model(model), named_data(data)
     poses, momenta, near = at
-    near_of(model.coordinates, q, near)
+    coordinates_of_tree(model.coordinates, q, near)
     load_state(data.bodies, poses, momenta)
     read_start(model, data, near, q, dt)
     read_momenta(model.bodies, model.coordinates, data.bodies, data.subtrees, p)
@@ -295,11 +295,11 @@ def read_slots(model, data, kept, scratch, dt, slots):
     Args:
         scratch: (near (coordinates,), and out: q (slots, nq), p (slots, nv)).
     """
-    model, data, kept = named_model(model), named_data(data), Kept(*kept)
+    model, data, kept = named_model(model), named_data(data), ParameterTape(*kept)
     near, q, p = scratch
     for at_slot in range(slots.shape[0]):
         slot = slots[at_slot]
-        near_of(model.coordinates, kept.q[slot], near)
+        coordinates_of_tree(model.coordinates, kept.q[slot], near)
         for c in range(q.shape[1]):
             q[slot, c] = kept.q[slot, c]
         load_state(data.bodies, kept.poses[slot], kept.read_momenta[slot])

@@ -5,10 +5,10 @@ Rows of screws and couplings are functions of coordinates, so gradients of their
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.derivatives.constraint_hessians import (
+    add_coordinate_hessian,
     add_gradient,
+    add_row_hessian,
     add_to,
-    bend_coordinate,
-    bend_row,
     motion_of,
     motions_of,
     poses_at,
@@ -41,22 +41,22 @@ def ends_of(row, data, when):
 
 
 @routine(allocates=False)
-def bend_equation(model, data, k, when, E, G, weight):
+def add_equation_hessian(model, data, k, when, E, G, weight):
     """Add to G `weight` times the derivative along E of the gradient of row k; for a screw the transpose of that."""
     row, states, cstates = model.rows[k], data.bodies, data.coordinates
     if is_coupling(row):
         follower, leader = model.coordinates[row.coordinate], model.coordinates[row.leader]
         Ra, xa, Rb, xb = poses_at(states, follower.a, follower.b, when)
-        bend_coordinate(follower, Ra, xa, Rb, xb, E, G, weight)
+        add_coordinate_hessian(follower, Ra, xa, Rb, xb, E, G, weight)
         Ra, xa, Rb, xb = poses_at(states, leader.a, leader.b, when)
         x, tb, ta, f = coordinate(leader, cstates[row.leader].value, Ra, xa, Rb, xb)
         _, slope = polynomial(row, model.coefficients, x)
-        bend_coordinate(leader, Ra, xa, Rb, xb, E, G, -weight * slope)
+        add_coordinate_hessian(leader, Ra, xa, Rb, xb, E, G, -weight * slope)
         bent = curvature(row, model.coefficients, x) * rate_along(E, leader.a, leader.b, tb, ta, f)
         add_gradient(G, leader.a, leader.b, tb, ta, f, -weight * bent)
         return
     Ra, xa, Rb, xb = ends_of(row, data, when)
-    bend_row(row, Ra, xa, Rb, xb, motions_of(E, row.a, row.b), G, weight)
+    add_row_hessian(row, Ra, xa, Rb, xb, motions_of(E, row.a, row.b), G, weight)
     if is_screw(row):
         # Its torque is -pitch n on b, n fixed to a, and the opposite on a.
         turn, _ = motion_of(E, row.b)
@@ -90,7 +90,7 @@ def row_cotangents(model, data, y, dt, E, G):
     bodies, rows, first = model.bodies, model.rows, model.graph.first
     for k in range(rows.shape[0]):
         row = rows[k]
-        bend_equation(model, data, k, START, E, G, data.rows[k].lam)
+        add_equation_hessian(model, data, k, START, E, G, data.rows[k].lam)
         by_equation = -y[first[bodies.shape[0] + row.node] + row.local]
         if row.eab > NOT_LENT:
             ra, rb = lent(model.augment, bodies, row)

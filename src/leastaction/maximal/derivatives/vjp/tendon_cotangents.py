@@ -93,7 +93,7 @@ def _mean(data, k):
 
 
 @inline
-def _bent(n, r, change, k):
+def _direction_change(n, r, change, k):
     """k times the change of the direction n of a vector that is r long."""
     return scale3(k / r if r > 0.0 else 0.0, axpy3(-dot3(n, change), n, change))
 
@@ -167,16 +167,16 @@ def add_own(law, data, E, G, impulse, known, by_own):
             r = math.sqrt(dot3(d, d))
             if r > 0.0:
                 n = scale3(1.0 / r, d)
-                f = scale3(item.weight, add3(scale3(by_own, n), _bent(n, r, change, known)))
+                f = scale3(item.weight, add3(scale3(by_own, n), _direction_change(n, r, change, known)))
                 _push_piece(G, item, a, b, f, scale3(known * item.weight, n))
             continue
         _, W = measure(item, states)
         Ta, Tb, Tc = _twist(states, E, item.other), _twist(states, E, item.node), _twist(states, E, item.third)
         dW = turned(item, states, Ta, Tb, Tc)
-        slope, bend = item.weight * by_own, -item.weight * impulse
+        slope, force = item.weight * by_own, -item.weight * impulse
         for body, sign in ((item.other, -1.0), (item.node, 1.0)):
             if body >= 0:
                 p, (_, shift) = load3(states[body].p), motion_of(E, body)
                 add_to(G, body, sub3(W[0], cross(p, W[1])), W[1], sign * slope)
                 t = sub3(sub3(dW[0], cross(p, dW[1])), cross(shift, W[1]))
-                add_to(G, body, t, dW[1], sign * bend)
+                add_to(G, body, t, dW[1], sign * force)

@@ -13,17 +13,17 @@ from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.linalg.graph.graph_factorization import factorize, refine, solve, solve_transposed
 from leastaction.maximal.derivatives.constraint_hessians import (
+    add_ball_hessian,
+    add_coordinate_hessian,
+    add_row_hessian,
     ball_rate,
-    bend_ball,
-    bend_coordinate,
-    bend_row,
     motions_of,
     poses_at,
     rate_along,
 )
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
-from leastaction.maximal.derivatives.vjp.cone_cotangents import asked, gap_cotangents, wrench_cotangents
-from leastaction.maximal.derivatives.vjp.row_cotangents import bend_equation, ends_of
+from leastaction.maximal.derivatives.vjp.cone_cotangents import cone_cotangent, gap_cotangents, wrench_cotangents
+from leastaction.maximal.derivatives.vjp.row_cotangents import add_equation_hessian, ends_of
 from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.step.bodies import START
 from leastaction.maximal.step.joint_rows import coordinate, is_coupling
@@ -140,7 +140,7 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
         rhs[j] = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        b0, b1, b2 = asked(c, bars[1])
+        b0, b1, b2 = cone_cotangent(c, bars[1])
         for i in range(6):
             if c.a >= 0:
                 rhs[first[c.a] + i] -= b0 * c.da[i] + b1 * c.da[6 + i] + b2 * c.da[12 + i]
@@ -151,7 +151,7 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
     G, qa, qb = back.G0, back.qa, back.qb
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        a0, a1, a2 = asked(c, bars[1])
+        a0, a1, a2 = cone_cotangent(c, bars[1])
         normal = 0.0 if c.kind >= ip.DRY else c.gam
         for body, q in ((c.a, qa), (c.b, qb)):
             for i in range(6):
@@ -207,13 +207,13 @@ def joint_cotangents(model, data, back):
                 by_rate -= model.augment[row.node, 0] * s.wa[c] * y[first[row.a] + c]
             if row.eb >= 0:
                 by_rate -= model.augment[row.node, 1] * s.wb[c] * y[first[row.b] + c]
-        bend_equation(model, data, k, START, back.E0, G, s.mu)
-        bend_equation(model, data, k, START, back.E1, G, by_rate)
+        add_equation_hessian(model, data, k, START, back.E0, G, s.mu)
+        add_equation_hessian(model, data, k, START, back.E1, G, by_rate)
         if row.goal >= 0 and not is_coupling(row):
             # `goal_rate` is the row's gradient times a motion of its body.
             Ra, xa, Rb, xb = ends_of(row, data, START)
             spin, speed = motion_of_goal(data.goals[0], row)
-            bend_row(row, Ra, xa, Rb, xb, (ZERO3, ZERO3, matvec(Rb, spin), speed), G, y[at])
+            add_row_hessian(row, Ra, xa, Rb, xb, (ZERO3, ZERO3, matvec(Rb, spin), speed), G, y[at])
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
         if c.armature > 0.0 and c.kind == BALL:
@@ -221,14 +221,14 @@ def joint_cotangents(model, data, back):
             one, other = motions_of(back.E1, c.a, c.b), motions_of(back.twists, c.a, c.b)
             for j in range(3):
                 own = -model.forces.dofs[c.iv + j].armature
-                bend_ball(c, j, Ra, xa, Rb, xb, other, G, own * ball_rate(c, j, Ra, xa, Rb, xb, one))
-                bend_ball(c, j, Ra, xa, Rb, xb, one, G, own * ball_rate(c, j, Ra, xa, Rb, xb, other))
+                add_ball_hessian(c, j, Ra, xa, Rb, xb, other, G, own * ball_rate(c, j, Ra, xa, Rb, xb, one))
+                add_ball_hessian(c, j, Ra, xa, Rb, xb, one, G, own * ball_rate(c, j, Ra, xa, Rb, xb, other))
         elif c.armature > 0.0:
             Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
             _, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
             rate, other = rate_along(back.E1, c.a, c.b, tb, ta, f), rate_along(back.twists, c.a, c.b, tb, ta, f)
-            bend_coordinate(c, Ra, xa, Rb, xb, back.twists, G, -c.armature * rate)
-            bend_coordinate(c, Ra, xa, Rb, xb, back.E1, G, -c.armature * other)
+            add_coordinate_hessian(c, Ra, xa, Rb, xb, back.twists, G, -c.armature * rate)
+            add_coordinate_hessian(c, Ra, xa, Rb, xb, back.E1, G, -c.armature * other)
 
 
 @routine(allocates=False)

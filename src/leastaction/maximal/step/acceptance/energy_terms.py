@@ -19,7 +19,7 @@ from leastaction.contact.laws import complementarity as ip
 from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.acceptance.failed_substeps import touches
 from leastaction.maximal.step.acceptance.kinetic_bound import extrapolated_energy
-from leastaction.maximal.step.assembly import late_damping
+from leastaction.maximal.step.assembly import excess_damping
 from leastaction.maximal.step.bodies import momenta
 from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.forces.tendon_springs import length_defect
@@ -130,7 +130,7 @@ def end_work(model, settings, data, dt):
 
 @routine(allocates=False)
 def node_work(model, data, dt):
-    """Work of prescribed motions at the end of a substep [J], with the impulses that `settle_node` has noted."""
+    """Work of prescribed motions at the end of a substep [J], with the impulses of `kinetic_energy_at_node`."""
     work = 0.0
     if model.goals.shape[0] == 0:
         return work
@@ -142,7 +142,7 @@ def node_work(model, data, dt):
 
 
 @routine(allocates=False)
-def settle_node(model, data, contact, phase, dt, loops):
+def kinetic_energy_at_node(model, data, contact, phase, dt, loops):
     """Kinetic energy of the momenta at the end of a substep of dt [J], below 0 where it is not known.
 
     Those of closed loops are projected.
@@ -158,7 +158,7 @@ def settle_node(model, data, contact, phase, dt, loops):
             energy, error = extrapolated_energy(model, data, dt)
             if error <= KNOWN * energy:
                 return energy
-        return settle_free_node(model, data, contact, loops)
+        return kinetic_energy_at_free_node(model, data, contact, loops)
     energy = 0.0
     for i in range(data.bodies.shape[0]):
         for c in range(6):
@@ -167,8 +167,8 @@ def settle_node(model, data, contact, phase, dt, loops):
 
 
 @routine(allocates=False)
-def settle_free_node(model, data, contact, loops):
-    """`settle_node` without contacts.
+def kinetic_energy_at_free_node(model, data, contact, loops):
+    """`kinetic_energy_at_node` without contacts.
 
     Joints of trees take up in the next substep what the momenta hold against them, so it stays there. Of prescribed
     motions the impulses that the momenta lack are noted as `owed`.
@@ -204,11 +204,11 @@ def keeps_balance(model, settings, data, contact, work, dt):
     Nor is order 1, whose forces all act at the start: energies at its nodes err by the product of their kick with that
     of the joints, to and fro. A robot in flight is judged beside what it does in its own frame (Galilei). What motors
     press on contacts hardly moves: their kick counts as that of gravity does, springs apart, which may be stiff. Where
-    dampers are so strong that momenta hold forces which they bear (`late_dampers`), the energy of momenta is not that
-    of the motion, and nothing is judged either.
+    dampers are so strong that momenta hold forces which they bear (`damping_in_momenta`), the energy of momenta is not
+    that of the motion, and nothing is judged either.
     """
     before, after, mass = data.start.past[0].kinetic, data.past[0].kinetic, 0.0
-    if not settings.balanced or before < 0.0 or after < 0.0 or damping_is_late(model, settings, dt):
+    if not settings.balanced or before < 0.0 or after < 0.0 or damping_acts_early(model, settings, dt):
         return True
     for i in range(model.bodies.shape[0]):
         mass += model.bodies[i].mass
@@ -231,13 +231,13 @@ def keeps_balance(model, settings, data, contact, work, dt):
 
 
 @routine(allocates=False)
-def damping_is_late(model, settings, dt):
-    """Whether a damper acts at the start of a substep of dt with more than half of its impulse, see `late_damping`."""
+def damping_acts_early(model, settings, dt):
+    """Whether more than half of the impulse of a damper acts at the start of a substep of dt: `excess_damping`."""
     late = 0.0
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
         if c.kind != BALL and c.kind != FREE:
-            late = max(late, late_damping(c, c.damping[0], settings.halves, dt))
+            late = max(late, excess_damping(c, c.damping[0], settings.halves, dt))
     return late > 0.0
 
 

@@ -17,7 +17,7 @@ is."""
 
 GIVE = 1e-8
 """How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no
-joint moves along their normal, gaps change by what the motion bends."""
+joint moves along their normal, gaps change by the curvature of the motion."""
 
 
 @routine(allocates=False)
@@ -37,7 +37,7 @@ def contact_failed(contact):
 
 
 @routine(allocates=False)
-def forget_failure(data, contact):
+def reset_to_guess(data, contact):
     """Back to the guess with which a failed step began; no warm start from its contacts."""
     states, rowstates = data.bodies, data.rows
     for i in range(states.shape[0]):
@@ -51,7 +51,7 @@ def forget_failure(data, contact):
 
 
 @routine(allocates=False)
-def let_slip(contact, give):
+def drop_friction(contact, give):
     """Take friction from all contacts; with `give` they may be deeper by GIVE, too."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]

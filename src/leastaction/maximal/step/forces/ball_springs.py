@@ -7,11 +7,11 @@ is
 
     t + f r,    t = (t0 + t1) / 2,    f = (V0 - V1 - t . r) / r^2
 
-(Gonzalez 1996), so that its work over r is the difference of the energies V. f is of the order of r: it comes from how
-the torque bends. Where r is far below LEAST it is of no account, and that keeps round-off from being divided by it. The
-torque acts on the child, and its opposite on the other body, at both ends of the step, so momenta are conserved
-exactly; the energy is up to the square of the angles by which bodies turn in half a step. The springs of a free joint
-along the axes of its frame are those of three slides (`joint_springs`).
+(Gonzalez 1996), so that its work over r is the difference of the energies V. f is of the order of r: it comes from
+the curvature of the torque. Where r is far below LEAST it is of no account, and that keeps round-off from being divided
+by it. The torque acts on the child, and its opposite on the other body, at both ends of the step, so momenta are
+conserved exactly; the energy is up to the square of the angles by which bodies turn in half a step. The springs of a
+free joint along the axes of its frame are those of three slides (`joint_springs`).
 """
 
 import math
@@ -19,7 +19,7 @@ import math
 from leastaction._jit import inline, routine
 from leastaction.forces.joint_springs import has_ball_spring, mean_torque, mean_torque_slope
 from leastaction.maximal.maximal_records import FREE
-from leastaction.maximal.step.block_parts import add_pair, end_row, note, push
+from leastaction.maximal.step.block_parts import add_kick, add_pair, end_row, push
 from leastaction.maximal.step.bodies import END, START, end_pose, start_pose
 from leastaction.maximal.step.joint_rows import along
 from leastaction.spatial import (
@@ -135,7 +135,7 @@ def _wrench(states, body, t, f, sign):
 
 
 @inline
-def _way(c, j, a, b):
+def _axis_displacement(c, j, a, b):
     """Way of a FREE along axis j of its frame with its bodies at poses (R, x), and its change by them; see `along`."""
     e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
     return along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), a[0], a[1], b[0], b[1])
@@ -144,14 +144,14 @@ def _way(c, j, a, b):
 @inline
 def shift_axis(c, j, states):
     """Way of a FREE along axis j of its frame at the start of the step, and the wrenches (a, b) of a unit force."""
-    value, tb, ta, f = _way(c, j, start_pose(states, c.a), start_pose(states, c.b))
+    value, tb, ta, f = _axis_displacement(c, j, start_pose(states, c.a), start_pose(states, c.b))
     return value, _wrench(states, c.a, ta, f, -1.0), _wrench(states, c.b, tb, f, 1.0)
 
 
 @inline
 def shift_row(c, j, states):
     """The same way at the end of the step, and its rows by (w, v) of both bodies."""
-    value, tb, ta, f = _way(c, j, end_pose(states, c.a), end_pose(states, c.b))
+    value, tb, ta, f = _axis_displacement(c, j, end_pose(states, c.a), end_pose(states, c.b))
     return value, end_row(states, c.a, ta, f, -1.0), end_row(states, c.b, tb, f, 1.0)
 
 
@@ -206,8 +206,8 @@ def turning_springs(c, model, data, share, dt, fresh):
             pull = share * dot3(t, _unit(j))
             push(states, c.a, wa, pull)
             push(states, c.b, wb, pull)
-            note(data.kicks[0], c.a, wa, pull)
-            note(data.kicks[0], c.b, wb, pull)
+            add_kick(data.kicks[0], c.a, wa, pull)
+            add_kick(data.kicks[0], c.b, wb, pull)
         for j in range(3 if fresh else 0):
             d = mean_torque_slope(dofs, c.iv, first, last, turn, _unit(j))
             ea, eb = _rate_slopes(c, states, dt, j)
@@ -222,8 +222,8 @@ def turning_springs(c, model, data, share, dt, fresh):
         data.stretched[0] += pull * (end - start_way)
         push(states, c.a, wa, pull)
         push(states, c.b, wb, pull)
-        note(data.kicks[0], c.a, wa, pull)
-        note(data.kicks[0], c.b, wb, pull)
+        add_kick(data.kicks[0], c.a, wa, pull)
+        add_kick(data.kicks[0], c.b, wb, pull)
         if fresh:
             add_pair(graph, values, c, wa, wb, ea, eb, 0.5 * dt * gain)
 
@@ -242,16 +242,16 @@ def leave_turning(c, model, data, share, dt):
             pull = share * dot3(t, _unit(j))
             add_momentum(states, c.a, wa, pull)
             add_momentum(states, c.b, wb, pull)
-            note(data.kicks[1], c.a, wa, pull)
-            note(data.kicks[1], c.b, wb, pull)
+            add_kick(data.kicks[1], c.a, wa, pull)
+            add_kick(data.kicks[1], c.b, wb, pull)
     for j in range(3 if c.kind == FREE else 0):
         way, wa, wb = shift_axis(c, j, states)
         way -= 0.5 * shift_since(c, j, states, dt)
         pull = share * dofs[c.iv + 3 + j].stiffness * (rest[c.iq + j] - way)
         add_momentum(states, c.a, wa, pull)
         add_momentum(states, c.b, wb, pull)
-        note(data.kicks[1], c.a, wa, pull)
-        note(data.kicks[1], c.b, wb, pull)
+        add_kick(data.kicks[1], c.a, wa, pull)
+        add_kick(data.kicks[1], c.b, wb, pull)
 
 
 @inline

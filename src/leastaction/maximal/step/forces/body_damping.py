@@ -23,7 +23,7 @@ def _twist(s, w, v):
 
 
 @inline
-def _look(pull, time):
+def _length_feedback(pull, time):
     """The feedback of drives on tendons looks at lengths `time` after the poses: in the middle of the step."""
     for i in range(pull.shape[0]):
         pull[i, 1] = time
@@ -65,7 +65,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
     if resisting is None or resisting.touched.shape[0] == 0:
         return
     states, touched, share = data.bodies, resisting.touched, settings.halves * dt
-    _look(data.modes.pull, 0.5 * dt)
+    _length_feedback(data.modes.pull, 0.5 * dt)
     _resistance(resisting, data)
     for j in range(touched.shape[0]):
         s = states[touched[j]]
@@ -78,13 +78,13 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
             for c in range(6):
                 _columns(resisting, model, data, row, c, share)
         _tendon_blocks(resisting, model, data, share)
-    _look(data.modes.pull, 0.0)
+    _length_feedback(data.modes.pull, 0.0)
     _rest(resisting, data)
 
 
 @routine(allocates=False)
 def _columns(resisting, model, data, row, c, share):
-    """Columns c of the blocks of bodies no two of which act on the same one, which `row` of the edges tells."""
+    """Columns c of the blocks of bodies no two of which act on the same one, which `row` of the edges names."""
     states, touched, edges, values = data.bodies, resisting.touched, model.resisting_edges, data.factors.values
     e = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
     zero = (0.0, 0.0, 0.0)
@@ -156,9 +156,9 @@ def end_resistance(resisting, settings, data, dt):
         return
     if settings.halves == 1.0:
         return
-    _look(data.modes.pull, -0.5 * dt)
+    _length_feedback(data.modes.pull, -0.5 * dt)
     _resistance(resisting, data)
-    _look(data.modes.pull, 0.0)
+    _length_feedback(data.modes.pull, 0.0)
     for j in range(resisting.touched.shape[0]):
         s = data.bodies[resisting.touched[j]]
         t, f = _impulse(s, load6(data.dF[resisting.touched[j]]))

@@ -7,7 +7,7 @@ to impulses on bodies, in their own directions.
 from leastaction._jit import routine
 from leastaction.forces import total
 from leastaction.maximal.maximal_records import BALL, FREE
-from leastaction.maximal.step.assembly import axis_damping, late_damping
+from leastaction.maximal.step.assembly import axis_damping, excess_damping
 from leastaction.maximal.step.bodies import END
 from leastaction.maximal.step.forces.ball_drives import leave_drive
 from leastaction.maximal.step.forces.ball_springs import ball_axis
@@ -28,7 +28,7 @@ def add_impulses(model, data, q, u, scale, when):
     states, cstates, external, tau = data.bodies, data.coordinates, data.external, data.tau
     total.clear(external, tau)
     total.joint_forces(forces, data.modes, q, data.still, tau)
-    total.look_near(forces, data.modes, q)
+    total.unwrap_angles(forces, data.modes, q)
     total.set_pulls(forces, data.modes, u)
     total.wrenches(forces, data.modes, states, external)
     total.drive_forces(forces, states, u, external, tau)
@@ -48,17 +48,17 @@ def add_impulses(model, data, q, u, scale, when):
                 for j in range(6 if c.kind == FREE else 3):
                     if tau[c.iv + j] != 0.0:
                         wa, wb = ball_axis(c, j, states)
-                        give(states, c.a, wa, scale * tau[c.iv + j], when)
-                        give(states, c.b, wb, scale * tau[c.iv + j], when)
+                        add_impulse(states, c.a, wa, scale * tau[c.iv + j], when)
+                        add_impulse(states, c.b, wb, scale * tau[c.iv + j], when)
             continue
         force = tau[c.iv] if c.iv >= 0 else 0.0
         if force != 0.0:
-            give(states, c.a, cstates[k].wa, scale * force, when)
-            give(states, c.b, cstates[k].wb, scale * force, when)
+            add_impulse(states, c.a, cstates[k].wa, scale * force, when)
+            add_impulse(states, c.b, cstates[k].wb, scale * force, when)
 
 
 @routine(allocates=False)
-def give(states, body, w, k, when):
+def add_impulse(states, body, w, k, when):
     """Add the impulse k w to I (START) or P (END) of a body."""
     if body >= 0:
         out = states[body].P if when == END else states[body].I
@@ -84,13 +84,13 @@ def add_rates(model, settings, data, dt):
                         if body >= 0:
                             for i in range(3):
                                 rate += w[i] * states[body].w[i] + w[3 + i] * states[body].vc[i]
-                    give(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
-                    give(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
+                    add_impulse(states, c.a, wa, -(1.0 - halves) * dt * c.damping[j] * rate, END)
+                    add_impulse(states, c.b, wb, -(1.0 - halves) * dt * c.damping[j] * rate, END)
             leave_drive(c, model.forces.dofs, states, dt)
             continue
         damping = axis_damping(c, s.value, model.forces, data.modes)
-        late = late_damping(c, damping, halves, dt)
+        late = excess_damping(c, damping, halves, dt)
         gain = c.armature - (1.0 - halves) * dt * damping + late
         if gain != 0.0:
-            give(states, c.a, s.wa, gain * s.rate, END)
-            give(states, c.b, s.wb, gain * s.rate, END)
+            add_impulse(states, c.a, s.wa, gain * s.rate, END)
+            add_impulse(states, c.b, s.wb, gain * s.rate, END)

@@ -12,7 +12,7 @@ Springs of ball and free joints: see `ball_springs`.
 
 from leastaction._jit import routine
 from leastaction.maximal.maximal_records import BALL, FREE
-from leastaction.maximal.step.block_parts import note
+from leastaction.maximal.step.block_parts import add_kick
 from leastaction.maximal.step.forces.ball_springs import add_momentum, leave_turning
 
 
@@ -30,4 +30,4 @@ def end_joint_springs(model, settings, data, dt):
         pull = share * c.stiffness * (c.rest - s.value + 0.5 * dt * s.rate)
         for body, w in ((c.a, s.wa), (c.b, s.wb)):
             add_momentum(data.bodies, body, w, pull)
-            note(data.kicks[1], body, w, pull)
+            add_kick(data.kicks[1], body, w, pull)

@@ -183,7 +183,7 @@ def implicit_paths(model, settings, data, dt, fresh, paths):
         if fresh and (pull != 0.0 or slope != 0.0):
             _gradients(path, points, data.points, states, dt)
             _blocks(model, data, i, path, dt * share * slope)
-            _bend(model, data, i, path, share, dt, pull)
+            _direction_blocks(model, data, i, path, share, dt, pull)
 
 
 @inline
@@ -240,7 +240,7 @@ def _blocks(model, data, i, path, gain):
 
 
 @routine(allocates=False)
-def _bend(model, data, i, path, share, dt, pull):
+def _direction_blocks(model, data, i, path, share, dt, pull):
     """Blocks of path i by the directions c of its parts, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|; and by how its
     bodies turn to the middle of the step."""
     points, states, values = model.forces.points, data.bodies, data.factors.values

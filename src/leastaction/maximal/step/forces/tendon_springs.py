@@ -2,7 +2,7 @@
 
 The tension over a step is the mean of that over all lengths from the one at its start to the one at its end, l0 to l1:
 the tension in the middle where the law is linear; and where a spring becomes slack or a limit is met within the step,
-that which does the work that energies at the ends tell, T (l1 - l0) = V1 - V0 (Gonzalez 1996). Of a straight piece
+that which does the work by the energies at the ends, T (l1 - l0) = V1 - V0 (Gonzalez 1996). Of a straight piece
 between the vectors d0 and d1 it acts along c = (d0 + d1) / (|d0| + |d1|), of which c . (d1 - d0) = |d1| - |d0|
 (`path_springs`); of all else, such as angles and ways of joints and paths around things, along the gradient at the
 start (a share `halves` of the impulse) and at the end. The forces at the ends stand among the known ones, so this is
@@ -13,7 +13,7 @@ import math
 
 from leastaction._jit import inline, routine
 from leastaction.forces.tendons.cable_paths import direction, size
-from leastaction.forces.tendons.tendon_forces import elastic, look_near, mean_tension
+from leastaction.forces.tendons.tendon_forces import elastic, mean_tension, unwrap_angles
 from leastaction.forces.tendons.tendon_lengths import measure
 from leastaction.forces.tendons.tendon_records import SEGMENT
 from leastaction.kinematics.closure_kernels import frame
@@ -43,7 +43,7 @@ def _vector(row, first):
 
 
 @routine(allocates=False)
-def _note(law, items, stretches, states):
+def _store_start_length(law, items, stretches, states):
     """Length at the start poses; its parts into `stretches`."""
     length = law.offset
     for k in range(law.first, law.first + law.count):
@@ -152,9 +152,9 @@ def start_lengths(model, data, q, sprung):
     """Where a run starts: lengths at joint positions q (nq,); the energy is that of the start."""
     if sprung is None or sprung.shape[0] == 0:
         return
-    look_near(data.strings, q)
+    unwrap_angles(data.strings, q)
     for i in range(sprung.shape[0]):
-        length = _note(sprung[i], data.strings, data.stretches, data.bodies)
+        length = _store_start_length(sprung[i], data.strings, data.stretches, data.bodies)
         data.lengths[i, LENGTH], data.lengths[i, PULLED] = length, elastic(sprung[i], length)[0]
 
 
@@ -189,7 +189,7 @@ def implicit_lengths(model, settings, data, dt, fresh, sprung):
             _clear(own, pushed)
             _add_gradients(law, data.strings, data.stretches, states, pushed, 1.0, 0.0)
             _blocks(model, data, law, own, dt * share)
-            _bend(model, data, law, own, dt * share * pull)
+            _direction_blocks(model, data, law, own, dt * share * pull)
 
 
 @inline
@@ -227,7 +227,7 @@ def _find(own, body):
 
 
 @routine(allocates=False)
-def _bend(model, data, law, own, gain):
+def _direction_blocks(model, data, law, own, gain):
     """Blocks of the directions c of straight pieces, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|; uses up data.T and
     data.dV."""
     states, pushed, rows = data.bodies, data.T, data.dV
@@ -276,7 +276,7 @@ def end_lengths(model, settings, data, dt, sprung):
         own = model.sprung_bodies[law.begin : law.begin + law.bodies]
         pull, _, _ = mean_tension(law, row[LENGTH], other_end(law, data.strings, data.stretches, states))
         row[PULLED] = pull
-        row[LENGTH] = _note(law, data.strings, data.stretches, states)
+        row[LENGTH] = _store_start_length(law, data.strings, data.stretches, states)
         _clear(own, pushed)
         _add_gradients(law, data.strings, data.stretches, states, pushed, pull, -elastic(law, row[LENGTH])[0])
         for j in range(own.shape[0]):

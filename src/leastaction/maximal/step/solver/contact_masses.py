@@ -29,7 +29,7 @@ def weigh_cone(bodies, c, load):
 
 
 @routine(allocates=False)
-def give_compliance(settings, c, dt):
+def fill_compliance(settings, c, dt):
     """Fill the compliance of a cone (`laws.compliance`), as the velocity that a unit of impulse over dt leaves."""
     give, turn = settings.compliance / (dt * dt), settings.angular_compliance / (dt * dt)
     row = 9 if c.kind == ip.DRY else 3

@@ -6,8 +6,8 @@ single contacts are from their law then depends on its iterations, and so do for
 """
 
 from leastaction._jit import routine
-from leastaction.maximal.step.solver.contact_masses import give_compliance, weigh_cone
-from leastaction.maximal.step.solver.semismooth_newton import follow_modes, forget_modes, look_at_modes
+from leastaction.maximal.step.solver.contact_masses import fill_compliance, weigh_cone
+from leastaction.maximal.step.solver.semismooth_newton import evaluate_modes, follow_modes, open_all_cones
 from leastaction.maximal.step.velocity_equations import equations
 
 SOLVED_BY_MODES = 2
@@ -33,7 +33,7 @@ def end_by_modes(model, settings, data, contact, dt):
     found = modes_from(model, settings, data, contact, dt, 1.0)
     spent = abs(found)
     if found < 0:
-        bring_back(data, contact)
+        restore_solution(data, contact)
         for softer in (SOFTEST, SOFTER, 1.0):
             found = modes_from(model, settings, data, contact, dt, softer)
             spent += abs(found)
@@ -42,12 +42,12 @@ def end_by_modes(model, settings, data, contact, dt):
     if found >= 0:
         now.sure, now.soft[now.phase] = SOLVED_BY_MODES, 0
         return spent
-    bring_back(data, contact)
+    restore_solution(data, contact)
     for k in range(now.count):
-        give_compliance(settings, contact.cones[k], dt)
+        fill_compliance(settings, contact.cones[k], dt)
     fresh = dt == 0.0  # no literal False: it would be compiled anew
     equations(model, settings, data, contact, dt, fresh)
-    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
     return spent
 
 
@@ -56,10 +56,10 @@ def modes_from(model, settings, data, contact, dt, softer):
     """Modes from the present velocities and impulses, of contacts with so many times their compliance."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        give_compliance(settings, c, dt)
+        fill_compliance(settings, c, dt)
         c.compliance, c.slip_compliance = softer * c.compliance, softer * c.slip_compliance
         c.deepest *= softer
-    forget_modes(contact)
+    open_all_cones(contact)
     fresh = dt != 0.0  # no literal True: it would be compiled anew
     return follow_modes(model, settings, data, contact, dt, fresh)
 
@@ -81,7 +81,7 @@ def keep_solution(data, contact):
 
 
 @routine(allocates=False)
-def bring_back(data, contact):
+def restore_solution(data, contact):
     """Take what `keep_solution` has kept."""
     for i in range(data.bodies.shape[0]):
         s = data.bodies[i]

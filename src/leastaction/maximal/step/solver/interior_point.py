@@ -10,14 +10,14 @@ from leastaction._jit import inline, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.contact.open_contacts import is_open
-from leastaction.maximal.step.solver.contact_masses import give_compliance
+from leastaction.maximal.step.solver.contact_masses import fill_compliance
 from leastaction.maximal.step.solver.crossover import SOLVED_BY_MODES, end_by_modes
 from leastaction.maximal.step.solver.newton import apply, newton_step
 from leastaction.maximal.step.solver.predictor_corrector import (
     NEAR,
     add_cones,
     contact_direction,
-    look_at_cones,
+    evaluate_cones,
     mean_product,
     push_cones,
 )
@@ -42,7 +42,7 @@ solution."""
 
 
 @inline
-def note_size(history, iteration, size):
+def store_update_size(history, iteration, size):
     """Note the size of an update, as far as there is room."""
     if iteration < history.shape[0]:
         history[iteration] = size
@@ -54,7 +54,7 @@ def even_out(contact, goal):
     kappa = mean_product(contact, 0.0)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        c.share = min(max(c.own, NEAR * goal / kappa), 1.0)
+        c.share = min(max(c.target_share, NEAR * goal / kappa), 1.0)
     return mean_product(contact, 0.0)
 
 
@@ -75,7 +75,7 @@ def solve_step(model, settings, data, contact, dt):
     goes to `history`.
 
     Args:
-        contact: `ContactData`, or None without any contact: then all about it is left out at compile time.
+        contact: `ContactData`, or None without any contact: then all about it is omitted at compile time.
     """
     if contact is None:
         return newton_step(model, settings, data, dt)
@@ -89,7 +89,7 @@ def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
     now = contact.now[0]
     for k in range(now.count):
-        give_compliance(settings, contact.cones[k], dt)
+        fill_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
     tried, now.failed, now.soft[now.phase] = 0, 0, 1
     if now.sure > 0:
@@ -157,7 +157,7 @@ def interior_step(model, settings, data, contact, dt):
         now.iterations[now.phase] += 1
         now.matrices[now.phase] += 1
         joints = equations(model, settings, data, contact, dt, fresh)
-        worst = look_at_cones(model.coordinates, states, data.coordinates, contact, dt)
+        worst = evaluate_cones(model.coordinates, states, data.coordinates, contact, dt)
         push_cones(states, contact)
         left = max(worst, joints, largest_residual(bodies, states))
         if iteration == 0:
@@ -182,10 +182,10 @@ def interior_step(model, settings, data, contact, dt):
         leave_out_rows(model, data, settings.loops)
         singular, _ = factorize(model.graph, data.factors, 0.0)
         if singular >= 0:
-            note_size(history, iteration, math.nan)
+            store_update_size(history, iteration, math.nan)
             return -1 - iteration
         t = contact_direction(model, data, contact, kappa, goal, floor)
         size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
-        note_size(history, iteration, size)
+        store_update_size(history, iteration, size)
         stuck = stuck + 1 if t < STUCK else 0
     return -1 - most

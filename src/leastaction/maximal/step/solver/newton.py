@@ -97,7 +97,7 @@ def newton_step(model, settings, data, dt):
         history[iteration] = size
         if not is_finite(size) or (iteration >= PATIENCE and size > history[0]):
             return -1 - iteration
-        # How much smaller than the last this update was tells how large the next would be.
+        # The ratio of this update to the last estimates how large the next would be.
         shrinks = size / last if iteration > 0 else 1.0
         if rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance):
             # End poses and residuals that belong to the last update. No literal False: it would be compiled anew.

@@ -12,7 +12,7 @@ from leastaction._jit import routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.linalg.graph.graph_factorization import solve
-from leastaction.maximal.contact.slip import slips
+from leastaction.maximal.contact.slip import slip_velocities
 from leastaction.maximal.step.block_parts import add_pair, end_row, push, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate
@@ -75,7 +75,7 @@ def slack_at(coordinates, states, cstates, contact, c, dt):
 
 
 @routine(allocates=False)
-def look_at_cones(coordinates, states, cstates, contact, dt):
+def evaluate_cones(coordinates, states, cstates, contact, dt):
     """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
     cones, count = contact.cones, contact.now[0].count
     worst = 0.0
@@ -89,7 +89,7 @@ def look_at_cones(coordinates, states, cstates, contact, dt):
             c.rs = c.s - slack - ip.yielding(c)[0]
             worst = max(worst, abs(c.rs))
         if c.kind != ip.LIMIT:
-            y0, y1 = slips(coordinates, states, cstates, c, dt, contact.now[0].phase == VELOCITIES, True)
+            y0, y1 = slip_velocities(coordinates, states, cstates, c, dt, contact.now[0].phase == VELOCITIES, True)
             if c.kind == ip.LINEAR:
                 c.y[0], c.y[1] = y0, y1
             else:

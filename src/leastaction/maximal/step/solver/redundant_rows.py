@@ -1,7 +1,8 @@
-"""Which equations of loops depend on others: told without contacts, kept for all iterations with them.
+"""Which equations of loops depend on others: found without contacts, kept for all iterations with them.
 
-Beside a contact that is 1e10 times as stiff as a body is heavy, little is left of independent equations, and it could
-not be told from the round-off that dependent ones leave. Which depend on others is a matter of the joints alone.
+Beside a contact that is 1e10 times as stiff as a body is heavy, little is left of independent equations, and it
+could not be distinguished from the round-off that dependent ones leave. Which depend on others is a matter of the
+joints alone.
 """
 
 import numpy as np

@@ -20,7 +20,7 @@ from leastaction._finite import is_finite
 from leastaction._jit import inline, is_set, routine
 from leastaction.contact.laws import complementarity as ip
 from leastaction.linalg.graph.graph_factorization import factorize, solve
-from leastaction.maximal.contact.slip import slips
+from leastaction.maximal.contact.slip import slip_velocities
 from leastaction.maximal.step.initial_guess import FOUND
 from leastaction.maximal.step.solver.contact_masses import weigh_cone
 from leastaction.maximal.step.solver.newton import apply
@@ -83,14 +83,14 @@ def begin_modes(bodies, contact):
     for k in range(now.count):
         c = contact.cones[k]
         c.gam = c.beta[0] = c.beta[1] = 0.0
-        if c.was >= 0:
-            c.gam = contact.impulses[c.was, 0]
+        if c.previous >= 0:
+            c.gam = contact.impulses[c.previous, 0]
             if c.kind != ip.LIMIT:
-                c.beta[0], c.beta[1] = contact.impulses[c.was, 1], contact.impulses[c.was, 2]
+                c.beta[0], c.beta[1] = contact.impulses[c.previous, 1], contact.impulses[c.previous, 2]
         weigh_cone(bodies, c, load)
         c.mode = OPEN
-        if now.saved == 1 and c.was >= 0 and contact.saved[c.was].mode != OPEN:
-            ip.copy_kept(contact.saved[c.was], c)
+        if now.saved == 1 and c.previous >= 0 and contact.saved[c.previous].mode != OPEN:
+            ip.copy_block(contact.saved[c.previous], c)
             closed += 1
     kept = now.saved == 1 and closed == now.closed
     now.saved = 0
@@ -98,7 +98,7 @@ def begin_modes(bodies, contact):
 
 
 @routine(allocates=False)
-def forget_modes(contact):
+def open_all_cones(contact):
     """All cones are open."""
     for k in range(contact.now[0].count):
         contact.cones[k].mode = OPEN
@@ -115,7 +115,7 @@ def is_slow(states, dt):
 
 @routine(allocates=False)
 def keep_matrix(contact, dt, loops):
-    """Tell the next step that the factors are of the cones that are closed now.
+    """Record for the next step that the factors are of the cones that are closed now.
 
     Args:
         loops: whether there are closed loops, whose own factorisations take their place.
@@ -145,7 +145,7 @@ def accelerate(bodies, states, gravity, dt):
 
 
 @routine(allocates=False)
-def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
+def evaluate_modes(coordinates, states, cstates, contact, dt, fresh):
     """Slacks (`rs`) and sliding velocities (`ry`) at the end of the step; with `fresh`, their gradients as well.
 
     Those of the matrix are kept as long as it is: beside the stiffness of contacts they must be the same.
@@ -162,7 +162,7 @@ def look_at_modes(coordinates, states, cstates, contact, dt, fresh):
                 for i in range(6):
                     c.ea[i], c.eb[i] = ea[i], eb[i]
         if c.kind != ip.LIMIT:
-            c.ry[0], c.ry[1] = slips(coordinates, states, cstates, c, dt, second, fresh)
+            c.ry[0], c.ry[1] = slip_velocities(coordinates, states, cstates, c, dt, second, fresh)
 
 
 @routine(allocates=False)
@@ -205,7 +205,7 @@ def bound_of(c):
 
 @routine(allocates=False)
 def mode_of(c, grip):
-    """The mode that the natural map tells.
+    """The mode by the natural map.
 
     Args:
         grip: share of the mass behind the cone that its sliding is weighed with, see HEAVY.
@@ -368,8 +368,8 @@ def project_impulses(contact):
 
 
 @routine(allocates=False)
-def note_slacks(contact):
-    """Tell the slacks and sliding velocities of a step that is solved by modes."""
+def store_slacks(contact):
+    """Store the slacks and sliding velocities of a step that is solved by modes."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         c.share, c.s = 1.0, max(c.rs, 0.0) if c.mode == OPEN else 0.0
@@ -377,13 +377,13 @@ def note_slacks(contact):
 
 
 @routine(allocates=False)
-def look(model, settings, data, contact, dt, fresh):
+def evaluate_residuals(model, settings, data, contact, dt, fresh):
     """Residuals, and with `fresh` the matrix without contacts; (those of joints, modes changed, largest of all) [m/s].
 
     See `choose_modes`.
     """
     joints = equations(model, settings, data, contact, dt, fresh)
-    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
     changed, worst = choose_modes(contact, fresh)
     push_cones(data.bodies, contact)
     return joints, changed, max(worst, joints, largest_residual(model.bodies, data.bodies))
@@ -397,7 +397,7 @@ def active_step(model, settings, data, contact, dt):
     if data.past[0].known == FOUND:
         begin_at_solution(model, settings, data, contact, dt)
     if fresh:
-        forget_modes(contact)
+        open_all_cones(contact)
     return follow_modes(model, settings, data, contact, dt, fresh)
 
 
@@ -435,7 +435,7 @@ def begin_at_solution(model, settings, data, contact, dt):
         for c in range(3):
             states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
     equations(model, settings, data, contact, dt, fresh)
-    look_at_modes(model.coordinates, states, data.coordinates, contact, dt, fresh)
+    evaluate_modes(model.coordinates, states, data.coordinates, contact, dt, fresh)
     for k in range(contact.now[0].count):
         ip.impulses_of_motion(contact.cones[k])
 
@@ -454,25 +454,25 @@ def follow_modes(model, settings, data, contact, dt, fresh):
     best, idle, last, before, t, old = math.inf, 0, math.inf, math.inf, 1.0, fresh
     now.solves[now.phase] += 1
     for iteration in range(settings.max_iterations):
-        joints, changed, worst = look(model, settings, data, contact, dt, fresh)
+        joints, changed, worst = evaluate_residuals(model, settings, data, contact, dt, fresh)
         slow = changed > 0 or worst * (worst / last) ** SPARED > POLISHED * limit
         if now.phase == POSITIONS and iteration == 1:
             now.quick = 0 if slow else 1
         if worst <= limit and joints <= closed and (worst <= POLISHED * limit or FAST * last < worst <= last <= limit):
             if not fresh and changed == 0:
                 keep_matrix(contact, dt, settings.loops)
-            note_slacks(contact)
+            store_slacks(contact)
             return iteration
         if not fresh and slow:
             if old and worst > last:
                 take_step(model, data, contact, -t, dt)  # factors at hand are of no use
             fresh = dt != 0.0  # no literal True: it would be compiled anew
-            joints, _, worst = look(model, settings, data, contact, dt, fresh)
+            joints, _, worst = evaluate_residuals(model, settings, data, contact, dt, fresh)
         idle += 1
         if worst <= HALF * best or iteration == 1:  # where it starts, impulses are not those of the modes
             best, idle = worst, 0
         if idle == WATCH and worst <= limit and joints <= closed:
-            note_slacks(contact)  # solved as well as round-off allows
+            store_slacks(contact)  # solved as well as round-off allows
             return iteration
         if idle == WATCH or not is_finite(worst):
             return -1 - iteration

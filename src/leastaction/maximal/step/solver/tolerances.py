@@ -37,7 +37,7 @@ def largest_push(model, settings, data, dt):
     held = 1.0 if known in (SECOND, LATER) else 0.0
     whole = 1.0 if held > 0.0 else 1.0 / halves
     weight = halves * dt + held * (1.0 - halves) * before
-    # What springs give at the start only the solved step tells: about what they gave at the end of the step before.
+    # Impulses of springs at the start follow from the solved step: about those at the end of the step before.
     noted = 1 if held > 0.0 and halves < 1.0 else 0
     early = halves * dt / ((1.0 - halves) * before) if noted == 1 else 1.0
     for i in range(bodies.shape[0]):
@@ -87,7 +87,7 @@ def strongest(contact):
 
 @inline
 def least_product(typical, contact, dt):
-    """Least central-path parameter that slacks of cones can tell [J], with the typical speed of contacts [m/s]."""
+    """Least central-path parameter that slacks of cones resolve [J], with the typical speed of contacts [m/s]."""
     return max(SHARPEST * typical, BLURRED / dt) * strongest(contact)
 
 

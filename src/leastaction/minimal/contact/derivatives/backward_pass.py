@@ -20,7 +20,7 @@ CONTROLS = "controls"
 
 
 class Sweep:
-    """The way back over steps, and the sums of gradients by parameters on it."""
+    """The backward pass over steps, with its sums of gradients by parameters."""
 
     def __init__(self, derivatives: Sequence[Derivative]) -> None:
         self.derivatives = derivatives

@@ -44,7 +44,7 @@ class Part(NamedTuple):
     """A solved part of a step as kernels read it, with m contacts and b bodies.
 
     Attributes:
-        cones: `LANE_CONE` records of the contacts; contacts: `CONTACT` records of those that were looked for.
+        cones: `ROBOT_CONE` records of the contacts; contacts: `CONTACT` records of those that were looked for.
         of: which of these each is, -1 for a ball over a plane, shape (m,).
         R, x: rotations and centres of mass of the bodies at both ends, then at the ends of solutions at which contacts
             were found, shapes (2 + solutions, b, 9), (2 + solutions, b, 3).

@@ -18,7 +18,7 @@ from math import copysign, sqrt
 from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
-from leastaction.contact.laws.soft_contact import gap_kept
+from leastaction.contact.laws.soft_contact import required_gap
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     RATE,
@@ -30,7 +30,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     Rows,
     place_of,
 )
-from leastaction.minimal.contact.solver.contact_response import TANGENTIAL, overlap_kept
+from leastaction.minimal.contact.solver.contact_response import TANGENTIAL, remaining_overlap
 
 
 class Modes(NamedTuple):
@@ -42,9 +42,9 @@ class Modes(NamedTuple):
         pushes: which contacts push in the momentum phase, shape (m,).
         creep: how much more a contact creeps for each unit of friction [m / (N s)], shape (2, m).
         compliance: of the contacts [m / (N s)], shape (m,); deepest: depth that no impulse reaches [m].
-        give, lag, hold: of soft contacts, see `laws.soft_contact`; `give` is 0 where rigid, shape (m,).
+        impulse_compliance, lag, end_compliance: of soft contacts, `laws.soft_contact`; zero where rigid, shape (m,).
         least: gaps at the end [m], shape (m,); overlaps: whether they are what is left of the overlaps at the start.
-        falls: see `compliance.overlap_kept`, two numbers [m].
+        falls: see `compliance.remaining_overlap`, two numbers [m].
         turn: place of the torques of each contact among the triples of impulses, or -1, shape (m,).
     """
 
@@ -58,9 +58,9 @@ class Modes(NamedTuple):
     creep: Any
     compliance: Any
     deepest: Any
-    give: Any
+    impulse_compliance: Any
     lag: Any
-    hold: Any
+    end_compliance: Any
     least: Any
     overlaps: Any
     falls: Any
@@ -85,30 +85,30 @@ class Places(NamedTuple):
 
 
 @inline
-def give_of(modes, k, push):
+def compliance_at(modes, k, push):
     """(depth, its slope, creep for each unit of friction, its slope) of contact k with a normal impulse."""
-    if modes.give[k] > 0.0:
-        return modes.give[k] * push, modes.give[k], TANGENTIAL * modes.compliance[k], 0.0
+    if modes.impulse_compliance[k] > 0.0:
+        return modes.impulse_compliance[k] * push, modes.impulse_compliance[k], TANGENTIAL * modes.compliance[k], 0.0
     share = modes.deepest / (modes.deepest + modes.compliance[k] * push)
     soft = share * modes.compliance[k]
     return soft * push, share * soft, TANGENTIAL * soft, -TANGENTIAL * soft * soft / modes.deepest
 
 
 @inline
-def least_of(modes, k, phi):
+def least_gap(modes, k, phi):
     """Gap that contact k must have at the end, with the gap phi at the start [m]."""
-    if modes.overlaps[k] and modes.give[k] > 0.0:
-        return gap_kept(phi, modes.lag[k])
-    return overlap_kept(phi, modes.falls[0], modes.falls[1]) if modes.overlaps[k] else modes.least[k]
+    if modes.overlaps[k] and modes.impulse_compliance[k] > 0.0:
+        return required_gap(phi, modes.lag[k])
+    return remaining_overlap(phi, modes.falls[0], modes.falls[1]) if modes.overlaps[k] else modes.least[k]
 
 
 @inline
-def held_back(modes, k, push):
+def momentum_compliance(modes, k, push):
     """By what the normal and the tangents of contact k give way in the momentum phase [m / (N s)], and the slopes of
     these by the impulse `push` of the position phase."""
-    _, slope, creep, less = give_of(modes, k, push)
-    if modes.give[k] > 0.0:
-        return modes.hold[k], 0.5 * creep, 0.0, 0.0
+    _, slope, creep, less = compliance_at(modes, k, push)
+    if modes.impulse_compliance[k] > 0.0:
+        return modes.end_compliance[k], 0.5 * creep, 0.0, 0.0
     share = modes.deepest / (modes.deepest + modes.compliance[k] * push)
     return 0.5 * slope, 0.5 * creep, -slope * share * modes.compliance[k] / modes.deepest, 0.5 * less
 
@@ -186,8 +186,8 @@ def law_values(part, modes, values, impulses, out):
     L, T = impulses
     for k in range(part.cones.shape[0]):
         push, v, at = lam[k, 0], values[k], 3 * k
-        depth, _, creep, _ = give_of(modes, k, push)
-        first[at] = v[GAP] - least_of(modes, k, v[START_GAP]) + depth
+        depth, _, creep, _ = compliance_at(modes, k, push)
+        first[at] = v[GAP] - least_gap(modes, k, v[START_GAP]) + depth
         soft = creep + modes.creep[0, k]
         w = v[SLIDE] + soft * lam[k, 1], v[SLIDE + 1] + soft * lam[k, 2]
         disc(first, at + 1, lam[k], 1, w, edge(modes.friction[k], push), modes.slides[0, k])
@@ -220,7 +220,7 @@ def about_normal(torque, spin, push, w, moves):
 @inline
 def momentum_motion(part, modes, k, v, L):
     """Motions of contact k in the momentum phase along normal and tangents, with what it gives way [m]."""
-    normal, tangent, _, _ = held_back(modes, k, part.lam[k, 0])
+    normal, tangent, _, _ = momentum_compliance(modes, k, part.lam[k, 0])
     h, half, drift = part.h, part.lam[k], part.cones[k].drift
     w0 = h * v[RATE] + normal * (L[k, 0] - 2.0 * half[0])
     w1 = h * v[RATE + 1] + drift[0] + tangent * (L[k, 1] - 2.0 * half[1]) + modes.creep[1, k] * L[k, 1]
@@ -266,12 +266,12 @@ def put(F, row, part, places, rows, k, value, scale):
 def position_slopes(part, modes, places, rows, k, F):
     """Rows of contact k in the position phase."""
     at, lam, v, n = places.n + 3 * k, part.lam[k], rows.values[k], places.n
-    _, deeper, creep, less = give_of(modes, k, lam[0])
+    _, deeper, creep, less = compliance_at(modes, k, lam[0])
     put(F, at, part, places, rows, k, GAP, 1.0)
     F[at, at] = deeper
     if modes.overlaps[k]:
         phi, d = v[START_GAP], 1e-4 * abs(v[START_GAP])
-        low, high = least_of(modes, k, phi - d), least_of(modes, k, phi + d)
+        low, high = least_gap(modes, k, phi - d), least_gap(modes, k, phi + d)
         for b in range(n):
             F[at, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, START_GAP, b]
             F[at, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, START_GAP, b]
@@ -312,7 +312,7 @@ def momentum_slopes(part, modes, places, rows, k, impulses, F):
             if modes.turn[k] >= 0:
                 only(F, turned + i, turned + i)
         return
-    normal, tangent, steeper, less = held_back(modes, k, part.lam[k, 0])
+    normal, tangent, steeper, less = momentum_compliance(modes, k, part.lam[k, 0])
     for i in range(3):
         put(F, at + i, part, places, rows, k, RATE + i, part.h)
         for b in range(n):

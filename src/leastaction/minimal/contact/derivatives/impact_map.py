@@ -6,7 +6,7 @@ equations beside it. With
 
     p2 = p1 + R + A' mu,   M v2 = p2,   A v2 = 0,   p' = p1 + c (p2 - p1),
 
-the share c of the restitution is 1, or an unknown with T(p') = T(p). What moving surfaces give there is left out.
+the share c of the restitution is 1, or an unknown with T(p') = T(p). The contribution of moving surfaces is neglected.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smo
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import (
     driven_rows,
-    is_given,
+    is_prescribed,
     rate_slopes,
     stop_slopes,
     stop_values,
@@ -83,9 +83,9 @@ class HitMap(PartMap):
         held_rows = np.concatenate([A, driven])
         second = self._given_back(first, s.cones, columns[1], held_rows)
         self.v_back = v2 = np.asarray(np.linalg.solve(M, second), np.float64)
-        bends = np.zeros((f, n, n))
+        hessians = np.zeros((f, n, n))
         if own_loops:
-            bends[:own_loops] = smooth.bends(s.q0)
+            hessians[:own_loops] = smooth.loop_hessians(s.q0)
         # The plastic hit: rows of momenta and of its laws, by (v1, L) and by the joints.
         part = part._replace(twists=body_twists(smooth, placed, v1))
         rows, places = slopes_of(smooth, part, [placed], columns), Places(n, n, 2 * n, 2 * n + e, 3 * n + e)
@@ -94,9 +94,9 @@ class HitMap(PartMap):
         stop_slopes(s, smooth, F, places, False)
         if own_loops:
             last = slice(len(F) - own_loops, len(F))
-            F[last, :n], F[last, n : 2 * n] = s.h * (v1 @ bends[:own_loops]), s.h * A
+            F[last, :n], F[last, n : 2 * n] = s.h * (v1 @ hessians[:own_loops]), s.h * A
         own, by_q = F[n:, n : 2 * n + e], F[n:, :n] + F[n:, 2 * n + e :]
-        kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, bends[:own_loops])
+        kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, hessians[:own_loops])
         # What is given back.
         back = part._replace(more=self._restitution(s.cones), more_torques=np.zeros((len(s.cones), 3)))
         given = slopes_of(smooth, back, [placed], columns).kick_end.sum(axis=0)
@@ -107,7 +107,7 @@ class HitMap(PartMap):
         p_z, p_x = np.zeros((2, n, size + held)), np.zeros((2, n, 2 * n + 1 + nu))
         p_x[:, :, n : 2 * n], p_x[:, :, :n] = np.eye(n), kick
         p_z[:, :, n : n + e] = N.T
-        p_x[1, :, :n] += given + np.einsum("k,kab->ab", loops, bends)
+        p_x[1, :, :n] += given + np.einsum("k,kab->ab", loops, hessians)
         by_normals = np.zeros((n, e))
         by_normals[:, : 3 * len(s.cones) : 3] = (N[: 3 * len(s.cones) : 3] * s.cones.restitution[:, None]).T
         p_z[1, :, n : n + e] += by_normals
@@ -119,11 +119,11 @@ class HitMap(PartMap):
             G_z[momenta], G_x[momenta] = -p_z[p], -p_x[p]
             G_z[momenta, at : at + n] = M
             G_x[momenta, :n] += heavier(smooth, s.q0, v)
-        G_z[size - f : size, n + e : 2 * n + e], G_x[size - f : size, :n] = s.h * held_rows, s.h * (v2 @ bends)
+        G_z[size - f : size, n + e : 2 * n + e], G_x[size - f : size, :n] = s.h * held_rows, s.h * (v2 @ hessians)
         if len(driven):  # what moves as prescribed does so by the time
             slopes, stops = rate_slopes(s), n + e - own_loops - len(s.stops)
             G_x[stops : stops + len(s.stops), 2 * n] = slopes
-            G_x[size - len(driven) : size, 2 * n] = slopes[[is_given(stop) for stop in s.stops]]
+            G_x[size - len(driven) : size, 2 * n] = slopes[[is_prescribed(stop) for stop in s.stops]]
         out_z, out_x = p_z[0] + share * (p_z[1] - p_z[0]), p_x[0] + share * (p_x[1] - p_x[0])
         if held:
             v, start = v1 + share * (v2 - v1), np.asarray(np.linalg.solve(M, s.p), np.float64)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from leastaction.contact.narrow_phase.feature_kinds import are_moving
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.minimal.contact.arrays import RobotShapes, lane_model
-from leastaction.minimal.contact.derivatives.found_again import found_again
+from leastaction.minimal.contact.arrays import RobotShapes, robot_model
+from leastaction.minimal.contact.derivatives.redetection import detected_at
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes
@@ -27,8 +27,8 @@ class Variant:
     def __init__(self, stepper: Any, mechanism: Mechanism) -> None:
         self.stepper, self.mechanism = stepper, mechanism
         self.cones, self.shapes, _ = cones_and_shapes(mechanism, stepper.integrator.self_collision)
-        lanes = lane_model(mechanism, np.float64, self.cones, self.shapes)
-        self.smooth = Smooth(mechanism, whole_model(mechanism, lanes))
+        model = robot_model(mechanism, np.float64, self.cones, self.shapes)
+        self.smooth = Smooth(mechanism, whole_model(mechanism, model))
         alike = len(self.cones) == len(stepper.cones) and (self.shapes is None) == (stepper.model.shapes is None)
         if not alike or not same_pairs(self.shapes, stepper.model.shapes):
             raise IntegratorError("Minimal: a change of this parameter makes another mechanism, with other contacts")
@@ -72,9 +72,9 @@ class Variant:
         kinds = shapes.shapes.kind[np.stack([shapes.pairs.a[contacts.pair], shapes.pairs.b[contacts.pair]])]
         if not self.changed and not are_moving(kinds).any():
             return contacts
-        out, there = found_again(contacts, shapes, placed.poses(0))
+        out, there = detected_at(contacts, shapes, placed.poses(0))
         if not there.all():  # those that a step had missed were found at its end
-            late, found = found_again(contacts, shapes, placed.poses(1))
+            late, found = detected_at(contacts, shapes, placed.poses(1))
             if not (there | found).all():
                 raise IntegratorError(
                     "Minimal: a contact of this step vanishes when the parameter changes; it has no derivative"

@@ -11,7 +11,7 @@ from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.mechanism import Mechanism
 from leastaction.minimal.arrays import guess_data
-from leastaction.minimal.contact.arrays import RobotModel, lane_arrays
+from leastaction.minimal.contact.arrays import RobotModel, robot_arrays
 from leastaction.minimal.contact.derivatives.spring_map import pulled_rows
 from leastaction.minimal.galerkin_bodies.arrays import (
     GalerkinBodiesModel,
@@ -64,21 +64,21 @@ class Smooth:
         owner: the body that each degree of freedom belongs to, shape (nv,); parents: of the bodies, -1 for the world.
     """
 
-    def __init__(self, mechanism: Mechanism, lanes: RobotModel) -> None:
+    def __init__(self, mechanism: Mechanism, model: RobotModel) -> None:
         self.mechanism = mechanism
         single = [node for node in mechanism.tree.nodes if node.nv == 1]
         self.single = np.array([node.iv for node in single], np.int64)
         self.single_q = np.array([node.iq for node in single], np.int64)
-        dofs = lanes.dofs[self.single]
+        dofs = model.dofs[self.single]
         self.damping, self.servo, self.holds = (np.array(dofs[name], float) for name in ("damping", "servo", "holds"))
         self.model = without_pulls(galerkin_bodies_model(mechanism, 1))
         self.data = galerkin_bodies_data(self.model, guess_data(mechanism), 1, True)._replace(pushes=None)
         self._blocks = Bound(body_horizon.blocks, self.model, self.data)
         self._rows = Bound(body_horizon.rows, self.model, self.data._replace(dense=None))
         self._pulled = None
-        if lanes.forces is not None and len(lanes.forces.nodes):
-            *data, touch = lane_arrays(lanes, mechanism.nq, whole=True)
-            self._pulled = Bound(pulled_rows, *plain((lanes, tuple(data), touch)), np.zeros((2, mechanism.nv)))
+        if model.forces is not None and len(model.forces.nodes):
+            *data, touch = robot_arrays(model, mechanism.nq, whole=True)
+            self._pulled = Bound(pulled_rows, *plain((model, tuple(data), touch)), np.zeros((2, mechanism.nv)))
         nodes, owner = self.model.nodes, np.asarray(self.model.dofs.node)
         self.carried = np.zeros((len(nodes), len(owner)), bool)
         for i, node in enumerate(nodes):
@@ -118,7 +118,7 @@ class Smooth:
             np.array(turns.k[1, :, 6]),
         )
 
-    def bends(self, q: FloatArray) -> FloatArray:
+    def loop_hessians(self, q: FloatArray) -> FloatArray:
         """How the gradients of the equations of loops change with the joints at q, shape (equations, nv, nv)."""
         count, n, lam = self.data.lam.shape[1], self.mechanism.nv, self.data.lam
         out, u = np.zeros((count, n, n)), np.zeros(self.mechanism.nu)

@@ -12,7 +12,7 @@ from leastaction.contact.laws.restitution import NEAREST
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
 from leastaction.minimal.contact.arrays import RobotData, is_prescribed
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LANE_CONE, LIMIT, LOOP, TURNING
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, ROBOT_CONE, TURNING
 from leastaction.minimal.contact.solver.contact_response import GIVING
 from leastaction.minimal.contact.solver.torsional_rolling import SPIN
 
@@ -22,7 +22,7 @@ AT_IMPACT = 1e3 * NEAREST
 """Gap [m] up to which the end of a part is at an impact."""
 
 
-NO_CONES, NO_CONTACTS = records(0, LANE_CONE), records(0, CONTACT_RECORD)
+NO_CONES, NO_CONTACTS = records(0, ROBOT_CONE), records(0, CONTACT_RECORD)
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Solved:
         v0, rates: velocities at its start and mean velocities of it, shape (nv,).
         u: controls, shape (nu,).
         kick: what impulses do along the joints, shape (nv,).
-        cones, contacts: `LANE_CONE` records of the m contacts that push, and `CONTACT` records of those among them that
-            were looked for.
+        cones, contacts: `ROBOT_CONE` records of the m contacts that push, and `CONTACT` records of those among them
+            that were detected.
         lam: their impulses along normal and tangents [N s], shape (m, 3).
         slides: which of them slide, shape (m,).
         turning: which of them resist spinning or rolling, shape (m,); torques: their impulses about normal and tangents
             [N m s], shape (m, 3); spins, rolls: which of them spin and roll, shape (m,).
         soft, least: see `Touch`, shape (m,).
-        stops: `LANE_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
+        stops: `ROBOT_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
         stops_slip: which of them is dry friction that slips, shape (stops,).
         drive: of stops that are prescribed motions their rate within the part, the velocity that they would have at its
@@ -106,10 +106,10 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
 
     Args:
         data: after it.
-        own: `LANE_CONE` records that are always there.
+        own: `ROBOT_CONE` records that are always there.
         start: h, before, whole, q0, p, v0 and u of it.
     """
-    touch, q1, rates = data.touch, np.array(data.q0, float), np.array(data.near, float)
+    touch, q1, rates = data.touch, np.array(data.q0, float), np.array(data.v_last, float)
     found = touch.found
     cones, count = own, len(own)
     if found is not None:
@@ -125,7 +125,7 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
     turning = hits.width == TURNING
     about = np.where(turning[:, None], at + SPIN, at)  # others have no torques
     phase = touch.phase
-    first = _modes(hits, at, about, touch.lam, phase.w, phase.give)
+    first = _modes(hits, at, about, touch.lam, phase.w, phase.diagonal)
     total = phase.total
     last = _modes(hits, at, about, total, touch.w, np.diag(touch.W))
     stops, end = cones[stopping].copy(), total[row[stopping]]
@@ -180,7 +180,7 @@ def driven(goals: Any, stops: Any, h: float) -> FloatArray:
 
 
 def contacts_of(found: Any, cones: Any) -> Any:
-    """`CONTACT` records of those among `LANE_CONE` records that were looked for."""
+    """`CONTACT` records of those among `ROBOT_CONE` records that were looked for."""
     return NO_CONTACTS if found is None else found.contacts[cones.found[cones.found >= 0]].copy()
 
 
@@ -213,7 +213,7 @@ def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
     at = np.asarray(hits.row)[:, None] + np.arange(3)
     turning = hits.width == TURNING
     about = np.where(turning[:, None], at + SPIN, at)
-    slides, spins, rolls = _modes(hits, at, about, phase.total, phase.w, phase.give)
+    slides, spins, rolls = _modes(hits, at, about, phase.total, phase.w, phase.diagonal)
     total, m = phase.total, len(hits)
     push, none, loops = total[stops.row], np.zeros(len(stops)), total[np.asarray(cones.row)[kind == LOOP]]
     return Solved(
@@ -253,17 +253,19 @@ def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
     )
 
 
-def _modes(hits: Any, at: Any, about: Any, lam: FloatArray, w: FloatArray, give: FloatArray) -> tuple[Any, Any, Any]:
+def _modes(
+    hits: Any, at: Any, about: Any, lam: FloatArray, w: FloatArray, diagonal: FloatArray
+) -> tuple[Any, Any, Any]:
     """Which contacts slide, spin and roll, by lam - w / k, as the solver has it.
 
     Args:
-        hits: `LANE_CONE` records.
+        hits: `ROBOT_CONE` records.
         at, about: where their impulses along and about normal and tangents are in the others, shape (m, 3).
-        lam, w, give: impulses, motions, and how far each is moved by its own.
+        lam, w, diagonal: impulses, motions, and how far each is moved by its own.
     """
-    push, k = lam[at[:, 0]], give[at[:, 1:]].max(axis=1, initial=0.0, keepdims=True)
+    push, k = lam[at[:, 0]], diagonal[at[:, 1:]].max(axis=1, initial=0.0, keepdims=True)
     beyond = np.linalg.norm(lam[at[:, 1:]] - w[at[:, 1:]] / np.where(k > 0.0, k, 1.0), axis=1)
-    least = np.maximum(give[about], GIVING * give[at[:, :1]])
+    least = np.maximum(diagonal[about], GIVING * diagonal[at[:, :1]])
     least = np.where(least > 0.0, least, 1.0)
     spun = np.abs(lam[about[:, 0]] - w[about[:, 0]] / least[:, 0])
     rolled = np.linalg.norm(lam[about[:, 1:]] - w[about[:, 1:]] / least[:, 1:].max(axis=1, keepdims=True), axis=1)

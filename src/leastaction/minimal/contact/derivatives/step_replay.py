@@ -68,7 +68,7 @@ class Replay:
     def stepper_of(self, h: float) -> Any:
         """A stepper for steps of length h."""
         if h not in self.steppers:
-            self.steppers[h] = self.stepper.with_dt(h)
+            self.steppers[h] = self.stepper.part(h)
         return self.steppers[h]
 
     def _solve(self, s: Any, at: At, u: FloatArray, h: float, goals: Any, until: int = 0) -> tuple[Solved, At] | None:
@@ -88,7 +88,7 @@ class Replay:
         first = 0 if at.memory is None else 1
         record["q"][first], record["p"][first] = at.q, at.p
         if at.memory is not None:
-            s.remember(at.memory)
+            s.restore_memory(at.memory)
         done = s.advance(record, first, first + 1, u[None, None])
         if until:
             s.data.touch.found.now[0].until = 0
@@ -155,11 +155,11 @@ class Replay:
         s = self.stepper_of(h)
         noted = s.data.touch.impacts.ends.copy()
         if noted[0] == UNKNOWN:
-            raise IntegratorError("Minimal: a step was divided so finely that the run does not tell its parts")
+            raise IntegratorError("Minimal: a step was divided so finely that the run has no record of its substeps")
         (ends, plastic), whole = ends_of(noted), at
         maps: list[PartMap] = []
         for start, end, still in zip(np.append(0.0, ends[:-1]), ends, plastic, strict=True):
-            part = s.with_dt((end - start) * h)
+            part = s.part((end - start) * h)
             now = part.data.touch.impacts.now[0]
             now.forced, now.plastic = 1, still
             rows = self._between(whole, goals, start, end)
@@ -179,9 +179,9 @@ class Replay:
         """Maps of the hits at the start of a part, and what the part goes on from."""
         maps: list[PartMap] = []
         q, p, touch = at.q.copy(), at.p.copy(), s.data.touch
-        s.data.near[:] = at.v
+        s.data.v_last[:] = at.v
         if at.memory is not None:
-            s.remember(at.memory)
+            s.restore_memory(at.memory)
         while True:
             start = {"h": at.before or s.dt, "part": s.dt, "before": at.before, "whole": s.settings.whole, "q0": q}
             start |= {"p": p.copy(), "v0": at.v, "u": np.clip(u, self.lower, self.upper)}

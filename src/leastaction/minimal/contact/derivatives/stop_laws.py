@@ -20,12 +20,12 @@ from leastaction.minimal.contact.robot_records import DRY, GIVEN
 FloatArray = NDArray[np.float64]
 
 
-def fall_of(gravity: Any, h: float) -> float:
-    """See `contacts.fall_of`."""
+def gravity_drop(gravity: Any, h: float) -> float:
+    """See `contacts.gravity_drop`."""
     return h * h * float(np.abs(gravity).sum())
 
 
-def is_given(stop: Any) -> bool:
+def is_prescribed(stop: Any) -> bool:
     """Whether a stop is a prescribed motion. The equations of its joint are known up to constants."""
     return bool(stop.kind == DRY and stop.friction == GIVEN)
 
@@ -56,11 +56,11 @@ def idle_stops(solved: Solved) -> NDArray[np.bool_]:
 
 def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The equations of limits and dry friction in both phases, with these records and the velocities v at the end."""
-    s, idle, fall = solved, idle_stops(solved), fall_of(smooth.model.gravity, solved.h)
+    s, idle, fall = solved, idle_stops(solved), gravity_drop(smooth.model.gravity, solved.h)
     out, end = np.zeros((2, len(stops)))
     for k, stop in enumerate(stops):
         dry = stop.kind == DRY
-        if is_given(stop):
+        if is_prescribed(stop):
             within, first, faster = s.drive[k]
             out[k], end[k] = -s.h * within, s.h * (v[stop.dof] - first - faster * s.h)
             continue
@@ -82,7 +82,9 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
 
 def driven_rows(solved: Solved, n: int) -> FloatArray:
     """What unit impulses of the drives of prescribed motions do along the joints, shape (drives, n)."""
-    return stop_rows(solved, n)[[is_given(stop) for stop in solved.stops]] if len(solved.stops) else np.zeros((0, n))
+    return (
+        stop_rows(solved, n)[[is_prescribed(stop) for stop in solved.stops]] if len(solved.stops) else np.zeros((0, n))
+    )
 
 
 def rate_slopes(solved: Solved) -> FloatArray:
@@ -93,7 +95,7 @@ def rate_slopes(solved: Solved) -> FloatArray:
 def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, positions: bool = True) -> None:
     """Rows of `stop_values` in the matrix of a part; `positions`: with those of the position phase."""
     own = 3 * (len(solved.lam) + int(solved.turning.sum()))
-    s, idle, fall = solved, idle_stops(solved), fall_of(smooth.model.gravity, solved.h)
+    s, idle, fall = solved, idle_stops(solved), gravity_drop(smooth.model.gravity, solved.h)
     for j, stop in enumerate(s.stops):
         row, end, dof, dry = places.n + own + j, places.impulses + own + j, stop.dof, stop.kind == DRY
         sign = 1.0 if dry else s.side[j]

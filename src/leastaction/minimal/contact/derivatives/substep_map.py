@@ -51,8 +51,14 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
 )
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.derivatives.stop_laws import fall_of, rate_slopes, stop_rows, stop_slopes, stop_values
-from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, overlap_kept, slight_overlap
+from leastaction.minimal.contact.derivatives.stop_laws import (
+    gravity_drop,
+    rate_slopes,
+    stop_rows,
+    stop_slopes,
+    stop_values,
+)
+from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, remaining_overlap, slight_overlap
 from leastaction.parameters.parameter_differences import CENTRAL
 
 FloatArray = NDArray[np.float64]
@@ -144,12 +150,12 @@ class PartMap:
         stop_slopes(s, smooth, F, places)
         kick, kick_end = rows.kick, rows.kick_end
         if len(s.loops):
-            bends, bends_end = smooth.bends(s.q0), smooth.bends(s.q1)
-            kick[0] += np.einsum("k,kab->ab", s.loops, bends)
-            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, bends_end)
+            hessians, hessians_end = smooth.loop_hessians(s.q0), smooth.loop_hessians(s.q1)
+            kick[0] += np.einsum("k,kab->ab", s.loops, hessians)
+            kick_end[1] += np.einsum("k,kab->ab", s.loops_end - s.loops, hessians_end)
             F[first - len(loops) : first, :n] = loops_end
             own = slice(size - len(loops), size)
-            F[own, :n], F[own, first : first + n] = s.h * (v @ bends_end), s.h * loops_end
+            F[own, :n], F[own, first : first + n] = s.h * (v @ hessians_end), s.h * loops_end
         x, last = slice(size, size + n), slice(first, first + n)
         F[:n, :n], F[:n, n:first], F[:n, x] = H[0, :, 1] + kick[1], D.T, H[0, :, 0] + kick[0]
         F[:n, size + n : size + 2 * n], F[:n, size + 2 * n : late] = np.eye(n), C[0]
@@ -286,7 +292,7 @@ class PartMap:
         part = part_of(s, cones, contacts, [placed], self.reach)
         part = part._replace(twists=body_twists(smooth, placed, self.v))
         columns = contact_rows(smooth, part, [placed])
-        modes = with_coefficients(self.modes, s, cones)._replace(falls=np.array(falls_of(smooth.model.gravity, s)))
+        modes = with_coefficients(self.modes, s, cones)._replace(falls=np.array(gravity_drops(smooth.model.gravity, s)))
         first, second = contact_law_values(s, part, modes)
         kick = rows_at(s, columns[0], loops).T @ position_impulses(s)
         N = rows_at(s, columns[1], loops_end)
@@ -361,9 +367,9 @@ def reach_of(smooth: Smooth, shapes: RobotShapes | None) -> FloatArray:
     return np.asarray(np.where(shapes.reach > 0.0, shapes.reach, 1.0), np.float64)
 
 
-def falls_of(gravity: Any, solved: Solved) -> tuple[float, float]:
-    """`fall_of` of a part of a step, and the overlap that is slight."""
-    return fall_of(gravity, solved.h), _slight(fall_of(gravity, solved.whole), solved.whole)
+def gravity_drops(gravity: Any, solved: Solved) -> tuple[float, float]:
+    """`gravity_drop` of a part of a step, and the overlap that is slight."""
+    return gravity_drop(gravity, solved.h), _slight(gravity_drop(gravity, solved.whole), solved.whole)
 
 
 @lru_cache(maxsize=64)
@@ -393,12 +399,12 @@ def modes_of(solved: Solved, smooth: Smooth) -> Modes:
         creep=np.stack([s.soft, s.soft_end]),
         compliance=none,
         deepest=DEEPEST * s.whole**2,
-        give=none,
+        impulse_compliance=none,
         lag=none,
-        hold=none,
+        end_compliance=none,
         least=s.least,
         overlaps=np.zeros(m, bool),
-        falls=np.array(falls_of(smooth.model.gravity, s)),
+        falls=np.array(gravity_drops(smooth.model.gravity, s)),
         turn=np.where(s.turning, m + np.cumsum(s.turning) - 1, -1),
     )
     return with_coefficients(modes, s, s.cones)
@@ -407,9 +413,9 @@ def modes_of(solved: Solved, smooth: Smooth) -> Modes:
 def overlaps(solved: Solved, gaps: FloatArray, modes: Modes) -> NDArray[np.bool_]:
     """Whether the gaps that contacts must have at the end are what is left of those at the start."""
     left = -modes.lag * np.minimum(gaps, 0.0)
-    out = (modes.give > 0.0) & (left != 0.0) & (np.abs(solved.least - left) <= 1e-6 * np.abs(left))
-    for k in np.flatnonzero((gaps < 0.0) & (solved.least < 0.0) & (modes.give == 0.0)):
-        kept = overlap_kept(float(gaps[k]), *modes.falls.tolist())
+    out = (modes.impulse_compliance > 0.0) & (left != 0.0) & (np.abs(solved.least - left) <= 1e-6 * np.abs(left))
+    for k in np.flatnonzero((gaps < 0.0) & (solved.least < 0.0) & (modes.impulse_compliance == 0.0)):
+        kept = remaining_overlap(float(gaps[k]), *modes.falls.tolist())
         out[k] = abs(solved.least[k] - kept) <= 1e-6 * abs(kept)
     return out
 
@@ -423,9 +429,9 @@ def with_coefficients(modes: Modes, solved: Solved, cones: Any) -> Modes:
         spin=spin,
         roll=roll,
         compliance=compliances(solved, cones),
-        give=give,
+        impulse_compliance=give,
         lag=lag,
-        hold=hold,
+        end_compliance=hold,
     )
 
 

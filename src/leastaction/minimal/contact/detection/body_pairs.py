@@ -10,7 +10,7 @@ from leastaction.minimal.contact.paths import against, pull_both, push_both
 from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.solver.contact_response import depth_of
 from leastaction.minimal.contact.solver.islands import impulses
-from leastaction.minimal.contact.solver.torsional_rolling import miss_turn, relate_turn, with_torque
+from leastaction.minimal.contact.solver.torsional_rolling import relate_turn, turn_violation, with_torque
 from leastaction.minimal.contact.solver.waiting_contacts import is_waiting
 from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import ZEROS, times
@@ -75,7 +75,7 @@ def relate_both(model, data, cone, found, least):
 
 
 @routine
-def relate_found(model, data, found):
+def relate_detected(model, data, found):
     """Rows, columns and w0 of the contacts that were looked for and take part."""
     for j in range(found.now[0].count):
         c = model.cones.shape[0] + j
@@ -96,7 +96,7 @@ def kick_both(model, data, i, h, j, kick):
 
 
 @routine
-def push_found(model, data, found):
+def push_detected(model, data, found):
     """The impulses of the contacts that were looked for enter the right-hand sides and `kick`."""
     if found is None:
         return
@@ -118,7 +118,7 @@ def push_found(model, data, found):
 
 
 @routine
-def miss_found(model, data, found, worst):
+def detected_violation(model, data, found, worst):
     """The larger of `worst` and by how much contacts that were looked for miss their laws; see `contacts.miss`."""
     if found is None:
         return worst
@@ -129,14 +129,14 @@ def miss_found(model, data, found, worst):
         at = cone.row
         d = gap_at(data, found.contacts[j], at * 0 + 1)[0] - touch.least[c]
         if touch.active[c] and lam[at] > 0.0:
-            depth, _, give = depth_of(lam[at], touch.compliance[c], touch.deepest[0], touch.give[c])
+            depth, _, give = depth_of(lam[at], touch.compliance[c], touch.deepest[0], touch.impulse_compliance[c])
             worst = max(worst, abs(d + depth))
             most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
             if f1 * f1 + f2 * f2 < 0.999 * most * most:
                 one, two = slip(cone, data)
                 soft = give + touch.soft[c]
                 worst = max(worst, abs(one + soft * f1), abs(two + soft * f2))
-            worst = max(worst, miss_turn(data, touch.rolls, cone))
+            worst = max(worst, turn_violation(data, touch.rolls, cone))
         elif d < 0.0 and not is_waiting(touch.impacts, c):
             worst = max(worst, -d)
             touch.active[c] = 1

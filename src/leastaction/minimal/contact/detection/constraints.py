@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import AtHome, Carriers, leave_out, leave_out_given
+from leastaction.contact.collision_filter import Carriers, HomePose, exclude_pairs, exclude_prescribed_pairs
 from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
@@ -20,7 +20,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LANE_CONE, LIMIT, LOOP, PLAIN, TIE, TURNING
+from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LIMIT, LOOP, PLAIN, ROBOT_CONE, TIE, TURNING
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
@@ -30,7 +30,7 @@ step, though only the outermost of those near the plane take part."""
 
 
 def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
-    """`LANE_CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
+    """`ROBOT_CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
     table = collect(mechanism, centred_frames(mechanism), bodies=False)
     _refuse(table, table.ground)
     for pair in table.ground:
@@ -45,10 +45,10 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
 
 
 def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
-    """`LANE_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
+    """`ROBOT_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
     frames = centred_frames(mechanism)
-    table = leave_out_given(collect(mechanism, frames, bodies=bodies), given_nodes(mechanism))
-    table = leave_out(_at_home(mechanism, frames), table)
+    table = exclude_prescribed_pairs(collect(mechanism, frames, bodies=bodies), prescribed_nodes(mechanism))
+    table = exclude_pairs(_at_home(mechanism, frames), table)
     shapes, lists = table.shapes.view(np.ndarray), None  # fields of a recarray are slow
     few = ~((shapes["kind"] == MESH) & (shapes["rows"] > FEW))
     ground = table.ground.view(np.ndarray)
@@ -78,8 +78,8 @@ def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
     return {name: (i, X if i < 0 else Pose(tuple(-nodes[i].com)) * X) for name, (i, X) in mechanism.tree.frames.items()}
 
 
-def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHome:
-    """The mechanism as `by_design` looks at it; nodes that no body is part of are left at the origin."""
+def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> HomePose:
+    """The mechanism as `collision_filter` looks at it; nodes that no body is part of are left at the origin."""
     tree, count = mechanism.tree, len(mechanism.tree.nodes)
     poses = Carriers(mechanism, frames, count)
 
@@ -93,7 +93,7 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> AtHom
         return out
 
     links = [(int(node.parent), i, int(node.iv), int(node.nv)) for i, node in enumerate(tree.nodes)]
-    return AtHome(mechanism, mechanism.home(), links, frozenset(_locked(mechanism)), poses, twists)
+    return HomePose(mechanism, mechanism.home(), links, frozenset(_locked(mechanism)), poses, twists)
 
 
 def _locked(mechanism: Mechanism) -> Any:
@@ -107,9 +107,9 @@ def _locked(mechanism: Mechanism) -> Any:
 
 
 def _records(mechanism: Mechanism, table: ContactTable, ground: Any) -> Any:
-    """`LANE_CONE` records, among them those of pairs with the ground that are plain."""
+    """`ROBOT_CONE` records, among them those of pairs with the ground that are plain."""
     found = [*_contacts(table, ground, _masses(mechanism)), *_stops(mechanism), *_ties(mechanism)]
-    out = np.zeros(len(found), LANE_CONE)
+    out = np.zeros(len(found), ROBOT_CONE)
     out["other"] = out["found"] = -1
     out["width"] = 1
     for record, values in zip(out, found, strict=True):
@@ -138,7 +138,7 @@ def _masses(mechanism: Mechanism) -> dict[int, tuple[int, float]]:
     tree = np.cumsum(nodes["parent"] < 0) - 1  # depth first: each tree begins with its root
     total = np.bincount(tree, nodes["mass"]) if len(nodes) else np.zeros(0)
     masses = {-1: (-1, 0.0)} | {i: (int(t), float(total[t])) for i, t in enumerate(tree)}
-    return masses | dict.fromkeys(given_nodes(mechanism), (-1, 0.0))
+    return masses | dict.fromkeys(prescribed_nodes(mechanism), (-1, 0.0))
 
 
 def _mass_of(masses: dict[int, tuple[int, float]], one: int, two: int) -> float:
@@ -207,7 +207,7 @@ def _ties(mechanism: Mechanism) -> Any:
             yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
-def given_nodes(mechanism: Mechanism) -> set[int]:
+def prescribed_nodes(mechanism: Mechanism) -> set[int]:
     """Nodes all of whose motion is prescribed: nothing can push them."""
     given, dofs = set[int](), set(prescribed_freedoms(mechanism))
     for i, node in enumerate(mechanism.tree.nodes if dofs else ()):

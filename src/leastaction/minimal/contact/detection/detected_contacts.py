@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.contact.clearance import measure, stay_apart, still_touch, way_of
+from leastaction.contact.clearance import approach_of, measure, stay_apart, still_touch
 from leastaction.contact.laws.sticking import is_sticking
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect
@@ -22,7 +22,7 @@ from leastaction.minimal.contact.detection.pair_list import end_bodies, is_liste
 from leastaction.minimal.contact.paths import rate_along
 from leastaction.minimal.contact.robot_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.contact.row_vec6 import wrench
-from leastaction.minimal.contact.solver.contact_response import compliance_of, overlap_kept, soften_contact
+from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap, soften_contact
 from leastaction.minimal.contact.solver.waiting_contacts import has_to_wait, is_waiting
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
 
@@ -105,9 +105,9 @@ def take(model, data, found, j, lengths, falls):
     store3(cone.first, t)
     store3(cone.second, s)
     move_surfaces(model.shapes, data, contact, cone, dt)
-    touch.begun[c] = phi
+    touch.start_gap[c] = phi
     choose_friction(model, data, contact, cone, dt, whole)
-    touch.least[c] = overlap_kept(phi, fall, falls[1])
+    touch.least[c] = remaining_overlap(phi, fall, falls[1])
     touch.compliance[c] = compliance_of(cone.mass, whole, dt)
     soften_contact(touch, cone, c, dt)
     touch.active[c] = gap_at(data, contact, start + 1)[0] - touch.least[c] <= fall
@@ -197,7 +197,7 @@ def left_of(data, found, first, k):
 
 
 @routine
-def overlooked(model, data, shapes, found, lengths, falls):
+def add_violated_contacts(model, data, shapes, found, lengths, falls):
     """Take in contacts of shapes that overlap at the end of the step, placed there, and took no part; how many."""
     if found is None:
         return 0
@@ -210,7 +210,7 @@ def overlooked(model, data, shapes, found, lengths, falls):
     for m in range(now.listed if listed else shapes.pairs.shape[0]):
         k = found.listed[m] if listed else m
         a, b = shapes.shapes[shapes.pairs[k].a], shapes.shapes[shapes.pairs[k].b]
-        if found.clearance.least[k] > way_of(found.clearance.ends, a.body, b.body):
+        if found.clearance.least[k] > approach_of(found.clearance.ends, a.body, b.body):
             continue
         deep, left = DEEP * min(a.bound, b.bound), left_of(data, found, first, k)
         deep, sharp = max(deep, data.touch.deepest[0]), has_features(a, b)
@@ -246,8 +246,8 @@ def overlooked(model, data, shapes, found, lengths, falls):
                 rest = min(phi + math.sqrt(-fall * phi), 0.0)
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
-                data.touch.begun[c], data.touch.least[c] = 0.0, max(data.touch.least[c], rest)
-                if data.touch.give[c] > 0.0:
+                data.touch.start_gap[c], data.touch.least[c] = 0.0, max(data.touch.least[c], rest)
+                if data.touch.impulse_compliance[c] > 0.0:
                     data.touch.least[c] = 0.0
     now.rounds += 1 if now.count > before else 0
     return now.count - before - waiting
@@ -262,7 +262,7 @@ def is_partial(found):
 
 
 @routine
-def keep_found(model, data, found):
+def store_detected(model, data, found):
     """Keep the impulses of a solved step, whose end the robot is at, for the next, and write its forces to the log.
 
     A log without rows is none.

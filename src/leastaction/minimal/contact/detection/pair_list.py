@@ -35,7 +35,7 @@ def chord(R, other):
 
 
 @routine
-def way_since(shapes, data, found, end):
+def displacement_since(shapes, data, found, end):
     """How far points of bodies are from where they were when the list was made, at either end of the step [m].
 
     Twice: without what all bodies have in common, and with it.
@@ -86,7 +86,7 @@ def end_bodies(shapes, data, clearance, end):
 def is_listed(shapes, data, found, margin, end):
     """Whether the list has all pairs that may be closer than a margin [m] at either end of the step."""
     now = found.now[0]
-    way, whole = way_since(shapes, data, found, end)
+    way, whole = displacement_since(shapes, data, found, end)
     return margin + 2.0 * way <= now.within and (now.fixed == 0 or margin + whole <= now.within)
 
 
@@ -94,16 +94,16 @@ def is_listed(shapes, data, found, margin, end):
 def margin_of(shapes, found, k, fall):
     """How far apart the shapes of pair k may be and yet be found at the start of a step [m]."""
     a, b = shapes.shapes[shapes.pairs[k].a].body, shapes.shapes[shapes.pairs[k].b].body
-    way, reach = found.way[b], shapes.reach[b]
+    way, reach = found.travel[b], shapes.reach[b]
     if a >= 0:
-        way, reach = way + found.way[a], min(reach, shapes.reach[a])
+        way, reach = way + found.travel[a], min(reach, shapes.reach[a])
     return way + fall + NEAR * reach
 
 
 @routine
 def list_pairs(shapes, data, found, fall):
     """How far bodies get in the first guess, and the list of pairs where it is out of date."""
-    now, way, places = found.now[0], found.way, found.places
+    now, way, places = found.now[0], found.travel, found.places
     furthest = most = 0.0
     for i in range(way.shape[0]):
         R0, x0 = pose(data, 0, i)

@@ -18,9 +18,9 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.contact.detection.body_pairs import miss_found, push_found, relate_found
+from leastaction.minimal.contact.detection.body_pairs import detected_violation, push_detected, relate_detected
 from leastaction.minimal.contact.detection.detected_contacts import find
-from leastaction.minimal.contact.forces.spring_forces import kick_loop, miss_loop, relate_tie
+from leastaction.minimal.contact.forces.spring_forces import kick_loop, loop_violation, relate_tie
 from leastaction.minimal.contact.paths import pull_up, push_up
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.contact.row_vec6 import six, wrench
@@ -28,14 +28,14 @@ from leastaction.minimal.contact.solver.contact_response import (
     DEEPEST,
     compliance_of,
     depth_of,
-    overlap_kept,
+    remaining_overlap,
     slight_overlap,
     soften_contact,
 )
-from leastaction.minimal.contact.solver.held_joints import leave_out_held
 from leastaction.minimal.contact.solver.islands import impulses, relate_islands
+from leastaction.minimal.contact.solver.locked_joints import exclude_locked_friction
 from leastaction.minimal.contact.solver.ncp_solver import list_impulses
-from leastaction.minimal.contact.solver.torsional_rolling import miss_turn, relate_turn, with_torque
+from leastaction.minimal.contact.solver.torsional_rolling import relate_turn, turn_violation, with_torque
 from leastaction.minimal.contact.solver.waiting_contacts import has_to_wait, is_waiting
 from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between
 from leastaction.minimal.vec6 import plus, times
@@ -72,7 +72,7 @@ def sliding(contact, data):
 
 
 @inline
-def room(cone, side, data):
+def contact_gap(cone, side, data):
     """Gap of a contact or a limit at the end of the step [m or rad]."""
     if cone.kind == CONTACT:
         return gap(cone, data.R[1 - data.now[0]], data.x[1 - data.now[0]])
@@ -81,7 +81,7 @@ def room(cone, side, data):
 
 
 @routine
-def meet(model, cone, row, column):
+def row_product(model, cone, row, column):
     """Product of a row of a cone with a column, over the joints that carry its body; of a tie over all."""
     nodes, total, node = model.nodes, 0.0, cone.node
     if cone.kind >= TIE:
@@ -96,7 +96,7 @@ def meet(model, cone, row, column):
 
 
 @inline
-def fall_of(model, dt):
+def gravity_drop(model, dt):
     """How far gravity moves things in a step [m]."""
     g = model.gravity
     return dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2]))
@@ -108,8 +108,8 @@ def take_side(data, cone, c, fall):
     q0, q1 = data.q0[cone.iq], data.q1[cone.iq]
     low = q1 - cone.lower <= cone.upper - q1
     data.touch.side[c] = 1.0 if low else -1.0
-    data.touch.begun[c] = q0 - cone.lower if low else cone.upper - q0
-    data.touch.least[c] = min(0.0, data.touch.begun[c] + 0.5 * fall)
+    data.touch.start_gap[c] = q0 - cone.lower if low else cone.upper - q0
+    data.touch.least[c] = min(0.0, data.touch.start_gap[c] + 0.5 * fall)
 
 
 @routine
@@ -120,15 +120,15 @@ def choose(model, data, dt, whole):
     What is beyond it at the start need not be out at the end: it goes back by no more than gravity moves things.
     `whole` is the length of the step that this one of dt may be a part of.
     """
-    cones, touch, fall = model.cones, data.touch, fall_of(model, dt)
-    slight = slight_overlap(fall_of(model, whole), whole)
+    cones, touch, fall = model.cones, data.touch, gravity_drop(model, dt)
+    slight = slight_overlap(gravity_drop(model, whole), whole)
     touch.deepest[0] = DEEPEST * whole * whole
     for c in range(cones.shape[0]):
         cone = cones[c]
         touch.least[c], near = 0.0, True
         if cone.kind == CONTACT:
             first = gap(cone, data.R[data.now[0]], data.x[data.now[0]])
-            touch.begun[c], touch.least[c] = first, overlap_kept(first, fall, slight)
+            touch.start_gap[c], touch.least[c] = first, remaining_overlap(first, fall, slight)
             touch.compliance[c] = compliance_of(cone.mass, whole, dt)
             soften_contact(touch, cone, c, dt)
             near = gap(cone, data.R[1 - data.now[0]], data.x[1 - data.now[0]]) - touch.least[c] <= fall
@@ -137,14 +137,16 @@ def choose(model, data, dt, whole):
         elif cone.kind == LIMIT:
             side = touch.side[c]
             take_side(data, cone, c, fall)
-            near = room(cone, touch.side[c], data) <= fall or (touch.lam[cone.row] > 0.0 and side == touch.side[c])
+            near = contact_gap(cone, touch.side[c], data) <= fall or (
+                touch.lam[cone.row] > 0.0 and side == touch.side[c]
+            )
         elif cone.kind == TIE:
             touch.lam[cone.row] = 0.0
         touch.active[c] = near
         if not near:
             for k in range(cone.row, cone.row + impulses(cone)):
                 touch.lam[k] = 0.0
-    leave_out_held(cones, touch, touch.joints)
+    exclude_locked_friction(cones, touch, touch.joints)
     find(model, data, model.shapes, touch.found, (dt, whole), (fall, slight))
 
 
@@ -203,7 +205,7 @@ def relate(model, data, found, dt):
             else:
                 relate_stop(model, data, cones[c], touch.side[c], touch.least[c])
     if found is not None:
-        relate_found(model, data, found)
+        relate_detected(model, data, found)
         relate_islands(touch, found.islands, list_impulses(model.cones, touch, found), W_)
         return
     for a in range(cones.shape[0]):
@@ -222,7 +224,7 @@ def relate(model, data, found, dt):
             for b in range(cones.shape[0]):
                 if touch.active[b]:
                     for k in range(cones[b].row, cones[b].row + impulses(cones[b])):
-                        touch.W[k, j] = meet(model, cones[a], touch.rows[j], touch.columns[k])
+                        touch.W[k, j] = row_product(model, cones[a], touch.rows[j], touch.columns[k])
 
 
 @routine
@@ -263,24 +265,24 @@ def push(model, data):
                 for j in range(at, last):
                     W_[k, 7] += lam[j] * touch.columns[j, k]
             i = nodes[i].parent
-    push_found(model, data, touch.found)
+    push_detected(model, data, touch.found)
 
 
 @routine
-def miss(model, data, dt):
+def law_violation(model, data, dt):
     """By how much the laws are missed at the end of the step as it is [m or rad]; what is beyond takes part next.
 
     Of cones that push: the gap, and where they stick, the sliding. Of others: how far they are beyond their plane, or
     beyond the other limit than the one that was near at first.
     """
-    cones, touch, worst, fall = model.cones, data.touch, 0.0, fall_of(model, dt)
+    cones, touch, worst, fall = model.cones, data.touch, 0.0, gravity_drop(model, dt)
     lam = touch.lam
     for c in range(cones.shape[0]):
         cone = cones[c]
         at = cone.row
         if cone.kind >= TIE:
             if cone.kind == LOOP:
-                worst = max(worst, miss_loop(model, data, touch.pulls, cone))
+                worst = max(worst, loop_violation(model, data, touch.pulls, cone))
             continue
         if cone.kind == DRY:
             if touch.active[c] and abs(lam[at]) < 0.999 * 0.5 * dt * cone.friction:
@@ -288,12 +290,12 @@ def miss(model, data, dt):
             continue
         if cone.kind == LIMIT and not (touch.active[c] and lam[at] > 0.0):
             take_side(data, cone, c, fall)
-        d = room(cone, touch.side[c], data) - touch.least[c]
+        d = contact_gap(cone, touch.side[c], data) - touch.least[c]
         if touch.active[c] and lam[at] > 0.0:
             if cone.kind == LIMIT:
                 worst = max(worst, abs(d))
             else:
-                depth, _, slip = depth_of(lam[at], touch.compliance[c], touch.deepest[0], touch.give[c])
+                depth, _, slip = depth_of(lam[at], touch.compliance[c], touch.deepest[0], touch.impulse_compliance[c])
                 worst = max(worst, abs(d + depth))
                 most, f1, f2 = cone.friction * lam[at], lam[at + 1], lam[at + 2]
                 if f1 * f1 + f2 * f2 < 0.999 * most * most:
@@ -301,8 +303,8 @@ def miss(model, data, dt):
                     t, s = tangents(cone)
                     soft = slip + touch.soft[c]
                     worst = max(worst, abs(dot3(t, moved) + soft * f1), abs(dot3(s, moved) + soft * f2))
-                worst = max(worst, miss_turn(data, touch.rolls, cone))
+                worst = max(worst, turn_violation(data, touch.rolls, cone))
         elif d < 0.0 and not is_waiting(touch.impacts, c):
             worst = max(worst, -d)
             touch.active[c] = True
-    return miss_found(model, data, touch.found, worst)
+    return detected_violation(model, data, touch.found, worst)

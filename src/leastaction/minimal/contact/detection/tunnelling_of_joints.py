@@ -1,8 +1,8 @@
 """Whether bodies of `Minimal` pass through each other within a step, see `contact.laws.tunnelling`.
 
-Links move on arcs, and one that turns half round has shifted little, or even the other way: how far things move is told
-by their velocities at both ends of the step rather than by where they end, and in between bodies are where the joints
-take them, that is at q0 moved by a part of the motion of the joints.
+Links move on arcs, and one that turns half round has shifted little, or even the other way: how far things move is
+given by their velocities at both ends of the step rather than by where they end, and in between bodies are where
+the joints take them, that is at q0 moved by a part of the motion of the joints.
 """
 
 from leastaction._jit import inline, routine
@@ -17,7 +17,7 @@ from leastaction.spatial import EYE, ZERO3, act, add3, cross, load3, load9, norm
 
 
 @routine
-def find_ways(model, data, between):
+def find_displacements(model, data, between):
     """Shifts and turns of bodies over the step at the speeds of its start and of its end, into `between.ways`."""
     nodes, ways = model.nodes, between.ways
     for end in range(2):
@@ -26,7 +26,7 @@ def find_ways(model, data, between):
             node = nodes[i]
             V = ZEROS if node.parent < 0 else six(ways[end, node.parent])
             for c in range(node.iv, node.iv + node.nv):
-                V = plus(data.moved[c], six(data.S[k][c]), V)
+                V = plus(data.displacement[c], six(data.S[k][c]), V)
             for c in range(6):
                 ways[end, i, c] = 0.0
             w = ways[end, i]
@@ -38,7 +38,7 @@ def find_ways(model, data, between):
 
 
 @inline
-def way(ways, end, i):
+def body_displacement(ways, end, i):
     """Shift (3) and length of the turn of a body over the step, at the speeds of one end."""
     if i < 0:
         return ZERO3, 0.0
@@ -49,8 +49,8 @@ def way(ways, end, i):
 @inline
 def path_of(ways, end, shapes, a, b):
     """How far points of two bodies move relative to each other over the step, at the speeds of one end [m]."""
-    shift, turn = way(ways, end, b)
-    other, turn_a = way(ways, end, a)
+    shift, turn = body_displacement(ways, end, b)
+    other, turn_a = body_displacement(ways, end, a)
     path = norm3(sub3(shift, other)) + turn * shapes.reach[b]
     return path + (turn_a * shapes.reach[a] if a >= 0 else 0.0)
 
@@ -67,7 +67,7 @@ def pose_between(between, i):
 def put_between(model, data, between, part):
     """Put bodies where joints take them in a part of the step."""
     for c in range(between.x.shape[0]):
-        between.x[c] = part * data.moved[c]
+        between.x[c] = part * data.displacement[c]
     move(model, data.q0, between.x, between.q, model.turning)
     origin = origin_of(data, data.touch, model.turning)
     put(model, between.q, between.R, between.centres, between.S, model.branched, origin)
@@ -95,10 +95,10 @@ def passes_through(model, data, found, convex):
     """
     shapes, between = model.shapes, found.between
     now, pairs, nothing, most = found.now[0], shapes.pairs, 0.0, 0.0
-    find_ways(model, data, between)
+    find_displacements(model, data, between)
     for i in range(between.R.shape[0]):
         for end in range(2):
-            shift, turn = way(between.ways, end, i)
+            shift, turn = body_displacement(between.ways, end, i)
             most = max(most, norm3(shift) + turn * shapes.reach[i])
     listed = 2.0 * most <= now.within and is_listed(shapes, data, found, nothing, now.count * 0 + 1)
     for m in range(now.listed if listed else pairs.shape[0]):

@@ -19,7 +19,7 @@ from leastaction.forces.tendons.tendon_lengths import measure
 from leastaction.forces.tendons.tendon_records import SEGMENT
 from leastaction.kinematics.closure_kernels import frame
 from leastaction.kinematics.sweeps import FREE, add_to
-from leastaction.minimal.contact.row_vec6 import hold, six
+from leastaction.minimal.contact.row_vec6 import accumulate, six
 from leastaction.minimal.vec6 import times
 from leastaction.spatial import (
     add3,
@@ -255,5 +255,5 @@ def mean_along(model, data, external, factor, first, last):
                     first[n + c] += factor * a[c]
                     last[n + c] += factor * a[c]
         if node.parent >= 0:
-            hold(external[0, node.parent], 0, F)
-            hold(external[1, node.parent], 0, E)
+            accumulate(external[0, node.parent], 0, F)
+            accumulate(external[1, node.parent], 0, E)

@@ -5,7 +5,7 @@ springs by a discrete gradient (`lengths`, `joint_forces`), dampers and drag by 
 start looks at the end, and Newton's matrix has a part of rank one for each of them, g0 b g1': an impulse along g0, b
 for each unit by which the length at the end grows along its gradient g1. Of a tendon along one joint it is a number on
 the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that Newton's update adds to those of the lengths as
-they are, and which vanish when it has converged. How directions and arms turn with the end is left out: it counts as
+they are, and which vanish when it has converged. How directions and arms turn with the end is neglected: it counts as
 much as the turn of a body in a step.
 
 Equations of loops and couplings are cones of kind `LOOP`: with impulses along their gradients at the start of the step
@@ -28,7 +28,7 @@ from leastaction.minimal.contact.forces.length_springs import (
     tendon_tension,
 )
 from leastaction.minimal.contact.robot_records import LOOP, TIE
-from leastaction.minimal.contact.row_vec6 import hold, six
+from leastaction.minimal.contact.row_vec6 import accumulate, six
 from leastaction.minimal.galerkin_bodies.rotational_energy import turn_between
 from leastaction.minimal.vec6 import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
@@ -79,7 +79,7 @@ def pull(model, data, pulls, dt):
         return
     forces, start, end = model.forces, pulls.start, pulls.end
     place_links(model, data, pulls, dt)
-    tendon_forces.look_near(pulls.modes.items, data.q0)
+    tendon_forces.unwrap_angles(pulls.modes.items, data.q0)
     clear(pulls.external[0])
     clear(pulls.external[1])
     pulls.work[0] = pull_lengths(model, pulls, dt)
@@ -142,7 +142,7 @@ def push_tie(model, data, pulls, cone):
         tau[model.nodes[k - forces.drags.shape[0]].iv + cone.axis] = 1.0
         return
     if k >= 0:
-        way = drags.way_along(forces.drags[k], pulls.links[0], cone.axis)
+        way = drags.relative_motion_frame(forces.drags[k], pulls.links[0], cone.axis)
         for end in range(2):
             drags.push_along(forces.drags[k], pulls.links[end], way, pulls.external[end])
     else:
@@ -152,7 +152,7 @@ def push_tie(model, data, pulls, cone):
 
 
 @routine
-def stretch_tie(model, data, pulls, cone, dt):
+def tie_wrenches(model, data, pulls, cone, dt):
     """How the length of a tie goes with the motions of bodies, into `external`, or of joints, into `tau`, at the end
     of the step."""
     forces, k, tau = model.forces, cone.tie - model.forces.tendons.shape[0] - model.forces.paths.shape[0], pulls.tau
@@ -162,14 +162,14 @@ def stretch_tie(model, data, pulls, cone, dt):
     if k >= forces.drags.shape[0]:
         turn_slopes(model, data, model.nodes[k - forces.drags.shape[0]], cone.axis, 0.5 * dt, tau)
     elif k >= 0:
-        way = drags.way_along(forces.drags[k], pulls.links[0], cone.axis)
+        way = drags.relative_motion_frame(forces.drags[k], pulls.links[0], cone.axis)
         drags.push_along(forces.drags[k], pulls.links[1], way, pulls.external[0])
     else:
         gradient_at_end(model, pulls, cone, pulls.external[0])
 
 
 @routine
-def stretch(model, pulls, cone, q, end):
+def loop_wrenches(model, pulls, cone, q, end):
     """Into `external` and `tau`: what a unit force along an equation is, at one end of the step, where the joints are
     at q; gives back the value of the equation there."""
     clear(pulls.external[0])
@@ -180,7 +180,7 @@ def stretch(model, pulls, cone, q, end):
 
 @routine
 def open_loop(model, pulls, row, q, links):
-    """`stretch` of an equation: a loop has wrenches on two bodies, a coupling impulses along two joints."""
+    """`loop_wrenches` of an equation: a loop has wrenches on two bodies, a coupling impulses along two joints."""
     if is_coupling(row):
         f, slope, _ = polynomial(row, model.closure.coefficients, coordinate_of(model.nodes, q, row.leader))
         pulls.tau[row.follower] += 1.0
@@ -192,11 +192,11 @@ def open_loop(model, pulls, row, q, links):
 
 
 @routine
-def miss_loop(model, data, pulls, cone):
+def loop_violation(model, data, pulls, cone):
     """By how much a loop is open at the end of the step as it is [m or rad]."""
     if pulls is None or pulls.links.shape[1] == 0:
         return 0.0
-    return abs(stretch(model, pulls, cone, data.q1, 1))
+    return abs(loop_wrenches(model, pulls, cone, data.q1, 1))
 
 
 @routine
@@ -205,16 +205,16 @@ def kick_loop(model, data, pulls, cone, lam, kick):
     if pulls is None or pulls.links.shape[1] == 0:
         return
     nodes, external, S_ = model.nodes, pulls.external[0], data.S[data.now[0]]
-    stretch(model, pulls, cone, data.q0, 0)
+    loop_wrenches(model, pulls, cone, data.q0, 0)
     for i in range(nodes.shape[0] - 1, -1, -1):
         for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
             kick[c] += lam * (pulls.tau[c] + times(six(S_[c]), six(external[i])))
         if nodes[i].parent >= 0:
-            hold(external[nodes[i].parent], 0, six(external[i]))
+            accumulate(external[nodes[i].parent], 0, six(external[i]))
 
 
 @routine
-def slacken_loops(cones, touch, pulls):
+def regularize_loops(cones, touch, pulls):
     """Let equations give way a little: some may say what others do, or what nothing could change."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
@@ -238,11 +238,11 @@ def relate_tie(model, data, pulls, cone, c, dt):
         touch.side[c] = slope_of_tie(model, pulls, cone.tie, cone.axis, dt)
         push_tie(model, data, pulls, cone)
         push_all(model, data, pulls.external[0], pulls.tau, touch.columns[at])
-        stretch_tie(model, data, pulls, cone, dt)
+        tie_wrenches(model, data, pulls, cone, dt)
     else:
-        stretch(model, pulls, cone, data.q0, 0)
+        loop_wrenches(model, pulls, cone, data.q0, 0)
         push_all(model, data, pulls.external[0], pulls.tau, touch.columns[at])
-        touch.w[at] = stretch(model, pulls, cone, data.q1, 1)
+        touch.w[at] = loop_wrenches(model, pulls, cone, data.q1, 1)
     pull_all(model, data, pulls.external[0], pulls.tau, touch.rows[at])
 
 
@@ -256,7 +256,7 @@ def push_all(model, data, external, tau, column):
             column[c] = times(six(S0_[c]), h) + tau[c]
             h = plus(-W_[c, 6] * column[c], six(col_[c]), h)
         if nodes[i].parent >= 0:
-            hold(external[nodes[i].parent], 0, h)
+            accumulate(external[nodes[i].parent], 0, h)
 
 
 @routine
@@ -269,7 +269,7 @@ def pull_all(model, data, external, tau, row):
             row[c] = W_[c, 6] * (times(six(S1_[c]), h) + tau[c])
             h = plus(-row[c], six(W_[c]), h)
         if nodes[i].parent >= 0:
-            hold(external[nodes[i].parent], 0, h)
+            accumulate(external[nodes[i].parent], 0, h)
 
 
 @inline

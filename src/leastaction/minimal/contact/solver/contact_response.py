@@ -18,7 +18,7 @@ from math import sqrt
 
 from leastaction._jit import inline, routine
 from leastaction.contact.laws.compliance import DEEPEST
-from leastaction.contact.laws.soft_contact import gap_kept, soft_law
+from leastaction.contact.laws.soft_contact import required_gap, soft_law
 from leastaction.contact.penetration.penetration_recovery import SLIGHT, overlap_left
 from leastaction.minimal.contact.solver.islands import range_of
 
@@ -62,14 +62,16 @@ def depth_of(lam, compliance, deepest, give):
 @routine
 def soften_contact(touch, cone, c, dt):
     """What a contact gives way by in a part of length dt, and the gap that it must have, see `laws.soft_contact`."""
-    touch.give[c] = touch.lag[c] = touch.hold[c] = 0.0
+    touch.impulse_compliance[c] = touch.lag[c] = touch.end_compliance[c] = 0.0
     if cone.compliance > 0.0:
-        touch.give[c], touch.lag[c], touch.hold[c] = soft_law(cone.compliance, cone.relaxation, dt)
-        touch.least[c] = gap_kept(touch.begun[c], touch.lag[c])
+        touch.impulse_compliance[c], touch.lag[c], touch.end_compliance[c] = soft_law(
+            cone.compliance, cone.relaxation, dt
+        )
+        touch.least[c] = required_gap(touch.start_gap[c], touch.lag[c])
 
 
 @inline
-def overlap_kept(phi, fall, slight):
+def remaining_overlap(phi, fall, slight):
     """`overlap_left` of a part of a step in which gravity moves things by `fall` [m].
 
     An overlap of less than `slight`, see `slight_overlap`, is none.

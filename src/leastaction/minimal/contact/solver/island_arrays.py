@@ -25,6 +25,7 @@ class Islands(NamedTuple):
         reach: where impulses on a tree begin and end there, shape (trees, 2).
         place: which of the unknown ones comes next, for each entry of `Touch.which`, shape (m + 1,).
         begins, ends: columns of Newton's equations with entries, shape (m,).
+        support, entries: scratch, the degrees of freedom at which a column is not zero, and it there, shape (nv,).
     """
 
     trees: Integers
@@ -41,6 +42,8 @@ class Islands(NamedTuple):
     place: Integers
     begins: Integers
     ends: Integers
+    support: Integers
+    entries: NDArray[np.float64]
 
 
 def island_arrays(nodes: Any, cones: int, m: int) -> Islands:
@@ -66,4 +69,6 @@ def island_arrays(nodes: Any, cones: int, m: int) -> Islands:
         place=np.zeros(m + 1, np.int64),
         begins=np.zeros(m, np.int64),
         ends=np.zeros(m, np.int64),
+        support=np.zeros(int(spans.max()), np.int64),
+        entries=np.zeros(int(spans.max())),
     )

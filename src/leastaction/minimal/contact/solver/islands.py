@@ -142,13 +142,41 @@ def find_ranges(cones, touch, islands, n):
         islands.low[which[i]], islands.high[which[i]] = low, high
 
 
-@inline
-def over(spans, t, row, column):
-    """Product of a row and a column over the degrees of freedom of a tree."""
-    total = 0.0
-    for c in range(spans[t, 0], spans[t, 1]):
-        total += row[c] * column[c]
-    return total
+@routine
+def pack(islands, column):
+    """`support` and `entries` of a column: those along the joints that carry its bodies; gives back their number."""
+    support, entries, many = islands.support, islands.entries, 0
+    for c in range(column.shape[0]):
+        if column[c] != 0.0:
+            support[many], entries[many] = c, column[c]
+            many += 1
+    return many
+
+
+@routine
+def multiply_packed(rows, which, low, high, islands, many, out):
+    """out[j] = rows[j] times the packed column, for each j of `which` from low to high.
+
+    Four at a time: one sum alone would wait for each of its additions.
+    """
+    support, entries, a = islands.support, islands.entries, low
+    while a + 4 <= high:
+        i, j, k, m = which[a], which[a + 1], which[a + 2], which[a + 3]
+        si, sj, sk, sm = 0.0, 0.0, 0.0, 0.0
+        for s in range(many):
+            c, x = support[s], entries[s]
+            si += rows[i, c] * x
+            sj += rows[j, c] * x
+            sk += rows[k, c] * x
+            sm += rows[m, c] * x
+        out[i], out[j], out[k], out[m] = si, sj, sk, sm
+        a += 4
+    while a < high:
+        i, si = which[a], 0.0
+        for s in range(many):
+            si += rows[i, support[s]] * entries[s]
+        out[i] = si
+        a += 1
 
 
 @inline
@@ -162,19 +190,14 @@ def add_motion(w, j, rows, W_, spans, t):
 @routine
 def relate_islands(touch, islands, n, W_):
     """w0 and W of the n impulses that take part: see `contacts.relate`."""
-    which, rows, one, two, spans = touch.which, touch.rows, islands.one, islands.two, islands.spans
+    which, one, two, spans = touch.which, islands.one, islands.two, islands.spans
     for a in range(n):
-        add_motion(touch.w, which[a], rows, W_, spans, one[a])
-        add_motion(touch.w, which[a], rows, W_, spans, two[a])
+        add_motion(touch.w, which[a], touch.rows, W_, spans, one[a])
+        add_motion(touch.w, which[a], touch.rows, W_, spans, two[a])
     for b in range(n):
         k, s, t = which[b], one[b], two[b]
-        column, out = touch.columns[k], touch.W[k]
-        for a in range(islands.low[k], islands.high[k]):
-            total, apart = 0.0, True
-            if s >= 0 and (one[a] == s or two[a] == s):
-                total, apart = over(spans, s, rows[which[a]], column), False
-            if t >= 0 and (one[a] == t or two[a] == t):
-                total, apart = total + over(spans, t, rows[which[a]], column), False
-            out[which[a]] = total
-            if apart:  # the range of the other one may end before this one
-                touch.W[which[a], k] = 0.0
+        low, high, many = islands.low[k], islands.high[k], pack(islands, touch.columns[k])
+        multiply_packed(touch.rows, which, low, high, islands, many, touch.W[k])
+        for a in range(low, high if spans.shape[0] > 1 else low):
+            if not ((s >= 0 and (one[a] == s or two[a] == s)) or (t >= 0 and (one[a] == t or two[a] == t))):
+                touch.W[which[a], k] = 0.0  # the range of the other one may end before this one

@@ -2,7 +2,7 @@
 
 Where a substep begins with closed contacts that approach, momenta jump (`jump`). The plastic impulses of a hit are
 those of the momentum phase at the start of the substep, of what is struck and without compliance: an impact is a matter
-of one moment. Contacts that are open then wait while the substep is solved, and `find_impact` tells when the first
+of one moment. Contacts that are open then wait while the substep is solved, and `find_impact` finds when the first
 closes.
 """
 
@@ -28,23 +28,23 @@ from leastaction.minimal.contact.momentum_phase import relate_momenta
 from leastaction.minimal.contact.paths import rate_along
 from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, LOOP
 from leastaction.minimal.contact.row_vec6 import wrench
-from leastaction.minimal.contact.solver.held_joints import forget_held
 from leastaction.minimal.contact.solver.islands import impulses
-from leastaction.minimal.contact.solver.ncp_solver import settle_all
+from leastaction.minimal.contact.solver.locked_joints import unlock_joints
+from leastaction.minimal.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.solver.prescribed_joints import (
-    add_given,
     add_hit_of_drives,
-    bear_impact,
+    add_prescribed,
+    carry_impact,
     count_again,
     count_from,
     goals_of,
-    move_given,
-    note_drives,
+    move_drive_impulses,
+    touches_prescribed,
 )
-from leastaction.minimal.contact.solver.waiting_contacts import strength
+from leastaction.minimal.contact.solver.waiting_contacts import gravity_strength
 from leastaction.spatial import add3, axpy3, load3, load9, matvec, scale3
 from leastaction.step_control.bisection import substep_length
-from leastaction.step_control.substeps import note_substep
+from leastaction.step_control.substeps import record_substep
 
 
 @routine
@@ -60,13 +60,13 @@ def normal_rate(model, data, cone, side, v):
 
 
 @routine
-def may_be_hit(model, data, touch, whole):
+def may_have_impact(model, data, touch, whole):
     """Whether a contact with restitution is closed at the start of a substep and approaches."""
     cones, count = cones_of(model, touch.found)
     for c in range(count):
         if cones[c].kind == CONTACT and cones[c].restitution > 0.0:
             rate = normal_rate(model, data, cones[c], 1.0, touch.v)
-            if closes_now(touch.begun[c], rate, strength(model), whole):
+            if closes_now(touch.start_gap[c], rate, gravity_strength(model), whole):
                 return True
     return False
 
@@ -87,9 +87,9 @@ def jump_at(model, data, touch, impacts, settings, dt):
     """`jump` of a robot that has contacts."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
-    if not may_be_hit(model, data, touch, settings.whole):
+    if not may_have_impact(model, data, touch, settings.whole):
         return False
-    forget_held(touch.joints)
+    unlock_joints(touch.joints)
     for j in range(touch.lam.shape[0]):
         impacts.lam[j] = touch.lam[j]
     cones, count = cones_of(model, touch.found)
@@ -99,24 +99,24 @@ def jump_at(model, data, touch, impacts, settings, dt):
             most += HITS
     hits = 0
     while hits < most and hit(model, data, touch, impacts, settings, dt):
-        note_hit(model, data, touch, touch.found, impacts)
+        add_hit_impulses(model, data, touch, touch.found, impacts)
         hits += 1
     impacts.now[0]["hits"] += hits
     touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], hits > 0)
     for k in range(data.p.shape[0]):
-        touch.v[k] = data.near[k] = data.far[k] = data.dx[k]
+        touch.v[k] = data.v_last[k] = data.v_older[k] = data.dx[k]
     for j in range(touch.lam.shape[0]):
         touch.lam[j] = impacts.lam[j]
     return True
 
 
 @routine
-def choose_struck(model, data, touch, impacts, whole):
+def choose_impacting(model, data, touch, impacts, whole):
     """Close what is hit now, with the velocities of the robot, and equations of loops; whether anything is hit."""
     cones, count = cones_of(model, touch.found)
-    found, gravity = False, strength(model)
+    found, gravity = False, gravity_strength(model)
     for c in range(count):
-        cone, struck, gap = cones[c], False, touch.begun[c]
+        cone, struck, gap = cones[c], False, touch.start_gap[c]
         if cone.kind == LIMIT:
             low, high = data.q0[cone.iq] - cone.lower, cone.upper - data.q0[cone.iq]
             touch.side[c], gap = (1.0, low) if low <= high else (-1.0, high)
@@ -139,13 +139,13 @@ def hold(model, data, touch, settings, dt):
     for j in range(lam.shape[0]):
         lam[j] = 0.0
     relate_momenta(model, data, touch, dt, touch.before[0])
-    settle_all(model, touch, touch.found, dt, 0.1 * settings.floor * dt / settings.whole)
+    solve_all_cones(model, touch, touch.found, dt, 0.1 * settings.floor * dt / settings.whole)
     for i in range(phase.count[0]):
         for k in range(data.p.shape[0]):
             data.p[k] += lam[which[i]] * phase.N[which[i], k]
     solve(model, data, phase.W, data.p, touch.v)
-    bear_impact(goals_of(touch), phase.W, data.p)
-    add_given(goals_of(touch), touch.v)
+    carry_impact(goals_of(touch), phase.W, data.p)
+    add_prescribed(goals_of(touch), touch.v)
 
 
 @routine
@@ -153,10 +153,10 @@ def hit(model, data, touch, impacts, settings, dt):
     """One hit of what approaches at the start of a substep of dt: momenta, and velocities `v`; whether there is any.
 
     Its plastic impulses are in `phase.total`, with their motions and how these go with themselves in `phase.w` and
-    `phase.give`, and the share of the restitution that acts in `now`.
+    `phase.diagonal`, and the share of the restitution that acts in `now`.
     """
     v, dp, dv, phase, lam = touch.v, impacts.dp, impacts.dv, touch.phase, touch.lam
-    if not choose_struck(model, data, touch, impacts, settings.whole):
+    if not choose_impacting(model, data, touch, impacts, settings.whole):
         return False
     cones, count = cones_of(model, touch.found)
     for k in range(v.shape[0]):
@@ -166,8 +166,8 @@ def hit(model, data, touch, impacts, settings, dt):
     taken = linear = square = 0.0
     loops = False
     for j in range(lam.shape[0]):
-        phase.total[j], phase.w[j], phase.give[j] = lam[j], touch.w[j], touch.W[j, j]
-    note_drives(model.cones, goals_of(touch), phase.total, 1.0)
+        phase.total[j], phase.w[j], phase.diagonal[j] = lam[j], touch.w[j], touch.W[j, j]
+    move_drive_impulses(model.cones, goals_of(touch), phase.total, 1.0)
     for c in range(count):
         o, loops = cones[c].row, loops or cones[c].kind == LOOP
         if impacts.struck[c] == 0:
@@ -184,7 +184,7 @@ def hit(model, data, touch, impacts, settings, dt):
     if loops:
         hold_loops(model, data, touch, impacts, settings, dt)
     solve(model, data, phase.W, dp, dv)
-    bear_impact(goals_of(touch), phase.W, dp)
+    carry_impact(goals_of(touch), phase.W, dp)
     for k in range(v.shape[0]):
         square += dp[k] * dv[k]
     share = returned_share(0.5 * square, linear, taken)
@@ -201,7 +201,7 @@ def hit_alone(model, data, touch, impacts, settings, number):
     """`hit` after so many others at the same positions, as `jump` has them."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
-    if number == 0 and not may_be_hit(model, data, touch, settings.whole):
+    if number == 0 and not may_have_impact(model, data, touch, settings.whole):
         return False
     return hit(model, data, touch, impacts, settings, settings.dt)
 
@@ -214,15 +214,15 @@ def hold_loops(model, data, touch, impacts, settings, dt):
         touch.active[c] = 1 if cones[c].kind == LOOP else 0
     for k in range(data.p.shape[0]):
         data.p[k], impacts.dp[k], impacts.dv[k] = impacts.dp[k], data.p[k], touch.v[k]
-    move_given(goals_of(touch), 0.0)
+    touches_prescribed(goals_of(touch), 0.0)
     hold(model, data, touch, settings, dt)
-    move_given(goals_of(touch), 1.0)
+    touches_prescribed(goals_of(touch), 1.0)
     for k in range(data.p.shape[0]):
         data.p[k], impacts.dp[k], touch.v[k] = impacts.dp[k], data.p[k], impacts.dv[k]
 
 
 @routine
-def note_hit(model, data, touch, found, impacts):
+def add_hit_impulses(model, data, touch, found, impacts):
     """Add the impulses of a hit to those of the step."""
     share = impacts.now[0]["share"]
     for c in range(model.cones.shape[0]):
@@ -237,7 +237,7 @@ def note_hit(model, data, touch, found, impacts):
 
 @routine
 def log_hit(model, touch, found, impacts, share):
-    """Write the impulses of a hit to the log, as `detected_contacts.keep_found`."""
+    """Write the impulses of a hit to the log, as `detected_contacts.store_detected`."""
     now, lam = found.now[0], touch.phase.total
     if found.log.shape[0] == 0:
         return
@@ -256,7 +256,7 @@ def log_hit(model, touch, found, impacts, share):
         row[0], row[1], row[2] = now.step, cone.other, cone.node
         for i in range(3):
             row[3 + i], row[6 + i] = cone.arm[i], f[i] / now.dt
-        row[9] = touch.begun[c]
+        row[9] = touch.start_gap[c]
         now.written += 1
 
 
@@ -278,7 +278,7 @@ def find_impact_of(model, data, touch, impacts, dt):
     for c in range(count):
         if impacts.waiting[c] == 0 or cones[c].kind != CONTACT:
             continue
-        gap, begin = end_gap(data, touch.found, cones[c]), touch.begun[c]
+        gap, begin = end_gap(data, touch.found, cones[c]), touch.start_gap[c]
         if gap < now["nearest"]:
             now["nearest"], now["closing"] = gap, c
         rate = normal_rate(model, data, cones[c], 1.0, touch.v)
@@ -355,7 +355,7 @@ def end_substep(impacts, count, end, at_impact, bodies):
     if impacts is None or impacts.waiting.shape[0] == 0:
         return
     now = impacts.now[0]
-    note_substep(impacts.ends, count, end, now["plastic"], True)
+    record_substep(impacts.ends, count, end, now["plastic"], True)
     now["ended"] += 1 if at_impact else 0
     if now["forced"] == 0:
         now["plastic"] = 1 if has_too_many_impacts(now["ended"], bodies) else 0

@@ -155,7 +155,7 @@ def violation(cones, touch, dt):
 
 
 @inline
-def give_of(W, o, r):
+def compliance_displacement(W, o, r):
     """What impulse r of a contact with its first one o moves by."""
     if r == 0:
         return W[o, o]
@@ -202,7 +202,7 @@ def linear_rows(cones, touch, n, dt, hold):
         for r in range(size):
             for j in range(low, high):
                 M[i + r, j] = W[index[j], o + r]
-            M[i + r, i + r] += hold * give_of(W, o, r)
+            M[i + r, i + r] += hold * compliance_displacement(W, o, r)
             d[i + r] = -w[o + r]
             touch.unknown[count] = i + r
             count += 1
@@ -364,14 +364,14 @@ def cross_over(cones, touch, n, dt, tolerance, before):
 
 
 @routine
-def give_compliance(cones, touch):
+def linearize_compliance(cones, touch):
     """Compliance of contacts into W and w0, linear about the impulses as they are; see `compliance`."""
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     for c in range(active.shape[0]):
         touch.soft[c] = 0.0
         if active[c] and cones[c].kind == CONTACT:
             o, give = cones[c].row, touch.compliance[c]
-            depth, slope, slip = depth_of(lam[o], give, touch.deepest[0], touch.give[c])
+            depth, slope, slip = depth_of(lam[o], give, touch.deepest[0], touch.impulse_compliance[c])
             W[o, o] += slope
             w[o] += depth - slope * lam[o]
             W[o + 1, o + 1] += slip
@@ -379,7 +379,7 @@ def give_compliance(cones, touch):
 
 
 @routine
-def soften(cones, touch, share):
+def regularize_friction(cones, touch, share):
     """Let contacts creep along their planes by a share of what gives way under them anyway."""
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     for c in range(active.shape[0]):
@@ -393,7 +393,7 @@ def soften(cones, touch, share):
 
 
 @routine
-def settle_once(cones, touch, n, dt, tolerance, relax, sweeps):
+def solve_ncp_once(cones, touch, n, dt, tolerance, relax, sweeps):
     """Sweeps, then Newton steps, from the impulses as they are; gives back the violation of the laws [m or rad]."""
     for _ in range(sweeps):
         if sweep(cones, touch, n, dt, relax) <= 0.1 * tolerance:
@@ -407,7 +407,7 @@ def settle_once(cones, touch, n, dt, tolerance, relax, sweeps):
 
 
 @routine
-def settle(cones, touch, dt, tolerance):
+def solve_ncp(cones, touch, dt, tolerance):
     """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
 
     Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
@@ -416,16 +416,16 @@ def settle(cones, touch, dt, tolerance):
     solution with that, by less and less. Where it ends in none, no solution knows of it.
     """
     lam, n = touch.lam, take_part(cones, touch, touch.found)
-    give_compliance(cones, touch)
+    linearize_compliance(cones, touch)
     for m in range(n):
         if lam[touch.which[m]] != 0.0:
             add(touch, n, touch.which[m], lam[touch.which[m]])
     left, share, good = 0.0, 0.0, 0.0
     for turn in range(ROUNDS):
         if turn > 1:
-            soften(cones, touch, share)
+            regularize_friction(cones, touch, share)
         relax, sweeps = 1.0 if turn < 2 else 0.6, WEDGED if turn == 1 else SWEEPS
-        left = settle_once(cones, touch, n, dt, tolerance, relax, sweeps)
+        left = solve_ncp_once(cones, touch, n, dt, tolerance, relax, sweeps)
         if left <= tolerance:
             if share == 0.0 or share == good:
                 break
@@ -438,9 +438,9 @@ def settle(cones, touch, dt, tolerance):
 
 
 @routine
-def settle_all(model, touch, found, dt, tolerance):
-    """`settle` of all cones, with those of contacts that were looked for."""
+def solve_all_cones(model, touch, found, dt, tolerance):
+    """`solve_ncp` of all cones, with those of contacts that were looked for."""
     if found is None:
-        settle(model.cones, touch, dt, tolerance)
+        solve_ncp(model.cones, touch, dt, tolerance)
     else:
-        settle(found.cones, touch, dt, tolerance)
+        solve_ncp(found.cones, touch, dt, tolerance)

@@ -1,4 +1,4 @@
-"""Prescribed motions: joints that are locked as dry friction locks them (`held_joints`), onto a motion that is given.
+"""Prescribed motions: joints that are locked as dry friction locks them (`locked_joints`), onto a motion that is given.
 
 In the position phase a prescribed joint is where its motion has it at the end, so that Newton's update leaves it there,
 and the drive bears what the joint's equation lacks. In the momentum phase momenta are counted from those of the given
@@ -8,15 +8,15 @@ of a run joints move at constant rates, poses at constant twists, and velocities
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import displacement
-from leastaction.minimal.contact.joint_momenta import momenta_upon, solve
-from leastaction.minimal.contact.solver.held_joints import held_joints, is_given
+from leastaction.minimal.contact.joint_momenta import momenta_of_velocities, solve
+from leastaction.minimal.contact.solver.locked_joints import is_prescribed, locked_joints
 from leastaction.minimal.vec6 import ZEROS
 
 
 @inline
 def goals_of(touch):
     """`Goals`, or None where nothing is prescribed."""
-    return goals_in(held_joints(touch))
+    return goals_in(locked_joints(touch))
 
 
 @inline
@@ -38,7 +38,7 @@ def begin_goals(goals, row, work, nq):
 
 
 @routine
-def aim_step(model, data, goals, rows, k):
+def set_step_targets(model, data, goals, rows, k):
     """Where prescribed motions are at the end of the step, from row k of the record."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
@@ -56,7 +56,7 @@ def keep_work(goals, record, row):
 
 
 @routine
-def aim_substep(goals, start, end):
+def set_substep_targets(goals, start, end):
     """Where prescribed motions are at the end of a substep, between two shares of the step."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
@@ -68,12 +68,12 @@ def aim_substep(goals, start, end):
 
 @routine
 def count_from(model, data, goals, velocities, before, p):
-    """Count momenta p from those of the given ones among the velocities; before: as of `momenta_upon`."""
+    """Count momenta p from those of the given ones among the velocities; before: as of `momenta_of_velocities`."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
         goals.v[goals.dofs[i]], goals.back[goals.dofs[i]] = velocities[goals.dofs[i]], 0.0
-    momenta_upon(model, data, ZEROS, goals.v, before, goals.twists, goals.p)
+    momenta_of_velocities(model, data, ZEROS, goals.v, before, goals.twists, goals.p)
     for k in range(p.shape[0]):
         p[k] -= goals.p[k]
 
@@ -96,14 +96,14 @@ def count_again(goals, p):
 
 
 @routine
-def given_motion(joints, row):
+def prescribed_motion(joints, row):
     """How fast the given motion moves what a row is of."""
-    return given_rate(goals_in(joints), row)
+    return prescribed_rate(goals_in(joints), row)
 
 
 @routine
-def given_rate(goals, row):
-    """See `given_motion`."""
+def prescribed_rate(goals, row):
+    """See `prescribed_motion`."""
     rate = 0.0
     if goals is None or goals.dofs.shape[0] == 0:
         return rate
@@ -113,7 +113,7 @@ def given_rate(goals, row):
 
 
 @routine
-def solve_upon(model, data, W, goals, p, v):
+def solve_relative(model, data, W, goals, p, v):
     """v = M^-1 p with factors of M that lock what is prescribed: `p` is as `count_from` has found it."""
     if goals is None or goals.dofs.shape[0] == 0:
         solve(model, data, W, p, v)
@@ -123,11 +123,11 @@ def solve_upon(model, data, W, goals, p, v):
     solve(model, data, W, p, v)
     for k in range(p.shape[0]):
         p[k] += goals.p[k]
-    add_given(goals, v)
+    add_prescribed(goals, v)
 
 
 @routine
-def add_given(goals, v):
+def add_prescribed(goals, v):
     """Velocities upon the given ones become those of the robot."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
@@ -136,7 +136,7 @@ def add_given(goals, v):
 
 
 @routine
-def bear_impact(goals, W, p):
+def carry_impact(goals, W, p):
     """Drives bear what the equations of their joints lack after `solve`: momenta p change, and `back`."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
@@ -147,12 +147,12 @@ def bear_impact(goals, W, p):
 
 
 @routine
-def note_drives(cones, goals, total, share):
+def move_drive_impulses(cones, goals, total, share):
     """Move a share of `back`, as the impulses of drives, to the impulses of the cones that lock their joints."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for c in range(cones.shape[0]):
-        if is_given(cones[c]):
+        if is_prescribed(cones[c]):
             k = cones[c].dof
             total[cones[c].row] += share * goals.back[k]
             goals.work[0] += share * goals.back[k] * goals.v[k]
@@ -162,11 +162,11 @@ def note_drives(cones, goals, total, share):
 @routine
 def add_hit_of_drives(cones, goals, touch, share):
     """What drives bear of the restitution of a hit, beside its plastic impulses."""
-    note_drives(cones, goals, touch.total, share)
+    move_drive_impulses(cones, goals, touch.total, share)
 
 
 @routine
-def move_given(goals, moves):
+def touches_prescribed(goals, moves):
     """Whether impulses act on things that move as given: 1 or 0."""
     if goals is not None and goals.dofs.shape[0] > 0:
         goals.moves[0] = moves
@@ -192,9 +192,9 @@ def work_of_drives(model, data, touch, goals, dt):
         return work, unknown
     for c in range(model.cones.shape[0]):
         cone = model.cones[c]
-        if is_given(cone):
+        if is_prescribed(cone):
             k, first = cone.dof, touch.lam[cone.row]
-            rate, last = data.moved[k] / dt, touch.phase.total[cone.row] - first
+            rate, last = data.displacement[k] / dt, touch.phase.total[cone.row] - first
             work += 0.5 * (first * (touch.v[k] + rate) + last * (rate + data.dx[k]))
             unknown += 0.5 * (abs(first * (rate - touch.v[k])) + abs(last * (data.dx[k] - rate)))
     return work, unknown

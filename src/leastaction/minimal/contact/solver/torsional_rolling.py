@@ -73,7 +73,7 @@ def relate_turn(model, data, rolls, cone):
 
 
 @routine
-def miss_turn(data, rolls, cone):
+def turn_violation(data, rolls, cone):
     """By how much a contact spins or rolls that holds [rad]."""
     if rolls is None or not rolls:
         return 0.0
@@ -93,17 +93,17 @@ def miss_turn(data, rolls, cone):
 
 
 @inline
-def give_of_spin(W, o):
+def spin_compliance(W, o):
     """Compliance about the normal, or a little of that along it where that is larger."""
     return max(W[o + SPIN, o + SPIN], GIVING * W[o, o])
 
 
 @inline
-def allowed(cone, touch):
+def projected_torques(cone, touch):
     """The three torques of a contact while all others hold: projected on what the impulse along its normal allows."""
     W, w, lam, o = touch.W, touch.w, touch.lam, cone.row
     most = cone.spin * lam[o]
-    spin = min(most, max(-most, lam[o + SPIN] - w[o + SPIN] / give_of_spin(W, o)))
+    spin = min(most, max(-most, lam[o + SPIN] - w[o + SPIN] / spin_compliance(W, o)))
     k = stiffness(W, o, o + ROLL)
     one, two = lam[o + ROLL] - w[o + ROLL] / k, lam[o + ROLL + 1] - w[o + ROLL + 1] / k
     share = within(one, two, cone.roll * lam[o])
@@ -118,7 +118,7 @@ def sweep_turn(cone, touch, rolls, n, relax):
     if cone.width == PLAIN:
         return 0.0
     moved, lam = 0.0, touch.lam
-    spin, one, two = allowed(cone, touch)
+    spin, one, two = projected_torques(cone, touch)
     for k, new in ((SPIN, spin), (ROLL, one), (ROLL + 1, two)):
         at = cone.row + k
         e = relax * (new - lam[at])
@@ -137,9 +137,9 @@ def violation_of_turn(cone, touch, rolls):
     if cone.width == PLAIN:
         return 0.0
     W, lam, o = touch.W, touch.lam, cone.row
-    spin, one, two = allowed(cone, touch)
+    spin, one, two = projected_torques(cone, touch)
     rolled = abs(lam[o + ROLL] - one) + abs(lam[o + ROLL + 1] - two)
-    return max(give_of_spin(W, o) * abs(lam[o + SPIN] - spin), stiffness(W, o, o + ROLL) * rolled)
+    return max(spin_compliance(W, o) * abs(lam[o + SPIN] - spin), stiffness(W, o, o + ROLL) * rolled)
 
 
 @routine
@@ -150,7 +150,7 @@ def turn_rows(cone, touch, rolls, i, low, high):
     if cone.width == PLAIN:
         return
     W, w, lam, M, d, o = touch.W, touch.w, touch.lam, touch.M, touch.d, cone.row
-    new, most = lam[o + SPIN] - w[o + SPIN] / give_of_spin(W, o), cone.spin * max(lam[o], 0.0)
+    new, most = lam[o + SPIN] - w[o + SPIN] / spin_compliance(W, o), cone.spin * max(lam[o], 0.0)
     if abs(new) > most:
         way = 1.0 if new > 0.0 else -1.0
         for j in range(low, high):

@@ -8,7 +8,7 @@ from leastaction.spatial import dot3, load3
 
 
 @inline
-def strength(model):
+def gravity_strength(model):
     """Size of gravity [m/s^2]."""
     g = load3(model.gravity)
     return math.sqrt(dot3(g, g))
@@ -20,7 +20,11 @@ def has_to_wait(model, impacts, cone, c, begun, whole):
     is open."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
-    waits = cone.restitution > 0.0 and impacts.now[0]["plastic"] == 0 and not is_closed(begun, strength(model), whole)
+    waits = (
+        cone.restitution > 0.0
+        and impacts.now[0]["plastic"] == 0
+        and not is_closed(begun, gravity_strength(model), whole)
+    )
     impacts.waiting[c] = 1 if waits else 0
     return waits
 

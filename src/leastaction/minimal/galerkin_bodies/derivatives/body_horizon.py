@@ -8,7 +8,7 @@ from leastaction._jit import entry, routine
 from leastaction.minimal.galerkin_bodies.body_residual import end_momentum, hold_controls, place_bodies, residual
 from leastaction.minimal.galerkin_bodies.derivatives.body_hessian import control_slopes, hessian
 from leastaction.minimal.galerkin_bodies.derivatives.body_hessian_derivative import contract
-from leastaction.minimal.one_sided_forces import forget
+from leastaction.minimal.one_sided_forces import reset_modes
 from leastaction.minimal.step_blocks import copy_blocks
 
 
@@ -56,7 +56,7 @@ def _evaluate(model, settings, data, Q, first, u, anew, out):
         for k in range(Q.shape[1]):
             data.Q[j, k] = Q[first + j, k]
     if anew:
-        forget(model.jumps, data.modes)
+        reset_modes(model.jumps, data.modes)
     place_bodies(model, data, 0)
     hold_controls(model, data, u)
     p = data.guess.x

@@ -11,7 +11,7 @@ from leastaction.spatial import add3, cross, load3, load9, mattvec, matvec, sub3
 
 
 @routine
-def hand_on(model, data, p):
+def carry_residuals(model, data, p):
     """Add the residuals r of a solved step to the momentum p (nv,) at its end, carried there in the world."""
     nodes, bodies, r = model.nodes, data.bodies, data.r
     last = bodies.shape[0] - 1

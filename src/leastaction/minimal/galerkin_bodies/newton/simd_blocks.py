@@ -106,12 +106,12 @@ def turn_packs(model, settings, data):
             _put3(pack.g, n, g)
             _put3(pack.h, n, h)
         for n in range(filled):
-            _tell(turns[1, first + n], pack.y, pack.g, pack.k, n)
-            _tell(turns[2, first + n], pack.z, pack.h, pack.l, n)
+            _write_record(turns[1, first + n], pack.y, pack.g, pack.k, n)
+            _write_record(turns[2, first + n], pack.z, pack.h, pack.l, n)
 
 
 @inline
-def _tell(turn, y, g, k, n):
+def _write_record(turn, y, g, k, n):
     """The record of one body at one node."""
     store3(turn.y, _three(y, n))
     store3(turn.g, _three(g, n))

@@ -24,7 +24,14 @@ from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to
 from leastaction.minimal.dual_numbers import SMALL, dual3
 from leastaction.minimal.galerkin_joints.arrays import TreeModel
-from leastaction.minimal.galerkin_joints.ball_rotations import bend, bend_slope, dual_ball, of_ends, turn, turn_slope
+from leastaction.minimal.galerkin_joints.ball_rotations import (
+    chart_change,
+    chart_change_slope,
+    dual_ball,
+    of_ends,
+    turn,
+    turn_slope,
+)
 from leastaction.minimal.galerkin_joints.joint_residual import unit3
 from leastaction.minimal.galerkin_joints.newton.tree_sparse_ldu import composites
 from leastaction.minimal.galerkin_joints.quadrature_points import is_nodal
@@ -156,7 +163,7 @@ def _ball_columns(points, work, n, idt):
     for j in range(3):
         for chi in range(2):
             d, sigma = of_ends(chi, unit3(j))
-            bent, turned = bend(ball, d, sigma), turn(ball, d, sigma)
+            bent, turned = chart_change(ball, d, sigma), turn(ball, d, sigma)
             for c in range(3):
                 work.rho[0, n + j, chi, c] = bent[c].real * idt
                 work.rho[1, n + j, chi, c] = bent[c].imag * idt / SMALL
@@ -192,11 +199,11 @@ def _own_ball(model, settings, points, work, i, out):
     for m in range(3):
         for other in range(2):
             d, sigma = of_ends(other, unit3(m))
-            h = bend(ball, d, sigma)
+            h = chart_change(ball, d, sigma)
             for j in range(3):
                 for chi in range(2):
                     d, sigma = of_ends(chi, unit3(j))
-                    x = dot3(mom, bend_slope(ball, d, sigma, h)) - dot3(mom, cross(h, turn(ball, d, sigma)))
+                    x = dot3(mom, chart_change_slope(ball, d, sigma, h)) - dot3(mom, cross(h, turn(ball, d, sigma)))
                     x = x + dt * dot3(push, turn_slope(ball, d, h))
                     out[chi, n + j, other, n + m] += x.imag / SMALL
 

@@ -14,7 +14,7 @@ from leastaction.minimal.galerkin_joints.derivatives.tangent_rows import (
     split_free,
 )
 from leastaction.minimal.galerkin_joints.joint_residual import residual, start_point
-from leastaction.minimal.one_sided_forces import forget
+from leastaction.minimal.one_sided_forces import reset_modes
 from leastaction.minimal.step_blocks import copy_blocks
 from leastaction.spatial import quat_conj, quat_log, quat_mul
 
@@ -67,7 +67,7 @@ def _evaluate(model, settings, points, Q, first, u):
         _put(model.native.nodes, Q[first], Q[first + ga], points.X, ga)
     for k in range(points.r.shape[1]):
         points.r[0, k] = 0.0
-    forget(model.tree.jumps, points.modes)
+    reset_modes(model.tree.jumps, points.modes)
     start_point(model.tree, settings.rule, points, Q[first])
     residual(model.tree, settings, points, points.r[0], u)
 

@@ -22,7 +22,7 @@ from leastaction.minimal.fitted_momentum import fitted_slope
 from leastaction.minimal.galerkin_joints import joint_residual as equations
 from leastaction.minimal.galerkin_joints.derivatives import joint_linearization as linear
 from leastaction.minimal.galerkin_joints.derivatives.parameter_rows import last_turns
-from leastaction.minimal.galerkin_joints.joint_loops import look_at_ends, loop_rows, start_momentum
+from leastaction.minimal.galerkin_joints.joint_loops import at_control_points, loop_rows, start_momentum
 from leastaction.minimal.galerkin_joints.newton import joint_newton
 from leastaction.minimal.galerkin_joints.quadrature_points import is_nodal, positions
 from leastaction.parameters.parameter_differences import Stencil
@@ -39,7 +39,7 @@ def evaluate(model, settings, points, data, loops, p, u):
         for al in range(1):  # a literal 0 would be compiled apart
             positions(model, settings.rule, points, al)
     else:
-        look_at_ends(model, loops)
+        at_control_points(model, loops)
         loop_rows(model, loops)
     start_momentum(settings, loops, p)
     equations.residual(model, settings, points, loops.p, u)

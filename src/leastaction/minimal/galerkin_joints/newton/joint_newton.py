@@ -1,12 +1,12 @@
 """Newton iterations of one step of a variational integrator, and what comes before and after them."""
 
 from leastaction._jit import routine
-from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, unseen
+from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, round_off_updates
 from leastaction.minimal.galerkin_joints.joint_one_sided_forces import open_or_close
 from leastaction.minimal.galerkin_joints.joint_residual import next_momentum, residual, start_point
 from leastaction.minimal.galerkin_joints.newton.newton_directions import AGAIN
 from leastaction.minimal.initial_guesses import quaternion_at
-from leastaction.minimal.one_sided_forces import forget
+from leastaction.minimal.one_sided_forces import reset_modes
 from leastaction.spatial import (
     mattvec,
     matvec,
@@ -70,13 +70,13 @@ def turns_too_far(nodes, X):
 @routine
 def begin(model, settings, data, q, p):
     """What stays fixed while the step from (q, p) is solved; the first control point must be there."""
-    forget(model.jumps, data.points.modes)
+    reset_modes(model.jumps, data.points.modes)
     start_point(model, settings.rule, data.points, q)
     to_split(model.free, q, p, data.p)
 
 
 @routine
-def conclude(model, settings, data, q, q_next, p_next):
+def end_state(model, settings, data, q, q_next, p_next):
     """The state at the end of the solved step from q."""
     finish(model.nodes, q, data.points.X, q_next)
     next_momentum(model, settings, data.points, data.p)
@@ -101,7 +101,7 @@ def newton_with(direction):
         one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
         """
         points, dx, history = data.points, data.dx, data.history
-        tolerance, noise = settings.tolerance, unseen(settings.tolerance, dx.shape[1])
+        tolerance, noise = settings.tolerance, round_off_updates(settings.tolerance, dx.shape[1])
         X = points.X
         for it in range(history.shape[0]):
             history[it] = 0.0

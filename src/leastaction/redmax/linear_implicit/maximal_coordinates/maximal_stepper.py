@@ -36,9 +36,9 @@ class MaximalStepper(Stepper):
         """See `Stepper.memory`."""
         return self.inner.memory()
 
-    def remember(self, memory: Any) -> None:
-        """See `Stepper.remember`."""
-        self.inner.remember(memory)
+    def restore_memory(self, memory: Any) -> None:
+        """See `Stepper.restore_memory`."""
+        self.inner.restore_memory(memory)
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""

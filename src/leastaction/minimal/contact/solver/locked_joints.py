@@ -26,7 +26,7 @@ BEYOND = 1.0 + 1e-12
 
 
 @inline
-def held_joints(touch):
+def locked_joints(touch):
     """`HeldJoints`, or None where the contact problem has all dry friction."""
     if touch is None:
         return None
@@ -34,7 +34,7 @@ def held_joints(touch):
 
 
 @inline
-def is_held(joints, k):
+def is_locked(joints, k):
     """Whether degree of freedom k is locked."""
     if joints is None:
         return False
@@ -50,14 +50,14 @@ def with_friction(joints, k, r):
 
 
 @inline
-def bear(joints, k, lacks):
+def carry_by_friction(joints, k, lacks):
     """Friction that holds joint k bears what its equation lacks."""
     if joints is not None and joints.state[k] == HELD:
         joints.impulse[k] = -lacks
 
 
 @inline
-def is_outside(joints, cone):
+def is_excluded(joints, cone):
     """Whether a cone is dry friction outside of the contact problem."""
     if joints is None:
         return False
@@ -65,17 +65,17 @@ def is_outside(joints, cone):
 
 
 @routine
-def forget_held(joints):
+def unlock_joints(joints):
     """All joints are free, but for what the contact problem says."""
     if joints is None:
         return
     for k in range(joints.state.shape[0]):
         joints.state[k] = joints.impulse[k] = joints.changes[k] = 0.0
-    lock_given(joints, joints.goals)
+    lock_prescribed(joints, joints.goals)
 
 
 @routine
-def lock_given(joints, goals):
+def lock_prescribed(joints, goals):
     """What is prescribed is locked."""
     if goals is not None:
         for i in range(goals.dofs.shape[0]):
@@ -83,38 +83,38 @@ def lock_given(joints, goals):
 
 
 @routine
-def follow_given(data, goals):
+def guess_prescribed(data, goals):
     """First guess of what is prescribed: where it is at the end of the substep."""
     if goals is not None:
         for i in range(goals.dofs.shape[0]):
             k = goals.dofs[i]
-            data.dx[k] = data.moved[k] = goals.shift[k]
+            data.dx[k] = data.displacement[k] = goals.shift[k]
 
 
 @inline
-def is_given(cone):
+def is_prescribed(cone):
     """Whether a cone is the lock of what is prescribed."""
     return cone.kind == DRY and not cone.friction < math.inf
 
 
 @routine
-def guess_held(model, data, joints, dt, allowed):
+def guess_locked(model, data, joints, dt, allowed):
     """First guess: what did not move in the step before is held. Equations of loops may need all joints to give way."""
     if joints is None:
         return
-    forget_held(joints)
-    follow_given(data, joints.goals)
+    unlock_joints(joints)
+    guess_prescribed(data, joints.goals)
     cones = model.cones
     if not allowed or cones.shape[0] == 0 or cones[cones.shape[0] - 1].kind == LOOP:
         return
     for c in range(cones.shape[0]):
-        if cones[c].kind == DRY and not is_given(cones[c]):
+        if cones[c].kind == DRY and not is_prescribed(cones[c]):
             k = cones[c].dof
-            if data.near[k] == 0.0:
+            if data.v_last[k] == 0.0:
                 joints.state[k] = HELD
-                data.dx[k] = data.moved[k] = 0.0
+                data.dx[k] = data.displacement[k] = 0.0
             else:
-                slide(joints, k, -data.near[k], 0.5 * dt * cones[c].friction)
+                slide(joints, k, -data.v_last[k], 0.5 * dt * cones[c].friction)
 
 
 @inline
@@ -130,12 +130,12 @@ def may_stop(cones, active, c):
 
 
 @routine
-def leave_out_held(cones, touch, joints):
+def exclude_locked_friction(cones, touch, joints):
     """Take dry friction that is guessed out of the contact problem."""
     if joints is None:
         return
     for c in range(cones.shape[0]):
-        if is_outside(joints, cones[c]):
+        if is_excluded(joints, cones[c]):
             if may_stop(cones, touch.active, c):
                 joints.state[cones[c].dof] = joints.impulse[cones[c].dof] = 0.0
             else:
@@ -143,12 +143,15 @@ def leave_out_held(cones, touch, joints):
 
 
 @inline
-def next_state(joints, k, impulse, bound, moved):
-    """The state of joint k after an iteration in which it has moved so far, with friction that can bear `bound`."""
+def next_state(joints, k, impulse, bound, moved, slight):
+    """The state of joint k after an iteration in which it has moved so far, with friction that can bear `bound`.
+
+    What moves by no more than `slight` the way in which friction pushes may go on.
+    """
     s = joints.state[k]
     if s == HELD:
         return copysign(SLIDES, impulse) if abs(impulse) > BEYOND * bound else s
-    return HELD if s * moved > 0.0 else s
+    return HELD if s * moved > SLIDES * slight else s
 
 
 @routine
@@ -166,32 +169,32 @@ def change(cones, touch, joints, c, new, bound):
 
 
 @routine
-def change_held(model, data, touch, joints, dt):
+def update_locked(model, data, touch, joints, dt):
     """Look at all of them after Newton's update; how many have changed."""
     changed = 0
     if joints is None:
         return changed
     cones = model.cones
     for c in range(cones.shape[0]):
-        if not is_outside(joints, cones[c]):
+        if not is_excluded(joints, cones[c]):
             continue
         k, iq, bound = cones[c].dof, cones[c].iq, 0.5 * dt * cones[c].friction
-        new = next_state(joints, k, joints.impulse[k], bound, data.q1[iq] - data.q0[iq])
+        new = next_state(joints, k, joints.impulse[k], bound, data.q1[iq] - data.q0[iq], 0.0)
         if new != joints.state[k]:
             changed += 1
             change(cones, touch, joints, c, new, bound)
             if joints.state[k] == HELD:
-                data.q1[iq], data.moved[k] = data.q0[iq], 0.0
+                data.q1[iq], data.displacement[k] = data.q0[iq], 0.0
     return changed
 
 
 @routine
-def note_held(cones, touch, joints):
+def add_locked_impulses(cones, touch, joints):
     """Impulses of a solved step that are not of the contact problem join those that are."""
     if joints is None:
         return
     for c in range(cones.shape[0]):
-        if is_outside(joints, cones[c]):
+        if is_excluded(joints, cones[c]):
             k = cones[c].dof
             touch.active[c], touch.lam[cones[c].row] = 1, joints.impulse[k]
             touch.kick[k] += joints.impulse[k]
@@ -229,17 +232,19 @@ def slide_momenta(model, data, touch, joints, dt):
         data.p[k] = data.end[k]
     for c in range(model.cones.shape[0]):
         cone = model.cones[c]
-        if is_outside(joints, cone) and joints.state[cone.dof] != HELD:
+        if is_excluded(joints, cone) and joints.state[cone.dof] != HELD:
             joints.impulse[cone.dof] = copysign(dt * cone.friction, joints.state[cone.dof])
             data.p[cone.dof] += joints.impulse[cone.dof] - touch.lam[cone.row]
 
 
 @routine
-def hold_momenta(model, data, touch, joints, dt, W, v):
+def hold_momenta(model, data, touch, joints, dt, W, v, tolerance):
     """Friction of joints that are held, and which of them change; how many.
 
     Args:
         W, v: factors of the mass matrix, and velocities of the momenta, as `joint_momenta.solve` leaves them.
+        tolerance: motions in a time of dt that count as none [rad or m], as in the contact problem: what creeps to
+            rest slides by round-off, forth and back.
     """
     changed = 0
     if joints is None:
@@ -247,14 +252,14 @@ def hold_momenta(model, data, touch, joints, dt, W, v):
     cones, total = model.cones, touch.phase.total
     for c in range(cones.shape[0]):
         cone = cones[c]
-        if not is_outside(joints, cone):
+        if not is_excluded(joints, cone):
             continue
         k, bound = cone.dof, dt * cone.friction
         if joints.state[k] == HELD:
             joints.impulse[k] = touch.lam[cone.row] - W[k, 7]
             data.p[k] -= W[k, 7]
         total[cone.row] = joints.impulse[k]
-        new = next_state(joints, k, joints.impulse[k], bound, v[k])
+        new = next_state(joints, k, joints.impulse[k], bound, v[k] * dt, tolerance)
         if new != joints.state[k]:
             changed += 1
             change(cones, touch, joints, c, new, bound)

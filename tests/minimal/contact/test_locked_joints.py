@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from leastaction.minimal.contact.solver.locked_joints import HELD, SLIDES, next_state
 
 import leastaction as la
 from leastaction.contact.laws.compliance import DEEPEST
@@ -50,3 +51,13 @@ def test_a_restart_goes_on_as_before():
     run = la.simulate(robot, [0.2, -0.4, 0.8], [0.5, -3.0, 4.0], steps=120, **options)
     again = la.simulate(robot, run.q[60], p=run.p[60], steps=60, **options)
     assert np.abs(again.q - run.q[60:]).max() < 1e-9
+
+
+def test_what_creeps_to_rest_is_not_solved_again_and_again():
+    """A joint that slides by round-off the way in which friction pushes goes on; one that moves by more is held."""
+    joints = np.zeros(1, [("state", float)]).view(np.recarray)
+    for way in (1.0, -1.0):
+        joints.state[0] = SLIDES * way
+        assert next_state.py_func(joints, 0, 0.0, 1.0, way * 1e-12, 1e-11) == SLIDES * way
+        assert next_state.py_func(joints, 0, 0.0, 1.0, way * 1e-10, 1e-11) == HELD
+        assert next_state.py_func(joints, 0, 0.0, 1.0, -way, 1e-11) == SLIDES * way

@@ -1,8 +1,8 @@
 """Entry points that are called for one row of arrays after another, with next to nothing in between.
 
 Numba takes every array of every argument from Python anew at each call, which for the bundles of a stepper takes longer
-than a short step. A `Walk` hands a compiled function the words that it made of them before (`hooks.fast_call`): a step
-of a double pendulum takes 2.2 us in place of 5.8. Stock Numba is called by way of Python.
+than a short step. A `BatchedCall` hands a compiled function the words that it made of them before
+(`hooks.fast_call`): a step of a double pendulum takes 2.2 us in place of 5.8. Stock Numba is called by way of Python.
 """
 
 import contextlib
@@ -13,14 +13,14 @@ from typing import Any
 from .bound import Bound
 from .hooks import why_stock
 
-__all__ = ["Walk"]
+__all__ = ["BatchedCall"]
 
 SOON, LATE = 20, 1000
 """Calls by way of Python before words are kept: to make them takes as long as some tens of such calls, and the function
 that hands them on, once for all walks in a process, as long as some thousand."""
 
 
-class Walk:
+class BatchedCall:
     """Calls a bound entry point with arguments that depend on a row, affinely: views of arrays, and whole numbers.
 
     Args:

@@ -1,4 +1,4 @@
-"""The way back over runs of `Maximal` gives what central differences of runs that are solved anew give."""
+"""The backward pass over runs of `Maximal` gives what central differences of runs that are solved anew give."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ import leastaction as la
 from benchmarks.backpropagation import pantograph
 from leastaction.derivatives import gradient, parameter, with_parameters
 from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
-from leastaction.maximal.derivatives import step_tape as kept_steps
+from leastaction.maximal.derivatives import step_tape
 from leastaction.mechanism import Box, Plane, Sphere, joints
 from tests.derivatives.checks import assert_linearized, assert_relative
 from tests.oracles.differences import central
@@ -339,7 +339,7 @@ def test_divided_steps_are_compiled(order, monkeypatch):
     assert divided.any()
     assert not divided.all()
     bars, names = np.random.default_rng(0).normal(size=(2, steps + 1, 2)), ("q", "controls", "mass:link1", "com:link2")
-    monkeypatch.setattr(kept_steps, "LONGEST", 4)
+    monkeypatch.setattr(step_tape, "LONGEST", 4)
     found = gradient(run, *bars, names)
 
     def value(d, robot=robot):
@@ -429,7 +429,7 @@ PARAMETERS = {
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_gradients_by_parameters(name, monkeypatch):
     """Of masses and the like by one evaluation beside the robot's own, of others by four."""
-    monkeypatch.setattr(kept_steps, "LONGEST", 4)  # so that they are kept in two pieces
+    monkeypatch.setattr(step_tape, "LONGEST", 4)  # so that they are kept in two pieces
     case, motions = CASES[name], MOTIONS.get(name.split(",")[0])
     integrator = replace(case[1], tolerance=1e-13)
     names = [key for key in PARAMETERS[name] if not (case[0][0].loops and key.startswith("position"))]

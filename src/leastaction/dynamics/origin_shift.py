@@ -24,7 +24,7 @@ SMALL = 64.0
 """The grid of small robots is so many times as wide as all their links together, if that is less."""
 
 MOST = 1e15
-"""Cells away from which on positions are too rough to tell cells apart."""
+"""Cells away from which on positions are too coarse to separate cells."""
 
 
 def free_trees(tree: Tree) -> FloatArray:
@@ -50,7 +50,7 @@ def _free_trees(tree: Tree) -> FloatArray:
     return np.column_stack([nodes.iq[free], np.full(len(free), cell)])
 
 
-def brought_near(trees: FloatArray, Q: FloatArray) -> FloatArray:
+def near_origin(trees: FloatArray, Q: FloatArray) -> FloatArray:
     """Positions Q (..., nq) with all `free_trees` near the origin; Q itself where they are."""
     out = Q
     for at, cell in trees:

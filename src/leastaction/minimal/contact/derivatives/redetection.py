@@ -21,7 +21,7 @@ def gaps_at(contacts: Any, poses: FloatArray) -> FloatArray:
     return phi
 
 
-def found_again(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> tuple[Any, NDArray[np.bool_]]:
+def detected_at(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> tuple[Any, NDArray[np.bool_]]:
     """The same contacts looked for at other poses (bodies, 12), or of other shapes; and which were found."""
     out, there = contacts.copy(), np.zeros(len(contacts), bool)
     pairs = shapes.pairs[np.unique(contacts.pair)]

@@ -7,7 +7,7 @@ import leastaction as la
 from leastaction.derivatives import gradient, parameter, with_parameters
 from leastaction.maximal.derivatives.parameter_gradients import Variant
 from leastaction.mechanism import Box, Capsule, Plane
-from tests.derivatives.test_way_back import moving, resisted
+from tests.derivatives.test_backward_pass import moving, resisted
 
 DT, STEPS = 0.01, 4
 
