@@ -130,7 +130,7 @@ def stuck_step(model, settings, data, contact, dt):
     """`contact_step` by modes from contacts that all stick; where that does not solve it, nothing but time is lost."""
     now = contact.now[0]
     for k in range(now.count):
-        give_compliance(settings, contact.cones[k], dt)
+        fill_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
     spent = sticking_step(model, settings, data, contact, dt)
     if spent >= 0:

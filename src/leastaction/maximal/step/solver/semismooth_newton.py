@@ -410,10 +410,10 @@ def sticking_step(model, settings, data, contact, dt):
     1999, Section 4).
     """
     begin_modes(model.bodies, contact)
-    forget_modes(contact)
+    open_all_cones(contact)
     fresh = dt != 0.0  # no literal True: it would be compiled anew
     equations(model, settings, data, contact, dt, fresh)
-    look_at_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
     grip, fall = min(HEAVY / contact.now[0].load, 1.0), settings.gravity * dt
     for k in range(contact.now[0].count):
         c = contact.cones[k]
