@@ -21,7 +21,7 @@ from benchmarks.races.engines import bullet_text, quiet
 from benchmarks.report import Report, Sheet
 from leastaction.mechanism import Box, Plane, Sphere
 
-CROWD = (1, 9, 25)
+CROWD = (1, 9, 49)
 PATIENCE = 8.0
 """CPU time of a run [s]; what takes longer is cut, and says so."""
 
@@ -32,7 +32,7 @@ KP, KD = 40.0, 1.0
 LEGS = ("LF", "RF", "LH", "RH")
 
 NOTES = """ANYmal: the file of `example-robot-data`, its feet and a box for its trunk as collision shapes; Unitree's \
-A1 of the zoo where that package is not installed. PD: kp 40, kd 1, dt = 5 ms, 1 to 25 robots in one scene, 1 s; \
+A1 of the zoo where that package is not installed. PD: kp 40, kd 1, dt = 5 ms, 1 to 49 robots in one scene, 1 s; \
 ours and MuJoCo know servos, PyBullet gets torques. Momentum: no gravity, no motors, hit by a ball of 10 kg at 5 \
 m/s, 10 s of 1 ms: largest change of linear and angular momentum relative to that of the ball (angular: times 1 m). \
 Energy: dropped from 2 m with e = 1 and without friction and motors, 2 s of 1 ms: relative to the energy at the \
