@@ -80,7 +80,7 @@ BUDGETS: dict[str, Budget] = {
     "interpolation": Budget(11, 63),
     "hard_chains": Budget(10, 21),
     "corpus/maximal": Budget(7, 60),
-    "corpus/grounded": Budget(10, 200),
+    "corpus/minimal": Budget(10, 200),
     "corpus/gradients": Budget(18, 450),
     "corpus/restart": Budget(8, 40),
     "corpus/endurance": Budget(30, 200),

@@ -33,7 +33,7 @@ SECTIONS = (
         "Gradients",
         "sueda2021/adjoint",
         0,
-        "Every step has exact derivatives, so the gradient of a whole run by thousands of controls or "
+        "Steps are differentiated by the implicit function theorem, so the gradient of a whole run by thousands of controls or "
         "parameters costs about "
         "as much as the run itself; through contact too.",
     ),

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from leastaction.dynamics.loops import violation
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Plane, Sphere
 from leastaction.mechanism.drives.servos import feedback_energy
 
-FLIP = 2.0
-"""A joint without a spring flips where it turns in a step by this [rad] more than its rates at both ends explain."""
+FLIP, FINE = 2.0, 64
+"""A joint without a spring flips where it turns in a step by FLIP [rad] more than its rates at both ends explain, and
+otherwise than in FINE steps from there: rates of chains that spin fast change their signs within a step and back."""
 
 
 def measured(scene: Scene, integrator: Any = None) -> dict:
@@ -47,7 +49,7 @@ def measured(scene: Scene, integrator: Any = None) -> dict:
         "gain": float((energy - energy[0]).max()) / kinetic,
         "depth": max(0.0, -float(gaps.min(initial=0.0)), depth(run)),
         "open": joint_gap(run),
-        "flips": flips(run),
+        "flips": flips(scene, run, integrator),
         "beyond": beyond(run),
         "iterations": np.asarray(run.iterations[1:], int),
         "divided": divided(run),
@@ -159,9 +161,9 @@ def beyond(run: Any) -> float:
     return float(max((lower[iv] - q).max(initial=0.0), (q - upper[iv]).max(initial=0.0)))
 
 
-def flips(run: Any) -> int:
-    """How often a joint turns in a step by `FLIP` more than its rates at both ends explain; springs may do that."""
-    if run.mechanism.springs or run.mechanism.tendons:
+def flips(scene: Scene, run: Any, integrator: Any = None) -> int:
+    """How often a joint flips, see `FLIP`; springs and prescribed motions may do that."""
+    if run.mechanism.springs or run.mechanism.tendons or scene.motions:
         return 0
     stiffness = np.concatenate([joint.stiffness for joint in run.mechanism.joints])
     pairs = [(i, k) for i, k in zip(*single_axes(run.mechanism), strict=True) if stiffness[k] == 0.0]
@@ -169,4 +171,10 @@ def flips(run: Any) -> int:
     turned, rate = np.diff(run.q[:, iq], axis=0), run.v[:, iv]
     dt = np.diff(run.t)[:, None]
     fastest, slowest = np.maximum(rate[:-1], rate[1:]), np.minimum(rate[:-1], rate[1:])
-    return int((np.maximum(turned - dt * fastest, dt * slowest - turned) > FLIP).sum())
+    odd = np.maximum(turned - dt * fastest, dt * slowest - turned) > FLIP
+    count = 0
+    for k in np.flatnonzero(odd.any(axis=1)):
+        start = replace(scene, q=run.q[k], v=run.v[k], dt=scene.dt / FINE, steps=FINE)
+        fine = simulated(start, integrator).q[:, iq]
+        count += int((odd[k] & (np.abs(turned[k] - (fine[-1] - fine[0])) > FLIP)).sum())
+    return count

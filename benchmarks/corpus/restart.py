@@ -90,7 +90,7 @@ def symmetric_grasp(rng, integrator: Any) -> tuple[float, float]:
 def run(progress, quick: bool = False) -> Report:
     """All three tables; quick: two seeds."""
     seeds = range(int(os.environ.get("CORPUS_SEEDS", QUICK_SEEDS if quick else SEEDS)))
-    methods = la.Maximal(), la.Grounded()
+    methods = la.Maximal(), la.Minimal()
     progress.total(len(methods) * len(seeds) * (len(FAMILIES) + 1))
     columns = [f"{what} {bound:g}" for what in ("from (q, p): >",) for bound in BOUNDS]
     anew = Sheet("Restarts in contact", ["family", "method", "restarts", *columns, "largest", "from (q, v): largest"])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpus.families import GROUPS, scene
-from benchmarks.corpus.figures import FLIP, measured
+from benchmarks.corpus.figures import FINE, FLIP, measured
 from benchmarks.report import Measure, Report, Requirement, Sheet
 
 SEEDS, QUICK_SEEDS = 50, 2
@@ -44,9 +44,9 @@ of motors and prescribed motions, rises by more than this share of the largest k
 largest such rise; the largest energy above that of the start, and the runs where it is above {ABOVE:g}. Steps that \
 are long for a smooth motion have energies that oscillate, and these count, too. Penetration: of contacts that the \
 integrator reports, and of the lowest points of all shapes below the ground. Flips: a joint turns by {FLIP:g} rad more \
-in a step than its rates at both ends explain, in scenes without springs and tendons between bodies. Iterations: of \
-Newton's method, all substeps included. Time: median over the runs. The last row has the sums, or the largest, or the \
-means over all steps."""
+in a step than its rates at both ends explain, and otherwise than in {FINE} steps from there, in scenes without \
+springs and tendons between bodies. Iterations: of Newton's method, all substeps included. Time: median over the runs. \
+The last row has the sums, or the largest, or the means over all steps."""
 
 
 def corpus_report(progress, integrator: Any, quick: bool) -> Report:

@@ -41,11 +41,14 @@ def test_long_steps_of_a_pendulum_gain_and_lose_within_their_bound():
     assert np.ptp(run.energy) < 0.01 * run.kinetic_energy.max()
 
 
-@pytest.mark.parametrize("family", ["loose_pairs", "tendons", "stack", "kane", "stops", "paddle", "ellipsoids"])
-@pytest.mark.parametrize("seed", range(3))
+WHOLE = ["loose_pairs", "tendons", "stack", "kane", "stops", "paddle", "ellipsoids"]
+
+
+@pytest.mark.parametrize(("family", "seed"), [*((f, s) for f in WHOLE for s in range(3)), ("tendons", 4)])
 def test_no_step_that_is_accepted_whole_gains_more_than_its_bound(family, seed):
     """T1 - T0 - W <= 1e-3 (max(T0, T1) + kick), in the energies that the run reports: in flight, on springs and
-    tendons, with contacts, limits, restitution and prescribed motions."""
+    tendons, with contacts, limits, restitution and prescribed motions. In the last scene a foot that swings above the
+    ground on a stiff tendon gained 0.023, as what only might touch was judged as what does."""
     s = scene(family, seed)
     run = simulated(s)
     whole, T, robot = ~run.stored["substeps"][1:].any(axis=(1, 2)), run.kinetic_energy, s.robot

@@ -5,7 +5,8 @@ import pytest
 
 import leastaction as la
 from benchmarks.corpus.drops import start
-from benchmarks.corpus.figures import beyond, depth, flips
+from benchmarks.corpus.figures import beyond, depth, flips, simulated
+from benchmarks.corpus.scene import Scene
 from tests.maximal.scenes import gaps
 
 
@@ -23,8 +24,9 @@ from tests.maximal.scenes import gaps
 def test_dropped_robot(name, seed, dt, order):
     robot = getattr(la.robots, name)(ground=True)
     q = start(robot, np.random.default_rng(seed))
-    run = la.simulate(robot, q, dt=dt, duration=1.0, integrator=la.Maximal(order=order))
-    assert flips(run) == 0
+    drop, integrator = Scene(robot, q, np.zeros(robot.nv), dt, round(1.0 / dt)), la.Maximal(order=order)
+    run = simulated(drop, integrator)
+    assert flips(drop, run, integrator) == 0
     assert beyond(run) < 1e-6
     assert depth(run) < 1e-7
     assert gaps(run).min() > -1e-7

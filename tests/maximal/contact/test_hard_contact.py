@@ -131,7 +131,7 @@ def test_velocities_while_stiff_servos_press(friction):
     run = la.simulate(b.build(), dt=0.005, steps=60, controls=controls, integrator=la.Maximal())
     force = run.contact_force("fore", "world")[:, 0]
     assert force[-20:].max() < -1e5
-    closed = np.arange(np.flatnonzero(force > -1e3)[-1] + 3, 61)  # the impact takes two steps
+    closed = np.arange(np.flatnonzero(force > -1e3)[-1] + 4, 61)  # the impact takes three steps
     first, both, v = run.q[closed, 0], run.q[closed].sum(axis=1), run.v[closed]
     assert len(closed) > 30
     towards = 0.5 * (np.sin(first) * v[:, 0] + np.sin(both) * v.sum(axis=1))

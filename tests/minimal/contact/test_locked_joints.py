@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from leastaction.minimal.contact.solver.locked_joints import HELD, SLIDES, next_state
 
 import leastaction as la
 from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.mechanism import Plane
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT
+from leastaction.minimal.contact.solver.locked_joints import HELD, SLIDES, next_state
 
 
 def arm(limits=None):

@@ -24,7 +24,7 @@ from leastaction.maximal.step.bodies import momenta
 from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.forces.tendon_springs import length_defect
 from leastaction.maximal.step.joint_rows import is_coupling
-from leastaction.maximal.step.velocity_projection import SOLVED, push_row, solve_projection
+from leastaction.maximal.step.velocity_projection import SOLVED, is_closed, push_row, solve_projection
 from leastaction.spatial import load3, load9
 from leastaction.step_control.energy_balance import TOLERANCE, is_balanced, largest_gain
 
@@ -214,7 +214,7 @@ def keeps_balance(model, settings, data, contact, work, dt):
         mass += model.bodies[i].mass
     kick, gain = 0.5 * mass * (settings.gravity * dt) ** 2, after - before - work
     # Prescribed motions whose rate jumps start with an impact.
-    lossless = not touches(contact) and model.goals.shape[0] == 0
+    lossless = not pushes(contact) and model.goals.shape[0] == 0
     if not lossless:
         kick = max(kick, kick_energy(model.bodies, data.bodies, settings.halves))
     if lossless and settings.floating:
@@ -228,6 +228,16 @@ def keeps_balance(model, settings, data, contact, work, dt):
         if settings.smoothing > 0.0 and touches(contact):
             return True
     return is_balanced(gain, most, lossless)
+
+
+@routine(allocates=False)
+def pushes(contact):
+    """Whether a contact or limit was closed in the first phase of a substep, or a joint has dry friction."""
+    found = False
+    if contact is not None:
+        for k in range(contact.now[0].count):
+            found = found or is_closed(contact.cones[k])
+    return found
 
 
 @routine(allocates=False)

@@ -4,8 +4,6 @@ Contacts never become unknowns of the graph: their impulses are an affine functi
 each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
 """
 
-import math
-
 import numpy as np
 
 from leastaction._jit import routine
@@ -36,9 +34,6 @@ NEAR = 2.0
 
 BLOCKED = 0.1
 """Steps shorter than this are replaced by one towards the centre."""
-
-CENTRED, LOWER = 0.5, 0.3
-"""Where no product is below CENTRED times kappa, that centre is reached: on to LOWER times kappa."""
 
 
 @routine(allocates=False)
@@ -210,15 +205,6 @@ def slack_error(contact):
 
 
 @routine(allocates=False)
-def is_central(contact, kappa):
-    """Whether all products are near their share of kappa and all slacks are known well."""
-    least = math.inf
-    for k in range(contact.now[0].count):
-        least = min(least, ip.least_product(contact.cones[k], 0.0))
-    return least > CENTRED * kappa and ERROR * slack_error(contact) < kappa
-
-
-@routine(allocates=False)
 def advance_cones(contact, t):
     """Take a fraction t of the cones' steps."""
     for k in range(contact.now[0].count):
@@ -263,10 +249,7 @@ def contact_direction(model, data, contact, kappa, goal, floor):
     solve(model.graph, data.factors, dx)
     t = central_fraction(contact, move_cones(first, dx, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
-        # Too near the boundary: back towards the centre, without the corrector, which is then no good. From the centre
-        # itself a plain step to a lower one, which is short enough to be straight.
-        if is_central(contact, kappa):
-            kappa *= LOWER
+        # Too near the boundary: back towards the centre, without the corrector, which is then no good.
         return centre(model, data, contact, max(kappa, floor), goal)
     advance_cones(contact, t)
     return t

@@ -1,4 +1,4 @@
-"""`Grounded` on random contact scenes: failures, energy gains, penetration, flips, limits, iterations, time."""
+"""`Minimal` on random contact scenes: failures, energy gains, penetration, flips, limits, iterations, time."""
 
 import leastaction as la
 from benchmarks.corpus.table import corpus_report
@@ -9,4 +9,4 @@ LONG = True
 
 def run(progress, quick: bool = False) -> Report:
     """All families; quick: two seeds."""
-    return corpus_report(progress, la.Grounded(), quick)
+    return corpus_report(progress, la.Minimal(), quick)
