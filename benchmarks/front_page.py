@@ -1,4 +1,4 @@
-"""The tables of the README and of docs/how-to/foreign.md, made of published results."""
+"""The tables of the README and of two pages of docs/how-to, made of published results."""
 
 import math
 from collections.abc import Callable
@@ -106,6 +106,27 @@ def foreign_robots(results: dict[str, dict[str, Any]]) -> str:
     return "\n" + "\n".join(parts) + "\n"
 
 
+def in_full(name: str) -> Callable[[dict[str, dict[str, Any]]], str]:
+    """All rows of all tables of a benchmark, and what it requires."""
+
+    def table(results: dict[str, dict[str, Any]]) -> str:
+        result = results[name]
+        report, told = Report.of(result), result["machine"]
+        parts = [
+            f"{report.notes}\n",
+            f"Revision {told['revision']}, {told['date'][:10]}, {told['processor']}, load {told['load']} on "
+            f"{told['cores']} cores.\n",
+        ]
+        bounds = [[r.what, shown_short(r.value), shown_short(r.bound)] for r in report.requirements]
+        parts += [lined(["", "measured", "wanted, at most"], *bounds)] if bounds else []
+        for sheet in report.sheets:
+            rows = [[cell(shown_short(x)) for x in row] for row in sheet.rows]
+            parts += [f"### {sheet.title}\n", lined(sheet.columns, *rows)] if rows else []
+        return "\n" + "\n".join(parts) + "\n"
+
+    return table
+
+
 def shown_short(x: Any) -> str:
     """A cell of a long table: numbers with two digits, nothing where there is none."""
     if isinstance(x, float):
@@ -117,5 +138,6 @@ TABLES: dict[str, Callable[[dict[str, dict[str, Any]]], str]] = {
     "claims": claims,
     "step_speed": step_speed,
     "foreign_robots": foreign_robots,
+    **{name: in_full(name) for name in ("menagerie", "holding", "manipulation")},
 }
 """How each table is made, by the benchmark that it needs."""

@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.foreign_robots import Worker, files
 from benchmarks.foreign_run import depth
 from benchmarks.report import Report, Requirement, Sheet
+from leastaction.initial_state.start import first_state
 
 LONG = True
 FOLDER, PICKED = "MENAGERIE", "MENAGERIE_SCENES"
@@ -29,6 +30,9 @@ FEWEST, STEPS = 200, 2000
 WANTED, WANTED_MEDIAN = 2.0, 1.2
 """Largest time of a step in terms of that of MuJoCo's `implicitfast`, on every scene and in the median."""
 
+ENGINES = "Maximal", "Minimal"
+"""The engines that have contact, limits and dry friction; the default of robots without these is another one."""
+
 COLUMNS = [
     "scene",
     "dof",
@@ -37,7 +41,8 @@ COLUMNS = [
     "first [s]",
     "implicitfast [µs]",
     "discrete [µs]",
-    *(f"{name} {what}" for name in ("Maximal", "Minimal") for what in ("[µs]", "ratio", "iterations")),
+    *(f"{name} {what}" for name in ENGINES for what in ("[µs]", "ratio", "iterations")),
+    "default",
     "depth [m]",
     "gap [m]",
     "ratio",
@@ -47,7 +52,7 @@ NOTES = f"""The scenes (`scene*.xml`, or else all `*.xml`) of the folder that th
 names, the files of Gymnasium and dm_control where these are installed, and the robots of the zoo. Each starts as its \
 file says, with controls of zero and the time step of the file (5 ms where it has none), and runs for 1 s, or \
 {FEWEST} steps, with defaults. Load: `la.load`, in a process that has loaded nothing before; first: the first call of \
-`simulate`, of one step. Times of steps are CPU times without those of the start, the least of up to five runs, \
+`simulate`, of one step. Times of steps are CPU times of the compiled loop, the least of up to five runs, \
 MuJoCo's for the same file or, of the zoo, for the robot as the library writes it as MJCF. Iterations: mean and most \
 of a step. Depth and gap: of the default engine, how far things are in each other, those aside that overlap at the \
 start, and how far joints are open. \
@@ -110,7 +115,7 @@ def figures(source: str, duration: float) -> dict[str, Any]:
     out = {"why": "", "dof": robot.nv, "dt": dt, "load": spent, "mujoco": {}, "engines": {}}
     for name in ("implicitfast", "discrete"):
         out["mujoco"][name] = mujoco_time(mujoco, model, name, dt, steps)
-    for engine in (la.Maximal(), la.Minimal()):
+    for engine in {type(x): x for x in (la.Maximal(), la.Minimal(), default)}.values():
         name = type(engine).__name__
         try:
             out["engines"][name] = engine_figures(robot, engine, dt, steps)
@@ -136,17 +141,32 @@ def engine_figures(robot: Any, engine: Any, dt: float, steps: int) -> dict[str, 
     began = time.process_time()
     la.simulate(robot, dt=dt, steps=1, integrator=engine)
     first = time.process_time() - began
-    ready, _ = least_time(lambda: la.simulate(robot, dt=dt, steps=1, integrator=engine))
-    whole, run = least_time(lambda: la.simulate(robot, dt=dt, steps=steps, integrator=engine))
+    run = la.simulate(robot, dt=dt, steps=steps, integrator=engine)
     iterations = np.asarray(run.iterations)[1:]
     return {
         "why": "",
         "first": first,
-        "step": (whole - ready) / (steps - 1),
+        "step": loop_time(robot, engine, dt, run.q[0], steps),
         "iterations": [float(iterations.mean()), int(iterations.max())],
         "depth": depth(run) if "contacts" in run.stored else 0.0,
         "gap": float(np.max(run.constraint_violation)),
     }
+
+
+def loop_time(robot: Any, engine: Any, dt: float, q: np.ndarray, steps: int) -> float:
+    """CPU time of a step of the compiled loop from rest at q [s]: without the start, beside which few steps drown."""
+    stepper = engine.prepare(robot, dt)
+    fresh, first, record = stepper.memory(), first_state(stepper, q, None, None, False), stepper.record(steps)
+    controls = np.zeros((steps, len(stepper.control_nodes), robot.nu))
+
+    def roll() -> None:
+        stepper.remember(fresh)
+        for name, rows in first.states().items():
+            record[name][:1] = rows
+        if stepper.advance(record, 0, steps, controls) < steps:
+            raise stepper.failure(0, record)
+
+    return least_time(roll)[0] / steps
 
 
 def least_time(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -233,7 +253,8 @@ def row_of(result: dict[str, Any]) -> list:
     chosen = ran.get(result["default"]) or next(iter(ran.values()), {})
     micro = [None if x is None else 1e6 * x for x in result["mujoco"].values()]
     cells = [result["dof"], 1e3 * result["dt"], result["load"], chosen.get("first"), *micro]
-    for x in engines.values():
+    for x in (engines[name] for name in ENGINES):
         mean, most = x.get("iterations", (math.nan, 0))
         cells += ["", "", ""] if x["why"] else [1e6 * x["step"], x["step"] / theirs, f"{mean:.1f}, {most}"]
-    return [*cells, chosen.get("depth"), chosen.get("gap"), chosen.get("step", math.nan) / theirs]
+    step = chosen.get("step", math.nan)
+    return [*cells, result["default"], chosen.get("depth"), chosen.get("gap"), step / theirs]

@@ -96,6 +96,7 @@ BUDGETS: dict[str, Budget] = {
     "foreign_robots": Budget(13, 600),
     "manipulation": Budget(12, 40),
     "menagerie": Budget(12, 900),
+    "holding": Budget(30, 900),
 }
 """In the order in which they run."""
 

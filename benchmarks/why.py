@@ -33,9 +33,8 @@ SECTIONS = (
         "Gradients",
         "sueda2021/adjoint",
         0,
-        "Steps are differentiated by the implicit function theorem, so the gradient of a whole run by thousands of controls or "
-        "parameters costs about "
-        "as much as the run itself; through contact too.",
+        "Steps are differentiated by the implicit function theorem, so the gradient of a whole run by thousands of "
+        "controls or parameters costs about as much as the run itself; through contact too.",
     ),
     (
         "Optimisation",

@@ -70,6 +70,33 @@ def test_parts_import_each_other_in_one_direction():
     assert cycles(package_graph()) == set()
 
 
+def module_graph():
+    """For each module those of the package that it imports, relative ones and lazy ones too."""
+    files = {
+        ".".join(["leastaction", *path.relative_to(SOURCE).with_suffix("").parts]): path
+        for path in SOURCE.rglob("*.py")
+    }
+    files = {name.removesuffix(".__init__"): path for name, path in files.items()}
+    graph = {}
+    for name, path in files.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                above = name.split(".") + [""] * (path.name == "__init__.py")
+                node.module = ".".join([*above[: -node.level], *([node.module] if node.module else [])])
+        read = {part if part in files else part.rpartition(".")[0] for part in imports(tree)}
+        graph[name] = (read & files.keys()) - {name}
+    return graph
+
+
+def test_modules_import_each_other_in_one_direction():
+    """But for methods that hand on to what makes their class: `Mechanism.edit`, `Problem.solve`, `Solution.save`."""
+    owners = {"mechanism.mechanism", "optimize.problem.problem", "optimize.solution.solution"}
+    found = cycles(module_graph())
+    assert all({f"leastaction.{name}" for name in owners} & group for group in found), found
+    assert len(found) == len(owners)
+
+
 def test_kinematics_lie_below_forces_and_these_below_dynamics():
     graph = package_graph()
     assert not {"forces", "dynamics"} & graph["kinematics"]

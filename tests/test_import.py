@@ -93,6 +93,10 @@ def public_packages():
     return sorted(name for name in names if "._" not in name and name not in ("leastaction", "leastaction.cli"))
 
 
+def test_errors_list_what_is_public_alone():
+    assert dir(leastaction.errors) == sorted(leastaction.errors.__all__)
+
+
 @pytest.mark.parametrize("name", public_packages())
 def test_a_package_lists_what_is_public_alone(name):
     """Also after its own modules were imported, which Python makes attributes of it."""

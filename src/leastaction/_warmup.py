@@ -189,6 +189,9 @@ def _optimize(robot: Any) -> None:
             problem.phases(optimize.phase(1, optimize.foot("rod", point=(0.0, 0.0, -1.0))), optimize.phase(1))
         # Of two: second derivatives of what no multiplier weighs yet are not asked for in the first.
         problem.solve(solver="horizon", hessian="exact", max_iterations=2)
+    bars = la.robots.four_bar()
+    loop = optimize.Problem(bars, steps=2, dt=0.01).start(q=la.robots.home(bars)).minimize(optimize.effort())
+    loop.solve(solver="horizon", hessian="exact", max_iterations=2)
     ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
     ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
     ball.solve(solver="horizon", hessian="quasi-newton", max_iterations=2)
@@ -319,11 +322,8 @@ def _muscles(robot: Any) -> None:
 
 
 def _boxes() -> None:
-    """Two boxes in the air, which edges and faces of each other may touch."""
-    import numpy as np
-
-    import leastaction as la
-    from leastaction.mechanism import Box, MechanismBuilder
+    """Two boxes in the air, which edges and faces of each other may touch; with a cylinder, too."""
+    from leastaction.mechanism import Box, Cylinder, MechanismBuilder
 
     b = MechanismBuilder("tiny boxes")
     for name in ("left", "right"):
@@ -332,7 +332,20 @@ def _boxes() -> None:
     robot = b.build()
     _maximal(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0])
     _maximal(robot, [-0.25, 0, 0, 1, 0, 0, 0, 0.25, 0, 0, 1, 0, 0, 0])  # face to face
-    run = la.simulate(robot, [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0], steps=2, integrator=la.Minimal())
+    start = [-0.4, 0, 0, 1, 0, 0, 0, 0.4, 0, 0, 1, 0, 0, 0]
+    _minimal(robot, start)
+    # Shapes of these kinds are in the whole variant of `Minimal`.
+    b = robot.edit()
+    b.add_shape("left", Cylinder(0.5, 0.5))
+    _minimal(b.build(), start)
+
+
+def _minimal(robot: Any, q: Any) -> None:
+    import numpy as np
+
+    import leastaction as la
+
+    run = la.simulate(robot, q, steps=2, integrator=la.Minimal())
     la.derivatives.gradient(run, run.v, run.v, ["controls"])
     la.Minimal().prepare(robot, 0.01).overlapping(np.array(run.q))
 

@@ -22,6 +22,11 @@ __all__ = [
     "SingularMatrixError",
 ]
 
+
+def __dir__() -> list[str]:
+    return [*__all__]
+
+
 # Attributes are optional keywords and the message stays as it was given, so that exceptions survive pickling
 # (worker processes send them home); `__str__` puts the two together.
 

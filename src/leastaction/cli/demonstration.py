@@ -88,7 +88,7 @@ def energy(story: Story) -> None:
         "plot of the energies",
         lambda path: la.plot.energy(list(runs.values()), labels=list(runs), path=path),
     )
-    short = [la.simulate(robot, duration=10.0, integrator=i, **options) for i in methods.values()]
+    short = [run[: round(10.0 / DT) + 1] for run in runs.values()]
     story.write(
         "pendulum.html",
         "both pendulums side by side, 10 s",

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from leastaction.derivatives.linearize import a_run, stepper_that
-from leastaction.derivatives.objective_value import evaluated
+from leastaction.derivatives.objective_value import Objective, evaluated, state_gradient
 from leastaction.derivatives.velocity_reversal import STATES, VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters.parameters import parameter, parameter_names
 from leastaction.simulation.simulate import simulate
 from leastaction.trajectory.run_checks import checked_record
 from leastaction.trajectory.trajectory import Trajectory
-
-Objective = Callable[[Trajectory], Any]
 
 
 def adjoint(
@@ -134,7 +131,7 @@ def _gradient(
     if stepper.carries and "cuts" in run.stored:
         name = type(run.integrator).__name__
         raise IntegratorError(f"the run is a part of one or joined of parts: steps of {name} need those before them")
-    bars = [_bar(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
+    bars = [state_gradient(run, x, what) for x, what in ((dq, "dq"), (dv, "dv"))]
     stepper.prepare_start(run.q[0])  # says which loop equations have multipliers
     record = checked_record(stepper, run)
     u = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, len(stepper.control_nodes), m.nu)))
@@ -142,14 +139,3 @@ def _gradient(
     reversal.piece(record, 0, 0, u, bars[0], bars[1])
     activations = run.stored.get("commands"), run.stored.get("activation")
     return reversal.finish(run.q[0], run.stored["p" if stepper.momentum else "v"][0], *activations)
-
-
-def _bar(run: Trajectory, value: Any, what: str) -> FloatArray:
-    shape = (len(run), run.mechanism.nv)
-    if value is None:
-        return np.zeros(shape)
-    a = real_array(value)
-    if a is None or a.shape != shape or not np.isfinite(a).all():
-        got = shown(value) if a is None else f"shape {a.shape}"
-        raise IntegratorError(f"{what}: expected finite numbers of shape {shape}, got {got}")
-    return np.ascontiguousarray(a)

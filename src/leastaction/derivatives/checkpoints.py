@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from leastaction._jit.interruptible import interruptible
-from leastaction.derivatives.adjoint import Objective, _bar
-from leastaction.derivatives.objective_value import ObjectiveValue, evaluated
+from leastaction.derivatives.objective_value import Objective, ObjectiveValue, evaluated, state_gradient
 from leastaction.derivatives.velocity_reversal import VelocityReversal
 from leastaction.errors import IntegratorError
 from leastaction.initial_state.start import Start, start_run
@@ -159,7 +158,7 @@ def checkpointed_gradient(
     if not in_pieces:
         whole = run.trajectory(slice(0, run.steps + 1), Q, S)
         parts.append(evaluated(objective, whole, names))
-        DQ, DV = _bar(whole, parts[0].dq, "dq"), _bar(whole, parts[0].dv, "dv")
+        DQ, DV = state_gradient(whole, parts[0].dq, "dq"), state_gradient(whole, parts[0].dv, "dv")
     reversal = VelocityReversal(run.stepper, names, options.get("p") is not None)
     for k in range(run.pieces - 1, -1, -1):
         record, row = run.run(k)
@@ -171,7 +170,7 @@ def checkpointed_gradient(
             piece = run.trajectory(of_run, record.q[own], record.second[own])
             said = evaluated(objective.function, piece, names, of_run.start, run.steps)
             parts.append(ObjectiveValue(said.value, direct=said.direct))
-            bq[own], bv[own] = _bar(piece, said.dq, "dq"), _bar(piece, said.dv, "dv")
+            bq[own], bv[own] = state_gradient(piece, said.dq, "dq"), state_gradient(piece, said.dv, "dv")
         else:
             bq[own], bv[own] = DQ[of_run], DV[of_run]
         reversal.piece(record, row, run.cuts[k], begin.controls[run.cuts[k] : run.cuts[k + 1]], bq, bv)

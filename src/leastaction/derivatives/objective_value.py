@@ -12,7 +12,11 @@ import numpy as np
 from leastaction.actuation.controls import check_call
 from leastaction.errors import IntegratorError
 from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism.arguments import FloatArray
 from leastaction.trajectory.trajectory import Trajectory
+
+Objective = Callable[[Trajectory], Any]
+"""A function of a run: its value with gradients, see `ObjectiveValue`."""
 
 Direct = Callable[[str], Any]
 """From the name of a parameter to the part of the gradient by it that does not come through the states."""
@@ -134,3 +138,15 @@ def _added(a: Any, b: Any) -> Any:
 
 def _scaled(c: float, a: Any) -> Any:
     return None if a is None else c * np.asarray(a)
+
+
+def state_gradient(run: Trajectory, value: Any, what: str) -> FloatArray:
+    """A gradient by all states of a run, shape (states, nv), checked; zero where it is None."""
+    shape = (len(run), run.mechanism.nv)
+    if value is None:
+        return np.zeros(shape)
+    a = real_array(value)
+    if a is None or a.shape != shape or not np.isfinite(a).all():
+        got = shown(value) if a is None else f"shape {a.shape}"
+        raise IntegratorError(f"{what}: expected finite numbers of shape {shape}, got {got}")
+    return np.ascontiguousarray(a)

@@ -157,8 +157,10 @@ def test_soft_equalities_and_limits(tmp_path, recwarn):
     held = (
         '<equality><tendon name="tied" tendon1="sum"/><joint name="one" joint1="j2" polycoef="0.2 0 0 0 0"/></equality>'
     )
-    robot = la.load(write(tmp_path, mjcf(BODIES, tendons + held), "soft.xml"))
+    path = write(tmp_path, mjcf(BODIES, tendons + held), "soft.xml")
+    robot = la.load(path)
     assert not len(recwarn)
+    assert not next(t for t in la.load(path, contacts="soft").tendons if t.name == "string").rigid  # `Minimal` needs it
     named = {t.name: t for t in robot.tendons}
     assert named["tied"].rest == pytest.approx((0.2, 0.2))  # coefficient 2 times ref 0.1
     assert named["one"].rest == pytest.approx((0.2, 0.2))

@@ -150,7 +150,7 @@ def test_expressions_are_those_of_python(tmp_path):
         assert evaluated(tmp_path, expression, properties) == pytest.approx(value), expression
 
 
-@pytest.mark.parametrize("element", ["property", "if", "macro", "insert_block"])
+@pytest.mark.parametrize("element", ["property", "if", "macro", "insert_block", 'macro name="m" params=" "'])
 def test_missing_attributes_are_refused(tmp_path, element):
     path = tmp_path / "a.xacro"
     path.write_text(f'<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:{element}/></robot>')

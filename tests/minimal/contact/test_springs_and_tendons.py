@@ -300,3 +300,17 @@ def test_gradients_by_drive_inertias_of_ball_joints():
             moved = robot.replace(joints=(root, replace(neck, armature=tuple(neck.armature + change * axis))))
             ends.append(objective(la.simulate(moved, q, v, dt=DT, steps=30, integrator=integrator))[0])
         assert found == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4)
+
+
+@pytest.mark.parametrize("sides", [(-np.inf, 0.3), (-0.3, np.inf)])
+def test_damped_limits_of_tendons_may_be_on_one_side(sides):
+    """A limit that is never reached is none."""
+    runs = []
+    for ends in (sides, tuple(np.clip(sides, -50.0, 50.0))):
+        builder, joints = over_a_floor("arm"), [("shoulder", 1.0), ("elbow", -0.7)]
+        builder.tendon("tendon", joints=joints, limits=ends, limit_stiffness=50.0, limit_damping=2.0)
+        start = [0.9, 0.3] if sides[1] < 1.0 else [-0.9, -0.3]
+        runs.append(la.simulate(builder.build(), start, dt=DT, steps=60, integrator=la.Minimal()))
+    lengths = runs[0].q @ [1.0, -0.7]
+    assert lengths.max() > 0.3 if sides[1] < 1.0 else lengths.min() < -0.3
+    assert runs[0].q == pytest.approx(runs[1].q, abs=1e-12)

@@ -81,7 +81,8 @@ def step_tension(tendon, pull, a, b, dt):
     force, by_a, by_b = force + tendon.damping * rate, by_a - damping, by_b + damping
     if tendon.limit_damping > 0.0:
         damping = tendon.limit_damping / dt
-        high, low = max(b - tendon.upper, 0.0) - max(a - tendon.upper, 0.0), min(b, tendon.lower) - min(a, tendon.lower)
+        high = max(b - tendon.upper, 0.0) - max(a - tendon.upper, 0.0)
+        low = max(tendon.lower - a, 0.0) - max(tendon.lower - b, 0.0)  # limits may be infinite
         force += damping * (high + low)
         by_a -= damping if a > tendon.upper or a < tendon.lower else 0.0
         by_b += damping if b > tendon.upper or b < tendon.lower else 0.0

@@ -73,15 +73,15 @@ class Bias(IntEnum):
 
 
 class Elements:
-    """Adds loop joints, couplings, frames, tendons and actuators to a builder."""
+    """Adds loop joints, couplings, frames, tendons and actuators to a builder; `soft`: limits of tendons give way."""
 
-    def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, bodies: Bodies) -> None:
+    def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, bodies: Bodies, soft: bool) -> None:
         self.m = model
         self.builder = builder
         self.notes = notes
         self.bodies = bodies
         self.sites: list[str] = []  # names of the frames that sites become
-        self.tendons = Tendons(model, builder, notes, bodies)
+        self.tendons = Tendons(model, builder, notes, bodies, soft)
 
     def read(self) -> None:
         """Add them all."""

@@ -41,11 +41,12 @@ class Tendons:
     """Adds tendons to a builder.
 
     Attributes:
+        soft: whether their limits give way, as engines need that have soft contacts.
         names: our name of each MuJoCo tendon that was read.
     """
 
-    def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, bodies: Bodies) -> None:
-        self.m, self.builder, self.notes, self.bodies = model, builder, notes, bodies
+    def __init__(self, model: Any, builder: MechanismBuilder, notes: Notes, bodies: Bodies, soft: bool) -> None:
+        self.m, self.builder, self.notes, self.bodies, self.soft = model, builder, notes, bodies, soft
         self.names: dict[int, str] = {}
         self.taken = Names()
         self.taken.taken |= set(bodies.coordinates.values())
@@ -132,7 +133,7 @@ class Tendons:
             # A path is never shorter than nothing.
             lower = float(m.tendon_range[k, 0]) if length.get("joints") or m.tendon_range[k, 0] > 0.0 else -np.inf
             values |= {"lower": lower, "upper": float(m.tendon_range[k, 1])}
-            values |= {"limit_stiffness": k_, "limit_damping": c, "rigid": True}
+            values |= {"limit_stiffness": k_, "limit_damping": c, "rigid": not self.soft}
         self.builder.add(Tendon(name, **length, **values))
 
     def hold(self, k: int, name: str, terms: dict[int, float], goal: float, weight: float) -> None:

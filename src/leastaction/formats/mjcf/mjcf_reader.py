@@ -79,8 +79,9 @@ def load_mjcf(
             massless bodies between them.
         keyframe: name of the `<key>` in which the robot starts, see `Mechanism.home`; default the pose of the file.
         contacts: make contact points of the spheres and capsules that collide. "soft" does so, too, and takes the
-            softness of geoms (`solref`, `solimp`) as `compliance` and `relaxation_time` of shapes, for `Minimal()`; by
-            default contacts are rigid, and a warning names the geoms of which the file says other values than MuJoCo.
+            softness of geoms (`solref`, `solimp`) as `compliance` and `relaxation_time` of shapes, for `Minimal()`,
+            for which limits of tendons give way, too; by default contacts are rigid, and a warning names the geoms of
+            which the file says other values than MuJoCo.
         merge_fixed: make one body of each group of bodies that are fixed to each other.
         strict: True refuses inertias that no real body has and meshes that are missing but would give a body its
             mass; False keeps or leaves them out with a warning; None, the default, warns of inertias and refuses such
@@ -114,7 +115,7 @@ def load_mjcf(
         bodies = Bodies(model, builder, notes, composite, mocap)
         bodies.read()
         Geoms(model, builder, notes, bodies, meshes=meshes, contacts=contacts, soft=soft).read()
-        elements = Elements(model, builder, notes, bodies)
+        elements = Elements(model, builder, notes, bodies, soft)
         elements.read()
         Sensors(model, builder, notes, bodies, elements.sites).read(source.sensors)
         robot = restored(clipped(builder.build(), bodies.force_ranges, notes), source.extension, contacts)

@@ -18,6 +18,9 @@ from leastaction.formats._xml import Element, given, parse_xml
 from leastaction.formats.urdf._xacro_expressions import Bounds
 from leastaction.mechanism._check import suggestion
 
+_REFUSALS = (ExpatError, AttributeError, LookupError, NameError, OSError, SyntaxError, TypeError, ValueError)
+"""What xacro raises of files that are not as it expects, beside errors of its own."""
+
 _ONE = threading.Lock()
 """The package keeps its files and packages in variables of its modules."""
 
@@ -59,7 +62,7 @@ def expanded(path: Path, root: Element, folder: Folder, arguments: Any) -> Eleme
             document = xacro.process_file(str(path), mappings=known)
         except FormatError:
             raise
-        except (ExpatError, OSError, KeyError, ValueError, TypeError, NameError, SyntaxError, AttributeError) as error:
+        except _REFUSALS as error:
             raise where.error(f"xacro refuses the file: {_first_line(error)}") from None
         except Exception as error:
             if refused:  # which it has wrapped

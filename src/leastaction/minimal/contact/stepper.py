@@ -40,6 +40,7 @@ from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
+from leastaction.minimal.contact.detection.noted_contacts import list_contacts
 from leastaction.minimal.contact.robot_records import CONTACT
 from leastaction.minimal.contact.robot_variants import is_whole, whole_model
 from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_shapes
@@ -325,17 +326,16 @@ class GroundStepper(Stepper):
 
     def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
         """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
-        impulses, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
-        touching = self.cones.view(np.ndarray)[: places.shape[1]]  # fields of a recarray are slow
-        step, c = np.nonzero(impulses[:, touching["row"]] > 0.0)
-        at, cone = places[step, c], touching[c]
-        parts = impulses[step[:, None], cone["row"][:, None] + np.arange(3)] / self.dt
-        out = np.empty((len(c), 10))
-        out[:, 0], out[:, 1], out[:, 2] = first + step, -1.0, self.bodies[c]
-        out[:, 3:6] = at[:, :3] - cone["radius"][:, None] * cone["normal"]
-        out[:, 6:9] = parts[:, :1] * cone["normal"] + parts[:, 1:2] * cone["first"] + parts[:, 2:] * cone["second"]
-        out[:, 9] = at[:, 3]
-        return out
+        lam, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
+        out = np.empty((len(places) * len(self.bodies), 10))
+        return out[: list_contacts(first, self.dt, lam, places, *self._touching, self.bodies, out)]
+
+    @cached_property
+    def _touching(self) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
+        """Rows, frames and arms of contacts with planes, see `list_contacts`."""
+        cones = self.cones.view(np.ndarray)[: len(self.bodies)]
+        frames = np.stack([cones["normal"], cones["first"], cones["second"]], axis=1)
+        return cones["row"].astype(np.int64), frames, cones["radius"][:, None] * cones["normal"]
 
     def logged_contacts(self) -> FloatArray:
         """See `Stepper.logged_contacts`."""
@@ -351,6 +351,8 @@ class GroundStepper(Stepper):
     def _contacts(self, found: Sequence[FloatArray], own: Sequence[Noted]) -> FloatArray:
         """Rows as in `Record.contacts`, of contacts that were looked for and of those that are always there."""
         on_planes = [self._contacts_of(*piece) for piece in own]
+        if len(on_planes) == 1 and not any(map(len, found)):
+            return on_planes[0]
         log = found[0].copy() if len(found) == 1 else np.concatenate([*found, np.zeros((0, 10))])
         log[:, 1:3] = self._first_bodies[log[:, 1:3].astype(int)]
         if not on_planes and len(found) == 1:

@@ -104,18 +104,13 @@ def impulse_bends(r: Reaction, motion: Motion, Y: FloatArray) -> tuple[FloatArra
     Returns:
         By the unknowns, shapes (points, nv, nv) and (points, nv, forces).
     """
-    from leastaction.optimize.constraints.reactions import evaluate
-
     owner, m = r.owner, r.owner.mechanism
     _, _, dA = r.equations(motion, True)
     w = (motion.dt * r.shares)[:, None] * (r.forces(motion.z) @ r.drives.T)
     T = contracted(w, dA)
     size = np.maximum(np.abs(Y).max(axis=1, keepdims=True), 1e-300)
     q = motion.q[r.points]
-    ahead, back = (
-        evaluate(r.workspace, r.rows, r.coefficients, m.integrate(q, sign * STEP * Y / size), True)[2]
-        for sign in (1.0, -1.0)
-    )
+    ahead, back = (r.jacobian_slopes(m.integrate(q, sign * STEP * Y / size)) for sign in (1.0, -1.0))
     third = contracted(w, ahead - back) * (size / (2.0 * STEP))[:, :, None]
     brackets = owner.tangents.brackets(Y)
     if brackets is not None:

@@ -75,6 +75,10 @@ class Reaction:
         self._seen = (motion, slopes, out)
         return out
 
+    def jacobian_slopes(self, q: FloatArray) -> FloatArray:
+        """Derivatives of the Jacobians at configurations q (points, nq), shape (points, m, nv, nv)."""
+        return evaluate(self.workspace, self.rows, self.coefficients, q, True)[2]
+
     def forces(self, z: FloatArray) -> FloatArray:
         """Shape (points, forces)."""
         return z[self.index]

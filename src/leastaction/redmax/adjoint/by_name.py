@@ -16,7 +16,7 @@ from leastaction.mechanism.elements import PointElement
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.tree import Span
 from leastaction.parameters.parameters import parameter
-from leastaction.redmax.adjoint.run_adjoint import Gradients
+from leastaction.redmax.adjoint.run_gradients import Gradients
 
 FloatArray = NDArray[np.float64]
 

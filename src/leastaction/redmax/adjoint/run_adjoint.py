@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,33 +18,13 @@ from leastaction.kinematics.reduced.expansion import WELD
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import ROLL
 from leastaction.redmax.adjoint.arrays import ParameterGradients, ReverseData, RunGradients
+from leastaction.redmax.adjoint.by_name import parameter_gradient
 from leastaction.redmax.adjoint.chart_adjoint import pull_public, push_public
+from leastaction.redmax.adjoint.run_gradients import Gradients
 from leastaction.redmax.adjoint.stage_adjoint import close_first, reverse
 from leastaction.redmax.arrays import ReducedRun
-from leastaction.redmax.reduced_model import Reduced
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Gradients:
-    """Gradients of an objective; those by parameters only where these were asked for.
-
-    Attributes:
-        q: by the first positions along the tangent, shape (nv,).
-        v: by the first velocities, shape (nv,).
-        controls: shape (steps, 1, nu); empty where they were not asked for.
-        parameters: by the numbers that kernels read.
-        reduced: the compiled mechanism that nodes are numbered by.
-        drives: sums over all steps of each control times the gradient by it, shape (nu,).
-    """
-
-    q: FloatArray
-    v: FloatArray
-    controls: FloatArray
-    parameters: ParameterGradients
-    reduced: Reduced
-    drives: FloatArray
 
 
 def welded(mechanism: Mechanism, names: Iterable[str]) -> Mechanism | None:
@@ -143,7 +123,6 @@ class ReducedReversal(Reversal):
 
     def finish(self, q: FloatArray) -> dict[str, FloatArray]:
         """See `Reversal.finish`."""
-        from leastaction.redmax.adjoint.by_name import parameter_gradient
 
         found = self.gradients(q)
         out = {"q": found.q, "v": found.v, **({"controls": found.controls} if self.keeps_controls else {})}
