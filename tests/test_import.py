@@ -71,7 +71,7 @@ def test_every_public_name_exists():
     assert python("-c", code).stdout.strip() == "True"
 
 
-def test_a_misspelt_name_is_told_with_another_and_so_that_python_can_suggest_one():
+def test_a_misspelt_name_comes_with_a_suggestion():
     code = "import leastaction as la\ntry: la.simulte\nexcept AttributeError as e: print(e.name, e.obj is la, e)"
     said = "simulte True module 'leastaction' has no attribute 'simulte'; did you mean 'simulate'?"
     assert python("-c", code).stdout.strip() == said

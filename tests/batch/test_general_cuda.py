@@ -159,8 +159,8 @@ def test_a_kernel_compiles_to_ptx(integrator, number):
 
     from leastaction.batch import batch_kernels
     from leastaction.batch.batch_plan import Plan
+    from leastaction.batch.general.gpu_integrators import problem_of
     from leastaction.batch.general.gpu_runner import arrays_of, written
-    from leastaction.batch.general.problems import problem_of
 
     robot = la.robots.pendulum(2)
     states, given = (np.zeros((2, 2)), np.zeros((2, 2))), (np.zeros((1, 2, 1)), None, np.zeros((1, 1)))

@@ -81,7 +81,7 @@ def test_a_block_falls_and_stays():
 
 
 def test_a_goal_out_of_reach_ends_soon():
-    """Forces are too small: the way back to the constraints stalls, and that is told."""
+    """Forces are too small: feasibility restoration fails, and the reason says so."""
     problem = opt.Problem(block(), steps=6, duration=0.3).start(q=[0, 0], v=[0, 0]).finish(q=[3, 0], v=0)
     problem.bounds(u=(-5, 5)).minimize(opt.effort(), opt.velocity(1e-3)).contact(opt.touch("mass", friction=0.5))
     solution = problem.solve(solver="horizon", relaxations=[1.0])

@@ -8,7 +8,7 @@ where it is more than one. Tolerances are what the solvers leave, measured famil
 linearly, 1e-8 for contact, 1e-9 for quadratic programs, 1e-6 for staggered projections (tolerance 1e-8), 1e-4 for SP
 (tolerance 1e-5). With the very same compiled code all of them come out bit for bit.
 
-Iteration counts may shift by a few where an update falls just at the tolerance.
+Iterations may grow by a few where an update falls just at the tolerance; fewer are no failure.
 """
 
 import numpy as np
@@ -37,4 +37,4 @@ def test_recorded_run(name, record):
     assert np.all(apart <= bound), f"relative differences {apart}, expected at most {bound}"
     if "iterations" in old and CASES[name].steady:
         now, then = int(new["iterations"].sum()), int(old["iterations"].sum())
-        assert abs(now - then) <= 3 + 0.05 * then, f"{now} iterations, recorded {then}"
+        assert now <= then + 3 + 0.05 * then, f"{now} iterations, recorded {then}"

@@ -8,6 +8,7 @@ import pytest
 import leastaction as la
 from leastaction.derivatives.adjoint import gradient
 from leastaction.initial_state.start import start_run
+from leastaction.simulation import long_steps
 from leastaction.simulation.error_estimate import Node, Rows, Steps, Task
 from leastaction.simulation.reversible_steps import Reversible
 
@@ -233,6 +234,18 @@ def test_steps_that_are_far_too_long_are_named_with_one_that_is_not(double_pendu
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         la.simulate(double_pendulum, START, dt=0.01, duration=10.0)
+
+
+def test_nobody_looks_for_long_steps_where_the_warning_is_ignored(double_pendulum, monkeypatch):
+    looked = []
+    monkeypatch.setattr(long_steps, "_error_of_step", lambda *_: looked.append(1) or 0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        la.simulate(double_pendulum, START, dt=0.2, steps=10, integrator=la.Maximal())
+    assert not looked
+    with pytest.warns(la.AccuracyWarning):
+        la.simulate(double_pendulum, START, dt=0.2, steps=10, integrator=la.Maximal())
+    assert looked
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 def special_parts(m: Mechanism) -> dict[str, str]:
     """What they are, and the name of the first of each; see `Mechanism.special_parts`."""
-    shapes = (*m.ground, *(shape for body in m.bodies for shape in body.shapes))
+    owners = [("world", m.ground), *((body.name, body.shapes) for body in m.bodies)]
+    shapes = [(s.name or f"{owner}/{k}", s) for owner, own in owners for k, s in enumerate(own)]
+    surfaces = [*((p.name, p) for p in m.contacts), *shapes, *((pair.name, pair) for pair in m.contact_pairs)]
     found = {
         "spline joint": [j.name for j in m.joints if any(p.motion in SPLINES for p in j.primitives)],
         "penalty contact": [p.name for p in m.penalties],
@@ -23,9 +25,9 @@ def special_parts(m: Mechanism) -> dict[str, str]:
         "isotropic spring": [s.name for s in m.springs if s.isotropic],
         "cable without clipping": [c.name for c in m.cables if not c.clip],
         "prescribed motion": list(m.prescribed),
-        "moving surface": [s.name or s.kind for s in shapes if any(s.surface_velocity or ())],
-        "static friction": [x.name for x in (*m.contacts, *shapes, *m.contact_pairs) if x.static_friction is not None],
-        "soft contact": [x.name or "of a shape" for x in (*m.contacts, *shapes, *m.contact_pairs) if x.compliance],
+        "moving surface": [name for name, s in shapes if any(s.surface_velocity or ())],
+        "static friction": [name for name, x in surfaces if x.static_friction is not None],
+        "soft contact": [name for name, x in surfaces if x.compliance],
         "tendon of joints": [t.name for t in m.tendons if t.joints and t.acts],
         "limit of tendon": [t.name for t in m.tendons if t.is_limited and t.limit_stiffness],
         "rigid limit of tendon": [t.name for t in m.tendons if t.is_limited and not t.limit_stiffness],

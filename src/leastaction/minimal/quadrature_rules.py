@@ -1,4 +1,4 @@
-"""Quadrature and interpolation of the discrete Lagrangian (Fan 2018, Eqs. 2 to 4; Villanueva 2025, Eq. 7).
+"""Quadrature rules of the discrete Lagrangian: Lobatto and midpoint (Fan 2018, Eqs. 2 to 4; Villanueva 2025, Eq. 7).
 
 A rule consists of arrays, not of compile-time constants: one compiled kernel serves every order.
 """

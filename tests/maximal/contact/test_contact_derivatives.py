@@ -7,6 +7,7 @@ import pytest
 
 import leastaction as la
 from benchmarks.corpus.gradients import DT, LANDINGS, STEPS, checked, grasp
+from leastaction.derivatives import reach
 from leastaction.mechanism import Box, Capsule, Cylinder, MechanismBuilder, Plane, Pose, Sphere
 from tests.derivatives.checks import assert_gradient, assert_linearized, assert_parameters
 from tests.maximal.scenes import cubes, placed
@@ -92,3 +93,14 @@ def test_gradients_of_what_creeps_at_its_bound_of_friction(name, by, seed):
     case = checked(scene, by, rng, la.Maximal())
     assert case.status == "smooth"
     assert case.error < 1e-5
+
+
+def test_derivatives_by_parameters_of_contacts_that_a_solution_found_are_refused_by_name():
+    """Where a box falls askew on another, edges cross that were far apart: their points move over both bodies."""
+    rng = np.random.default_rng([7, *b"stacks"])
+    case, objective = LANDINGS["stacks"](rng), reach("b1", (0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    options = {"q": case.q, "v": case.v, "dt": DT, "steps": 8}
+    with pytest.raises(
+        la.IntegratorError, match=r"step 7 of the run found contacts.*by parameters.*leastaction\.Minimal"
+    ):
+        la.adjoint(case.robot, la.Maximal(), objective, ("gravity",), **options)

@@ -15,8 +15,8 @@ from leastaction.actuation.actuation import Actuation
 from leastaction.batch import batch_kernels
 from leastaction.batch.batch_plan import Plan
 from leastaction.batch.general.arrays import GeneralBatch
+from leastaction.batch.general.gpu_integrators import Problem, problem_of, refuse_without_kernel
 from leastaction.batch.general.kernel_codegen import Writer
-from leastaction.batch.general.problems import Problem, problem_of, refuse_without_kernel
 from leastaction.batch.run import BatchRun
 from leastaction.errors import IntegratorError
 

@@ -18,7 +18,7 @@ from leastaction.maximal.coordinates.placement import momenta_of, place
 from leastaction.maximal.derivatives.adjoint_kernels import adjoint_sweep, adjoint_sweep_with_contact
 from leastaction.maximal.derivatives.arrays import VIRTUAL_TWIST, BackData
 from leastaction.maximal.derivatives.parameter_gradients import Derivative
-from leastaction.maximal.derivatives.resolve_substep import OTHERWISE
+from leastaction.maximal.derivatives.resolve_substep import FOUND_LATE, OTHERWISE
 from leastaction.maximal.derivatives.step_tape import StepTape
 from leastaction.maximal.derivatives.substep_schedule import PartedSteps
 from leastaction.maximal.kernel_variants import flag, has_soft_balls, pushes_bodies
@@ -40,6 +40,11 @@ SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "moved", "read", "twists"
 NO_DERIVATIVE = (
     "Maximal: step {step} of the run could not be solved again as it was the first time, so it has no derivative; take "
     "a smaller dt or a larger max_iterations"
+)
+
+LATE_CONTACTS = (
+    "Maximal: step {step} of the run found contacts while it was solved whose points move over both bodies; there are "
+    "no derivatives by parameters through it; take a smaller dt, or leastaction.Minimal"
 )
 
 TOO_FINE = "Maximal: step {step} was divided so finely that the run does not record its substeps; it has no derivative"
@@ -185,6 +190,8 @@ class BackwardPass:
                 last, tries = left, 0
                 continue
             tries = tries + 1 if left == last else 0
+            if why == FOUND_LATE:
+                raise IntegratorError(LATE_CONTACTS.format(step=self.row + left))
             if why == OTHERWISE or tries > TRIES:
                 recorded = self.parted.begins[left] < self.parted.begins[left + 1]
                 raise IntegratorError((NO_DERIVATIVE if recorded else TOO_FINE).format(step=self.row + left))

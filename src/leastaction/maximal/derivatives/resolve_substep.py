@@ -33,8 +33,9 @@ from leastaction.maximal.step.maximal_rollout import DONE, UNTIED, end_part, sol
 from leastaction.maximal.step.solver.newton import DEPENDENT
 from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
 
-OTHERWISE = UNTIED - 1
-"""Why the backward pass stops before a step: it is not found again, or its contacts are differentiated otherwise."""
+OTHERWISE, FOUND_LATE = UNTIED - 1, UNTIED - 2
+"""Why the backward pass stops before a step: it is not found again; or it needs derivatives by parameters of contacts
+that a solution of the step has found, and whose points move over both bodies."""
 
 NONE, JOINTS, CONTACTS = 0, 1, 2
 """What holds the momenta at the end of a part, see `second_phase`."""
@@ -229,7 +230,7 @@ def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
     Where its bodies end says where these contacts are (`contact.contact_update`). Leaves its factors.
     """
     if back.slots.y.shape[0] > 0:
-        return np.int64(OTHERWISE)  # its own equations know parameters, too
+        return np.int64(FOUND_LATE)  # its own equations know parameters, too
     dt = back.lengths[back.begins[k] + j]
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:

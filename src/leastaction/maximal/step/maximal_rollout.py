@@ -79,7 +79,7 @@ ties."""
 
 @entry(nogil=True)
 def rollout(model, settings, data, record, u, substeps, started):
-    """Advance over the rows of the record; gives back (steps done, why it stopped).
+    """Advance over the rows of the record; returns (steps done, why it stopped).
 
     Args:
         model, settings, data, record: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData` and

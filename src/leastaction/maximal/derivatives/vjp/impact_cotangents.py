@@ -253,7 +253,7 @@ def keep_node(states, out):
 def gap_gradient(model, data, contact, back, k, dt):
     """Gradient of the gap of cone k, as `closing` counts, at the end of a solved substep of dt, into `back.G1`.
 
-    In the bodies' directions at the end. Gives back the number of its contact and the gradient by its point.
+    In the bodies' directions at the end. Returns the number of its contact and the gradient by its point.
     """
     states = data.bodies
     for i in range(states.shape[0]):

@@ -13,7 +13,7 @@ there always is one. What fails even then is halved on, up to the LAST.
 
 From so many substeps on, contacts that Newton cannot solve, as those of links that wedge each other, do so in one that
 fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
-is."""
+is: of 20 runs each of `stack` and `drop_littledog` one fails without it."""
 
 GIVE = 1e-8
 """How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no

@@ -71,7 +71,7 @@ def is_complementary(contact, goal):
 def solve_step(model, settings, data, contact, dt):
     """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
 
-    Gives back the number of iterations, or -1 - that number when it did not converge; the size of each update [m/s]
+    Returns the number of iterations, or -1 - that number when it did not converge; the size of each update [m/s]
     goes to `history`.
 
     Args:

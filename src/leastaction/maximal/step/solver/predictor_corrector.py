@@ -27,13 +27,15 @@ CENTRAL = 1e-3
 """No complementarity product may fall below this share of their mean."""
 
 ERROR = 10.0
-"""The central-path parameter is at least so many times the error of the slacks' products."""
+"""The central-path parameter is at least so many times the error of the slacks' products. Without it `stack` takes 25
+iterations a step in place of 18 (corpus, 8 seeds)."""
 
 NEAR = 2.0
 """From this multiple of the final central-path parameter on, Newton heads straight for it."""
 
 BLOCKED = 0.1
-"""Steps shorter than this are replaced by one towards the centre."""
+"""Steps shorter than this are replaced by one towards the centre. Without it `drop_littledog` takes 6.8 iterations a
+step in place of 4.7 (corpus, 8 seeds)."""
 
 
 @routine(allocates=False)
@@ -226,7 +228,7 @@ def centre(model, data, contact, target, goal):
 def contact_direction(model, data, contact, kappa, goal, floor):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
-    Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+    Returns the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
 
     Args:
         floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is

@@ -169,7 +169,7 @@ def evaluate_modes(coordinates, states, cstates, contact, dt, fresh):
 def choose_modes(contact, fresh):
     """Modes, and what each cone's impulses are to change by without motion (`w0`); with `fresh`, per motion (`W`).
 
-    Gives back how many modes have changed, and the largest change that is left, as a velocity [m/s].
+    Returns how many modes have changed, and the largest change that is left, as a velocity [m/s].
     """
     changed, worst = 0, 0.0
     grip = min(HEAVY / contact.now[0].load, 1.0)
@@ -391,7 +391,7 @@ def evaluate_residuals(model, settings, data, contact, dt, fresh):
 
 @routine(allocates=False)
 def active_step(model, settings, data, contact, dt):
-    """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
+    """Solve a step from the modes of the one before; returns the iterations, or -1 - these where it does not."""
     kept = begin_modes(model.bodies, contact)
     fresh = not kept or not is_slow(data.bodies, dt)
     if data.past[0].known == FOUND:

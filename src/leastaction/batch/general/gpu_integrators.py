@@ -1,4 +1,4 @@
-"""What each family of integrators needs on a GPU: bundles, rows of a record, the start of a run."""
+"""Which integrators run on a GPU, and what each family needs there: bundles, rows of a record, the start of a run."""
 
 from __future__ import annotations
 
