@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.foreign_robots import Worker
-from benchmarks.menagerie import DT, FOLDER, PICKED, model_of, sources
+from benchmarks.menagerie import DT, FOLDER, PICKED, model_of, reason, sources
 from benchmarks.report import Report, Requirement, Sheet
 
 LONG = True
@@ -47,7 +47,7 @@ def serve(pipe) -> None:
                 warnings.simplefilter("ignore")
                 pipe.send(figures(path, duration))
         except Exception as error:
-            pipe.send({"why": f"{type(error).__name__}: {error}".splitlines()[0]})
+            pipe.send({"why": reason(error)})
 
 
 def figures(path: str, duration: float) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 import statistics
 import tempfile
 import time
@@ -90,7 +91,12 @@ def serve(pipe) -> None:
                 warnings.simplefilter("ignore")
                 pipe.send(figures(source, duration))
         except Exception as error:
-            pipe.send({"why": f"{type(error).__name__}: {error}".splitlines()[0]})
+            pipe.send({"why": reason(error)})
+
+
+def reason(error: Exception) -> str:
+    """The first line of an error, without the folders of files: where they are installed is of no concern."""
+    return re.sub(r"(?:/[\w.+-]+)+/", "", f"{type(error).__name__}: {error}".splitlines()[0])
 
 
 def figures(source: str, duration: float) -> dict[str, Any]:
@@ -120,7 +126,7 @@ def figures(source: str, duration: float) -> dict[str, Any]:
         try:
             out["engines"][name] = engine_figures(robot, engine, dt, steps)
         except la.LeastActionError as error:
-            out["engines"][name] = {"why": f"{type(error).__name__}: {error}".splitlines()[0]}
+            out["engines"][name] = {"why": reason(error)}
     out["default"] = type(default).__name__
     return out
 

@@ -22,7 +22,7 @@ LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is calle
 a call costs, as one body shows, but a tenth at least). Ours are timed from the second step on, and scaled to all: the \
 first one plans the run, as peers do when they read a model. Drake's CENIC is given an accuracy and chooses its steps: \
 (dt/s)² where others have steps of dt. MuJoCo 4.0.0 is known for a wrong sparse factor of its solver's Hessian \
-(mujoco#3767, mended in 4.0.1), which matters with constraints alone."""
+(mujoco#3767, fixed in 4.0.1), which matters with constraints alone."""
 ERRORS = f"Error: largest distance of a body's centre of mass at the end from where a refined solution has it. {LOOPS}"
 
 LONGEST = 2.0

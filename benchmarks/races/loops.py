@@ -23,7 +23,7 @@ ROBOTS = ("four_bar", "n_four_bar")
 NOTES = f"""Linkages of the catalogue, {DURATION:g} s from near their homes with velocities of about 1 rad/s that fit \
 the loops. Refined: `Galerkin(order=6)` in {FINE} steps. Loops of peers: MuJoCo's `connect` with its default softness; \
 Pinocchio's constraintDynamics with Baumgarte's stabilisation (100/s², 20/s); Drake's ball constraint, which its \
-discrete plants alone take; Bullet's point-to-point constraint. Left out after it was tried: `four_bar_chain`, on \
+discrete plants alone take; Bullet's point-to-point constraint. Dropped after a trial: `four_bar_chain`, on \
 which ours agreed to 1e-4 m while every peer stayed 0.05 to 0.25 m off, and off each other. Its rhombi of equal bars \
 come in line a dozen times in that second (the least singular value of their loops falls from 0.5 to 0.002): there a \
 linkage may go on as a rhombus or folded, and soft or stabilised loops leave the branch on which it came."""

@@ -79,7 +79,7 @@ class RobotChunk:
     def advance(self, robots: range, Q: FloatArray, S: FloatArray, iterations: Any) -> list[int]:
         """All steps of these robots into Q (robots of the batch, rows, nq), S (..., nv) and `iterations`.
 
-        Gives back those with a step that does not hold; of these nothing is written.
+        Returns those with a step that does not hold; of these nothing is written.
         """
         q, count, every = self.states["q"], len(robots), self.plan.every
         first = robots.start

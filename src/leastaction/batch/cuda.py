@@ -155,7 +155,7 @@ class GpuBatch:
     def launch(
         self, job: Any, steps: int = 0, every: int = 1, driven: bool = True, stream: Any = 0, wait: bool = True
     ) -> float:
-        """Let every robot do a job, with controls or without; gives back the time it took [s]."""
+        """Let every robot do a job, with controls or without; returns the time it took [s]."""
         key, began = (job, steps, every, driven), time.perf_counter()
         if key in self._bound:
             self._bound[key](stream)

@@ -42,7 +42,7 @@ def plan(kinds: str | None, folder: Path, suffix: str, name: str, several: bool 
 
 
 def draw(files: dict[str, Path], runs: Sequence[Any], labels: Sequence[str] | None = None) -> list[Path]:
-    """Draw the planned plots; gives back the files."""
+    """Draw the planned plots; returns the files."""
     from leastaction import plot
 
     for kind, path in files.items():

@@ -60,7 +60,7 @@ class Store:
         return found
 
     def write(self, job: int, result: tuple[Any, str | None]) -> tuple[Any, str | None]:
-        """Keep what a job gave, or why it cannot be kept; gives back what was kept."""
+        """Keep what a job gave, or why it cannot be kept; returns what was kept."""
         path = self.path(job)
         path.parent.mkdir(exist_ok=True)
         try:

@@ -31,7 +31,7 @@ def rate(model, data, q, point, u):
 
 @routine
 def residual(model, settings, data, q, u):
-    """Defect of the step at the iterate; gives back its norm."""
+    """Defect of the step at the iterate; returns its norm."""
     y, f, r, dt = data.y, data.f, data.r, settings.dt
     last = u.shape[0] - 1
     rate(model, data, q, last, u[last])
@@ -86,7 +86,7 @@ def _one_minus(t, A, J):
 
 @routine
 def solve(model, settings, data, q, u):
-    """Newton iterations from the iterate in y. Gives back (iterations, converged).
+    """Newton iterations from the iterate in y. Returns (iterations, converged).
 
     Converged: the update that would come next, estimated by how much the last one shrank the defect, is below
     the tolerance. data.history: norms of the defect.
@@ -120,7 +120,7 @@ def solve(model, settings, data, q, u):
 
 @entry(nogil=True)
 def rollout(model, settings, data, U, Q, V, its):
-    """Steps from row 0 of Q and V; U: controls, shape (steps, points, nu). Gives back the steps done."""
+    """Steps from row 0 of Q and V; U: controls, shape (steps, points, nu). Returns the steps done."""
     model, settings, data = named_model(*model), CollocationSettings(*settings), named_data(*data)
     y, f, dt = data.y, data.f, settings.dt
     start, last = np.int64(0), U.shape[1] - 1  # a literal would compile `rate` twice

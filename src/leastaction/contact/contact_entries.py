@@ -18,7 +18,7 @@ def _pose(poses, k):
 
 
 def detect_all(shapes, pairs, poses, data, contacts, margin):
-    """Contacts of all pairs at the poses (n, 12) (rotation row by row, then position); gives back how many.
+    """Contacts of all pairs at the poses (n, 12) (rotation row by row, then position); returns how many.
 
     More than fit into `contacts` are counted, not written. Pairs of planes and round shapes have a kernel of their own,
     which takes a fifth of the time to compile.

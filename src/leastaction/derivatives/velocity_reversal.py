@@ -72,7 +72,7 @@ class VelocityReversal:
         return {name: found[name] for name in self.names}
 
     def _start(self, found: dict[str, FloatArray], q: FloatArray, second: FloatArray) -> dict[str, FloatArray]:
-        """Gradients by the state that the run was started from, in `found`; gives back parts of those by parameters."""
+        """Gradients by the state that the run was started from, in `found`; returns parts of those by parameters."""
         m, s = self.stepper.mechanism, self.stepper
         if s.momentum and not self.from_momentum:
             v, bp = velocity_of_momentum(m, q[None], second[None])[0], found.pop("p")

@@ -19,7 +19,7 @@ def acceleration(model, data, q, v, u, acc):
 
 @entry(nogil=True)
 def runge_kutta(model, settings, data, U, Q, V):
-    """Steps of an explicit Runge-Kutta method from row 0 of Q and V; gives back the steps done.
+    """Steps of an explicit Runge-Kutta method from row 0 of Q and V; returns the steps done.
 
     U: controls, shape (steps, stages, nu).
     """

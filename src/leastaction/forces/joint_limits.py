@@ -51,7 +51,7 @@ def limit_cotangents(dof, mode, z, x, rate, out):
 
 @routine
 def joint_forces(nodes, dofs, modes, q, v, tau):
-    """Add the generalised forces to tau; gives back the energy [J]."""
+    """Add the generalised forces to tau; returns the energy [J]."""
     energy = 0.0
     for i in range(nodes.shape[0]):
         n = nodes[i].iv

@@ -112,7 +112,7 @@ def mean_torque_slope(dofs, n, first, last, turn, d):
 
 @inline
 def turning_springs(node, dofs, rest, q, tau):
-    """Add the generalised forces of the springs of a ball or free joint to tau; gives back their energy [J]."""
+    """Add the generalised forces of the springs of a ball or free joint to tau; returns their energy [J]."""
     energy, n, j = 0.0, node.iv, node.iq
     if node.kind == FREE:
         # Displacement is in the joint's frame, the force in the child's.
@@ -136,7 +136,7 @@ def turning_springs(node, dofs, rest, q, tau):
 
 @routine
 def joint_forces(nodes, dofs, rest, q, v, tau):
-    """Add the generalised forces to tau; gives back the springs' energy [J]."""
+    """Add the generalised forces to tau; returns the springs' energy [J]."""
     energy = 0.0
     for i in range(nodes.shape[0]):
         node = nodes[i]

@@ -199,7 +199,7 @@ def change_modes(penalties, modes, links, settled, most):
 
 @routine
 def update_modes(penalties, modes, links):
-    """Open or close contacts, see `touch.update_mode`; gives back how many changed."""
+    """Open or close contacts, see `touch.update_mode`; returns how many changed."""
     changed = 0
     for i in range(penalties.shape[0]):
         contact = penalties[i]

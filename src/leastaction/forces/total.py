@@ -208,7 +208,7 @@ def _user_cotangents(forces, scratch, links, cot, GT, GV, out):
 
 @routine
 def joint_forces(forces, modes, q, v, tau):
-    """Add the generalised forces of springs, dampers and limits in joints to tau (nv,); gives back their energy [J]."""
+    """Add the generalised forces of springs, dampers and limits in joints to tau (nv,); returns their energy [J]."""
     energy = joint_springs.joint_forces(forces.nodes, forces.dofs, forces.rest, q, v, tau)
     return energy + joint_limits.joint_forces(forces.nodes, forces.dofs, modes.limits, q, v, tau)
 
@@ -335,7 +335,7 @@ def exchange_modes(modes, old, new):
 def change_modes(forces, modes, links, q, v, r, rd, settled, most):
     """Bring all modes up to the state in `links`, at joint positions q and velocities v, at most `most` of them.
 
-    r, rd: positions and rates of the reduced coordinates. settled: whether those that touch may leave. Gives back how
+    r, rd: positions and rates of the reduced coordinates. settled: whether those that touch may leave. Returns how
     many changed, and how many touch.
     """
     changed, touching = _change_elements(forces.paths, forces, modes, links, settled, most)

@@ -43,7 +43,7 @@ def _next_mode(mode, gap, rate, settled):
 
 @inline
 def change(modes, i, gap, rate, settled, may):
-    """Bring the mode of one force up to its gap, if it may change; gives back (1 if it did, 1 if it touches now).
+    """Bring the mode of one force up to its gap, if it may change; returns (1 if it did, 1 if it touches now).
 
     What is open and found beyond its surface closes. What is closed and found before it while it approaches touches:
     neither piece holds. What touches opens or closes by the share of the damper that it needs, which only counts once
@@ -59,7 +59,7 @@ def change(modes, i, gap, rate, settled, may):
 
 @inline
 def update_mode(modes, i, gap):
-    """Open or close one force by its gap; gives back 1 if that is a change. What closes after it was open stays so.
+    """Open or close one force by its gap; returns 1 if that is a change. What closes after it was open stays so.
 
     For steps that interpolate the motion between several points: where neither piece holds (without the force it goes
     too deep, with it not deep enough) it is as good to let the force act at a point just before its surface as to

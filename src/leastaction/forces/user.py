@@ -177,7 +177,7 @@ def user_forces(forces: tuple[PointForce, ...], frames: Any, body_index: Any) ->
 
 @routine
 def _place(user, scratch, k, links):
-    """Positions and velocities of the points of force k, into its scratch; gives back first and count."""
+    """Positions and velocities of the points of force k, into its scratch; returns first and count."""
     first, count = user.spans[k, 0], user.spans[k, 1]
     for j in range(count):
         p, v = path_point(user.points[first + j], links)
@@ -189,7 +189,7 @@ def _place(user, scratch, k, links):
 
 @routine
 def _force(user, scratch, k, links):
-    """Force k, into its scratch; gives back first and count of its points."""
+    """Force k, into its scratch; returns first and count of its points."""
     first, n = _place(user, scratch, k, links)
     call_user(user.addresses[k, 0], scratch.x, scratch.xd, scratch.f, scratch.K, n)
     return first, n
@@ -197,7 +197,7 @@ def _force(user, scratch, k, links):
 
 @routine
 def _force_and_slopes(user, scratch, k, links):
-    """Force k with its stiffness and damping, into its scratch; gives back first and count of its points."""
+    """Force k with its stiffness and damping, into its scratch; returns first and count of its points."""
     first, n = _force(user, scratch, k, links)
     for j in range(9 * n * n):
         scratch.K[j] = 0.0

@@ -100,7 +100,7 @@ class PredictionErrors:
         return self._at[1]
 
     def with_noise(self, noise: Noise, z: FloatArray) -> FloatArray:
-        """Take another noise; gives back z with the starts in units of that."""
+        """Take another noise; returns z with the starts in units of that."""
         before, z = self._units, z.copy()
         self.noise, self._at = noise, None
         if self.free:

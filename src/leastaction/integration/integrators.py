@@ -194,7 +194,7 @@ class Stepper:
         return Record(q, p=second) if self.momentum else Record(q, v=second)
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """Fill rows first + 1 ... last; gives back the last row that holds, `last` if all went well.
+        """Fill rows first + 1 ... last; returns the last row that holds, `last` if all went well.
 
         Args:
             record: from `record`; row `first` is filled.

@@ -43,7 +43,7 @@ def bound_step(model, q, residual, low, high):
 
 @routine
 def find_step(model, data, state, damping, residual):
-    """Least squares of all tasks, with closed loops, within limits; gives back the largest change of a coordinate."""
+    """Least squares of all tasks, with closed loops, within limits; returns the largest change of a coordinate."""
     e, J, H, g, d = state.e, state.J, data.H, data.g, data.d
     bound_step(model, state.q, residual, data.low, data.high)
     largest = 1.0
@@ -84,7 +84,7 @@ def copy_state(state, trial):
 
 @routine
 def go_down(model, data, most, tolerance, whole, free):
-    """Steps from `data.state`; gives back how many there were, the sum of squares and the largest error, there.
+    """Steps from `data.state`; returns how many there were, the sum of squares and the largest error, there.
 
     Args:
         most: steps.

@@ -97,7 +97,7 @@ def mass_errors(model, data, task, errors, J):
 
 @routine
 def evaluate(model, data, state, whole):
-    """Errors at `state.q`; gives back the sum of squares of all, and the largest of what must be reached.
+    """Errors at `state.q`; returns the sum of squares of all, and the largest of what must be reached.
 
     Args:
         whole: whether tasks count that need not be reached.

@@ -42,7 +42,7 @@ class Task(ABC):
 
     @abstractmethod
     def write(self, mechanism: Mechanism, record: Any, postures: list[FloatArray]) -> int:
-        """Write what kernels read of it to an `IK_TASK` record and the postures; gives back its number of errors."""
+        """Write what kernels read of it to an `IK_TASK` record and the postures; returns its number of errors."""
 
 
 @dataclass(frozen=True, eq=False)

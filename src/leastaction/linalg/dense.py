@@ -11,7 +11,7 @@ from leastaction._jit import routine
 def solve_in_place(A, B):
     """B <- A^-1 B by Gaussian elimination with partial pivoting; A is destroyed. A (n, n), B (n, m).
 
-    Gives back False when a pivot vanishes (or is NaN); B is then useless.
+    Returns False when a pivot vanishes (or is NaN); B is then useless.
     """
     return solve_leading(A, B, A.shape[0])
 

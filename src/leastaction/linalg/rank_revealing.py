@@ -10,7 +10,7 @@ SWEEPS, ORTHOGONAL = 30, 1e-15
 
 @routine
 def turn_columns(S, V):
-    """S <- S V with orthogonal columns, by one-sided Jacobi rotations; gives back the square of the longest.
+    """S <- S V with orthogonal columns, by one-sided Jacobi rotations; returns the square of the longest.
 
     Hestenes 1958: each rotation makes two columns orthogonal, and sweeps over all pairs are repeated until all are.
     """

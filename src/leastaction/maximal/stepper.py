@@ -408,7 +408,7 @@ class MaximalStepper(Stepper):
         return self._start(q, p, u).jacobians()
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; gives back that by the controls.
+        """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; returns that by the controls.
 
         Args:
             q, p: start of the step.

@@ -23,5 +23,5 @@ def reset_modes(jumps, modes):
 
 @inline
 def update_limit_mode_at(node, dofs, modes, x):
-    """Open or close the limit of a joint with one axis at x; gives back 1 if that is a change."""
+    """Open or close the limit of a joint with one axis at x; returns 1 if that is a change."""
     return update_limit_mode(dofs[node.iv], modes.limits, node.iv, x) if node.nv == 1 else 0

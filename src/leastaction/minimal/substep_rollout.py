@@ -55,7 +55,7 @@ def rollout_of(attempt, shortened, write_forces=write_no_forces):
 
     Args:
         attempt: `attempt(model, settings, data, u, q, p, q_next, p_next, before)` solves a substep from (q, p), where
-            `kinetic_energy` was just called and gave `before`; it gives back its iterations, whether it is accepted,
+            `kinetic_energy` was just called and gave `before`; it returns its iterations, whether it is accepted,
             and the kinetic energy at its end.
         shortened: `shortened(settings, dt)`, the settings of a substep.
         write_forces: `write_forces(model, settings, data, multipliers, row, first)` writes forces of loops at the end
@@ -64,7 +64,7 @@ def rollout_of(attempt, shortened, write_forces=write_no_forces):
 
     @routine
     def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
-        """Steps from row 0 of Q and P with the controls U (steps, nodes, nu); gives back the steps done.
+        """Steps from row 0 of Q and P with the controls U (steps, nodes, nu); returns the steps done.
 
         A step that is not accepted is bisected, into `settings.finest` substeps at most. Of the first that has no
         solution even so the iterations are counted.

@@ -195,7 +195,7 @@ class Task:
 
 
 class StepChoice:
-    """What both ways to choose steps have in common; `run` fills the rows and gives back what went wrong."""
+    """What both ways to choose steps have in common; `run` fills the rows and returns what went wrong."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.steps, self.rows, self.accuracy = task, task.steps, task.rows, task.accuracy

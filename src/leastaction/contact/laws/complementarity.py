@@ -159,7 +159,7 @@ def friction_bound(c):
 def local_step(c, u0, u1, u2, kappa, second):
     """Steps of all quantities of a cone towards kappa, for changes u of slack and sliding velocity.
 
-    Gives back the steps of (normal, friction, friction) impulse. With `second` = 1 the products of the steps that the
+    Returns the steps of (normal, friction, friction) impulse. With `second` = 1 the products of the steps that the
     cone holds are taken into account (Mehrotra's corrector), so these must not be overwritten: the caller then asks
     with `second` = 1 only through `reduce` and `take`, which keep them apart.
     """

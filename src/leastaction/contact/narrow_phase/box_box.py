@@ -54,7 +54,7 @@ def _reach(box, n):
 
 @routine
 def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
-    """Contacts of two boxes; gives back the count."""
+    """Contacts of two boxes; returns the count."""
     one, two = placed_box(box1, X1), placed_box(box2, X2)
     (RA, a), (RB, b) = one.pose, two.pose
     d = sub3(b, a)

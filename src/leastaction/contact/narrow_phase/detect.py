@@ -16,7 +16,7 @@ from leastaction.spatial import act, dot3, load3, sub3
 
 @routine
 def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
-    """Append the contacts of pair k whose gap is below the margin at the given poses; gives back the count.
+    """Append the contacts of pair k whose gap is below the margin at the given poses; returns the count.
 
     The features are fixed to the bodies; `gap` measures them at any poses nearby. The count goes on beyond the
     length of `contacts`, where nothing is written: then there was not room enough.

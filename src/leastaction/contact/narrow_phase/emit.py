@@ -20,7 +20,7 @@ from leastaction.spatial import ZERO3, load3, load9, store3, store9
 
 @routine
 def emit(out, count, touch, feature, kind, first, second):
-    """Write one contact, unless the array is full; gives back the count + 1 in either case.
+    """Write one contact, unless the array is full; returns the count + 1 in either case.
 
     Args:
         out: `CONTACT` records.

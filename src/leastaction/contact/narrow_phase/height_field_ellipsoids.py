@@ -36,7 +36,7 @@ FLAT = 1.0 - 1e-12
 
 @routine
 def ellipsoid_on_field(out, count, touch, field, X1, shape, X2, data, margin):
-    """Contacts of a height field with an ellipsoid; gives back the count."""
+    """Contacts of a height field with an ellipsoid; returns the count."""
     ground = PlacedField(field, compose(X1, pose_of(field)), data)
     S, h, d = compose(X2, pose_of(shape)), load3(shape.half), field.spacing
     squares = (h[0] * h[0], 0.0, 0.0, h[1] * h[1], 0.0, h[2] * h[2])

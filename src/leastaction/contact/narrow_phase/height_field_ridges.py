@@ -55,7 +55,7 @@ DEPTH = 0.2
 
 @routine
 def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
-    """Contacts of the peaks and ridges of a `PlacedField` with a box or a capsule; gives back the count."""
+    """Contacts of the peaks and ridges of a `PlacedField` with a box or a capsule; returns the count."""
     field, F, data = ground
     S = compose(X2, pose_of(shape))
     L = (mattmul(F[0], S[0]), local(F, S[1]))  # in the field's frame

@@ -32,7 +32,7 @@ SIDEWAYS = 0.5
 
 @routine
 def on_field(out, count, touch, field, X1, shape, X2, data, margin):
-    """Contacts of a height field with any other shape but a plane or height field; gives back the count."""
+    """Contacts of a height field with any other shape but a plane or height field; returns the count."""
     ground = PlacedField(field, compose(X1, pose_of(field)), data)
     R = load9(shape.R)
     if shape.kind == BOX:

@@ -35,7 +35,7 @@ RIM_POINTS = 8
 
 @routine
 def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
-    """Contacts of a plane with any other shape but a plane or height field; gives back the count."""
+    """Contacts of a plane with any other shape but a plane or height field; returns the count."""
     R, p = pose_of(shape)
     local_normal, local_point = column(load9(plane.R), 2), load3(plane.p)
     normal = matvec(X1[0], local_normal)

@@ -307,7 +307,7 @@ def change_modes(paths, points, modes, links, settled, most):
 
 @routine
 def update_modes(paths, points, modes, links):
-    """Open or close cables, see `touch.update_mode`; gives back how many changed."""
+    """Open or close cables, see `touch.update_mode`; returns how many changed."""
     changed = 0
     for i in range(paths.shape[0]):
         if jumps(paths[i]):

@@ -369,7 +369,7 @@ def change_modes(tendons, items, modes, links, settled, most):
 
 @routine
 def update_modes(tendons, items, modes, links):
-    """Open or close limits, see `touch.update_mode`; gives back how many changed."""
+    """Open or close limits, see `touch.update_mode`; returns how many changed."""
     changed = 0
     for i in range(tendons.shape[0]):
         if tendons[i].limit_damping > 0.0:

@@ -73,7 +73,7 @@ class ReducedCoordinates:
     # ------------------------------------------------------------------ compiling
 
     def _span(self, span: Span, index: Any) -> list[tuple[int, int, int]]:
-        """Note one primitive; gives back its plain coordinates. Reduced coordinates are numbered as v."""
+        """Note one primitive; returns its plain coordinates. Reduced coordinates are numbered as v."""
         motion, ir = span.primitive.motion, span.iv
         iq = int(self.tree.nodes[span.first].iq)
         if motion in SPLINES:

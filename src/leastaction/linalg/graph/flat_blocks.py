@@ -82,7 +82,7 @@ def eliminate_column(values, d, n, k):
 def factor_block(values, d, n, pivots, row):
     """L and U of the n x n block at d, in place, with row pivoting; the diagonal keeps the inverse pivots.
 
-    Gives back whether all pivots were found. pivots (rows, 2): the swaps of rows and columns, from `row` on.
+    Returns whether all pivots were found. pivots (rows, 2): the swaps of rows and columns, from `row` on.
     """
     for k in range(n):
         own = abs(values[U(d + k * n + k)])
@@ -115,7 +115,7 @@ def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
     """As `factor_block`, but rows that depend on others are skipped, and columns are swapped to find them.
 
     A row counts as dependent where nothing is left of it but `tolerance` times scale[row + …], the size of the terms
-    that it was summed from; its unknown becomes zero (a basic solution). Gives back how many were skipped, or -1
+    that it was summed from; its unknown becomes zero (a basic solution). Returns how many were skipped, or -1
     where the block is not finite. Afterwards `scale` holds its inverse.
     """
     for r in range(n):

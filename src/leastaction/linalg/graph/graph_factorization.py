@@ -30,7 +30,7 @@ from leastaction.linalg.graph.unrolled_blocks import straight_column, straight_p
 def factorize(plan, factors, tolerance):
     """Factor the matrix in the values of `factors`, in place.
 
-    Gives back the first node whose pivot block is singular (-1: none, the factors are good), and the number of rows
+    Returns the first node whose pivot block is singular (-1: none, the factors are good), and the number of rows
     of ranked nodes that were skipped because they depend on others (those left of them less than `tolerance`).
     """
     nodes, links, targets = plan.nodes, plan.links, plan.targets

@@ -74,7 +74,7 @@ def start_rows(model, data):
 def assemble(model, settings, data, dt, fresh):
     """Residuals, right-hand side and Jacobian at the velocities in `data`; contacts are added by the caller.
 
-    Gives back the largest violation of a joint equation [m or rad].
+    Returns the largest violation of a joint equation [m or rad].
 
     Args:
         fresh: whether to fill in the Jacobian; without it the values stay as they are.

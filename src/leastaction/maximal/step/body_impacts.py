@@ -129,7 +129,7 @@ def reflect(model, settings, data, contact, dt):
 def begin_impact(model, contact):
     """Bring all cones, with those that wait, to a moment: without compliance and dry friction.
 
-    Gives back how many may be hit.
+    Returns how many may be hit.
     """
     now, cones, closed = contact.now[0], contact.cones, 0
     for k in range(now.waiting):
@@ -327,7 +327,7 @@ def log_hit(settings, contact, first, at, share):
 def find_impact(model, settings, data, contact, dt):
     """When the first contact that waits closes, by a solved substep of dt, into `now`: see `CONTACT_STATE`.
 
-    Gives back whether any overlaps at its end.
+    Returns whether any overlaps at its end.
     """
     now, states = contact.now[0], data.bodies
     now.impact, now.nearest = math.inf, math.inf

@@ -70,7 +70,7 @@ class MechanismBuilder(ElementBuilder):
         shapes: Shape | Iterable[Shape] = (),
         density: float | None = None,
     ) -> str:
-        """Add a body; gives back its name.
+        """Add a body; returns its name.
 
         Args:
             name: unique.
@@ -123,7 +123,7 @@ class MechanismBuilder(ElementBuilder):
         limits: Any = None,
         **properties: Any,
     ) -> str:
-        """Add a joint of any kind; gives back its name.
+        """Add a joint of any kind; returns its name.
 
         A body is carried by the first joint that reaches it; every further joint to it closes a loop, and so does one
         with `loop=True`.

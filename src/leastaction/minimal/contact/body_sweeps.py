@@ -203,7 +203,7 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 
 @routine
 def eliminate(model, data, touch, dt, soft, driven, branched):
-    """The equations of Newton's update at q0, p, q1, eliminated towards the root; gives back their largest residual.
+    """The equations of Newton's update at q0, p, q1, eliminated towards the root; returns their largest residual.
 
     The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
@@ -287,7 +287,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
 
 @routine
 def update(model, data, touch, branched):
-    """The update from root to leaves, applied to q1; gives back its size. `branched` as in `eliminate`."""
+    """The update from root to leaves, applied to q1; returns its size. `branched` as in `eliminate`."""
     nodes, slots, S1_, W, branch_sums, dx, q1 = (
         model.nodes,
         model.slots,
@@ -328,7 +328,7 @@ def update(model, data, touch, branched):
 
 @routine
 def end_residual(model, data, touch, dt, soft, driven, branched):
-    """The momentum at the end of the step, in `end`; gives back the largest residual of its equations there."""
+    """The momentum at the end of the step, in `end`; returns the largest residual of its equations there."""
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, x0_, R1_, x1_, S0_, S1_, branch_sums = (
         data.R[data.now[0]],

@@ -48,7 +48,7 @@ from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, 
 def solve_momenta(model, data, touch, dt, tolerance):
     """The momentum phase of a part of a step, of length dt, whose end is the start of the robot by now.
 
-    Gives back whether `phase.W` has the factors of the mass matrix there.
+    Returns whether `phase.W` has the factors of the mass matrix there.
     """
     if touch is None:
         return False
@@ -97,7 +97,7 @@ def is_closed(cone, c, touch):
 
 @routine
 def close_some(model, touch, found):
-    """Which cones take part, into `active`; gives back whether any does. Their compliance is in W from now on."""
+    """Which cones take part, into `active`; returns whether any does. Their compliance is in W from now on."""
     phase, some = touch.phase, False
     for c in range(touch.active.shape[0]):
         phase.active[c], phase.compliance[c], phase.soft[c] = touch.active[c], touch.compliance[c], touch.soft[c]
@@ -126,7 +126,7 @@ def relate_momenta(model, data, touch, dt, before):
     """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L.
 
     Args:
-        before: length of the step that has led here [s], see `legendre.late_of`.
+        before: length of the step that has led here [s], see `joint_momenta.excess_damping_of`.
     """
     phase, found, lam = touch.phase, touch.found, touch.lam
     n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]

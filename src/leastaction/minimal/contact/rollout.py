@@ -150,7 +150,7 @@ def named_model(model):
 
 @entry(nogil=True)
 def rollout(model, settings, data, touch, u, record, going_on):
-    """Steps from row 0 of a record; gives back how many were done and whether it failed.
+    """Steps from row 0 of a record; returns how many were done and whether it failed.
 
     Args:
         model, settings, data, touch: as plain tuples.

@@ -83,7 +83,7 @@ def contact_violation(model, data, touch, dt):
 
 @routine
 def begin_contacts(model, data, touch, settings, dt):
-    """Which contacts take part, from the first guess in q1; gives back whether bodies are placed there now."""
+    """Which contacts take part, from the first guess in q1; returns whether bodies are placed there now."""
     if touch is None:
         return False
     put_end(model, data, touch)
@@ -147,7 +147,7 @@ def begin(model, data, settings, dt, steady, holds):
 
 @routine
 def attempt(model, data, settings, dt, steady, holds):
-    """Solve one step of dt from (q0, p) for q1 and `end`; gives back its iterations, or minus their number.
+    """Solve one step of dt from (q0, p) for q1 and `end`; returns its iterations, or minus their number.
 
     The first guess goes on with the mean rate of the last step, `v_last`, or where `steady` with its change since the
     one before, `v_older`. Where `holds` is False, the contact problem has all dry friction.
@@ -202,7 +202,7 @@ def step(model, data, settings, steady):
     """One step from (q0, p) with the generalised forces tau held, to q0 and p.
 
     Where Newton does not find the end of a step, or its energy balance does not hold, the step is divided: two of half
-    its length, each divided again where that does not help. Gives back the iterations, or -1 where not even the finest
+    its length, each divided again where that does not help. Returns the iterations, or -1 where not even the finest
     part has a solution; and the number of parts.
     """
     v_last, v_older, displacement, impacts = data.v_last, data.v_older, data.displacement, impacts_of(data.touch)
@@ -258,7 +258,7 @@ def impacts_of(touch):
 
 @routine
 def end_part(model, data, touch, settings, dt):
-    """The momenta at the end of a solved part, which becomes the start of the next; gives back whether it is accepted.
+    """The momenta at the end of a solved part, which becomes the start of the next; returns whether it is accepted.
 
     Where it is not, nothing has changed but first guesses.
     """

@@ -35,7 +35,7 @@ def _predict(model, settings, data):
 
 @routine
 def newton(model, settings, data, system, p, u, cap):
-    """Solve for Q[1] ... Q[s] and the multipliers. Gives back (iterations, converged).
+    """Solve for Q[1] ... Q[s] and the multipliers. Returns (iterations, converged).
 
     Converged: the last update is below the tolerance [rad or m], or the one that would come next, estimated by how much
     the last one was smaller than that before it; or updates are at the level of round-off.
@@ -109,7 +109,7 @@ _rollout = rollout_of(_attempt, shortened, _write_forces)
 
 @entry
 def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
-    """Steps from row 0 of Q and P with loops; gives back the steps done.
+    """Steps from row 0 of Q and P with loops; returns the steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """

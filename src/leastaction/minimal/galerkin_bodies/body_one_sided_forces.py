@@ -8,7 +8,7 @@ from leastaction.minimal.one_sided_forces import update_limit_mode_at
 
 @routine
 def open_or_close(jumps, model, data):
-    """Let forces act at the nodes by the present positions; gives back how often that is a change."""
+    """Let forces act at the nodes by the present positions; returns how often that is a change."""
     if jumps is None:
         return 0
     changed = 0

@@ -168,7 +168,7 @@ def rows_at(model, settings, data, j, out):
 
 @routine
 def residual(model, settings, data, p, u):
-    """Residuals r (s, nv) of the equations at Q, p (nv,) and u (nodes, nu); gives back their largest size."""
+    """Residuals r (s, nv) of the equations at Q, p (nv,) and u (nodes, nu); returns their largest size."""
     s = model.rule.c.shape[0] - 1
     for j in range(1, s + 1):
         place_bodies(model, data, j)

@@ -76,7 +76,7 @@ def newton_with(direction, again):
 
     @routine
     def newton(model, settings, data, p, u):
-        """Solve the equations for Q[1] ... Q[s]. Gives back (iterations, converged).
+        """Solve the equations for Q[1] ... Q[s]. Returns (iterations, converged).
 
         Converged: see `convergence.is_solved`. The last iterations keep the derivatives of the one before (chord
         steps), where they need not be more than `chords` for that. The first derivatives are not kept where inner

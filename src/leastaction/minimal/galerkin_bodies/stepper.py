@@ -68,7 +68,7 @@ class GalerkinBodiesStepper(ActionStepper):
     # ------------------------------------------------------------------ derivatives
 
     def _differentiate(self, p: FloatArray, u: FloatArray) -> FloatArray:
-        """Derivatives at the nodes as they are, in `data.dense`; gives back the rows of the equations there."""
+        """Derivatives at the nodes as they are, in `data.dense`; returns the rows of the equations there."""
         nodes, n, nu = len(self.control_nodes), self.mechanism.nv, self.mechanism.nu
         rows, D, C = np.zeros((1, nodes, n)), np.zeros((1, nodes, n, nodes, n)), np.zeros((1, nodes, n, nodes, nu))
         self._be_dense()

@@ -141,7 +141,7 @@ def start_momentum(settings, loops, p):
 
 @routine
 def newton(model, settings, data, loops, u, cap):
-    """Solve for control points and multipliers. Gives back (iterations, converged)."""
+    """Solve for control points and multipliers. Returns (iterations, converged)."""
     points, dx, history, tolerance = data.points, data.dx, data.history, settings.tolerance
     X, r, lam, count = points.X, points.r, loops.points.lam, model.closure.count
     s, n = r.shape
@@ -217,7 +217,7 @@ _rollout = rollout_of(_attempt, shortened, _write_forces)
 
 @entry(nogil=True)
 def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
-    """Steps from row 0 of Q and P with loops; gives back the steps done.
+    """Steps from row 0 of Q and P with loops; returns the steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """

@@ -9,7 +9,7 @@ from leastaction.minimal.one_sided_forces import update_limit_mode_at
 
 @routine
 def open_or_close(jumps, model, settings, points):
-    """Let forces act at the points by the present control points; gives back how often that is a change."""
+    """Let forces act at the points by the present control points; returns how often that is a change."""
     if jumps is None:
         return 0
     changed = 0

@@ -203,7 +203,7 @@ def start_point(model, rule, data, q):
 
 @routine
 def residual(model, settings, data, p, u):
-    """Algorithm 1: rows g and residual r[rho, k] of the step; gives back the norm of r.
+    """Algorithm 1: rows g and residual r[rho, k] of the step; returns the norm of r.
 
     `p`: momentum at the start; `u`: controls at the quadrature points, shape (Q, nu).
     """

@@ -324,7 +324,7 @@ class _Search:
         return self._shot(status, worst, allowed, time.perf_counter() - began)
 
     def _note(self) -> float:
-        """Log an iteration; gives back the largest violation, of constraints and between steps."""
+        """Log an iteration; returns the largest violation, of constraints and between steps."""
         worst = max(self.stages.violation(self.states)[0], float(np.abs(self.gaps).max(initial=0.0)))
         entry = Iteration(len(self.iterations), self.stages.value(self.states)[0], worst)
         self.iterations.append(entry)

@@ -167,7 +167,7 @@ class Transcription(ABC):
     def add_rows(
         self, name: str, where: str, index: IntArray, labels: tuple[str, ...], lower: Any = 0.0, upper: Any = 0.0
     ) -> IntArray:
-        """Register constraints, one element for each of `index`; gives back their numbers (elements, labels)."""
+        """Register constraints, one element for each of `index`; returns their numbers (elements, labels)."""
         first = sum(rows.count for rows in self.rows)
         rows = Rows(name, where, first, np.asarray(index), labels)
         shape = (len(rows.index), len(labels))

@@ -51,7 +51,7 @@ def _multipliers(loops, model, data, back, projected, u):
 def reverse_projection(loops, model, data, back, grads, projected, u, wanted):
     """Turn gradients (back.bx, back.bv) by the positions r and the velocity v after a projection into those by (r, w).
 
-    `projected`: see `Projected`. Adds those by parameters to grads. Gives back False if the loops are singular.
+    `projected`: see `Projected`. Adds those by parameters to grads. Returns False if the loops are singular.
     """
     if loops is None:
         return True

@@ -30,7 +30,7 @@ from leastaction.spatial import ZERO6, store6
 def reverse_stage(model, data, back, grads, end, stage):
     """Gradients (back.bP, back.bPv) by the predictors of a `Stage` from (back.bx, back.bv) by its end state.
 
-    Adds to stage.bu and to grads. Gives back False if H is singular.
+    Adds to stage.bu and to grads. Returns False if H is singular.
     """
     gamma, u = stage.gamma, stage.u
     r, rd, z, rdd = end.r, end.rd, back.z, data.rdd
@@ -196,7 +196,7 @@ def reverse(model, settings, data, run, back, grads, bars, first, last):
     """Turn gradients BX, BV by the states of rows first ... last into those by earlier states, controls, parameters.
 
     BX[first], BV[first] (and for BDF2 the row before, where there is one) come out as those by the states that the
-    steps started from; later rows are used up. Gives back the step at which H was singular, or -1.
+    steps started from; later rows are used up. Returns the step at which H was singular, or -1.
     """
     model, settings, data, run = named_model(model), ReducedSettings(*settings), named_data(data), ReducedRun(*run)
     back, grads, bars = ReverseData(*back), named_gradients(grads), RunGradients(*bars)

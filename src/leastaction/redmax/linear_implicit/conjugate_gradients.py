@@ -205,7 +205,7 @@ def conjugate_gradients(model, settings, data, x):
 
 @entry(nogil=True)
 def preconditioned_rollout(model, settings, data, U, Q, V, iterations):
-    """Linearly implicit steps of a tree by preconditioned conjugate gradients; gives back the steps done."""
+    """Linearly implicit steps of a tree by preconditioned conjugate gradients; returns the steps done."""
     model, settings, data = named_model(*model), LinearSettings(*settings), named_gradient_data(*data)
     forces, links, screws, dt = model.forces, data.links, data.screws, settings.dt
     nodes, dofs, blocks, b, f = forces.nodes, forces.dofs, data.blocks, data.b, data.f

@@ -72,7 +72,7 @@ def solve_stage(model, settings, data, gamma, u, r, rd, lam):
     """Newton's method with line search (Algorithm 12) from the guess in r; fills r, rd and the multipliers lam.
 
     Predictors are data.P and data.Pv. Factors of the exact matrix serve several iterations while these converge fast.
-    Forces that touch and have dampers are kept on pieces of their laws meanwhile, see `forces.touch`. Gives back the
+    Forces that touch and have dampers are kept on pieces of their laws meanwhile, see `forces.touch`. Returns the
     number of iterations, or -1 if it did not converge; data.sizes gets the sizes of the updates.
     """
     H, pivots, g, step, history = data.H, data.pivots, data.g, data.step, data.sizes

@@ -99,7 +99,7 @@ def linear_step(model, settings, data, r, v, u, lam):
 
 @entry(nogil=True)
 def linear_rollout(model, settings, data, run, first, last, U):
-    """Fill rows first + 1 ... last of a run; gives back the last row that holds."""
+    """Fill rows first + 1 ... last of a run; returns the last row that holds."""
     model, settings = named_model(model), ReducedSettings(*settings)
     data, run = named_data(data), ReducedRun(*run)
     dt, balls, n = settings.dt, model.coordinates.balls, run.R.shape[1]

@@ -70,7 +70,7 @@ def projection_matrix(loops, model, data, n):
 
 @routine
 def project_velocity(loops, model, data, v):
-    """Take from v what would open the loops, where `residual` ran last; gives back whether there was a solution.
+    """Take from v what would open the loops, where `residual` ran last; returns whether there was a solution.
 
     The nearest velocity in the metric of the masses: M (v' - v) = A^T mu with A v' = 0. Runge-Kutta methods that only
     keep the positions on the loops lose an order, since the velocities at the ends of their stages leave the tangent by

@@ -57,7 +57,7 @@ def predictors(method, stage, double, dt, data, va):
 
 @routine
 def _keep_tangent(loops, model, settings, data, gamma, u, end, early):
-    """Bring the velocity at the end of a stage of SDIRK2 to the tangent of the loops; gives back iterations, or -1.
+    """Bring the velocity at the end of a stage of SDIRK2 to the tangent of the loops; returns iterations, or -1.
 
     That of the first stage is a difference over a part of the step and leaves the tangent by O(dt), and so do the
     forces that it makes. So this stage is solved again with its positions and its velocity apart by what was projected
@@ -83,7 +83,7 @@ def _keep_tangent(loops, model, settings, data, gamma, u, end, early):
 
 @routine
 def take_step(model, settings, data, run, step, u):
-    """Fill row step + 1 of a run; gives back whether it converged."""
+    """Fill row step + 1 of a run; returns whether it converged."""
     method, dt, balls = settings.method, settings.dt, model.coordinates.balls
     R, RD, charts = run.R, run.RD, run.charts
     x0, v0, x1, v1 = data.x0, data.v0, data.x1, data.v1
@@ -137,7 +137,7 @@ def copy_state(run, row, out, to):
 
 @routine
 def bisected_step(model, settings, data, reads, energies, run, part, step, u):
-    """Fill row step + 1 of a run, in substeps where need be; gives back whether it is accepted.
+    """Fill row step + 1 of a run, in substeps where need be; returns whether it is accepted.
 
     Substeps are steps of the same method, of SDIRK2 for BDF2, which looks back; `part` has two rows for them.
     `reads`, `energies`: of the energy balance.
@@ -177,7 +177,7 @@ def _is_finite(R, RD):
 
 @entry(nogil=True)
 def rollout(model, settings, data, control, run, first, last, U):
-    """Fill rows first + 1 ... last of a run; gives back the last row that holds.
+    """Fill rows first + 1 ... last of a run; returns the last row that holds.
 
     `control`: what the energy balance reads and writes (`energies.energies_of`), and two rows of a run for substeps.
     """

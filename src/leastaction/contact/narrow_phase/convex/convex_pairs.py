@@ -45,7 +45,7 @@ EXACT = 1e-10
 
 @routine
 def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
-    """Contacts of two convex shapes; gives back the count."""
+    """Contacts of two convex shapes; returns the count."""
     one, two = Convex(shape1, X1, compose(X1, pose_of(shape1))), Convex(shape2, X2, compose(X2, pose_of(shape2)))
     n, s = best_direction(one, two, data, margin)
     if s > margin:
@@ -132,7 +132,7 @@ def _gap(contact, touch, X1, X2):
 
 @routine
 def keep_within_margin(out, start, count, touch, X1, X2, margin):
-    """Keep the contacts since `start` whose gaps are below the margin; gives back the count."""
+    """Keep the contacts since `start` whose gaps are below the margin; returns the count."""
     if count > out.shape[0]:
         return count
     last = start
@@ -171,7 +171,7 @@ def _between(n, a, b):
 def best_edges(one, two, data, n):
     """The pair of edges near the corners that reach farthest along n whose common normal parts two polytopes best.
 
-    Gives back that normal (3), how far they are apart along it, and the edges; -1 if no two edges are opposite each
+    Returns that normal (3), how far they are apart along it, and the edges; -1 if no two edges are opposite each
     other (Gregorius 2013: The separating axis test between convex polyhedra).
     """
     a, b = one.shape, two.shape

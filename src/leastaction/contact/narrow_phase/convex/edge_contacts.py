@@ -131,7 +131,7 @@ def _feature(one, two):
 
 @routine
 def core_contact(out, count, touch, first, X1, second, X2, n):
-    """A contact of two cores along n (3), with their bodies' poses; gives back the count."""
+    """A contact of two cores along n (3), with their bodies' poses; returns the count."""
     if first.kind != ROUND and second.kind == ROUND:
         return _round(out, count, flipped(touch), second, X2, first, X1, neg3(n))
     if first.kind == ROUND:
@@ -144,7 +144,7 @@ def core_contact(out, count, touch, first, X1, second, X2, n):
 
 @routine
 def lines_cross(out, count, touch, first, X1, second, X2, n):
-    """A contact of two lines that are not parallel, with a distance that has a sign; gives back the count."""
+    """A contact of two lines that are not parallel, with a distance that has a sign; returns the count."""
     if norm3(cross(first.direction, second.direction)) < PARALLEL:
         return count
     s, t = closest_on_lines(first.centre, first.direction, second.centre, second.direction)

@@ -49,7 +49,7 @@ PARTS, LABELS = 8, 256
 
 @routine
 def over(out, count, touch, one, face, two, data):
-    """Contacts of a face of one shape with what of another lies over it; gives back the count."""
+    """Contacts of a face of one shape with what of another lies over it; returns the count."""
     shape, n = two.shape, face.normal
     slack = SAME * min(one.shape.bound, shape.bound)
     number = PARTS * face.index
@@ -74,7 +74,7 @@ def over(out, count, touch, one, face, two, data):
 
 @routine
 def deepest_over(out, count, touch, one, face, two, data):
-    """A contact of the deepest point of a shape with the plane of a face, wherever on it; gives back the count."""
+    """A contact of the deepest point of a shape with the plane of a face, wherever on it; returns the count."""
     shape, number = two.shape, PARTS * face.index
     if shape.kind == ELLIPSOID:
         return _ellipsoid(out, count, touch, number + PARTS - 1, one, face, two)
@@ -283,7 +283,7 @@ MANY = 8
 
 @routine
 def thinned(out, start, count, one, two, face):
-    """Keep the deepest and the outermost of many contacts of two faces; gives back the count."""
+    """Keep the deepest and the outermost of many contacts of two faces; returns the count."""
     if count - start <= MANY or count > out.shape[0]:
         return count
     n, X2 = face.normal, two.body

@@ -147,7 +147,7 @@ def pulled_apart(one, two, data, d, n, best):
 
     Where they overlap, s(n) has more than one peak, and that of the faces or axes nearest to n need not be the highest.
     From well apart the second is moved back as far as the closest points allow, as a ray meets a convex thing (van den
-    Bergen 2004: Ray casting against general convex objects); the directions on the way are tried. Gives back the best
+    Bergen 2004: Ray casting against general convex objects); the directions on the way are tried. Returns the best
     of them and n (3), and its separation; `best` is that of n.
     """
     r, size = rounding(one.shape) + rounding(two.shape), min(one.shape.bound, two.shape.bound)

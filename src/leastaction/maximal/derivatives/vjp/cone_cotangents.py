@@ -57,7 +57,7 @@ def cone_cotangent(c, push):
 
 @inline
 def belt_cotangents(c, contact, Ra, Rb, along, G):
-    """Gradients of `along` times how moving surfaces slide over each other; gives back this sliding."""
+    """Gradients of `along` times how moving surfaces slide over each other; returns this sliding."""
     if contact.belt == 0:
         return ZERO3
     one, other = matvec(Ra, load3(contact.belt_a)), matvec(Rb, load3(contact.belt_b))
@@ -75,7 +75,7 @@ def turning_cotangents(states, body, point, along, half, G):
         along: a gradient by the slip, with the sign of the body.
         half: dt / 2.
 
-    Gives back this slip (3), with that sign not in it, and the gradient by the point (3).
+    Returns this slip (3), with that sign not in it, and the gradient by the point (3).
     """
     if body < 0 or half == 0.0:
         return ZERO3, ZERO3
@@ -95,7 +95,7 @@ def material_cotangents(contact, k, body, first, poses, f, back, G):
         k: number of the contact.
         first: whether it is that of the contact's first feature.
 
-    Gives back the gradients by the contact's point and by its normal (3 each) where c goes with these.
+    Returns the gradients by the contact's point and by its normal (3 each) where c goes with these.
     """
     if body < 0:
         return ZERO3, ZERO3

@@ -253,7 +253,7 @@ def keep_node(states, out):
 def gap_gradient(model, data, contact, back, k, dt):
     """Gradient of the gap of cone k, as `closing` counts, at the end of a solved substep of dt, into `back.G1`.
 
-    In the bodies' directions at the end. Gives back the number of its contact and the gradient by its point.
+    In the bodies' directions at the end. Returns the number of its contact and the gradient by its point.
     """
     states = data.bodies
     for i in range(states.shape[0]):
@@ -294,7 +294,7 @@ def solve_length(model, settings, data, near, contact, back, k, j, dt):
     back.lengths[part], back.shares[part, 1] = length, share
     if why != DONE:
         return 0.0, np.int64(why)
-    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)
+    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)
     if why != DONE or spent < 0:
         return 0.0, np.int64(OTHERWISE if why == DONE else why)
     gap = gap_of_key(contact, key)
@@ -320,7 +320,7 @@ def time_back(model, settings, data, near, contact, back, k, j):
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
         return np.int64(why)
-    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)
+    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)
     if why != DONE or spent < 0:
         return np.int64(OTHERWISE if why == DONE else why)
     at, source, point = closing(contact) if j + 1 < parts else -1, np.int64(0), (0.0, 0.0, 0.0)

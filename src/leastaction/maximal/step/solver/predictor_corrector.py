@@ -228,7 +228,7 @@ def centre(model, data, contact, target, goal):
 def contact_direction(model, data, contact, kappa, goal, floor):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
-    Gives back the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+    Returns the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
 
     Args:
         floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is

@@ -169,7 +169,7 @@ def evaluate_modes(coordinates, states, cstates, contact, dt, fresh):
 def choose_modes(contact, fresh):
     """Modes, and what each cone's impulses are to change by without motion (`w0`); with `fresh`, per motion (`W`).
 
-    Gives back how many modes have changed, and the largest change that is left, as a velocity [m/s].
+    Returns how many modes have changed, and the largest change that is left, as a velocity [m/s].
     """
     changed, worst = 0, 0.0
     grip = min(HEAVY / contact.now[0].load, 1.0)
@@ -391,13 +391,40 @@ def evaluate_residuals(model, settings, data, contact, dt, fresh):
 
 @routine(allocates=False)
 def active_step(model, settings, data, contact, dt):
-    """Solve a step from the modes of the one before; gives back the iterations, or -1 - these where it does not."""
+    """Solve a step from the modes of the one before; returns the iterations, or -1 - these where it does not."""
     kept = begin_modes(model.bodies, contact)
     fresh = not kept or not is_slow(data.bodies, dt)
     if data.past[0].known == FOUND:
         begin_at_solution(model, settings, data, contact, dt)
     if fresh:
         open_all_cones(contact)
+    return follow_modes(model, settings, data, contact, dt, fresh)
+
+
+@routine(allocates=False)
+def sticking_step(model, settings, data, contact, dt):
+    """`active_step` from impulses with which the natural map takes all closed contacts for sticking.
+
+    Where friction lets no finite force hold a contact that slides (Painleve), Newton's method finds no mode from
+    sliding: what solves the laws then is an impact without collision, which ends the slip at once (Genot, Brogliato
+    1999, Section 4). Where nothing slides that is closed, sticking is no news, and nothing is tried.
+    """
+    begin_modes(model.bodies, contact)
+    open_all_cones(contact)
+    fresh = dt != 0.0  # no literal True: it would be compiled anew
+    equations(model, settings, data, contact, dt, fresh)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    grip, fall, fastest = min(HEAVY / contact.now[0].load, 1.0), settings.gravity * abs(dt), 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.kind != ip.LIMIT and c.kind != ip.DRY and c.mu > 0.0 and slack_of(c) <= fall:
+            y0, y1 = slip_of(c)
+            speed = math.sqrt(y0 * y0 + y1 * y1)
+            c.beta[0] = c.beta[1] = 0.0
+            c.gam = c.weight * (abs(slack_of(c)) + fall) + 2.0 * grip * c.drag * speed / c.mu
+            fastest = max(fastest, speed)
+    if fastest <= fall:
+        return -1
     return follow_modes(model, settings, data, contact, dt, fresh)
 
 

@@ -259,7 +259,7 @@ def values_at(part, k, nodes, which, d, crosses, out):
 
 @inline
 def shift_point(contact, poses, side, X, axis, d):
-    """Move the second feature of a contact as it does when one of its bodies moves; gives back where it was.
+    """Move the second feature of a contact as it does when one of its bodies moves; returns where it was.
 
     Args:
         poses: of node and other.

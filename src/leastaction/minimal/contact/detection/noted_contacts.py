@@ -5,7 +5,7 @@ from leastaction._jit import entry
 
 @entry
 def list_contacts(first, dt, lam, places, rows, frames, arms, bodies, out):
-    """Rows (step, -1, body, point, force on it, gap) of contacts that push, into `out`; gives back how many.
+    """Rows (step, -1, body, point, force on it, gap) of contacts that push, into `out`; returns how many.
 
     Args:
         first: number of the first step; dt: its length [s].

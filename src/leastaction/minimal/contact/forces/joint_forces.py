@@ -39,7 +39,7 @@ def quaternion(q, n):
 
 @routine
 def pull_in_joints(model, data, pulls, dt):
-    """Add to the impulses at both ends of the step, and to their slopes; gives back the work over the step [J]."""
+    """Add to the impulses at both ends of the step, and to their slopes; returns the work over the step [J]."""
     work = 0.0
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
@@ -65,7 +65,7 @@ def mean_push(dof, x, z, dt):
 
 @routine
 def push_back(dof, data, pulls, node, dt):
-    """The limits of a joint with one axis; gives back their work."""
+    """The limits of a joint with one axis; returns their work."""
     c, x, z = node.iv, data.q0[node.iq], data.q1[node.iq]
     force, slope = mean_push(dof, x, z, dt)
     pulls.start[c] += 0.5 * dt * force
@@ -84,7 +84,7 @@ def turns_of(model, data, node):
 
 @routine
 def turn_back(model, data, pulls, node, dt):
-    """Springs and dampers of a ball or a free joint; gives back their work."""
+    """Springs and dampers of a ball or a free joint; returns their work."""
     dofs, rest, q0, q1, n, j, work = model.dofs, model.forces.rest, data.q0, data.q1, node.iv, node.iq, 0.0
     first, last, y = turns_of(model, data, node)
     t = (0.0, 0.0, 0.0)

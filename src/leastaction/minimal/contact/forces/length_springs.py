@@ -142,7 +142,7 @@ def vector_between(path, points, links):
 
 @routine
 def pull_lengths(model, pulls, dt):
-    """Add the wrenches of all of them at both ends to `external`; gives back their work over the step [J]."""
+    """Add the wrenches of all of them at both ends to `external`; returns their work over the step [J]."""
     forces, work = model.forces, 0.0
     for k in range(forces.tendons.shape[0]):
         force, _, longer = tendon_tension(model, pulls, k, dt)

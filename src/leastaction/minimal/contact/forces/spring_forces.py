@@ -171,7 +171,7 @@ def tie_wrenches(model, data, pulls, cone, dt):
 @routine
 def loop_wrenches(model, pulls, cone, q, end):
     """Into `external` and `tau`: what a unit force along an equation is, at one end of the step, where the joints are
-    at q; gives back the value of the equation there."""
+    at q; returns the value of the equation there."""
     clear(pulls.external[0])
     for c in range(pulls.tau.shape[0]):
         pulls.tau[c] = 0.0

@@ -144,7 +144,7 @@ def find_ranges(cones, touch, islands, n):
 
 @routine
 def pack(islands, column):
-    """`support` and `entries` of a column: those along the joints that carry its bodies; gives back their number."""
+    """`support` and `entries` of a column: those along the joints that carry its bodies; returns their number."""
     support, entries, many = islands.support, islands.entries, 0
     for c in range(column.shape[0]):
         if column[c] != 0.0:

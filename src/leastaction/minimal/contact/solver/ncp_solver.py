@@ -79,7 +79,7 @@ def stop(cone, side, W, w, lam, dt):
 
 @routine
 def take_part(cones, touch, found):
-    """List the impulses of the cones that take part; gives back their number."""
+    """List the impulses of the cones that take part; returns their number."""
     active, which, n = touch.active, touch.which, 0
     for a in range(active.shape[0]):
         c = cone_at(found, a)
@@ -103,7 +103,7 @@ def list_impulses(own, touch, found):
 
 @routine
 def sweep(cones, touch, n, dt, relax):
-    """One sweep of Gauss-Seidel, with changes of contacts times `relax`; gives back the largest change of a motion.
+    """One sweep of Gauss-Seidel, with changes of contacts times `relax`; returns the largest change of a motion.
 
     Normal and friction of a rough contact may otherwise drive each other to and fro.
     """
@@ -166,7 +166,7 @@ def compliance_displacement(W, o, r):
 
 @routine
 def linear_rows(cones, touch, n, dt, hold):
-    """Newton's equations for the changes of the n impulses, into `M` and `d`; gives back how many are unknown.
+    """Newton's equations for the changes of the n impulses, into `M` and `d`; returns how many are unknown.
 
     Impulses are held back by a share of the compliance. Changes that are known, such as of contacts that come apart,
     are in `d`; `unknown` lists the others.
@@ -215,7 +215,7 @@ def linear_rows(cones, touch, n, dt, hold):
 
 @routine
 def solve_rows(touch, n, count):
-    """Solve for the unknown changes, into `d`; gives back whether they could be."""
+    """Solve for the unknown changes, into `d`; returns whether they could be."""
     b, d, unknown = touch.b, touch.d, touch.unknown
     if not solve_some(touch.found, touch, n, count):
         return False
@@ -226,7 +226,7 @@ def solve_rows(touch, n, count):
 
 @inline
 def solve_some(found, touch, n, count):
-    """The unknown changes into `b`; gives back whether they could be found."""
+    """The unknown changes into `b`; returns whether they could be found."""
     if found is None:
         return solve_all(touch, n, count)
     return solve_ranges(touch, found.islands, n, count)
@@ -257,7 +257,7 @@ def solve_ranges(touch, islands, n, count):
 
 @routine
 def solve_all(touch, n, count):
-    """The unknown changes into `b`; gives back whether they could be found."""
+    """The unknown changes into `b`; returns whether they could be found."""
     M, b, d, unknown = touch.M, touch.b, touch.d, touch.unknown
     for a in range(count):
         i, seen, total = unknown[a], 0, d[unknown[a]]
@@ -312,7 +312,7 @@ def clip(cones, touch, dt):
 
 @routine
 def newton_on_impulses(cones, touch, n, dt, tolerance, before):
-    """Newton steps as long as they help, held back the more the less they do; gives back the violation of the laws."""
+    """Newton steps as long as they help, held back the more the less they do; returns the violation of the laws."""
     hold = HOLD
     for _ in range(TRIES):
         count = linear_rows(cones, touch, n, dt, hold)
@@ -338,7 +338,7 @@ def newton_on_impulses(cones, touch, n, dt, tolerance, before):
 
 @routine
 def cross_over(cones, touch, n, dt, tolerance, before):
-    """Newton steps that nothing holds back, as long as they lead to the solution; gives back the violation of the laws.
+    """Newton steps that nothing holds back, as long as they lead to the solution; returns the violation of the laws.
 
     With contacts open, sticking or sliding as they are in the end, these find the loads to the last digit. On the way
     the violation may rise: impulses stay as they were where it is not below `before` in the end.
@@ -394,7 +394,7 @@ def regularize_friction(cones, touch, share):
 
 @routine
 def solve_ncp_once(cones, touch, n, dt, tolerance, relax, sweeps):
-    """Sweeps, then Newton steps, from the impulses as they are; gives back the violation of the laws [m or rad]."""
+    """Sweeps, then Newton steps, from the impulses as they are; returns the violation of the laws [m or rad]."""
     for _ in range(sweeps):
         if sweep(cones, touch, n, dt, relax) <= 0.1 * tolerance:
             break
@@ -408,7 +408,7 @@ def solve_ncp_once(cones, touch, n, dt, tolerance, relax, sweeps):
 
 @routine
 def solve_ncp(cones, touch, dt, tolerance):
-    """Impulses `lam` and motions `w` of the cones that take part; gives back the violation of the laws [m or rad].
+    """Impulses `lam` and motions `w` of the cones that take part; returns the violation of the laws [m or rad].
 
     Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
     that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws

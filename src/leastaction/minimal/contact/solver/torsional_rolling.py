@@ -112,7 +112,7 @@ def projected_torques(cone, touch):
 
 @routine
 def sweep_turn(cone, touch, rolls, n, relax):
-    """Spinning and rolling in one sweep of Gauss-Seidel; gives back the change of the motions."""
+    """Spinning and rolling in one sweep of Gauss-Seidel; returns the change of the motions."""
     if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:

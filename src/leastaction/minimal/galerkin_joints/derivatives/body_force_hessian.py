@@ -44,7 +44,7 @@ def body_forces(some, model, settings, points, data):
 
 @inline
 def _move_nodes(rows, move, external, touched, data):
-    """How a column moves the nodes that forces act on (T, dV); gives back whether it moves any.
+    """How a column moves the nodes that forces act on (T, dV); returns whether it moves any.
 
     dF begins with what undoes the turning of the wrenches with the moved node: the tree assembly lets every wrench on a
     subtree turn with it, as if fixed in the bodies.

@@ -92,7 +92,7 @@ def newton_with(direction):
 
     @routine
     def newton(model, settings, data, u, limit, cap):
-        """Solve the DEL equations for the control points in X. Gives back (iterations, converged).
+        """Solve the DEL equations for the control points in X. Returns (iterations, converged).
 
         Converged: see `convergence.is_solved`.
         Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck

@@ -122,7 +122,7 @@ def mix(X, data, it):
 
 @routine
 def relax(model, settings, points, data, p, u, limit):
-    """At most `limit` sweeps from the control points in X; gives back (sweeps, converged, whether X has come nearer).
+    """At most `limit` sweeps from the control points in X; returns (sweeps, converged, whether X has come nearer).
 
     Converged: the last update is below `tolerance` [rad or m], or what would still come after it is, estimated by how
     much the worse of the last two shrank the residual.
