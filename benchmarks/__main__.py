@@ -25,7 +25,7 @@ def parser_of(listing: str) -> argparse.ArgumentParser:
         "--quick", action="store_true", help="shorter runs; their results do not replace those of long ones"
     )
     parser.add_argument("--again", action="store_true", help="also what has a result of the same code")
-    parser.add_argument("--minutes", type=float, help="begin none after these; of all: 60, of all short ones: 5")
+    parser.add_argument("--minutes", type=float, help="begin none after these; of all: 120, of all short ones: 10")
     parser.add_argument("--jobs", type=int, help="so many at a time; default: one, two of all short ones")
     parser.add_argument("--here", action="store_true", help="in this process")
     parser.add_argument("--compare", type=Path, metavar="OLD", help="with this result, or those in this folder")
@@ -52,7 +52,7 @@ def main() -> int:
         return 0
     if arguments.here:
         return max(runner.run_here(entry, arguments.quick) for entry in picked)
-    minutes = arguments.minutes or (math.inf if names or old else 5.0 if arguments.quick else 60.0)
+    minutes = arguments.minutes or (math.inf if names or old else 10.0 if arguments.quick else 120.0)
     jobs = arguments.jobs or (2 if arguments.quick and not names and (os.cpu_count() or 1) > 1 else 1)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that children end, too
     status = runner.run_all(picked, arguments.quick, arguments.again, bool(names or old), minutes, jobs)

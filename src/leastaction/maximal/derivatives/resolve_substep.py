@@ -139,7 +139,7 @@ def unfold(model, settings, data, near, contact, back, k):
         if why != DONE:
             return np.int64(why)
         part = back.begins[k] + j
-        spent, _, why = solve_part(model, settings, data, near, contact, back.lengths[part], k < 0)
+        spent, _, why, _ = solve_part(model, settings, data, near, contact, back.lengths[part], k < 0)
         if why != DONE:
             return np.int64(why)
         if spent < 0:
@@ -181,7 +181,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
         if cones_of(contact) == 0:
             for c in range(3):
                 states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
-    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
+    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
     if why != DONE:
         return np.int64(why)
     if spent < 0 or not is_same(states, path.poses, row + 1):
@@ -235,7 +235,7 @@ def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
         return np.int64(why)
-    spent, _, why = solve_part(model, with_resolves(settings, rounds), data, near, contact, dt, k < 0)
+    spent, _, why, _ = solve_part(model, with_resolves(settings, rounds), data, near, contact, dt, k < 0)
     if why != DONE:
         return np.int64(why)
     if spent < 0:

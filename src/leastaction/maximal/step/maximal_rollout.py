@@ -59,8 +59,8 @@ from leastaction.maximal.step.initial_guess import (
     store_velocities,
 )
 from leastaction.maximal.step.solver.crossover import SOLVED_BY_MODES
-from leastaction.maximal.step.solver.interior_point import solve_step
-from leastaction.maximal.step.solver.semismooth_newton import accelerate
+from leastaction.maximal.step.solver.interior_point import solve_step, stuck_step
+from leastaction.maximal.step.solver.semismooth_newton import accelerate, is_rigid
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
@@ -142,9 +142,9 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if why != DONE:
                 return k, why
             accepted = parts >= FINEST or not would_rotate_too_far(bodies, states, h)
-            turns = not accepted
+            turns, freed = not accepted, slip
             if accepted:
-                spent, iterations, why = solve_part(model, settings, data, near, contact, h, slip)
+                spent, iterations, why, freed = solve_part(model, settings, data, near, contact, h, slip)
                 if why != DONE:
                     return k, why
                 record.iterations[k + 1] += iterations
@@ -208,7 +208,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             if j == 0 and t == 0.0:
                 for r in range(data.rows.shape[0]):
                     record.multipliers[k, r] = data.rows[r].force
-            count = record_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not slip)
+            count = record_substep(record.substeps[k + 1, j], count, end, is_plastic(contact), not freed)
             impacts += 1 if late > 0.0 else 0
             early, late, slip = 0.0, 0.0, False
             end_substep(contact, impacts, bodies.shape[0])
@@ -361,9 +361,10 @@ def start_part(model, settings, data, near, contact, q, u, dt):
 
 @routine(allocates=False)
 def solve_part(model, settings, data, near, contact, dt, slip):
-    """Solve a step, again with the contacts that it missed; (result of `solve_step`, iterations, why it stops).
+    """Solve a step, again with the contacts that it missed; (result of `solve_step`, iterations, why it stops, freed).
 
-    A solution that the motion does not lead to counts as a failure.
+    With `slip` all contacts stick where that solves the step, or else are freed of friction. A solution that the
+    motion does not lead to counts as a failure.
     """
     # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.
     divisible = FINEST * abs(dt) > abs(settings.whole)
@@ -372,13 +373,19 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations = abs(spent)
         if spent >= 0 and divisible and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
-        return spent, iterations, DONE
+        return spent, iterations, DONE, slip
+    spent, iterations = -1, 0
+    if slip and is_rigid(settings) and contact.now[0].count > 0:
+        spent = stuck_step(model, settings, data, contact, dt)
+        iterations = abs(spent)
+    slip = slip and spent < 0
     if slip:
         drop_friction(contact, not divisible)
-    if contact.now[0].sure == 1 and contact.now[0].count > 0 and data.past[0].known == LATER:
-        accelerate(model.bodies, data.bodies, settings.gravity, dt)
-    spent = solve_step(model, settings, data, contact, dt)
-    iterations = abs(spent)
+    if spent < 0:
+        if contact.now[0].sure == 1 and contact.now[0].count > 0 and data.past[0].known == LATER:
+            accelerate(model.bodies, data.bodies, settings.gravity, dt)
+        spent = solve_step(model, settings, data, contact, dt)
+        iterations += abs(spent)
     for rounds in range(ROUNDS + 1):
         if divisible and spent >= 0 and rotates_too_far(model.bodies, data.bodies, dt):
             spent = -1 - spent
@@ -386,14 +393,14 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             break
         contact.now[0].rounds = rounds
         if find_impact(model, settings, data, contact, dt):
-            return spent, iterations, DONE  # the substep ends there; what it misses beyond does not count
+            return spent, iterations, DONE, slip  # the substep ends there; what it misses beyond does not count
         if rounds == settings.rounds:
-            return spent, iterations, DONE
+            return spent, iterations, DONE, slip
         missed = add_violated_contacts(model, settings, data, near, contact, dt)
         if missed < 0:
-            return spent, iterations, FULL if missed == NO_ROOM else UNTIED
+            return spent, iterations, FULL if missed == NO_ROOM else UNTIED, slip
         if contact.now[0].nearest < -NEAREST:
-            return spent, iterations, DONE  # one of these is with restitution
+            return spent, iterations, DONE, slip  # one of these is with restitution
         if missed == 0:
             break
         if slip:
@@ -404,10 +411,10 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
     if spent >= 0 and has_moved(data.bodies, near, dt):
-        return spent, iterations, REPLAN  # so far that bodies may have met that are not among the near pairs
+        return spent, iterations, REPLAN, slip  # so far that bodies may have met that are not among the near pairs
     if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
         spent = -1 - spent
-    return spent, iterations, DONE
+    return spent, iterations, DONE, slip
 
 
 @routine(allocates=False)

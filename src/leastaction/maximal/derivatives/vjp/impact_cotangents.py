@@ -294,7 +294,7 @@ def solve_length(model, settings, data, near, contact, back, k, j, dt):
     back.lengths[part], back.shares[part, 1] = length, share
     if why != DONE:
         return 0.0, np.int64(why)
-    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)
+    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)
     if why != DONE or spent < 0:
         return 0.0, np.int64(OTHERWISE if why == DONE else why)
     gap = gap_of_key(contact, key)
@@ -320,7 +320,7 @@ def time_back(model, settings, data, near, contact, back, k, j):
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
         return np.int64(why)
-    spent, _, why = solve_part(model, settings, data, near, contact, dt, k < 0)
+    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)
     if why != DONE or spent < 0:
         return np.int64(OTHERWISE if why == DONE else why)
     at, source, point = closing(contact) if j + 1 < parts else -1, np.int64(0), (0.0, 0.0, 0.0)

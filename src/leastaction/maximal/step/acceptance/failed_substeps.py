@@ -7,11 +7,11 @@ from leastaction.step_control.bisection import LAST as LAST
 
 JAMMED = 16
 """Fast motions of long chains, loops that pass a singular configuration while they touch, and bodies that jam between
-others for a moment need up to FINEST substeps. Coulomb's law need not have a solution; where there is none in one of
-these, all contacts slip in it and none bounces, as without friction there always is one. What fails even then is halved
-on, up to the LAST.
+others for a moment need up to FINEST substeps. Coulomb's law need not have a solution; where none is found in one of
+these, all contacts stick in it where that solves it (Painleve), or else slip and none bounces, as without friction
+there always is one. What fails even then is halved on, up to the LAST.
 
-From so many substeps on, contacts that Newton cannot solve, as those of links that wedge each other, slip in one that
+From so many substeps on, contacts that Newton cannot solve, as those of links that wedge each other, do so in one that
 fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
 is: of 20 runs each of `stack` and `drop_littledog` one fails without it."""
 

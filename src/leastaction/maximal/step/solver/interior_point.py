@@ -22,7 +22,7 @@ from leastaction.maximal.step.solver.predictor_corrector import (
     push_cones,
 )
 from leastaction.maximal.step.solver.redundant_rows import find_redundant, leave_out_rows
-from leastaction.maximal.step.solver.semismooth_newton import OPEN, STICK, active_step, is_rigid
+from leastaction.maximal.step.solver.semismooth_newton import OPEN, STICK, active_step, is_rigid, sticking_step
 from leastaction.maximal.step.solver.tolerances import SHARPEST, largest_residual, least_product, scales
 from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
@@ -87,7 +87,7 @@ def solve_step(model, settings, data, contact, dt):
 @routine(allocates=False)
 def contact_step(model, settings, data, contact, dt):
     """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
-    states, now = data.bodies, contact.now[0]
+    now = contact.now[0]
     for k in range(now.count):
         fill_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
@@ -99,14 +99,7 @@ def contact_step(model, settings, data, contact, dt):
             now.sure, now.soft[now.phase] = SOLVED_BY_MODES, 0
             return tried
         tried = -tried
-        for i in range(states.shape[0]):
-            for c in range(3):
-                states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
-        for k in range(data.rows.shape[0]):
-            data.rows[k].lam = 0.0
-        for k in range(now.count):
-            c = contact.cones[k]
-            ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
+        begin_again(data, contact)
     spent = interior_step(model, settings, data, contact, dt)
     if spent >= 0 and is_rigid(settings):
         spent += end_by_modes(model, settings, data, contact, dt)
@@ -116,6 +109,35 @@ def contact_step(model, settings, data, contact, dt):
             c.mode = OPEN if is_open(model.bodies, c) else STICK
     now.failed = 1 if spent < 0 else 0
     return spent + tried if spent >= 0 else spent - tried
+
+
+@routine(allocates=False)
+def begin_again(data, contact):
+    """The guess with which a step began, where modes have led nowhere: the velocities at its start, and no impulses."""
+    states, now = data.bodies, contact.now[0]
+    for i in range(states.shape[0]):
+        for c in range(3):
+            states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
+    for k in range(data.rows.shape[0]):
+        data.rows[k].lam = 0.0
+    for k in range(now.count):
+        c = contact.cones[k]
+        ip.begin(c, c.s, c.y[0], c.y[1], now.energy)
+
+
+@routine(allocates=False)
+def stuck_step(model, settings, data, contact, dt):
+    """`contact_step` by modes from contacts that all stick; where that does not solve it, nothing but time is lost."""
+    now = contact.now[0]
+    for k in range(now.count):
+        fill_compliance(settings, contact.cones[k], dt)
+    find_redundant(model, settings, data, now, dt, settings.loops)
+    spent = sticking_step(model, settings, data, contact, dt)
+    if spent >= 0:
+        now.sure, now.soft[now.phase], now.failed = SOLVED_BY_MODES, 0, 0
+    else:
+        begin_again(data, contact)
+    return spent
 
 
 @routine(allocates=False)

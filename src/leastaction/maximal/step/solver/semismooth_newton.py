@@ -402,6 +402,33 @@ def active_step(model, settings, data, contact, dt):
 
 
 @routine(allocates=False)
+def sticking_step(model, settings, data, contact, dt):
+    """`active_step` from impulses with which the natural map takes all closed contacts for sticking.
+
+    Where friction lets no finite force hold a contact that slides (Painleve), Newton's method finds no mode from
+    sliding: what solves the laws then is an impact without collision, which ends the slip at once (Genot, Brogliato
+    1999, Section 4). Where nothing slides that is closed, sticking is no news, and nothing is tried.
+    """
+    begin_modes(model.bodies, contact)
+    open_all_cones(contact)
+    fresh = dt != 0.0  # no literal True: it would be compiled anew
+    equations(model, settings, data, contact, dt, fresh)
+    evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
+    grip, fall, fastest = min(HEAVY / contact.now[0].load, 1.0), settings.gravity * abs(dt), 0.0
+    for k in range(contact.now[0].count):
+        c = contact.cones[k]
+        if c.kind != ip.LIMIT and c.kind != ip.DRY and c.mu > 0.0 and slack_of(c) <= fall:
+            y0, y1 = slip_of(c)
+            speed = math.sqrt(y0 * y0 + y1 * y1)
+            c.beta[0] = c.beta[1] = 0.0
+            c.gam = c.weight * (abs(slack_of(c)) + fall) + 2.0 * grip * c.drag * speed / c.mu
+            fastest = max(fastest, speed)
+    if fastest <= fall:
+        return -1
+    return follow_modes(model, settings, data, contact, dt, fresh)
+
+
+@routine(allocates=False)
 def begin_at_solution(model, settings, data, contact, dt):
     """The known velocities of a step that is solved again, and the impulses that go with them.
 
