@@ -236,3 +236,10 @@ def test_starts_by_name():
 def test_a_class_in_place_of_an_integrator():
     with pytest.raises(la.IntegratorError, match=r"write Heun\(\)"):
         la.simulate(la.robots.pendulum(), steps=1, integrator=la.Heun)
+
+
+def test_steps_may_be_given_as_a_single_precision_number():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        run = la.simulate(la.robots.pendulum(links=2), dt=np.float32(0.01), steps=2, integrator=la.Galerkin(order=4))
+    assert run.dt == float(np.float32(0.01))

@@ -97,7 +97,7 @@ class Integrator:
         robot(mechanism)
         if not is_number(dt) or dt <= 0.0:
             raise IntegratorError(f"dt must be a positive, finite time step [s], got {shown(dt)}")
-        if dt > LARGEST:
+        if float(dt) > LARGEST:  # a float32 cannot be compared to it
             raise IntegratorError(f"dt must not be larger than {LARGEST:g} s, got {shown(dt)}")
         for what, name in mechanism.special_parts.items():
             if what not in self.handles:
