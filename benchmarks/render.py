@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from benchmarks import coverage, draw, front_page, store, why, wins
+from benchmarks import coverage, draw, front_page, opponents, store, why, wins
 from benchmarks.catalogue import HERE, Entry, available
 from benchmarks.machine import ROOT
 from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet, cell, shown
@@ -30,7 +30,8 @@ is written by `python -m benchmarks --publish` from the JSON files in `docs/benc
 (`pip install -e ".[bench]"`); one that is missing is named with the result. Where a result says "short
 version", `--quick` made it: fewer starts and sizes. Times are CPU times; ratios are those of one run.
 
-[When which wins](wins.md) shows for each formulation where it leads each peer, and where it trails.
+[When which wins](wins.md) shows for each formulation where it leads each peer, and where it trails; [Beside every
+opponent](opponents.md) has every test beside every engine, and what others print.
 """
 
 
@@ -94,7 +95,11 @@ def pages(results: dict[str, dict[str, Any]]) -> dict[str, str]:
     for name, result in results.items():
         groups.setdefault(name.rpartition("/")[0] or RACES, {})[name] = result
     texts = {f"{group}.md": page(group, members, results) for group, members in groups.items()}
-    return {"index.md": index(groups, results), "wins.md": wins.page(results)} | texts
+    return {
+        "index.md": index(groups, results),
+        "wins.md": wins.page(results),
+        "opponents.md": opponents.page(results),
+    } | texts
 
 
 def heading(group: str) -> tuple[str, str]:

@@ -1,7 +1,9 @@
 """How the package is built: which part imports which."""
 
 import ast
+import io
 import re
+import tokenize
 from collections import Counter
 from pathlib import Path
 
@@ -212,3 +214,30 @@ def test_public_names_that_the_code_reads_exist():
         and not hasattr(la, node.attr)
     ]
     assert not missing
+
+
+def prose_and_names(folder):
+    """(file, text) of docstrings and comments, and all words that code and its strings have."""
+    texts, names = [], set()
+    for path in folder.rglob("*.py"):
+        names |= set(path.with_suffix("").parts)
+        source = path.read_text(encoding="utf-8")
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT or token.string.startswith(('"""', 'r"""')):
+                texts.append((path, token.string))
+            elif token.type in (tokenize.NAME, tokenize.STRING):
+                names |= set(re.findall(r"\w+", token.string))
+    return texts, names
+
+
+def test_names_in_docstrings_exist():
+    """`a_name` or `module.name` in a docstring or comment is one that the code has: renames take them along."""
+    texts, names = prose_and_names(SOURCE)
+    names |= prose_and_names(Path(__file__).parent)[1]  # scenes on which numbers were measured
+    missing = {
+        f"{path.name}: {name}"
+        for path, text in texts
+        for name in re.findall(r"`([A-Za-z_][\w.]*[A-Za-z0-9])(?:\([^`]*\))?`", text)
+        if "_" in name and not name.startswith("mju_") and not set(name.split(".")) <= names
+    }
+    assert missing <= {f"{file}: Codegen.magic_tuple" for file in ("gpu_store.py", "kernel_cache.py")}

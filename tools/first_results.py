@@ -102,7 +102,7 @@ def cylinders():
     for k in range(2):
         b.body(f"body{k}", mass=1.0, shapes=la.mechanism.Cylinder(0.1, 0.2))
         b.free(f"body{k}")
-    b.home({"body1.z": 0.21})
+    b.home({"body1_free.z": 0.21})
     return b.build()
 def sense():
     b = cube.edit()

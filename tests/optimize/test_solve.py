@@ -42,12 +42,14 @@ def test_a_plan_with_steps_too_long_says_where_the_run_leaves_it(recwarn):
 
     coarse = plan(30)
     assert coarse.success
+    assert not coarse.replays
     with pytest.warns(la.errors.ReplayWarning, match=r"plan at step 18 \(t = 1.2 s\), by 0.0032 in 'joint2'"):
         coarse.replay()
     recwarn.clear()
     coarse.replay(la.Galerkin(order=4))
     coarse.replay(dt=0.01)
     fine = plan(60)
+    assert fine.replays
     np.testing.assert_allclose(fine.replay().q, fine.q, atol=1e-8)
     assert not [w for w in recwarn if issubclass(w.category, la.errors.ReplayWarning)]
 
@@ -61,6 +63,7 @@ def test_plans_with_loops_say_so_too():
     problem = opt.Problem(b.build(), steps=30, duration=2.0).start(q=[0, 0, 0], v=0)
     coarse = problem.finish(q={"joint1": 1.0, "joint2": 0.5}, v=0).minimize(opt.effort()).solve()
     assert coarse.success
+    assert not coarse.replays
     assert coarse.complementarity == 0.0
     with pytest.warns(la.errors.ReplayWarning, match="leaves the plan at step 17"):
         coarse.replay()

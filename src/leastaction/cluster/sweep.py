@@ -127,7 +127,8 @@ def _run(
 
     room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
     waiting, ahead, found = {}, iter(left), {}
-    late: Counter[int] = Counter()  # how often a job took too long
+    cancelled: Counter[int] = Counter()  # how often each job was, for it took too long
+    looked = time.monotonic()
     console = Console(stderr=True, quiet=not progress)
     for _ in track(range(len(left)), "sweep", console=console, transient=True):
         while len(waiting) < room:
@@ -137,15 +138,20 @@ def _run(
             waiting[one.remote(job, jobs[job])] = job
         while True:
             ready, running = ray.wait(list(waiting), num_returns=1, timeout=timeout and LOOK_EVERY)
+            # Also where results come all the time: a job that hangs keeps a core.
+            if timeout is not None and time.monotonic() - looked >= LOOK_EVERY:
+                _cancel_late(ray, begun, timeout, {waiting[task]: task for task in running})
+                looked = time.monotonic()
             if not ready:
-                late.update(_cancel_late(ray, begun, timeout, {waiting[task]: task for task in running}))
                 continue
             job = waiting.pop(ready[0])
             try:
                 result = ray.get(ready[0])
             except ray.exceptions.TaskCancelledError:
                 # It may be that its computer had died, and that nobody knew: then another one does it in time.
-                if late[job] < 2:
+                cancelled[job] += 1
+                if cancelled[job] < 2:
+                    begun.forget.remote(job)
                     waiting[one.remote(job, jobs[job])] = job
                     continue
                 result = None, f"TimeoutError: longer than {timeout:g} s"
@@ -174,21 +180,23 @@ class _Begun:
         """Job `number` begins now, anew where its worker died."""
         self.times[number] = time.monotonic()
 
+    def forget(self, number: int) -> None:
+        """Job `number` waits for its turn again."""
+        self.times.pop(number, None)
+
     def late(self, numbers: list[int], limit: float) -> list[int]:
-        """Which of these began more than `limit` seconds ago; they count no more until they begin again."""
+        """Which of these began more than `limit` seconds ago; again after as long, for a cancellation may be lost."""
         now = time.monotonic()
         found = [k for k in numbers if now - self.times.get(k, now) > limit]
-        for k in found:
-            del self.times[k]
+        self.times |= dict.fromkeys(found, now)
         return found
 
 
-def _cancel_late(ray: Any, begun: Any, timeout: float | None, running: dict[int, Any]) -> list[int]:
-    """Kill the workers of jobs that take longer than they may; gives their numbers."""
+def _cancel_late(ray: Any, begun: Any, timeout: float | None, running: dict[int, Any]) -> None:
+    """Kill the workers of jobs that take longer than they may."""
     try:
         late = ray.get(begun.late.remote(list(running), timeout))
     except ray.exceptions.RayError:  # the network may be down for a while
-        return []
+        return
     for job in late:
         ray.cancel(running[job], force=True)
-    return late

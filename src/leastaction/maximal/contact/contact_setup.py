@@ -97,7 +97,7 @@ def find_cones(model, settings, data, near, contact, dt):
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
-            continue  # their impulses are anything; should their motions make them overlap, `add_missed` finds out
+            continue  # their impulses are anything; `add_violated_contacts` finds what their motions make overlap
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
         if clearance.least[k] - approach_of(clearance.ways, a, b) > now.widest:
             continue

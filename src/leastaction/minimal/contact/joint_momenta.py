@@ -79,7 +79,7 @@ def factor(model, data, W, before, joints):
 
     Args:
         W: what is left of it, as in `RobotData.W`.
-        joints: `HeldJoints`, whose joints have no velocity; None for M + late itself.
+        joints: `LockedJoints`, whose joints have no velocity; None for M + late itself.
     """
     nodes, dofs, slots, branch_sums = model.nodes, model.dofs, model.slots, data.branch_sums
     R_, x_, S_ = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]

@@ -126,7 +126,7 @@ def relate_momenta(model, data, touch, dt, before):
     """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L.
 
     Args:
-        before: length of the step that has led here [s], see `legendre.late_of`.
+        before: length of the step that has led here [s], see `joint_momenta.excess_damping_of`.
     """
     phase, found, lam = touch.phase, touch.found, touch.lam
     n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]

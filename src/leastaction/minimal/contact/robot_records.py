@@ -69,7 +69,7 @@ FOUND = np.dtype(
         ("within", "f8"),  # pairs closer than this are in the list [m]
         ("fixed", "i8"),  # whether shapes of the world are among them
         ("full", "i8"),  # whether there was no room for a contact or a row of the log
-        ("rounds", "i8"),  # how many solutions of the present part have overlapped, see `overlooked`
+        ("rounds", "i8"),  # how many solutions of the present part have overlapped, see `add_violated_contacts`
         ("until", "i8"),  # solution of a part that is taken as it is, for derivatives; 0: the one without overlaps
         ("step", "i8"),  # in this call
         ("written", "i8"),  # rows of the log

@@ -71,7 +71,7 @@ class GalerkinBodiesRule(NamedTuple):
         w: weights, shape (s + 1,).
         b: dx/dt at node alpha is sum_j b[alpha, j] x_j / dt, shape (s + 1, s + 1).
         m: kinetic energy of a point: m / (2 dt) sum_jk m[j, k] x_j . x_k, shape (s + 1, s + 1).
-        z: how servos are held stable, see `rules.stiff_correction`; shape (s + 1,).
+        z: how servos are held stable, see `quadrature_rules.stiff_correction`; shape (s + 1,).
     """
 
     c: FloatArray

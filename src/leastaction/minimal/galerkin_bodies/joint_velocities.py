@@ -98,7 +98,7 @@ def joint_velocities(model, settings, data, j):
 
 @routine
 def hold_servos(model, data, j, tau):
-    """Add to the generalised forces at node j what makes stiff servos stable, see `rules.stiff_correction`."""
+    """Add to the generalised forces at node j what stabilises stiff servos, see `quadrature_rules.stiff_correction`."""
     nodes, dofs, rule, Q = model.nodes, model.dofs, model.rule, data.Q
     for i in range(nodes.shape[0]):
         n, m = nodes[i].iq, nodes[i].iv

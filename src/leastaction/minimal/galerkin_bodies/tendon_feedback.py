@@ -1,7 +1,7 @@
 """Feedback of drives on tendons: a stiff spring, which Lobatto's quadrature alone would not hold stable.
 
-Its energy is integrated by Gauss's rule, see `rules.stiff_correction`: with Z = sum_k z_k l_k the length at node j
-counts as l_j - z_j / w_j Z.
+Its energy is integrated by Gauss's rule, see `quadrature_rules.stiff_correction`: with Z = sum_k z_k l_k the length at
+node j counts as l_j - z_j / w_j Z.
 """
 
 from leastaction._jit import inline, routine

@@ -61,7 +61,7 @@ def coordinate(rule, X, al, k):
 
 @inline
 def servo_correction(dof, rule, X, al, k):
-    """What makes a stiff servo of coordinate k stable, at control point al, see `rules.stiff_correction`."""
+    """What makes a stiff servo of coordinate k stable, at control point al, see `quadrature_rules.stiff_correction`."""
     x = 0.0
     for be in range(1, rule.z.shape[0]):
         x += rule.z[be] * (X[be, k] - X[0, k])

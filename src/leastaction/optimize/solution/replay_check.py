@@ -1,12 +1,13 @@
-"""Where a plan that is played back with its own integrator leaves the plan, said in a warning."""
+"""Where a plan that is played back with its own integrator leaves the plan."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastaction.errors import ReplayWarning
+from leastaction.errors import ConvergenceError, ReplayWarning
 from leastaction.trajectory.trajectory import Trajectory
 from leastaction.warn import warn
 
@@ -23,8 +24,12 @@ JUMP = 1e3
 """Growth of the distance over one step that is no instability of the motion."""
 
 
-def warn_of_parting(solution: Solution, run: Trajectory) -> None:
-    """Say at which step a run of the plan's own integrator leaves it, and how far.
+TOO_FAR = 1e-3
+"""How far [rad or m] the run of a plan that is one stays from it."""
+
+
+def parting(solution: Solution, run: Trajectory) -> tuple[float, str]:
+    """How far a run of the plan's own integrator leaves it, and where and why; 0 and nothing where it does not.
 
     The plan solves the equations of each step, and so does the run. They part at once, not little by little, where a
     step is so long that its equations have several solutions, or none that the simulator takes for one: it is then
@@ -32,12 +37,12 @@ def warn_of_parting(solution: Solution, run: Trajectory) -> None:
     """
     m, plan = solution.mechanism, solution.trajectory
     if solution.violation > SOLVED or "complementarity" in plan.stored or run.q.shape != plan.q.shape:
-        return
+        return 0.0, ""
     distance = np.abs(m.difference(plan.q, run.q))
     far = distance.max(axis=1)
     left = np.flatnonzero((far[1:] > FAR) & (far[1:] > JUMP * far[:-1]))
     if not len(left):
-        return
+        return 0.0, ""
     k = int(left[0])
     divided, why = run.stored.get("divided"), "its equations have another solution"
     if divided is None:  # runs of phases do not record it
@@ -45,9 +50,28 @@ def warn_of_parting(solution: Solution, run: Trajectory) -> None:
     elif np.any(divided[k + 1]):
         why = "the simulator divides it"
     name = m.velocity_names[int(np.argmax(distance[k + 1]))]
-    warn(
-        f"replay: the run leaves the plan at step {k} (t = {plan.t[k]:.4g} s), by {far[k + 1]:.2g} in {name!r}, and "
+    return float(far.max()), (
+        f"the run leaves the plan at step {k} (t = {plan.t[k]:.4g} s), by {far[k + 1]:.2g} in {name!r}, and "
         f"is up to {far.max():.2g} [rad or m] away later. The step is too long, {why}: plan with more than "
-        f"{plan.steps} steps",
-        ReplayWarning,
+        f"{plan.steps} steps"
     )
+
+
+def warn_of_parting(solution: Solution, run: Trajectory) -> None:
+    """Say where a run of the plan's own integrator leaves it, see `parting`."""
+    far, text = parting(solution, run)
+    if far > 0.0:
+        warn(f"replay: {text}", ReplayWarning)
+
+
+def parts(solution: Solution) -> bool:
+    """Whether the run of a solution leaves it by more than `TOO_FAR`; never of one with contacts."""
+    if "complementarity" in solution.trajectory.stored:
+        return False
+    try:
+        with warnings.catch_warnings():  # of the run, which is only looked at
+            warnings.simplefilter("ignore")
+            run = solution.played_back(progress=False)
+    except ConvergenceError:
+        return True
+    return parting(solution, run)[0] > TOO_FAR

@@ -37,7 +37,8 @@ class Solution:
     """What an optimiser found.
 
     Attributes:
-        success: whether it satisfies the constraints and the conditions of a minimum to tolerance.
+        success: whether it satisfies the constraints and the conditions of a minimum to tolerance; where steps are too
+            long, the simulator may make another motion all the same: see `replays`.
         reason: why not; names the constraint that is violated most, and its knot or step.
         status: how the solver ended, in its own words.
         cost: sum of the costs.
@@ -129,18 +130,40 @@ class Solution:
                 several solutions and the run takes another than the plan; the message names the step. Plan with more.
         """
         from leastaction.optimize.functions import argument_checks
-        from leastaction.simulation.simulate import simulate
+        from leastaction.optimize.solution.replay_check import warn_of_parting
 
         if dt is not None:
             dt = argument_checks.number(dt, "replay: dt [s]", above=0.0)
+        run = self.played_back(integrator, dt)
+        if dt is None and run.integrator == self.trajectory.integrator:
+            warn_of_parting(self, run)
+        return run
+
+    @cached_property
+    def replays(self) -> bool:
+        """Whether `replay`, with the integrator and dt of the problem, stays within 1e-3 rad or m of the plan.
+
+        It does not where a step is so long that its equations have several solutions, or the simulator divides it: plan
+        with more. Runs it the first time. Plans with contacts, which are part of the plan alone, are not looked at.
+        """
+        from leastaction.optimize.solution.replay_check import parts
+
+        return not parts(self)
+
+    def played_back(
+        self, integrator: Integrator | None = None, dt: float | None = None, progress: bool | None = None
+    ) -> Trajectory:
+        """`replay` without its warning."""
+        from leastaction.simulation.simulate import simulate
+
         if self.phases:
             from leastaction.optimize.solution.foothold_replay import replay
 
-            return self._compared(replay(self, integrator, dt), dt)
+            return replay(self, integrator, dt)
         run = self.trajectory
         step = run.dt if dt is None else dt
         held = dt is None and self.u.shape[1] == 1
-        replayed = simulate(
+        return simulate(
             self.mechanism,
             q=run.q[0],
             v=run.v[0],
@@ -148,16 +171,8 @@ class Solution:
             steps=max(round(self.duration / step), 1),
             integrator=run.integrator if integrator is None else integrator,
             controls=self.u[:, 0] if held else self.control,
+            progress=progress,
         )
-        return self._compared(replayed, dt)
-
-    def _compared(self, replayed: Trajectory, dt: float | None) -> Trajectory:
-        """A run of the controls; where it should be the plan itself, a warning says where it is not."""
-        from leastaction.optimize.solution.replay_check import warn_of_parting
-
-        if dt is None and replayed.integrator == self.trajectory.integrator:
-            warn_of_parting(self, replayed)
-        return replayed
 
     def track(
         self,

@@ -74,7 +74,7 @@ def into_world(states, first, x, E):
 
 @routine(allocates=False)
 def project_back(model, data, back):
-    """Bring `back.bars` to the momenta before `project_momenta`; False where these have no solution."""
+    """Bring `back.bars` to the momenta before `project_velocities`; False where these have no solution."""
     states, first, rhs, y, n = data.bodies, model.graph.first, data.fixed, back.y, model.bodies.shape[0]
     velocity_matrix(model, data, data.factors.values)
     for j in range(back.original.shape[0]):

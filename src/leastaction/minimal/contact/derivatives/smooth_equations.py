@@ -135,7 +135,7 @@ class Smooth:
         return np.maximum(0.5 * self.damping - 0.25 * h * self.servo - self.holds / h, 0.0)
 
     def _hold_dampers(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
-        """Add what `held_damping` does, see `sweeps.late_damping`."""
+        """Add what `held_damping` does, see `body_sweeps.excess_damping`."""
         k, late = self.single, self.held_damping(h)
         if not late.any():
             return

@@ -16,7 +16,7 @@ from leastaction._jit import inline, routine
 from leastaction.minimal.contact.robot_records import DRY, LIMIT, LOOP
 
 HELD, SLIDES = 1.0, 2.0
-"""States of a joint, see `HeldJoints`."""
+"""States of a joint, see `LockedJoints`."""
 
 MOST = 2
 """Changes of a joint in one attempt at a step, or in its momentum phase."""
@@ -27,7 +27,7 @@ BEYOND = 1.0 + 1e-12
 
 @inline
 def locked_joints(touch):
-    """`HeldJoints`, or None where the contact problem has all dry friction."""
+    """`LockedJoints`, or None where the contact problem has all dry friction."""
     if touch is None:
         return None
     return touch.joints

@@ -33,7 +33,7 @@ def linearize(
         stepper: after the step.
         record: its start and end.
         u: controls (nodes, nu).
-        stencils: of the parameters, see `parameter_stencils`.
+        stencils: of the parameters, see `parameter_differences`.
     """
     q, p, lam, system = record["q"], record["p"], stepper.lam, stepper.system
     rows, H, C = stepper.differentiate(p[0], u)

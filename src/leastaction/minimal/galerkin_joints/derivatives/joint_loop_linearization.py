@@ -139,7 +139,7 @@ def linearize(
         stepper: after the step.
         record: its start and end.
         u: controls (nodes, nu).
-        stencils: of the parameters, see `parameter_stencils`.
+        stencils: of the parameters, see `parameter_differences`.
     """
     tree, settings, points, loops = stepper.model.tree, stepper.settings, stepper.data.points, stepper.loops
     s, n, nu, count = len(settings.rule.c) - 1, stepper.mechanism.nv, u.shape[1], len(loops.system.end.h)

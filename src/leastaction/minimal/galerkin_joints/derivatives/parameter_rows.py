@@ -1,7 +1,7 @@
 """Derivatives of a step by parameters of the mechanism, by the implicit function theorem.
 
 What a parameter changes in the equations of a step at fixed control points is a weighted sum over mechanisms with other
-values of it (`parameter_stencils`); one solve with the Jacobian of the step turns that into the change of its end.
+values of it (`parameter_differences`); one solve with the Jacobian of the step turns that into the change of its end.
 """
 
 from __future__ import annotations

@@ -1,0 +1,198 @@
+"""The page docs/benchmarks/opponents.md: every test beside every engine, from published results and printed figures."""
+
+import math
+from typing import Any
+
+from benchmarks.report import Report, cell, shown
+from benchmarks.wins import EXPLICIT
+
+TIMES = "CPU ms to an accuracy"
+"""Title of the tables of races that this page is made of."""
+
+INTRODUCTION = """# Beside every opponent
+
+One row for each test, one column for each engine: its best figure, and the method that it is of. Measured figures
+are of the command in front of each table, CPU times of one run on one machine; *printed* ones are those that
+authors print, on machines of their own, and were not run here. "–": does not get there, "not run": cannot run it
+here, or was not raced. The verdict is that on the methods of this package that keep structure, without its
+explicit `RungeKutta`; it says also where they lose; [When which wins](wins.md) has all ratios.
+"""
+
+
+def best(rows: list[list[Any]], k: int, chosen) -> tuple[float, str]:
+    """(least number in column k, method) of the rows of chosen methods; infinite where none gets there."""
+    found = [(row[k], row[1]) for row in rows if chosen(row[1]) and isinstance(row[k], float | int)]
+    return min(found, default=(math.inf, ""))
+
+
+def is_ours(method: str) -> bool:
+    """Whether a method is of this package: those have arguments."""
+    return "(" in method
+
+
+def told(value: float, method: str, raced: bool) -> str:
+    """A cell."""
+    if not raced:
+        return "not run"
+    return f"{value:.3g} ({method})" if math.isfinite(value) else "–"
+
+
+def verdict(mine: float, theirs: dict[str, float]) -> str:
+    """Of one row: least is best."""
+    finite = {engine: x for engine, x in theirs.items() if math.isfinite(x)}
+    if not math.isfinite(mine):
+        return f"**behind** {', '.join(finite)}: not reached" if finite else "nobody gets there"
+    quicker = sorted((x, engine) for engine, x in finite.items() if x < mine)
+    if quicker:
+        return "**behind** " + ", ".join(f"{engine} ({mine / x:.2g} times)" for x, engine in quicker)
+    return "ahead of all" if finite else "alone"
+
+
+def line(*cells: str) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def table(columns: list[str], rows: list[list[str]]) -> list[str]:
+    """A table in Markdown."""
+    return [line(*columns), line(*("---" for _ in columns)), *(line(*map(cell, row)) for row in rows), ""]
+
+
+def races(results: dict[str, dict[str, Any]]) -> list[str]:
+    """All races at their middle accuracies."""
+    parts = ["## Time to an accuracy [CPU ms]", ""]
+    for name, result in results.items():
+        report = Report.of(result)
+        sheet = next((s for s in report.sheets if s.title.startswith(TIMES)), None)
+        if sheet is None or not name.startswith("races/"):
+            continue
+        unit, k = sheet.title.partition("[")[2].rstrip("]"), 3
+        peers = list(dict.fromkeys(row[1].split()[0] for row in sheet.rows if not is_ours(row[1])))
+        rows = []
+        for robot in dict.fromkeys(row[0] for row in sheet.rows):
+            some = [row for row in sheet.rows if row[0] == robot]
+            raced = {row[1].split()[0] for row in some}
+            mine, method = best(some, k, lambda m: is_ours(m) and not m.startswith(EXPLICIT))
+            explicit = best(some, k, lambda m: m.startswith(EXPLICIT))
+            theirs = {e: best(some, k, lambda m, e=e: m.split()[0] == e) for e in peers}
+            cells = [told(*theirs[e], e in raced) for e in peers]
+            verdicts = verdict(mine, {e: x for e, (x, _) in theirs.items()})
+            rows.append(
+                [
+                    f"{robot}, {sheet.columns[k]} {unit}",
+                    told(mine, method, True),
+                    told(*explicit, explicit[0] < math.inf),
+                    *cells,
+                    verdicts,
+                ]
+            )
+        parts += [f"`python -m benchmarks {name}`: {report.title}", ""]
+        parts += table(["to an accuracy", "leastaction", f"its {EXPLICIT}", *peers, "verdict"], rows)
+    return parts
+
+
+def claims(results: dict[str, dict[str, Any]]) -> list[str]:
+    """Energy, loops and landing beside MuJoCo's integrators."""
+    if "claims" not in results:
+        return []
+    parts = ["## Energy, loops, landing", "", "`python -m benchmarks claims`", ""]
+    for sheet in Report.of(results["claims"]).sheets:
+        ours = [row for row in sheet.rows if not row[0].startswith("MuJoCo")]
+        theirs = [row for row in sheet.rows if row[0].startswith("MuJoCo")]
+        rows = [[str(row[0]), *(shown(x) for x in row[1:])] for row in (*ours, *theirs)]
+        exact, fast = min(row[1] for row in ours), min(row[-1] for row in ours)
+        says = "leastaction is the more exact" if exact < min(row[1] for row in theirs) else "MuJoCo is the more exact"
+        slow = fast / min(row[-1] for row in theirs)
+        says += f"; its quickest step takes {slow:.2g} times that of MuJoCo's quickest"
+        parts += [f"**{sheet.title}**: {says}.", "", *table(list(map(str, sheet.columns)), rows)]
+    return parts
+
+
+def whole(results: dict[str, dict[str, Any]], name: str, heading: str, says: str, sheets=(0,)) -> list[str]:
+    """Tables of one benchmark as they are, with what was required of it."""
+    if name not in results:
+        return []
+    report = Report.of(results[name])
+    parts = [f"## {heading}", "", f"`python -m benchmarks {name}`: {says}", ""]
+    for sheet in (report.sheets[k] for k in sheets if k < len(report.sheets)):
+        parts += [f"**{cell(sheet.title)}**", ""]
+        parts += table(sheet.columns, [[shown(x) for x in row] for row in sheet.rows])
+    missed = [r for r in report.requirements if not r.met]
+    verdicts = [f"{r.what}: {r.value:.3g}, wanted at most {r.bound:g}" for r in missed]
+    parts += [f"**Missed**: {'; '.join(map(cell, verdicts))}." if missed else "All that was required of it is met.", ""]
+    return parts
+
+
+PRINTED = [
+    ["a step of a chain, 4, 8, 16, 32, 64, 128 dof [µs]", "DART 7, variational", "68, 98, 202, 378, 1740, 2660"],
+    ["energy band of 10 links, 1e5 steps of 1 ms", "DART 7, variational", "1.1 %"],
+    ["state Jacobian at 5, 9, 18, 32 dof [ms]", "DART 7, variational", "0.025, 0.045, 0.143, 0.394"],
+    ["the same in contact, 1 to 32 free bodies [ms]", "DART 7", "0.075 to 10.3"],
+    ["A and B in contact, 7-joint arm, 36-dof humanoid [µs]", "Simple (arXiv:2409.07107)", "5, 95"],
+    ["six nested loops, 64 worlds, GPU [ms a frame]", "Kamino (Newton PR 2998)", "23.5"],
+    ["Gymnasium's humanoid, ant, cheetah, H200 [M steps/s]", "mujoco-torch, MJX", "3.03, 1.64, 4.48"],
+    ["contact-implicit MPC of two arms, 20 dof [Hz]", "idto", "more than 100"],
+]
+
+
+def printed(results: dict[str, dict[str, Any]]) -> list[str]:
+    """What others print."""
+    parts = ["## Printed figures", "", "Of engines that do not run here, or not this version of them.", ""]
+    rows = [[what, who, f"*{figure}*", ours(what, results)] for what, who, figure in PRINTED]
+    return parts + table(["test", "by", "printed", "leastaction, measured here"], rows)
+
+
+def ours(what: str, results: dict[str, dict[str, Any]]) -> str:
+    """What our own results say of the same; the machine is another."""
+    if what.startswith("a step of a chain") and "races/chains" in results:
+        sheet = Report.of(results["races/chains"]).sheets[2]
+        some = [(row[0], 1e3 * row[3] / row[2]) for row in sheet.rows if row[1] == "Galerkin(2)"]
+        return "`Galerkin(order=2)`: " + ", ".join(f"{us:.3g} at {robot}" for robot, us in some)
+    if "in contact" in what and "contact_gradients" in results:
+        rows = Report.of(results["contact_gradients"]).sheets[0].rows
+        arms = "7-joint" in what
+        some = [row for row in rows if ("balls" in row[0]) != arms]
+        return "a call of `la.linearize`: " + ", ".join(
+            f"{row[5] if arms else 1e-3 * row[5]:.3g} ({row[0]}, {row[1]})" for row in some
+        )
+    return "not measured"
+
+
+def page(results: dict[str, dict[str, Any]]) -> str:
+    """The whole page."""
+    parts = [
+        INTRODUCTION,
+        *claims(results),
+        *races(results),
+        *whole(
+            results,
+            "accuracy",
+            "An accuracy in place of a step",
+            "the error that is found over the one that was asked for; below 1 the accuracy was kept. CENIC's contacts "
+            "are compliant and its friction regularised, so in contact it converges to another law.",
+            (0, 2),
+        ),
+        *whole(
+            results,
+            "contact_gradients",
+            "Derivatives through contact",
+            "one call of `la.linearize` as users make it. Simple and DART print figures that are far lower, see below.",
+        ),
+        *whole(
+            results,
+            "local_minima",
+            "Trajectory optimisation",
+            "IPOPT beside the package's own solver, from the same first guess.",
+            (0, 1),
+        ),
+        *whole(
+            results,
+            "identification",
+            "System identification",
+            "shares of logs whose confidence intervals hold the truth. With dry friction, another law in MuJoCo, "
+            "they are too narrow: they know nothing of what the model lacks.",
+            (0, 1),
+        ),
+        *printed(results),
+    ]
+    return "\n".join(parts).rstrip() + "\n"
