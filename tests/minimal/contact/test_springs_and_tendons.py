@@ -314,3 +314,19 @@ def test_damped_limits_of_tendons_may_be_on_one_side(sides):
     lengths = runs[0].q @ [1.0, -0.7]
     assert lengths.max() > 0.3 if sides[1] < 1.0 else lengths.min() < -0.3
     assert runs[0].q == pytest.approx(runs[1].q, abs=1e-12)
+
+
+def test_a_spring_on_a_light_arm_of_a_heavy_cart_is_solved_to_the_tolerance():
+    # What Newton's first update finds is the spring's impulse, which hides what it leaves of the arm's equation; and
+    # residuals of the cart are a thousand times those of the arm.
+    b = la.MechanismBuilder("cart")
+    b.body("cart", mass=10.0, inertia=0.1)
+    b.prismatic("slide", "world", "cart", axis="x")
+    b.body("arm", mass=0.01, com=(0, 0, -0.3), inertia=1e-4)
+    b.revolute("turn", "cart", "arm", axis="y")
+    b.spring("spring", ("world", (0, 0, 2)), ("arm", (0, 0, -0.6)), stiffness=10.0, rest_length=0.5)
+    robot = b.build()
+    start = {"q": [0.0, 0.5], "v": [0.3, 1.0], "dt": 1e-3, "steps": 100}
+    run = la.simulate(robot, **start, integrator=la.Minimal())
+    exact = la.simulate(robot, **start, integrator=la.Minimal(tolerance=1e-13))
+    assert abs(run.q[-1] - exact.q[-1]).max() < 1e-8

@@ -205,6 +205,9 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 def eliminate(model, data, touch, dt, soft, driven, branched):
     """The equations of Newton's update at q0, p, q1, eliminated towards the root; returns their largest residual.
 
+    Residuals count over their pivots [rad or m], about as the updates that they ask for: those of heavy joints would
+    hide those of light ones.
+
     The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
     contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
     of the joints are omitted where `soft` is None, controls where `driven` is, branches where `branched` is.
@@ -261,11 +264,11 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
             r, slope = with_pull(pulls_of(touch), c, r, slope)
             r = with_friction(locked_joints(touch), c, r)
             rest, locked = r if touch is None else r + touch.kick[c], is_locked(locked_joints(touch), c)
-            if not locked and not abs(rest) <= norm:  # a NaN must win
-                norm = abs(rest)
             r -= times(S0, b)
             col, row = column_of(A, S1), row_of(S0, A)
             D = 0.0 if locked else 1.0 / (times(S0, col) + slope)
+            if not locked and not abs(D * rest) <= norm:  # a NaN must win
+                norm = abs(D * rest)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = row
             w[6] = D
@@ -328,8 +331,9 @@ def update(model, data, touch, branched):
 
 @routine
 def end_residual(model, data, touch, dt, soft, driven, branched):
-    """The momentum at the end of the step, in `end`; returns the largest residual of its equations there."""
-    nodes, dofs, slots = model.nodes, model.dofs, model.slots
+    """The momentum at the end of the step, in `end`; returns the largest residual of its equations there, over the
+    pivots that `eliminate` has kept."""
+    nodes, dofs, slots, W = model.nodes, model.dofs, model.slots, data.W
     R0_, x0_, R1_, x1_, S0_, S1_, branch_sums = (
         data.R[data.now[0]],
         data.x[data.now[0]],
@@ -382,6 +386,7 @@ def end_residual(model, data, touch, dt, soft, driven, branched):
             last_p[c] = last
             r = with_friction(locked_joints(touch), c, r)
             carry_by_friction(locked_joints(touch), c, r)
+            r *= W[c][6]
             if not is_locked(locked_joints(touch), c) and not abs(r) <= norm:
                 norm = abs(r)
         if branched is not None and node.parent != i - 1:

@@ -169,7 +169,8 @@ def attempt(model, data, settings, dt, steady, holds):
         if update_locked(model, data, data.touch, locked_joints(data.touch), dt) > 0:
             last = False
         elif size <= CLOSE:
-            # The next update would be smaller by as much as this one has shrunk the residual.
+            # About the next update: residuals are over their pivots. By how much the last one has shrunk them says less
+            # than that, since the first one also finds the impulses of springs, loops and contacts.
             new = end_residual(model, data, data.touch, dt, model.soft, model.driven, model.branched)
             placed = True
             # Contacts that do not settle to the last digit need not hold up the step.
@@ -180,7 +181,7 @@ def attempt(model, data, settings, dt, steady, holds):
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
             floor = floor or (it >= PATIENCE and size <= allowed)
-            solved = size <= settings.tolerance or size * new <= settings.tolerance * norm or floor
+            solved = min(size, new) <= settings.tolerance or floor
             if (
                 solved
                 and not last
