@@ -166,7 +166,7 @@ def loop_time(robot: Any, engine: Any, dt: float, q: np.ndarray, steps: int) -> 
     controls = np.zeros((steps, len(stepper.control_nodes), robot.nu))
 
     def roll() -> None:
-        stepper.remember(fresh)
+        stepper.restore_memory(fresh)
         for name, rows in first.states().items():
             record[name][:1] = rows
         if stepper.advance(record, 0, steps, controls) < steps:

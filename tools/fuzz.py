@@ -357,8 +357,8 @@ def watch(kind: str, seed: int, count: int) -> tuple[Counter, list[str]]:
         threading.Thread(
             target=lambda out=child.stdout, to=lines: [to.put(x) for x in [*out, None]], daemon=True
         ).start()
-        # the first lines wait for imports and whole files
-        limit, begun = 10 * SECONDS, number
+        # the first lines wait for imports and whole files, the first case for what is imported where it is used
+        limit, begun, first = 10 * SECONDS, number, number
         while True:
             try:
                 line = lines.get(timeout=limit)
@@ -374,7 +374,8 @@ def watch(kind: str, seed: int, count: int) -> tuple[Counter, list[str]]:
                 break
             word, _, rest = line.strip().partition(" ")
             if word == "begin":
-                begun, limit = int(rest), SECONDS
+                begun = int(rest)
+                limit = 10 * SECONDS if begun == first else SECONDS
             elif word == "end":
                 text = rest.partition(" ")[2]
                 results[text if text in ("read", "refused") else "raw error"] += 1

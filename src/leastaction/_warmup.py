@@ -281,12 +281,20 @@ def _maximal(robot: Any, q: Any = None) -> None:
 
 
 def _parameters() -> None:
-    """Of a closed loop and of a tree, by a centre of mass, which all that steps compute depends on."""
+    """Of a loop and of a tree, by a centre of mass, which all that steps compute depends on; of a box that slides."""
     import leastaction as la
+    from leastaction.mechanism import Box, MechanismBuilder, Plane
 
     for robot, body in ((la.robots.four_bar(), "coupler"), (la.robots.pendulum(2), "link1")):
         run = la.simulate(robot, steps=2, integrator=la.Maximal())
         la.derivatives.gradient(run, run.v, run.v, [f"com:{body}"])
+    b = MechanismBuilder("tiny box")
+    b.body("box", mass=1.0, shapes=Box((0.2, 0.2, 0.2), name="skin", friction=0.5))
+    b.free("box")
+    b.add_shape("world", Plane())
+    for integrator in (la.Maximal(), la.Minimal()):
+        run = la.simulate(b.build(), [0, 0, 0.1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], steps=2, integrator=integrator)
+        la.derivatives.gradient(run, run.v, run.v, ["friction:box/skin", "mass:box"])
 
 
 def _ranges(robot: Any) -> None:
