@@ -54,6 +54,19 @@ def test_a_leg(kind):
     assert_linearized(robot, RIGID, q, p, u, 1e-5, 1e-6)
 
 
+def test_shifts_along_the_ground_change_no_momentum():
+    """Atlas on eight corners of its soles, whose loads a tiny compliance alone determines."""
+    b = MechanismBuilder.from_mechanism(la.robots.atlas())
+    b.add_shape("world", Plane(friction=0.5))
+    robot = b.build()
+    run = la.simulate(robot, la.robots.on_ground(robot, robot.home()), dt=0.005, steps=10, integrator=RIGID)
+    A, _ = la.linearize(robot, RIGID, run.q[-1], run.p[-1], np.zeros(robot.nu), 0.005)
+    R = la.dynamics.body_poses(robot, run.q[-1])[0][:3, :3]
+    n = robot.nv
+    moved = A[:, 3:6] @ R.T[:, :2]
+    assert np.abs(moved[n:]).max() < 1e-8 * np.abs(A).max()
+
+
 def test_a_run_of_a_leg():
     robot, q, p = state("lands")
     assert_gradient(robot, RIGID, q, p, np.full((3, 2), 0.3), 1e-5, 1e-6)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
+from leastaction.minimal.contact.derivatives.block_triangle import Block, BlockTriangle
 from leastaction.minimal.contact.derivatives.contact_kernels import Part
 from leastaction.minimal.contact.derivatives.contact_laws import Places
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
@@ -39,7 +40,6 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     heavier,
     heavy_matrix,
     impulses_of,
-    inverse,
     loop_equations,
     modes_of,
     part_of,
@@ -136,15 +136,13 @@ class HitMap(PartMap):
         O_z, O_x = np.zeros((2 * n + 1, size + held)), np.zeros((2 * n + 1, 2 * n + 1 + nu))
         O_x[:n, :n], O_x[2 * n, 2 * n] = np.eye(n), 1.0
         O_z[n : 2 * n], O_x[n : 2 * n] = out_z, out_x
-        inner = inverse(G_z[one, one], n, e, n + rigid_rows(s.cones, e), f)
-        outer = inverse(G_z[two, two], n, f, n + np.arange(0), f)
-        whole = np.zeros_like(G_z)
-        whole[one, one], whole[two, two] = inner, outer
-        whole[two, one] = -outer @ G_z[two, one] @ inner
+        blocks = [
+            (one, Block(G_z[one, one], n, e, n + rigid_rows(s.cones, e), f)),
+            (two, Block(G_z[two, two], n, f, (), f)),
+        ]
         if held:
-            whole[size, size] = 1.0 / G_z[size, size]
-            whole[size, :size] = -(G_z[size, :size] @ whole[:size, :size]) / G_z[size, size]
-        self.F_x, self.O_x, self.O_z, self.inverse = G_x, O_x, O_z, whole
+            blocks.append((slice(size, size + 1), Block(G_z[size:, size:], 1)))
+        self.F_x, self.O_x, self.O_z, self.solver = G_x, O_x, O_z, BlockTriangle(G_z, blocks)
 
     def _restitution(self, cones: Any) -> FloatArray:
         """Impulses that are given back along and across normals, shape (m, 3)."""

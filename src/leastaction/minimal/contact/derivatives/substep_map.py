@@ -31,6 +31,7 @@ from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.dynamics.loops import loop_jacobian
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
+from leastaction.minimal.contact.derivatives.block_triangle import Block, BlockTriangle, Bordered, Solver
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     START_GAP,
@@ -66,9 +67,6 @@ FloatArray = NDArray[np.float64]
 LENGTHEN = 1e-3
 """Central differences by the length of a part are this share of it wide. They are of order 4, of explicit equations at
 fixed unknowns, polynomials in h and 1 / h."""
-
-HOLD = 1e-10
-"""Share of what gives way under them that holds impulses back which have no compliance."""
 
 _soft_law = getattr(soft_law, "py_func", soft_law)
 _columns, _values, _slopes = Bound(contact_columns), Bound(contact_values), Bound(contact_slopes)
@@ -126,7 +124,7 @@ class PartMap:
         n, H = self.n, placed.H
         self.v = np.zeros(0)
         self.F_x = np.concatenate([H[0, :, 0], np.eye(n), C[0]], axis=1)
-        self.inverse = np.asarray(np.linalg.inv(H[0, :, 1]), np.float64)
+        self.solver: Solver = Block(H[0, :, 1], n)
         self.O_z = np.concatenate([np.eye(n), H[1, :, 1]])
         self.O_x = np.zeros((2 * n, self.F_x.shape[1]))
         self.O_x[n:, :n], self.O_x[n:, 2 * n :] = H[1, :, 0], C[1]
@@ -177,10 +175,8 @@ class PartMap:
             self.F_x, self.O_x = self.F_x + by_found[:size] @ moved, self.O_x + by_found[size:] @ moved
         self.O_z = np.concatenate([np.eye(n, size), P[:, :size]])
         rigid, loose = n + rigid_rows(s.cones, e), len(s.loops)
-        one, two = (inverse(F[at, at], n, e, rigid, loose) for at in (slice(0, first), slice(first, size)))
-        self.inverse = np.zeros((size, size))
-        self.inverse[:first, :first], self.inverse[first:, first:] = one, two
-        self.inverse[first:, :first] = -two @ F[first:size, :first] @ one
+        phases = slice(0, first), slice(first, size)
+        self.solver = BlockTriangle(F[:, :size], [(at, Block(F[at, at], n, e, rigid, loose)) for at in phases])
 
     def _add_length(self, placed: Placed) -> None:
         """Let the length h of the part be an unknown, the last one, and when it starts part of the state.
@@ -207,14 +203,10 @@ class PartMap:
             corner = 0.0
         else:
             F_x[size, 2 * n] = 1.0
-        column, across = self.inverse @ by_h[:size], row @ self.inverse
-        pivot = corner - row @ column
-        if not abs(pivot) > 0.0:
+        solver = Bordered(self.solver, by_h[:size], row, corner)
+        if not abs(solver.pivot) > 0.0:
             raise IntegratorError("Minimal: a contact only grazes at the end of a part of a step: no derivative")
-        whole = np.empty((size + 1, size + 1))
-        whole[:size, :size] = self.inverse + np.outer(column, across) / pivot
-        whole[:size, size], whole[size, :size], whole[size, size] = -column / pivot, -across / pivot, 1.0 / pivot
-        self.F_x, self.O_x, self.O_z, self.inverse = F_x, O_x, O_z, whole
+        self.F_x, self.O_x, self.O_z, self.solver = F_x, O_x, O_z, solver
 
     def _by_length(self) -> FloatArray:
         """Derivatives of the equations and of q and p at the end by the length of the part, at fixed unknowns."""
@@ -239,7 +231,7 @@ class PartMap:
         F, out = self.F_x @ x, self.O_x @ x
         if direct is not None:
             F, out = F + direct[0], out + direct[1]
-        out -= self.O_z @ (self.inverse @ F)
+        out -= self.O_z @ self.solver.solve(F)
         n = self.n
         return State(out[:n], out[n : 2 * n], out[2 * n :] if self.timed else 0.0 * out[:1])
 
@@ -251,7 +243,7 @@ class PartMap:
         """
         n = self.n
         out = np.concatenate([bar.q, bar.p, [bar.t]] if self.timed else [bar.q, bar.p])
-        F = -self.inverse.T @ (self.O_z.T @ out)
+        F = -self.solver.solve_transposed(self.O_z.T @ out)
         x = self.F_x.T @ F + self.O_x.T @ out
         if self.timed:
             return State(x[:n], x[n : 2 * n], x[2 * n]), x[2 * n + 1 :], np.concatenate([F, out])
@@ -259,7 +251,7 @@ class PartMap:
 
     def end_by(self, equations: FloatArray) -> FloatArray:
         """How the joints at the end change where the equations, the first rows, do at fixed unknowns."""
-        return -(self.inverse[: self.n] @ equations[: len(self.inverse)])
+        return -self.solver.solve(equations[: self.O_z.shape[1]])[: self.n]
 
     @property
     def outputs(self) -> int:
@@ -507,29 +499,3 @@ def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:
     """Which of e impulses, the first of them three for each contact, have no compliance."""
     light = np.flatnonzero(cones.mass <= 0.0)
     return np.concatenate([(3 * light[:, None] + np.arange(3)).ravel(), np.arange(3 * len(cones), e)]).astype(np.int64)
-
-
-def inverse(G: FloatArray, n: int, e: int, rest: Any, loops: int) -> FloatArray:
-    """The inverse of a matrix whose rows and columns from n on are those of e impulses, of which `rest` have no
-    compliance, the last ones those of equations of loops."""
-    G = G.copy()
-    if e == 0:
-        return np.asarray(np.linalg.inv(G), np.float64)
-    free = np.linalg.solve(G[:n, :n], G[:n, n : n + e])
-    compliance = -np.einsum("en,ne->e", G[n : n + e, :n], free)
-    scale = np.abs(compliance) + np.abs(np.diag(G)[n : n + e])
-    at = n + np.arange(e)
-    idle = at[scale == 0.0]  # impulses that move nothing, such as friction between what rails hold
-    G[idle, idle] = 1.0
-    G[rest, rest] += HOLD * np.abs(compliance[rest - n])
-    own = at[e - loops :]
-    if len(own):  # some may say what others do
-        least = HOLD * np.abs(compliance[own - n]).max()
-        G[own, own] += least
-        scale[own - n] += least
-    # Impulses in units that move things by as much as displacements do.
-    unit = np.ones(len(G))
-    unit[at] = 1.0 / np.where(scale > 0.0, scale, 1.0)
-    scaled = G * unit
-    rows = np.abs(scaled).max(axis=1, keepdims=True)
-    return unit[:, None] * np.linalg.inv(scaled / rows) / rows.T
