@@ -150,7 +150,7 @@ def _run(
             except ray.exceptions.TaskCancelledError:
                 # It may be that its computer had died, and that nobody knew: then another one does it in time.
                 cancelled[job] += 1
-                if cancelled[job] < 2:
+                if begun is not None and cancelled[job] < 2:
                     begun.forget.remote(job)
                     waiting[one.remote(job, jobs[job])] = job
                     continue
