@@ -229,3 +229,51 @@ def test_an_elastic_collision_on_rails(engine, friction):
         found = la.derivatives.gradient(run, *bars, ("q", "v"))
         np.testing.assert_allclose(found["q"], by_q, atol=1e-7)
         np.testing.assert_allclose(found["v"], by_v, atol=1e-7)
+
+
+@pytest.mark.parametrize("gap", [0.5, 0.523], ids=["at the end of a step", "within a step"])
+@ENGINES
+def test_elastic_balls_swap_their_motion(engine, gap):
+    """The struck one ends at x_f = v_0 T + x_1 + 2 r, wherever in a step the impact is."""
+    b = MechanismBuilder("two")
+    for name in ("one", "two"):
+        b.body(name, mass=1.0, shapes=Sphere(0.1, restitution=1.0))
+        b.free(name)
+    robot, v = b.build().replace(gravity=(0.0, 0.0, 0.0)), np.zeros(12)
+    v[3] = 1.0
+
+    def last(run):
+        dq = np.zeros((len(run), 12))
+        dq[-1, 9] = 1.0
+        return run.q[-1, 7], dq, None
+
+    q = [0, 0, 0, 1, 0, 0, 0, 0.2 + gap, 0, 0, 1, 0, 0, 0]
+    value, g = la.adjoint(robot, engine, last, ["q", "v"], q=q, v=v, dt=0.05, steps=20)
+    assert value == pytest.approx(1.0 + 0.2, abs=1e-9)
+    found = [g["q"][3], g["q"][9], g["v"][3], g["v"][9]]
+    np.testing.assert_allclose(found, [1.0, 0.0, 1.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("early", [0.0, 0.003], ids=["at the end of a step", "within a step"])
+@ENGINES
+def test_a_ball_that_falls_and_bounces(engine, early):
+    """Height at T after a fall from rest that ends at t: z = e g t (T - t) - g (T - t)^2 / 2, by H = g t^2 / 2."""
+    b = MechanismBuilder("ball")
+    b.body("ball", mass=0.7, shapes=Sphere(0.1, name="skin", restitution=E))
+    b.free("ball")
+    b.add_shape("world", Plane(name="floor"))
+    robot, g, t, T, steps = b.build(), 9.81, 4 * DT - early, 7 * DT, 7
+    q = [0.0, 0.0, 0.1 + 0.5 * g * t**2, 1.0, 0, 0, 0]
+    run = la.simulate(robot, q, dt=DT, steps=steps, integrator=engine)
+    up = np.zeros((2, 2, steps + 1, 6))
+    up[0, 0, -1, 5] = up[1, 1, -1, 5] = 1.0
+    height, speed = (la.derivatives.gradient(run, *one, ["q", "v", "restitution:ball/skin", "gravity"]) for one in up)
+    by_t = E * g * (T - 2 * t) + g * (T - t)
+    assert height["q"][5] == pytest.approx(by_t / (g * t), rel=1e-6)
+    assert height["v"][5] == pytest.approx(T - t - E * t, rel=1e-6)
+    assert height["restitution:ball/skin"] == pytest.approx(g * t * (T - t), rel=1e-6)
+    by_g = E * t * (T - t) - 0.5 * (T - t) ** 2 - by_t * t / (2 * g)
+    assert height["gravity"][2] == pytest.approx(-by_g, rel=1e-5)
+    assert speed["q"][5] == pytest.approx((1 + E) / t, rel=1e-6)
+    assert speed["v"][5] == pytest.approx(1.0, rel=1e-6)
+    assert speed["restitution:ball/skin"] == pytest.approx(g * t, rel=1e-6)

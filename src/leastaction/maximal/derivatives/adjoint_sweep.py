@@ -233,7 +233,7 @@ class BackwardPass:
             shares=self.parted.shares,
             plastic=self.parted.plastic,
             hit=np.zeros((4, bars.shape[1], 7)),
-            rest=np.zeros(1),
+            rest=np.zeros(2),
             rests=np.zeros(len(rows[0])),
             fresh=self.row == 0,
             ends=ends,

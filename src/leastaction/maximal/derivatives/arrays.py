@@ -177,8 +177,8 @@ class BackData(NamedTuple):
         newest: the step that the first of `slots` are of, shape (1,).
         grads: by parameters of body forces, not used.
         hit: states and gradients of an impact, scratch, shape (4, bodies, 7).
-        rest: gradient by the length of the next part of the present step whose end is given, shape (1,); rests: of all
-            rows of A.
+        rest: gradient by the length of the next part whose end is given, and how many hits the step after the present
+            one begins with, shape (2,); rests: the former of all rows of A.
         impacts: the same of impacts.
         slots: for gradients by parameters.
     """

@@ -310,20 +310,24 @@ def solve_length(model, settings, data, near, contact, back, k, j, dt):
 def time_back(model, settings, data, near, contact, back, k, j):
     """Bring the gradient by the length of part j of step k to its end, where that is at an impact; `DONE`, or why not.
 
-    For other parts it is left in `back.rest`, for the impacts before them in the step.
+    The end of a step is at one where the next step begins with a hit. For other parts it is left in `back.rest`, for
+    the impacts before them.
     """
     parts, dt = parts_of(back, k), back.lengths[back.begins[k] + j]
-    if contact is None or parts == 1:
+    if contact is None:
         return np.int64(DONE)
     if not has_restitution(near, contact):
         return np.int64(DONE)
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
         return np.int64(why)
+    last, ends = j + 1 == parts, back.rest[1] > 0.0
+    if parts == 1 and not ends and contact.now[0].hits == 0:
+        return np.int64(DONE)
     spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)
     if why != DONE or spent < 0:
         return np.int64(OTHERWISE if why == DONE else why)
-    at, source, point = closing(contact) if j + 1 < parts else -1, np.int64(0), (0.0, 0.0, 0.0)
+    at, source, point = -1 if last and not ends else closing(contact), np.int64(0), (0.0, 0.0, 0.0)
     if at >= 0:
         contact.now[0].closing = contact.cones[contact.cones.shape[0] - 1 - at].key
         source, point = gap_gradient(model, data, contact, back, at, dt)
@@ -366,6 +370,8 @@ def impact_back(model, settings, data, near, contact, back, k, j):
     if contact is None:
         return np.int64(DONE)
     hits, dt = contact.now[0].hits, back.lengths[back.begins[k] + j]
+    if j == 0:
+        back.rest[1] = float(hits)
     if hits == 0:
         return np.int64(DONE)
     keep_impact(data, back, k, j, -1, 0.0)

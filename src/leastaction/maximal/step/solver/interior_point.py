@@ -23,15 +23,11 @@ from leastaction.maximal.step.solver.predictor_corrector import (
 )
 from leastaction.maximal.step.solver.redundant_rows import find_redundant, leave_out_rows
 from leastaction.maximal.step.solver.semismooth_newton import OPEN, STICK, active_step, is_rigid, sticking_step
-from leastaction.maximal.step.solver.tolerances import SHARPEST, largest_residual, least_product, scales
+from leastaction.maximal.step.solver.tolerances import NOTHING, SHARPEST, largest_residual, least_product, scales
 from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
 ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
-
-NOTHING = 1e-3
-"""Updates, relative to the tolerance, that leave residuals of bodies as they are: these are round-off, even if they
-would move links that weigh nothing beside the drive inertia of their joints."""
 
 DIVERGED = 10.0
 """Residuals beyond this multiple of the first ones, or of the contacts' typical speed, grow on: the step is divided."""

@@ -26,7 +26,7 @@ from leastaction.maximal.step.solver.contact_masses import weigh_cone
 from leastaction.maximal.step.solver.newton import apply
 from leastaction.maximal.step.solver.predictor_corrector import add_block, push_cones, slack_at
 from leastaction.maximal.step.solver.redundant_rows import leave_out_residuals, leave_out_rows
-from leastaction.maximal.step.solver.tolerances import largest_residual, scales
+from leastaction.maximal.step.solver.tolerances import NOTHING, largest_residual, scales
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, equations
 
 OPEN, STICK, SLIP = 0, 1, 2
@@ -339,14 +339,15 @@ def direction_of_modes(model, data, contact, fresh):
 
 @routine(allocates=False)
 def take_step(model, data, contact, t, dt):
-    """Take a fraction t of Newton's step."""
+    """Take a fraction t of Newton's step; returns its size as a velocity [m/s]."""
     now = contact.now[0]
-    apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+    size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
     for k in range(now.count):
         c = contact.cones[k]
         c.gam += t * c.step[0]
         c.beta[0] += t * c.step[1]
         c.beta[1] += t * c.step[2]
+    return size
 
 
 @routine(allocates=False)
@@ -377,16 +378,18 @@ def store_slacks(contact):
 
 
 @routine(allocates=False)
-def evaluate_residuals(model, settings, data, contact, dt, fresh):
+def evaluate_residuals(model, settings, data, contact, dt, fresh, size):
     """Residuals, and with `fresh` the matrix without contacts; (those of joints, modes changed, largest of all) [m/s].
 
-    See `choose_modes`.
+    See `choose_modes`. After an update of next to no `size` [m/s] those of bodies are round-off, and do not count.
     """
     joints = equations(model, settings, data, contact, dt, fresh)
     evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
     changed, worst = choose_modes(contact, fresh)
     push_cones(data.bodies, contact)
-    return joints, changed, max(worst, joints, largest_residual(model.bodies, data.bodies))
+    if size > NOTHING * settings.tolerance:
+        worst = max(worst, largest_residual(model.bodies, data.bodies))
+    return joints, changed, max(worst, joints)
 
 
 @routine(allocates=False)
@@ -455,10 +458,10 @@ def follow_modes(model, settings, data, contact, dt, fresh):
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, _, limit, closed = scales(bodies, settings, contact, dt)
-    best, idle, last, before, t, old = math.inf, 0, math.inf, math.inf, 1.0, fresh
+    best, idle, last, before, t, old, size = math.inf, 0, math.inf, math.inf, 1.0, fresh, math.inf
     now.solves[now.phase] += 1
     for iteration in range(settings.max_iterations):
-        joints, changed, worst = evaluate_residuals(model, settings, data, contact, dt, fresh)
+        joints, changed, worst = evaluate_residuals(model, settings, data, contact, dt, fresh, size)
         slow = changed > 0 or worst * (worst / last) ** SPARED > POLISHED * limit
         if now.phase == POSITIONS and iteration == 1:
             now.quick = 0 if slow else 1
@@ -470,8 +473,9 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         if not fresh and slow:
             if old and worst > last:
                 take_step(model, data, contact, -t, dt)  # factors at hand are of no use
+                size = math.inf
             fresh = dt != 0.0  # no literal True: it would be compiled anew
-            joints, _, worst = evaluate_residuals(model, settings, data, contact, dt, fresh)
+            joints, _, worst = evaluate_residuals(model, settings, data, contact, dt, fresh, size)
         idle += 1
         if worst <= HALF * best or iteration == 1:  # where it starts, impulses are not those of the modes
             best, idle = worst, 0
@@ -492,7 +496,7 @@ def follow_modes(model, settings, data, contact, dt, fresh):
         t = HALF if worst > HALF * before and (changed > 0 or t == 1.0) else 1.0
         if not direction_of_modes(model, data, contact, fresh):
             return -1 - iteration
-        take_step(model, data, contact, t, dt)
+        size = take_step(model, data, contact, t, dt)
         if fresh:
             project_impulses(contact)
         old = not fresh

@@ -27,6 +27,10 @@ CLOSED = 5e-10
 LESS = 1e-3
 """Share of the impulses of motors and the like that contacts and limits are taken to bear at least."""
 
+NOTHING = 1e-3
+"""Updates, relative to the tolerance, that leave residuals of bodies as they are: these are round-off, even if they
+would move links that weigh nothing beside the drive inertia of their joints."""
+
 
 @routine(allocates=False)
 def largest_push(model, settings, data, dt):

@@ -118,7 +118,7 @@ class GroundReversal(Reversal):
         for k in range(len(u) - 1, -1, -1):
             q, p = bars[:, row + k]
             bar, by_controls = self.sweep.over(maps[k], self.bar)
-            self.bar = State(bar.q + q, bar.p + p)
+            self.bar = State(bar.q + q, bar.p + p, bar.t)
             controls[k, 0] += by_controls
         if row == 0:
             self.first = np.stack([self.bar.q, self.bar.p])

@@ -8,7 +8,7 @@ was, with the times of impact.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -208,6 +208,8 @@ class Replay:
         for k in range(len(u)):
             goals = record["goals"][row + k : row + k + 2] if self.stepper.carries else None
             parts, at = self.step(at, u[k, 0], self.stepper.dt, goals)
+            if k > 0 and isinstance(parts[0], HitMap):
+                maps[-1][-1] = self._ending_at(parts[0], maps[-1][-1], u[k - 1, 0])
             maps.append(parts)
             q = record["q"][row + k + 1]
             if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
@@ -217,6 +219,21 @@ class Replay:
                 )
             at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.before, at.memory)
         return maps, at
+
+    def _ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
+        """The last part of a step as one that ends at the impact of the hit which the next step begins with.
+
+        When that impact is depends on the state, whichever of the two steps it is in. Of several contacts it is that of
+        the largest impulse.
+        """
+        s = hit.solved
+        if isinstance(last, HitMap) or len(last.solved.closing) or not len(s.cones):
+            return last
+        k = int(np.argmax(s.lam_end[:, 0]))
+        place = int((s.cones.found[:k] >= 0).sum())
+        contacts = s.contacts[place : place + int(s.cones.found[k] >= 0)]
+        solved = replace(last.solved, closing=s.cones[k : k + 1], closing_contacts=contacts)
+        return PartMap(solved, self.smooth, self.stepper.model.shapes, self._free(u), True, last.earlier)
 
     def _continued(self, record: Any, row: int) -> At:
         """What the step after a row goes on from, where the run has begun before."""
