@@ -37,7 +37,7 @@ PENALTIES = frozenset(
 """Parts of `Mechanism.special_parts` that are nothing but forces."""
 
 CAPABILITIES = {
-    "accuracy": "looks back further than to the state that a step starts from, so its steps have one length; use "
+    "accuracy": "has steps of one length only, which keep no accuracy; use "
     "leastaction.Galerkin, leastaction.Midpoint, leastaction.Minimal, leastaction.Maximal or leastaction.RungeKutta",
     "accelerations": "has no accelerations to collocate; use leastaction.HermiteSimpson or "
     "leastaction.ImplicitTrapezoidal",
