@@ -43,17 +43,17 @@ back = la.batch.simulate(robot, q[::-1], v[::-1], controls=u[::-1, None], **same
 assert (back.q[::-1] == run.q).all() and (back.p[::-1] == run.p).all()
 alone = la.batch.simulate(robot, q[2:3], v[2:3], controls=u[2:3, None], **same)
 assert (alone.q[0] == run.q[2]).all() and (alone.p[0] == run.p[2]).all()
-whole = card.room_of
+whole = card.contact_scratch_shapes
 
 
 def few_threads(sizes, dtype, robots):
     return 2, ((2, sizes.impulses, sizes.impulses, 2), (4, sizes.impulses, sizes.nv, 2))
 
 
-card.room_of = few_threads
+card.contact_scratch_shapes = few_threads
 roomy = la.batch.simulate(robot, q, v, controls=u[:, None], **same)
 assert (roomy.q == run.q).all() and (roomy.p == run.p).all()
-card.room_of = whole
+card.contact_scratch_shapes = whole
 
 # A mask on the GPU says which robots are put elsewhere; the arrays of the simulator stay where they are.
 sims = [la.batch.Simulator(robot, 5, dt=0.02, integrator=same["integrator"], device=on) for on in ("cuda", "cpu")]

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from leastaction._jit import entry, walk
+from leastaction._jit import batched_call, entry
 from leastaction._jit.bound import Bound
 from leastaction._jit.hooks import fast_call
 
@@ -51,11 +51,11 @@ def row_sums(bundle, first, rows, out):
 
 @pytest.mark.parametrize("late", [2, 4, 1000])
 def test_rows_one_after_another_and_any_other_way(late, monkeypatch):
-    monkeypatch.setattr(walk, "SOON", 2)
-    monkeypatch.setattr(walk, "LATE", late)
+    monkeypatch.setattr(batched_call, "SOON", 2)
+    monkeypatch.setattr(batched_call, "LATE", late)
     values, out = np.arange(30.0).reshape(10, 3), np.zeros(10)
     bound = Bound(row_sums, (2.0, True, None))
-    steps = walk.BatchedCall(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
+    steps = batched_call.BatchedCall(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
     for row in (1, 2, 3, 4, 8, 0, 5, 5):
         out[:] = 0.0
         assert steps(row) == (row, 3)
@@ -67,23 +67,23 @@ def test_rows_one_after_another_and_any_other_way(late, monkeypatch):
 
 
 def test_what_is_not_affine_in_the_row_goes_by_python(monkeypatch):
-    monkeypatch.setattr(walk, "SOON", 2)
-    monkeypatch.setattr(walk, "LATE", 2)
+    monkeypatch.setattr(batched_call, "SOON", 2)
+    monkeypatch.setattr(batched_call, "LATE", 2)
     values, out = np.ones((10, 3)), np.zeros(1)
-    steps = walk.BatchedCall(Bound(row_sums, (1.0, True, None)), lambda row: (row * row, values[:2], out))
+    steps = batched_call.BatchedCall(Bound(row_sums, (1.0, True, None)), lambda row: (row * row, values[:2], out))
     assert [steps(row)[0] for row in (1, 2, 3, 4, 5)] == [1, 4, 9, 16, 25]
 
 
-def test_walks_of_many_threads_share_code_that_stays(monkeypatch):
-    monkeypatch.setattr(walk, "SOON", 1)
-    monkeypatch.setattr(walk, "LATE", 1)
+def test_batched_calls_of_many_threads_share_code_that_stays(monkeypatch):
+    monkeypatch.setattr(batched_call, "SOON", 1)
+    monkeypatch.setattr(batched_call, "LATE", 1)
     monkeypatch.setattr(fast_call, "_CALLERS", {})
     values = np.ones((1000, 3))
 
     def sums(_):
         out = np.zeros(1000)
         bound = Bound(row_sums, (1.0, True, None))
-        steps = walk.BatchedCall(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
+        steps = batched_call.BatchedCall(bound, lambda row: (row, values[row : row + 2], out[row : row + 1]))
         for row in range(1, 900):
             steps(row)
         return out.sum()

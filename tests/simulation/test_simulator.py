@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction._jit import walk
+from leastaction._jit import batched_call
 from leastaction.simulation import simulator
 
 COMPILED = (la.Galerkin(order=2), la.Maximal(), la.BDF(order=2), la.RungeKutta(), la.Grounded(), la.HermiteSimpson())
@@ -18,8 +18,8 @@ INTEGRATORS = (*COMPILED, la.ConstrainedEuler())
 @pytest.fixture
 def at_once(monkeypatch):
     """Strides are prepared after two steps."""
-    monkeypatch.setattr(walk, "SOON", 2)
-    monkeypatch.setattr(walk, "LATE", 2)
+    monkeypatch.setattr(batched_call, "SOON", 2)
+    monkeypatch.setattr(batched_call, "LATE", 2)
 
 
 def dropped_cube():
@@ -164,7 +164,7 @@ def test_a_step_costs_little_more_than_one_of_a_compiled_run(integrator):
     robot = la.robots.pendulum(2)
     sim, u, steps = la.Simulator(robot, integrator), np.zeros(2), 200
     sim.reset([0.5, 0.2])
-    for _ in range(walk.LATE + walk.SOON):
+    for _ in range(batched_call.LATE + batched_call.SOON):
         sim.step(u)
     best = [np.inf, np.inf]
     for _ in range(20):

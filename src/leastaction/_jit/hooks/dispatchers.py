@@ -39,7 +39,7 @@ def _let_go_on_failure(compiled: Any) -> None:
         try:
             return ordinary(args, return_type)
         except BaseException:
-            compiled._cache.give_up()
+            compiled._cache.report_failure()
             raise
 
     compiler.compile = compile
