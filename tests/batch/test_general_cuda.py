@@ -145,12 +145,17 @@ def test_integrators_on_the_simulator():
     assert "robots agree" in done.stdout, done.stderr
 
 
+LONG = pytest.mark.skipif(
+    os.environ.get("LEASTACTION_LONG_TESTS", "0") in ("", "0"), reason="three minutes; LEASTACTION_LONG_TESTS=1 runs it"
+)
+
+
 @needs_cuda
 @pytest.mark.slow
 @pytest.mark.cuda
 @pytest.mark.parametrize(
     ("integrator", "number"),
-    [(la.BDF(), np.float64), (la.Maximal(), np.float32), (la.Midpoint(), np.float64)],
+    [(la.BDF(), np.float64), pytest.param(la.Maximal(), np.float32, marks=LONG), (la.Midpoint(), np.float64)],
     ids=["redmax", "maximal", "joints"],
 )
 def test_a_kernel_compiles_to_ptx(integrator, number):

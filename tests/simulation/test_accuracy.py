@@ -218,7 +218,7 @@ def test_controls(double_pendulum):
         ({"accuracy": 1e-4}, "give the duration"),
         ({"accuracy": 1e-4, "steps": 5}, "give the duration"),
         ({"accuracy": 1e-4, "duration": 0.0}, "positive"),
-        ({"accuracy": 1e-4, "duration": 1.0, "integrator": la.BDF(order=2)}, "looks back"),
+        ({"accuracy": 1e-4, "duration": 1.0, "integrator": la.BDF(order=2)}, "steps of one length"),
         ({"accuracy": 1e-4, "duration": 1.0, "controller": lambda t, q, v: [0.0, 0.0]}, "need dt"),
         ({"accuracy": 1e-4, "duration": 1.0, "dt": 0.1, "controls": np.zeros((3, 2))}, r"expected shape \(10, 2\)"),
     ],

@@ -151,7 +151,7 @@ def _run(
                 # It may be that its computer had died, and that nobody knew: then another one does it in time.
                 cancelled[job] += 1
                 if begun is not None and cancelled[job] < 2:
-                    begun.forget.remote(job)
+                    ray.get(begun.forget.remote(job))  # before it begins anew
                     waiting[one.remote(job, jobs[job])] = job
                     continue
                 result = None, f"TimeoutError: longer than {timeout:g} s"
@@ -166,7 +166,7 @@ def _beside_driver(ray: Any, kind: type) -> Any:
     """An actor on the computer of the driver: others may die."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     return ray.remote(num_cpus=0, scheduling_strategy=here)(kind).remote()
 
 
