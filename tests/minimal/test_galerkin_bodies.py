@@ -364,7 +364,7 @@ def test_bodies_unless_something_of_joints_is_asked_for(options, interpolates):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"interpolation": "links"}, "interpolation must be one of auto, bodies, joints"),
+        ({"interpolation": "links"}, "interpolation must be one of 'auto', 'bodies', 'joints'"),
         ({"interpolation": "bodies", "solver": "sparse"}, "no solver 'sparse'"),
     ],
 )

@@ -307,7 +307,7 @@ def test_errors_of_a_users_function_come_through():
 
 
 def test_wrong_options():
-    with pytest.raises(la.ProblemError, match="solver must be one of ipopt, horizon"):
+    with pytest.raises(la.ProblemError, match="solver must be one of 'ipopt', 'horizon'"):
         swing_up(5).solve(solver="sqp")
     with pytest.raises(la.ProblemError, match="knows mu_init alone"):
         swing_up(5).solve(solver="horizon", options={"tol": 1})

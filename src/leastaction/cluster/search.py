@@ -15,7 +15,7 @@ from leastaction._extras import require
 from leastaction.cluster.sweep import connected, sweep
 from leastaction.errors import LeastActionError
 from leastaction.integration.settings import is_count, is_number
-from leastaction.mechanism._check import real_array, shown
+from leastaction.mechanism._check import choice, real_array, shown
 
 FloatArray = NDArray[np.float64]
 
@@ -154,8 +154,7 @@ def search(
     ray = require("ray", "cluster")
     if not callable(score):
         raise LeastActionError(f"search: score must be callable, got {shown(score)}")
-    if method not in METHODS:
-        raise LeastActionError(f"search: method must be one of {', '.join(METHODS)}, got {shown(method)}")
+    choice(method, METHODS, "search: method", LeastActionError)
     for name, value in (("population", population), ("generations", generations)):
         if not is_count(value):
             raise LeastActionError(f"search: {name} must be a whole number of at least 1, got {shown(value)}")

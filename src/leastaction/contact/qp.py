@@ -16,6 +16,7 @@ from scipy import sparse
 
 from leastaction._extras import require
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.mechanism._check import choice
 from leastaction.mechanism.arguments import FloatArray
 
 SOLVERS = ("auto", "daqp", "piqp")
@@ -36,9 +37,8 @@ class QuadraticProgram:
     """
 
     def __init__(self, solver: str = "auto", tolerance: float = 1e-10, regularization: float = 1e-9) -> None:
-        if solver not in SOLVERS:
-            raise IntegratorError(f"the QP solver must be one of {', '.join(map(repr, SOLVERS))}; got {solver!r}")
-        self.solver, self.tolerance, self.regularization = solver, tolerance, regularization
+        self.solver = choice(solver, SOLVERS, "the QP solver", IntegratorError)
+        self.tolerance, self.regularization = tolerance, regularization
         self._last: dict[tuple[int, int], FloatArray] = {}
 
     def solve(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.contact.clearance import clearance_arrays
-from leastaction.contact.laws.complementarity import CONE, CONES, KEPT
+from leastaction.contact.laws.cones import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan, like

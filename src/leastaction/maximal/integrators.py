@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from leastaction.contact.laws.complementarity import DIRECTIONS
+from leastaction.contact.laws.cones import DIRECTIONS
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.maximal.composition import composition

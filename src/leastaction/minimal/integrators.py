@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import choice
 from leastaction.minimal.contact.stepper import GroundStepper
 from leastaction.minimal.contact.unsupported import unknown_parts
 from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
@@ -25,8 +26,7 @@ INTERPOLATIONS = ("auto", "bodies", "joints")
 
 def _check(integrator: Any) -> None:
     name = type(integrator).__name__
-    if integrator.solver not in SOLVERS:
-        raise IntegratorError(f"{name}: solver must be one of {', '.join(SOLVERS)}, got {integrator.solver!r}")
+    choice(integrator.solver, SOLVERS, f"{name}: solver", IntegratorError)
 
 
 def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
@@ -70,9 +70,7 @@ class Galerkin(Integrator):
             raise IntegratorError(f"Galerkin: order must be 2, 4, 6, ... up to 24, got {self.order!r}")
         if self.solver == "quasi" and self.order != 2:
             raise IntegratorError(f"Galerkin: solver 'quasi' is of order 2 only, got order {self.order}")
-        if self.interpolation not in INTERPOLATIONS:
-            words = ", ".join(INTERPOLATIONS)
-            raise IntegratorError(f"Galerkin: interpolation must be one of {words}, got {self.interpolation!r}")
+        choice(self.interpolation, INTERPOLATIONS, "Galerkin: interpolation", IntegratorError)
         if self.interpolation == "bodies" and self.solver != "auto":
             raise IntegratorError(
                 f"Galerkin: interpolation of bodies has no solver {self.solver!r}; leave it at 'auto'"

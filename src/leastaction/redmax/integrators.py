@@ -10,6 +10,7 @@ from leastaction.errors import IntegratorError
 from leastaction.forces.user import PointForce
 from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism._check import choice
 from leastaction.redmax.prescribed_joints import DrivenStepper
 from leastaction.redmax.step import reduced_rollout
 from leastaction.redmax.stepper import LinearStepper, ReducedStepper
@@ -25,8 +26,7 @@ def _check(integrator: Any) -> None:
     name = type(integrator).__name__
     if not isinstance(integrator.forces, tuple) or not all(isinstance(f, PointForce) for f in integrator.forces):
         raise IntegratorError(f"{name}: forces must be a tuple of leastaction.forces.PointForce")
-    if integrator.chart not in CHART_KINDS:
-        raise IntegratorError(f"{name}: chart must be one of {', '.join(CHART_KINDS)}, got {integrator.chart!r}")
+    choice(integrator.chart, CHART_KINDS, f"{name}: chart", IntegratorError)
 
 
 @dataclass(frozen=True)

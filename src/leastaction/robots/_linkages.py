@@ -8,8 +8,8 @@ from typing import Any
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism, MechanismBuilder
-from leastaction.mechanism._check import vector
-from leastaction.robots._parts import box_rod, checked, choice, count, hinge_loop, thin_rod, turned
+from leastaction.mechanism._check import choice, vector
+from leastaction.robots._parts import box_rod, checked, count, hinge_loop, thin_rod, turned
 
 # Links hang along -z of their own frames and turn about -y, so that an angle a from the downward vertical
 # puts the end of a link of length l at x = l sin(a), z = -l cos(a).
@@ -43,7 +43,7 @@ def _four_bar(
     closure: str,
     link: Callable[[float, float], dict[str, Any]],
 ) -> Mechanism:
-    choice(assembly, "assembly", ("below", "above"))
+    choice(assembly, ("below", "above"), "assembly")
     masses = lengths if masses is None else vector(masses, 3, "masses")
     a1, a2, a3 = _absolute_angles(lengths, ground, crank, assembly)
     ends = [(0.0, 0.0, -length) for length in lengths]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import Any, ParamSpec
@@ -75,13 +75,6 @@ def checked(function: Callable[Arguments, Mechanism]) -> Callable[Arguments, Mec
     return build
 
 
-def choice(value: Any, what: str, options: Sequence[str]) -> str:
-    """`value` if it is one of `options`."""
-    if not isinstance(value, str) or value not in options:
-        raise MechanismError(f"{what} must be one of {', '.join(map(repr, options))}; got {_check.shown(value)}")
-    return value
-
-
 def z_along(direction: Any) -> Quaternion:
     """Quaternion of a frame whose z axis points along the unit vector `direction`."""
     first, second = perpendicular(tuple(direction))
@@ -126,7 +119,7 @@ def hinge_loop(
     b: MechanismBuilder, name: str, ends: tuple[tuple[str, Any], tuple[str, Any]], axis: Any, closure: str
 ) -> None:
     """Close a planar loop with a hinge about `axis` between two (body, point [m]); see `CLOSURES`."""
-    kind = CLOSURES[choice(closure, "closure", tuple(CLOSURES))]
+    kind = CLOSURES[_check.choice(closure, CLOSURES, "closure")]
     (parent, p), (child, c) = ends
     options = {"axis": axis, "position": p, "child_pose": Pose(c).inverse(), "loop": True}
     b.joint(name, kind, parent, child, **options)

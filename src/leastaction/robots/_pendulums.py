@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, solid_box, solid_sphere
-from leastaction.robots._parts import checked, choice, count, segment, thin_rod
+from leastaction.mechanism._check import choice
+from leastaction.robots._parts import checked, count, segment, thin_rod
 
 JOINTS = ("revolute", "spherical", "universal")
 SHAPES = ("rod", "point")
@@ -59,8 +60,8 @@ def pendulum(
             it.
         name: of the robot.
     """
-    choice(joint, "joint", JOINTS)
-    choice(shape, "shape", SHAPES)
+    choice(joint, JOINTS, "joint")
+    choice(shape, SHAPES, "shape")
     b = MechanismBuilder(name)
     _hang(b, count(links, "links"), joint, shape, mass, length, radius)
     return b.build()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leastaction._display.labels import run_names
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import count, flag, instances, positive, shown
+from leastaction.mechanism._check import choice, count, flag, instances, positive, shown
 from leastaction.mechanism.elements import attachment
 from leastaction.view import body_colours
 from leastaction.view.camera import Camera, choose_camera
@@ -170,8 +170,7 @@ def build_scene(
         fps: at most so many frames for each second of the run; frames are states of the run, never interpolated.
         max_frames: at most so many frames in all.
     """
-    if not isinstance(layout, str) or layout not in LAYOUTS:
-        raise LeastActionError(f"layout must be one of {', '.join(map(repr, LAYOUTS))}; got {shown(layout)}")
+    choice(layout, LAYOUTS, "layout", LeastActionError)
     if follow is not None:
         flag(follow, "follow")
     fps, max_frames = positive(fps, "fps"), count(max_frames, "max_frames")

@@ -19,7 +19,7 @@ def rise(product, kappa):
 
 @routine(allocates=False)
 def linear_step(c, dgam, ds, u1, u2, kappa, second):
-    """`local_step` for the linearised cone (Eq. 27); `complementarity.take` repeats it for the parts."""
+    """`local_step` for the linearised cone (Eq. 27); `cones.take` repeats it for the parts."""
     total, weight = 0.0, 0.0
     n = c.directions
     for i in range(n):

@@ -6,7 +6,7 @@ import numpy as np
 
 from leastaction._jit import inline, is_set, routine
 from leastaction.contact.clearance import approach_of, measure, stay_apart
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.laws.restitution import is_closed
 from leastaction.contact.laws.sticking import is_sticking
 from leastaction.contact.narrow_phase.closest_points import tangents

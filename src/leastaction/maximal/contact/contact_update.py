@@ -11,7 +11,7 @@ import numpy as np
 
 from leastaction._jit import routine
 from leastaction.contact.clearance import approach_of, still_touch
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.contact.records import BOX, CAPSULE, FIELD
 from leastaction.maximal.contact.contact_setup import (

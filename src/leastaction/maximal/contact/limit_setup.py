@@ -1,7 +1,7 @@
 """Limits and dry friction of joints, as cones at the start poses of a step."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.penetration.penetration_recovery import overlap_left
 from leastaction.maximal.contact.contact_margins import REACH
 from leastaction.maximal.maximal_records import BALL, FREE

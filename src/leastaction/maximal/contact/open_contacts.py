@@ -5,7 +5,7 @@ impulse leaves is compared with the slack that is left, both as velocities.
 """
 
 from leastaction._jit import inline
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.maximal.step.solver.contact_masses import inertia_of
 
 

@@ -14,7 +14,7 @@ Impulses act along the directions at the start of the step, see `contact_setup`.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.maximal.step.block_parts import end_row, work
 from leastaction.maximal.step.bodies import end_pose
 from leastaction.maximal.step.joint_rows import coordinate

@@ -9,7 +9,7 @@ point method has solved where no modes were found, has the response of the centr
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.maximal.step.solver.contact_masses import weigh_cone
 from leastaction.maximal.step.solver.predictor_corrector import PREDICTOR, add_block, evaluate_cones
 from leastaction.maximal.step.solver.semismooth_newton import (

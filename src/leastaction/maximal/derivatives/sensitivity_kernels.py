@@ -1,7 +1,7 @@
 """All that a step computes, at its unknowns and with any model on the same graph: for gradients by parameters."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.penetration.penetration_recovery import overlap_left
 from leastaction.forces import total
 from leastaction.maximal.contact.contact_setup import (

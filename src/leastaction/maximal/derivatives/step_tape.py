@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
-from leastaction.contact.laws.complementarity import CONE
+from leastaction.contact.laws.cones import CONE
 from leastaction.contact.records import CONTACT
 from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.arrays import contact_data, plain

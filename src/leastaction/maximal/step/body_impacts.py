@@ -8,7 +8,7 @@ one moment. Contacts that are open then wait while the substep is solved, and `f
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.laws.restitution import (
     HITS,
     NEAREST,

@@ -3,7 +3,7 @@
 import numpy as np
 
 from leastaction._jit import entry, is_set, routine
-from leastaction.contact.laws.complementarity import TURN
+from leastaction.contact.laws.cones import TURN
 from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, NEAREST, has_too_many_impacts
 from leastaction.forces import total
 from leastaction.maximal.arrays import (

@@ -8,7 +8,7 @@ rest they vanish, and the next step starts from them alone.
 import numpy as np
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.arrays import MaximalData

@@ -323,8 +323,8 @@ class MechanismBuilder(ElementBuilder):
         """
         _check.label(name, "remove: name")
         kinds = ("all", "body", "joint", *(_singular(field) for field in self._elements))
-        if kind is not None and (not isinstance(kind, str) or kind not in kinds):
-            raise MechanismError(f"remove: kind must be one of {', '.join(kinds)}, got {_check.shown(kind)}")
+        if kind is not None:
+            _check.choice(kind, kinds, "remove: kind")
         found = [_singular(field) for field, items in self._elements.items() if any(x.name == name for x in items)]
         found = ["body"] * (name in self._bodies) + ["joint"] * (name in self._joints) + found
         chosen = [x for x in found if kind in (None, "all", x)]

@@ -59,13 +59,6 @@ def text(value: Any, what: str) -> str:
     return value
 
 
-def choice(value: Any, known: Collection[str], what: str) -> str:
-    """One of the words that are known."""
-    if not isinstance(value, str) or value not in known:
-        raise ProblemError(f"{what} must be one of {', '.join(known)}, got {shown(value)}")
-    return value
-
-
 def pairs(lower: FloatArray, upper: FloatArray, name_of: Callable[[int], str]) -> None:
     """Refuse bounds that no finite number keeps to; name_of(k) is what the k-th pair is called."""
     wrong = (lower > upper) | (lower == np.inf) | (upper == -np.inf)

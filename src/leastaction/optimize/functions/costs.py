@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import shown
+from leastaction.mechanism._check import choice, shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.kinematic_functions import BodyPoint, CentroidalMomentum
 from leastaction.optimize.functions.motion_functions import (
@@ -151,4 +151,4 @@ def own(f: Callable[..., Any], where: str, kind: str, at: At, name: str) -> Func
     """A user's function."""
     classes = {"steps": UserFunctionOverSteps, "knots": UserFunctionAtKnots}
     argument_checks.text(name, "name")
-    return classes[argument_checks.choice(where, classes, f"{name}: where")](name, at, f=f, kind=kind)
+    return classes[choice(where, classes, f"{name}: where", ProblemError)](name, at, f=f, kind=kind)

@@ -11,8 +11,7 @@ import numpy as np
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import real_array, shown
-from leastaction.optimize.functions import argument_checks
+from leastaction.mechanism._check import choice, real_array, shown
 from leastaction.optimize.functions.casadi_jax_functions import CasadiRows, JaxRows, UserRows
 from leastaction.optimize.functions.motion_functions import BoolArray, Curvature, FloatArray, Function, Place, Values
 from leastaction.warn import warn
@@ -41,7 +40,7 @@ class UserFunctionAtKnots(Function):
     def prepare(self, mechanism: Mechanism, steps: int) -> None:
         """See `Function.prepare`."""
         super().prepare(mechanism, steps)
-        argument_checks.choice(self.kind, KINDS, f"{self.name}: kind")
+        choice(self.kind, KINDS, f"{self.name}: kind", ProblemError)
         if not callable(self.f):
             raise ProblemError(f"{self.name}: expected a function of ({', '.join(self.arguments)}), got {self.f!r}")
         self._check_arguments()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ProblemError
-from leastaction.mechanism._check import shown
+from leastaction.mechanism._check import choice, shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_program
 from leastaction.optimize.functions.motion_functions import Deviation
@@ -63,7 +63,7 @@ class MPC:
             raise ProblemError("MPC: the problem's duration must be given, not free")
         self.iterations = argument_checks.count(iterations, "MPC: iterations")
         self.barrier = argument_checks.number(barrier, "MPC: barrier", above=0.0)
-        argument_checks.choice(hessian, HESSIANS, "MPC: hessian")
+        choice(hessian, HESSIANS, "MPC: hessian", ProblemError)
         program = problem.transcribe()
         if not isinstance(program, Variational):
             raise ProblemError("MPC is for integrators such as leastaction.Midpoint() and leastaction.Galerkin()")

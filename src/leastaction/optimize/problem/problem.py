@@ -15,7 +15,7 @@ from leastaction.forces.arrays import force_model, moves_with_bodies
 from leastaction.integration.integrators import Integrator, Stepper
 from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import suggestion
+from leastaction.mechanism._check import choice, suggestion
 from leastaction.optimize.constraints.contact_implicit import Touch
 from leastaction.optimize.constraints.contact_schedule import ContactSchedule
 from leastaction.optimize.constraints.feet import Phase
@@ -93,7 +93,7 @@ class Problem:
                 )
         self.mechanism, self.steps = mechanism, argument_checks.count(steps, "steps")
         self.integrator = _integrator(integrator)
-        self.controls = None if controls is None else argument_checks.choice(controls, CONTROLS, "controls")
+        self.controls = None if controls is None else choice(controls, CONTROLS, "controls", ProblemError)
         self.momenta = argument_checks.flag(momenta, "momenta")
         self.schedule = ContactSchedule(mechanism, self.steps)
         self.relaxation = 1e-5

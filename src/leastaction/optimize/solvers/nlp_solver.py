@@ -10,6 +10,7 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import choice
 from leastaction.optimize.hessians.hessian_choice import HESSIANS
 from leastaction.optimize.hessians.lagrangian_hessian import Hessian
 from leastaction.optimize.solution.solution import Iteration
@@ -59,9 +60,7 @@ class Solver(ABC):
     without_hessian: tuple[str, ...] = ()
 
     def __init__(self, program: Transcription, hessian: str, log: Any) -> None:
-        if hessian not in (*HESSIANS, *self.without_hessian):
-            known = ", ".join((*HESSIANS, *self.without_hessian))
-            raise ProblemError(f"hessian must be one of {known}, got {hessian!r}")
+        choice(hessian, (*HESSIANS, *self.without_hessian), "hessian", ProblemError)
         self.program = program
         self.hessian: Hessian | None = HESSIANS[hessian](program) if hessian in HESSIANS else None
         self.log = log

@@ -10,7 +10,7 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction.errors import ProblemError
-from leastaction.mechanism._check import shown
+from leastaction.mechanism._check import choice, shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_program
 from leastaction.optimize.functions.kinematic_functions import CentroidalMomentum
@@ -80,7 +80,7 @@ def solve(
     """
     if not isinstance(problem, Problem):
         raise ProblemError(f"solve needs a Problem, got {shown(problem)}")
-    argument_checks.choice(solver, SOLVERS, "solver")
+    choice(solver, SOLVERS, "solver", ProblemError)
     argument_checks.text(hessian, "hessian")
     if argument_checks.number(tolerance, "tolerance", above=0.0) >= 1.0:
         raise ProblemError(f"tolerance must be below 1, got {tolerance!r}")

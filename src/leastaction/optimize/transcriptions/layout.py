@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
+from leastaction.mechanism._check import choice
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -39,8 +40,7 @@ class Controls:
     def of(cls, kind: str | None, steps: int, nodes: tuple[float, ...]) -> Controls:
         """For steps whose controls are read at these fractions of a step."""
         kind = kind or ("held" if len(nodes) == 1 else "linear")
-        if kind not in CONTROLS:
-            raise ProblemError(f"controls must be one of {', '.join(CONTROLS)}, got {kind!r}")
+        choice(kind, CONTROLS, "controls", ProblemError)
         c, k = np.array(nodes), np.arange(steps)
         weights = quadrature(c)
         if kind == "held" or (kind == "nodes" and len(c) == 1):

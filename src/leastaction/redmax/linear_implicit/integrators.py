@@ -9,7 +9,7 @@ from leastaction.contact.qp import SOLVERS
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import PENALTIES, Integrator, Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism._check import shown
+from leastaction.mechanism._check import choice, shown
 from leastaction.redmax.linear_implicit.contact.bearings import Bearing
 from leastaction.redmax.linear_implicit.contact.staggered_stepper import StaggeredStepper
 from leastaction.redmax.linear_implicit.maximal_coordinates.maximal_staggered_stepper import MaximalStaggeredStepper
@@ -68,8 +68,8 @@ class ConstrainedEuler(Integrator):
 
     def __post_init__(self) -> None:
         _check_settings(self)
-        _one_of(self, "friction", ("none", "single_qp"))
-        _one_of(self, "solver", ("dense", "pcg"))
+        choice(self.friction, ("none", "single_qp"), f"{type(self).__name__}: friction", IntegratorError)
+        choice(self.solver, ("dense", "pcg"), f"{type(self).__name__}: solver", IntegratorError)
 
 
 @dataclass(frozen=True)
@@ -147,17 +147,17 @@ class StaggeredProjections(Integrator):
     def __post_init__(self) -> None:
         _check_settings(self)
         _instances(self, "bearings", Bearing)
-        _one_of(self, "method", ("bisp", "sp"))
+        choice(self.method, ("bisp", "sp"), f"{type(self).__name__}: method", IntegratorError)
 
 
 def _check_settings(integrator: Any) -> None:
     """Settings that all steppers in reduced coordinates share."""
     _instances(integrator, "constraints", Constraint)
-    _one_of(integrator, "stabilization", ("baumgarte", "post", "none"))
-    _one_of(integrator, "couplings", ("constrain", "eliminate"))
-    _one_of(integrator, "qp", SOLVERS)
+    own = type(integrator).__name__
+    choice(integrator.stabilization, ("baumgarte", "post", "none"), f"{own}: stabilization", IntegratorError)
+    choice(integrator.couplings, ("constrain", "eliminate"), f"{own}: couplings", IntegratorError)
+    choice(integrator.qp, SOLVERS, f"{own}: qp", IntegratorError)
     if not integrator.baumgarte >= 0.0:
-        own = type(integrator).__name__
         raise IntegratorError(
             f"{own}: baumgarte must be a rate [1/s] that is not negative, got {integrator.baumgarte!r}"
         )
@@ -170,10 +170,3 @@ def _instances(integrator: Any, name: str, kind: type) -> None:
         such = "PrescribedMotion" if kind is Constraint else kind.__name__
         raise IntegratorError(f"{own}: {name} must be several, such as redmax.{such}, got {shown(values)}")
     object.__setattr__(integrator, name, tuple(values))
-
-
-def _one_of(integrator: Any, name: str, options: tuple[str, ...]) -> None:
-    value = getattr(integrator, name)
-    if not isinstance(value, str) or value not in options:
-        words = ", ".join(map(repr, options))
-        raise IntegratorError(f"{type(integrator).__name__}: {name} must be one of {words}; got {shown(value)}")

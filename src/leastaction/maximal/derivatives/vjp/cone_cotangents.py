@@ -7,7 +7,7 @@ only how normals and points of round things and edges follow the poses is found 
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.narrow_phase.closest_points import tangents, tangents_transposed
 from leastaction.contact.narrow_phase.gap import gap, material_points
 from leastaction.contact.penetration.penetration_recovery import overlap_slope

@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from leastaction._jit import inline, is_set, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.laws.restitution import NEAREST
 from leastaction.maximal.contact.contact_setup import find_cones
 from leastaction.maximal.derivatives.resolve_substep import OTHERWISE, begin_part, begin_state, count_contacts, parts_of

@@ -7,7 +7,7 @@ evaluation of the equations for each step and value, no solve.
 """
 
 from leastaction._jit import entry, routine
-from leastaction.contact.laws.complementarity import DRY
+from leastaction.contact.laws.cones import DRY
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
 from leastaction.maximal.coordinates.recover import read_momenta

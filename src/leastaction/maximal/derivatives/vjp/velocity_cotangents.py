@@ -10,7 +10,7 @@ fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
 """
 
 from leastaction._jit import inline, is_set, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.linalg.graph.graph_factorization import factorize, refine, solve, solve_transposed
 from leastaction.maximal.derivatives.constraint_hessians import (
     add_ball_hessian,

@@ -15,7 +15,7 @@ and T is that of the velocities which go with the momenta, so that joints have n
 import math
 
 from leastaction._jit import inline, is_set, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.acceptance.failed_substeps import touches
 from leastaction.maximal.step.acceptance.kinetic_bound import extrapolated_energy

@@ -1,7 +1,7 @@
 """Steps that are not accepted are bisected: how far, and where a substep begins again."""
 
 from leastaction._jit import routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.step_control.bisection import FINEST as FINEST
 from leastaction.step_control.bisection import LAST as LAST
 

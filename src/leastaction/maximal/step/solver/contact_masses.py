@@ -1,7 +1,7 @@
 """Masses that cones move: those of their bodies alone, and what joints put behind them."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.laws.compliance import DEEPEST
 
 

@@ -7,7 +7,7 @@ and solves twice. Without contacts this is plain Newton.
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.contact.open_contacts import is_open
 from leastaction.maximal.step.solver.contact_masses import fill_compliance

@@ -7,7 +7,7 @@ each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrot
 import numpy as np
 
 from leastaction._jit import routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.contact.narrow_phase.gap import gap
 from leastaction.linalg.graph.graph_factorization import solve
 from leastaction.maximal.contact.slip import slip_velocities

@@ -18,7 +18,7 @@ import math
 
 from leastaction._finite import is_finite
 from leastaction._jit import inline, is_set, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.linalg.graph.graph_factorization import factorize, solve
 from leastaction.maximal.contact.slip import slip_velocities
 from leastaction.maximal.step.initial_guess import FOUND

@@ -3,7 +3,7 @@
 import math
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws import complementarity as ip
+from leastaction.contact.laws import cones as ip
 from leastaction.maximal.step.initial_guess import LATER, SECOND
 
 SHARPEST = 1e-8
