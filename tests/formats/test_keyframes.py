@@ -68,3 +68,13 @@ def test_mocap_bodies_are_where_the_file_has_them_unless_a_key_tells(tmp_path):
     np.testing.assert_array_equal(keys["up"][1:], robot.home()[1:])
     np.testing.assert_array_equal(la.load(path, keyframe="there").home(), keys["there"])
     np.testing.assert_array_equal(la.load(path, keyframe="there", mocap=False).home(), [0.5])
+
+
+def test_a_keyframe_of_another_length_is_named_when_the_model_is_loaded(tmp_path):
+    path = tmp_path / "a.xml"
+    joint = '<body name="a"><joint axis="0 1 0"/><geom size="0.1"/></body>'
+    keys = '<key name="home" qpos="0.1"/><key name="away" qpos="0.1 0.2 0.3"/>'
+    path.write_text(f"<mujoco><worldbody>{joint}</worldbody><keyframe>{keys}</keyframe></mujoco>")
+    with pytest.warns(UserWarning, match=r"keyframes, whose qpos is not as long as .* \(1\): away \(3, line 1\)"):
+        robot = la.load(path)
+    assert robot.nq == 1

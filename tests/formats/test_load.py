@@ -138,6 +138,12 @@ def test_what_is_no_text_is_refused_and_a_text_in_place_of_a_path_names_the_reme
         la.load("\n<robot/>")
 
 
+def test_an_empty_path_is_not_the_folder_one_is_in():
+    for empty in ("", "  "):
+        with pytest.raises(la.FormatError, match="load needs the path of a file, got"):
+            la.load(empty)
+
+
 def test_folders_are_read_by_their_scene_or_their_only_model(tmp_path):
     write(tmp_path, arm(), "robot.urdf")
     assert load(tmp_path) == load(tmp_path / "robot.urdf")

@@ -81,6 +81,12 @@ def test_wrong_sizes_are_refused():
         robot.integrate(robot.neutral(), [1.0])
 
 
+def test_masked_values_are_refused():
+    robot = mixed()
+    with pytest.raises(MechanismError, match="masked_array"):
+        robot.integrate(np.ma.array(robot.neutral(), mask=True), np.zeros(robot.nv))
+
+
 def test_random_configurations_respect_limits_and_seeds():
     robot = mixed()
     for seed in range(20):

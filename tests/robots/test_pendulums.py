@@ -139,3 +139,8 @@ def test_a_pole_upright_is_half_a_turn_away():
 def test_wrong_parameters_are_refused(options, message):
     with pytest.raises(MechanismError, match=message):
         robots.pendulum(**options)
+
+
+def test_an_unknown_parameter_is_named_with_the_nearest_one():
+    with pytest.raises(TypeError, match=r"pendulum\(\) has no argument 'link'; did you mean 'links'\?"):
+        robots.pendulum(link=2)  # pyright: ignore[reportCallIssue]

@@ -47,6 +47,15 @@ def load_keyframes(
     return {key.name: key.q(home) for key in listed}
 
 
+def note_bad_keyframes(keys: list[Element], nq: int, notes: Notes) -> None:
+    """Note the keyframes whose `qpos` is not that of the model, which has `nq` coordinates."""
+    for number, key in enumerate(keys):
+        text = key.get("qpos")
+        if text is not None and len(text.split()) != nq:
+            what = f"keyframes, whose qpos is not as long as that of the model ({nq})"
+            notes.add(what, f"{key.get('name') or f'key{number}'} ({len(text.split())}, line {key.line})")
+
+
 class _Key:
     """The numbers of a `<key>`; None for what it does not give."""
 

@@ -45,6 +45,8 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
     """
     if isinstance(path, str) and path.lstrip().startswith("<"):
         raise FormatError(f"load needs the path of a file, got the text {path.lstrip()[:40]!r}...: see load_string")
+    if isinstance(path, str) and not path.strip():
+        raise FormatError(f"load needs the path of a file, got {path!r}")
     try:
         path = Path(path)
     except TypeError:

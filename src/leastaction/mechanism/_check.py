@@ -62,7 +62,9 @@ def shown(value: Any) -> str:
 
 
 def real_array(value: Any) -> NDArray[np.float64] | None:
-    """`value` as a new array of floats; None where it is anything but real numbers."""
+    """`value` as a new array of floats; None where it is anything but real numbers, or some of it is masked."""
+    if np.ma.is_masked(value):
+        return None
     try:
         a = np.asarray(value)
         if a.dtype.kind not in "fiuO" or (a.dtype.kind == "O" and any(isinstance(x, _NO_REALS) for x in a.flat)):

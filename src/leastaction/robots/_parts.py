@@ -55,6 +55,10 @@ def checked(function: Callable[Arguments, Mechanism]) -> Callable[Arguments, Mec
 
     @wraps(function)
     def build(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Mechanism:
+        unknown = next((name for name in kwargs if name not in parameters), None)
+        if unknown is not None:
+            known = _check.suggestion(unknown, parameters) or f"; it has {list(parameters)}"
+            raise TypeError(f"{function.__name__}() has no argument {unknown!r}{known}")
         given = signature(function).bind(*args, **kwargs)
         for name, value in given.arguments.items():
             default = parameters[name].default

@@ -40,6 +40,7 @@ class Source(NamedTuple):
         root: the element `<mujoco>`.
         assets: contents of mesh, height-field and model files by the names that it uses for them.
         sensors: those of the file, and of the models that it attaches.
+        keys: keyframes of the file.
         extension: the text that `save_mjcf` adds, or None.
         size: how many elements it stands for.
     """
@@ -47,6 +48,7 @@ class Source(NamedTuple):
     root: Element
     assets: dict[str, bytes]
     sensors: list[Element]
+    keys: list[Element]
     extension: Element | None
     size: int
 
@@ -84,6 +86,7 @@ class _Reading(NamedTuple):
         attached = self._attached(root, folder, (*chain, path.resolve()))
         size = _check_growth(root, {name: model.size for name, model in attached.items()})
         sensors = [sensor for section in root.all("sensor") for sensor in section.children]
+        keys = [key for section in root.all("keyframe") for key in section.all("key")]
         for place in (e for e in root.walk() if e.tag == "attach" and e.get("model") in attached):
             sensors += _prefixed(attached[place.required("model")].sensors, place.get("prefix") or "")
         texts = [t for section in root.all("custom") for t in section.all("text") if t.get("name") == EXTENSION]
@@ -101,7 +104,7 @@ class _Reading(NamedTuple):
         geoms = _geom_names(root)
         _gather_assets(root, self.assets, folder, self.notes, self.strict)
         _leave_out_pairs(root, geoms - _geom_names(root), self.notes)
-        return Source(root, self.assets, sensors, texts[-1] if texts else None, size)
+        return Source(root, self.assets, sensors, keys, texts[-1] if texts else None, size)
 
     def _attached(self, root: Element, folder: Folder, chain: tuple[Path, ...]) -> dict[str | None, Source]:
         """The models that a document may attach, by their names; their files become assets."""

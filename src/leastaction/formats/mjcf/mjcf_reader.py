@@ -43,7 +43,7 @@ from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._room import with_room
 from leastaction.formats._rounded_loops import closed_to_digits
 from leastaction.formats._xml import MAX_BYTES, Element
-from leastaction.formats.keyframes import load_keyframes
+from leastaction.formats.keyframes import load_keyframes, note_bad_keyframes
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.formats.mjcf._mjcf_bodies import Bodies
 from leastaction.formats.mjcf._mjcf_compiler import compiled
@@ -110,6 +110,7 @@ def load_mjcf(
     model = compiled(source, attached, notes)
     switch_off(model, notes)
     note_left_out(model, notes)
+    note_bad_keyframes(source.keys, model.nq, notes)
     builder = MechanismBuilder(root.get("model") or path.stem, strict=strict is True)
     try:
         bodies = Bodies(model, builder, notes, composite, mocap)
