@@ -407,3 +407,18 @@ def test_gravity_compensation_is_written_and_other_wrenches_are_refused(tmp_path
     moved = robot.replace(wrenches=(replace(robot.wrenches[0], point=(0.0, 0.0, 0.0)),))
     with pytest.raises(FormatError, match="has an external wrench"):
         save_mjcf(moved, tmp_path / "moved.xml")
+
+
+def test_contact_points_hold_the_robot_in_mujoco(tmp_path):
+    robot = la.robots.unitree_a1(ground=True)
+    again = round_trip(robot, tmp_path)
+    assert again.contacts == robot.contacts
+    assert [len(body.shapes) for body in again.bodies] == [len(body.shapes) for body in robot.bodies]
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[:], model.dof_damping[6:] = robot.home(), 50.0
+    mujoco.mj_step(model, data, 500)
+    gaps = [float(data.geom(point.name).xpos[2]) - point.radius for point in robot.contacts]
+    assert max(map(abs, gaps)) < 0.005
+    touching = {int(g) for c in data.contact[: data.ncon] for g in c.geom}
+    assert touching >= {data.geom(point.name).id for point in robot.contacts}

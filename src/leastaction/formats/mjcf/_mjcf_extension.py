@@ -31,7 +31,7 @@ def extension(robot: Mechanism, chains: Chains, made: list[str], inertias: dict[
         chains: its joints in the file.
         made: names of sites and equalities that the file needs and the robot has not.
         inertias: of bodies, in the frames of the file, for which the file has others.
-        geoms: names of geoms that tendons go around.
+        geoms: names of geoms that tendons go around, and of those that stand for contact points.
     """
     stored: dict[str, Any] = {"contacts": [], "made": made, "springs": [spring.name for spring in robot.springs]}
     stored["geoms"] = geoms

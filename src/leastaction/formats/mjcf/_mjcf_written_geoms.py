@@ -11,7 +11,20 @@ from leastaction.formats._xml import Element
 from leastaction.formats.mjcf._mjcf_bodies import Names
 from leastaction.formats.mjcf._mjcf_geoms import HIDDEN_GROUP
 from leastaction.formats.mjcf._mjcf_text import numbers, placed
-from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Plane, Pose, Shape, Sphere
+from leastaction.mechanism import (
+    Box,
+    Capsule,
+    ContactPoint,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Mesh,
+    Plane,
+    Pose,
+    Shape,
+    Sphere,
+)
+from leastaction.mechanism.building.graph import WORLD
 
 if TYPE_CHECKING:
     from leastaction.formats.mjcf.mjcf_writer import Sheet
@@ -19,6 +32,8 @@ if TYPE_CHECKING:
 USUAL = 0.5
 """Friction between shapes that say nothing of it."""
 
+POINT = 1e-6
+"""Radius [m] of the ball that stands for a point; MuJoCo has none without."""
 
 TURNS = ("spinning", "rolling")
 
@@ -37,6 +52,7 @@ class WrittenGeoms:
         self.names, self.asset_names = sheet.geom_names, Names()
         self.written: dict[str, list[tuple[Shape, Element]]] = {}  # geoms that touch
         self.friction = self._friction()
+        self.points: list[tuple[ContactPoint, str]] = []  # with the names of their geoms
         self.moving = {j.child for j in sheet.robot.joints if j.nv}
         for joint in sheet.robot.joints:
             if joint.parent in self.moving:
@@ -46,6 +62,15 @@ class WrittenGeoms:
         """Add the geoms of a body."""
         for shape in shapes:
             self._geom(body, shape)
+
+    def write_point(self, point: ContactPoint) -> None:
+        """Add the geom of a contact point that no shape stands for: a ball that touches nothing but by `pairs`."""
+        name = self.names.unique(point.name)
+        element = Element("geom", {"name": name, "type": "sphere", "size": numbers([point.radius or POINT])})
+        placed(element, self.sheet.chains.shift[point.body] * Pose(point.point))
+        element.attributes |= {"contype": "0", "conaffinity": "0", "group": str(HIDDEN_GROUP)}
+        self.sheet.bodies[point.body].children.append(element)
+        self.points.append((point, name))
 
     def _friction(self) -> float:
         """What shapes say that leave friction to what they touch: of a pair, MuJoCo takes the larger one."""
@@ -88,7 +113,14 @@ class WrittenGeoms:
         sheet.bodies[body].children.append(element)
 
     def pairs(self, contact: Element) -> None:
-        """Add pairs of geoms with coefficients of their own."""
+        """Add pairs of geoms with coefficients of their own, and those of contact points and the ground."""
+        for point, name in self.points:
+            for _, geom in self.written.get(WORLD, ()):
+                values = point.friction, point.friction, point.spinning, point.rolling, point.rolling
+                size = 6 if point.rolling else 4 if point.spinning else 3 if point.friction else 1
+                self._name(geom, "ground")
+                geoms = {"geom1": name, "geom2": geom.get("name") or ""}
+                contact.add("pair", **geoms, condim=str(size), friction=numbers(values))
         for pair in self.sheet.robot.contact_pairs:
             sides = [
                 [(s, g) for s, g in self.written.get(body, ()) if name in ("", s.name)]
@@ -104,10 +136,8 @@ class WrittenGeoms:
                 self.sheet.refuse("contact pair", pair.name, "that a contact pair leaves friction to its shapes")
             else:
                 for body, side in zip((pair.first, pair.second), sides, strict=True):
-                    for shape, geom in side:  # MJCF knows geoms of pairs by their names
-                        if not geom.get("name"):
-                            name = self.names.unique(f"{body}_{shape.kind}")
-                            geom.attributes = {"name": name, **geom.attributes}
+                    for shape, geom in side:
+                        self._name(geom, f"{body}_{shape.kind}")
                 for first, a in sides[0]:
                     for second, b in sides[1]:
                         turns = [_larger(getattr(pair, x), getattr(first, x), getattr(second, x)) for x in TURNS]
@@ -115,6 +145,11 @@ class WrittenGeoms:
                         size = 6 if turns[1] else 4 if turns[0] else 3 if pair.friction else 1
                         names = {"geom1": a.get("name") or "", "geom2": b.get("name") or ""}
                         contact.add("pair", **names, condim=str(size), friction=numbers(values))
+
+    def _name(self, geom: Element, name: str) -> None:
+        """Give a geom a name unless it has one: MJCF knows those of pairs by it."""
+        if not geom.get("name"):
+            geom.attributes = {"name": self.names.unique(name), **geom.attributes}
 
     def _surface(self, element: Element, shape: Shape, label: str) -> None:
         if shape.restitution:

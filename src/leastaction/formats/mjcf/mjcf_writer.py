@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from leastaction._files._output import check_output, writing
+from leastaction.contact.point_shapes import shapes_of_point
 from leastaction.errors import FormatError
 from leastaction.formats._files import Notes, with_article
 from leastaction.formats._xml import Element, write_xml
@@ -43,13 +44,13 @@ def save_mjcf(robot: Mechanism, path: str | PathLike[str], *, lossy: bool = Fals
     become several joints of one body, which read back as a composite joint called like the body. Loops become `connect`
     or `weld` between sites, hinges in loops two of them; springs and cables become tendons, frames sites.
 
-    What MJCF has no words for and other programs may ignore is in a `<custom>` text that `load_mjcf` reads: contact
-    points, velocity limits, springs of limits, where ball joints start, prescribed joints (bodies whose poses are
-    prescribed are mocap bodies), and that points of loops slide along an axis
-    (MuJoCo holds them; planar loops do not need that freedom). Inertias that MuJoCo refuses are there, too; it gets the
-    nearest that it takes, with a warning where that matters. Meshes and height fields are part of the file; MuJoCo
-    keeps them in single precision. A body on a ball or free joint with a `child_pose` that turns it has its frame
-    moved to the joint's.
+    Contact points that no shape stands for are balls that touch the ground alone, by pairs with its geoms, a point one
+    of a micrometre. What MJCF has no words for and other programs may ignore is in a `<custom>` text that `load_mjcf`
+    reads: the points themselves, velocity limits, springs of limits, where ball joints start, prescribed joints (bodies
+    whose poses are prescribed are mocap bodies), and that points of loops slide along an axis (MuJoCo holds them;
+    planar loops do not need that freedom). Inertias that MuJoCo refuses are there, too; it gets the nearest that it
+    takes, with a warning where that matters. Meshes and height fields are part of the file; MuJoCo keeps them in single
+    precision. A body on a ball or free joint with a `child_pose` that turns it has its frame moved to the joint's.
 
     Args:
         robot: what to write.
@@ -126,15 +127,20 @@ def _document(sheet: Sheet) -> Element:
             for axis in chain.axes:
                 _joint(sheet, element, axis)
         geoms.write(body.name, body.shapes)
+        for point in robot.contacts:
+            if point.body == body.name and not shapes_of_point(point, body.shapes):
+                geoms.write_point(point)
     elements = Written(sheet)
     elements.write()
-    if robot.excluded_contacts or robot.contact_pairs:
+    if robot.excluded_contacts or robot.contact_pairs or geoms.points:
         contact = root.add("contact")
         geoms.pairs(contact)
         for first, second in robot.excluded_contacts:
             contact.add("exclude", body1=first, body2=second)
     root.children += [s for s in (geoms.assets, *elements.sections()) if s.children]
-    text = extension(robot, sheet.chains, elements.made, sheet.inertias, elements.made_geoms)
+    text = extension(
+        robot, sheet.chains, elements.made, sheet.inertias, elements.made_geoms + [name for _, name in geoms.points]
+    )
     root.add("custom").add("text", name=EXTENSION, data=text)
     return root
 
