@@ -150,3 +150,16 @@ def test_a_first_step_that_has_no_solution_names_what_overlaps():
     hasty = la.Maximal(max_iterations=1, warm_start=False)
     with pytest.raises(ConvergenceError, match="'left/box' and 'right/box' overlap by "):
         la.simulate(b.build(), dt=0.01, steps=1, integrator=hasty)
+
+
+@pytest.mark.parametrize("kind", [la.Minimal, la.Maximal])
+def test_a_start_that_limits_hold_in_the_ground_is_named(kind):
+    """A hand that its wrist cannot lift out of the ground: no step has a solution."""
+    b = la.MechanismBuilder("cut")
+    b.add_shape("world", Plane())
+    b.body("arm", mass=1.0, shapes=Box((0.1, 0.1, 0.3)))
+    b.revolute("shoulder", "world", "arm", axis="y", position=(0, 0, 0.5), lower=-0.01, upper=0.01)
+    b.body("hand", mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
+    b.revolute("wrist", "arm", "hand", axis="y", position=(0, 0, -0.45), lower=-0.01, upper=0.01)
+    with pytest.raises(ConvergenceError, match="'world/plane' and 'hand/box' overlap by 0.05 m at the start"):
+        la.simulate(b.build(), dt=0.01, steps=1, integrator=kind())

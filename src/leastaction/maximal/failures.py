@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from leastaction.contact.penetration.penetration_messages import REMEDY
+from leastaction.contact.penetration.penetration_messages import overlap_at_start
 from leastaction.errors import ConvergenceError
 from leastaction.integration.record import Record
-from leastaction.maximal.contact.diagnosis import deepest_overlap, spinning_without_inertia
 from leastaction.maximal.contact_graph import as_transforms
+from leastaction.maximal.model import Model
 
 
 def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
@@ -25,7 +25,7 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
     if stepper.exhausted:
         why = (
             f"the step took more than max_work = {own.work} Newton iterations in all its parts; take a smaller dt, "
-            "masses that differ less, or a larger max_work"
+            f"masses that differ less, or a larger max_work{_overlap(stepper, record) if step == 0 else ''}"
         )
     elif any(math.isnan(x) for x in residuals):
         why = f"the Newton matrix is singular{_reason(stepper, step, record)}"
@@ -41,7 +41,7 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
 
 def _reason(stepper: Any, step: int, record: Record) -> str:
     """What may be the matter with a step that has no solution, as the end of a sentence."""
-    if light := spinning_without_inertia(stepper.model):
+    if light := _spinning_without_inertia(stepper.model):
         return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
     overlap = _overlap(stepper, record) if step == 0 else ""
     return overlap or ("; is a loop in a singular configuration?" if stepper.loops else "")
@@ -51,5 +51,12 @@ def _overlap(stepper: Any, record: Record) -> str:
     """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
     if stepper.contact is None:
         return ""
-    overlap = deepest_overlap(stepper.table, as_transforms(record["rigid_poses"][0]))
-    return f"; {overlap} at the start: {REMEDY}" if overlap else ""
+    return overlap_at_start(stepper.table, as_transforms(record["rigid_poses"][0]))
+
+
+def _spinning_without_inertia(model: Model) -> str:
+    """The name of a body that may spin freely without moments of inertia; empty if there is none."""
+    for body, joint in zip(model.mechanism.bodies, model.mechanism.joints, strict=True):
+        if joint.kind in ("free", "spherical") and not model.bodies[model.frames[body.name][0]].J.any():
+            return body.name
+    return ""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.contact_entries import detect_all, measure_all
+from leastaction.contact.contact_table import ContactTable
+from leastaction.contact.records import CONTACT, records
 from leastaction.warn import warn
 
 FloatArray = NDArray[np.float64]
@@ -44,3 +48,17 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
             more = f" and {len(pairs) - SHOWN} other pairs" if len(pairs) > SHOWN else ""
             text += f"; so do {'; '.join(pairs[1:SHOWN])}{more}"
         warn(f"{text}; {REMEDY}")
+
+
+def overlap_at_start(table: ContactTable, X: FloatArray) -> str:
+    """The shapes that overlap most at the start, with poses X (n, 12), as the end of a sentence; empty if none do."""
+    pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
+    found: Any = records(1 << 12, CONTACT)
+    found = found[: detect_all(table.shapes, pairs, X, table.data, found, 0.0)]
+    gaps, other = np.zeros(len(found)), np.zeros((2, len(found), 3))
+    measure_all(found, X, gaps, other[0], other[1])
+    if gaps.min(initial=0.0) >= -ROUNDED:
+        return ""
+    k = int(gaps.argmin())
+    a, b = ("/".join(table.names[shape]) for shape in (pairs.a[found.pair[k]], pairs.b[found.pair[k]]))
+    return f"; {a!r} and {b!r} overlap by {-gaps[k]:.2g} m at the start: {REMEDY}"

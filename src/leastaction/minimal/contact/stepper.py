@@ -15,7 +15,7 @@ from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.contact.broad_phase import reach_of_bodies
 from leastaction.contact.penetration.overlapping_starts import overlapping
-from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, warn_of_overlap
+from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, overlap_at_start, warn_of_overlap
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.dynamics.legendre import velocity_of_momentum
@@ -502,6 +502,8 @@ class GroundStepper(Stepper):
         why = f"Minimal: no step of dt / {LAST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
+        if step == 0 and len(self.table.shapes):
+            why += overlap_at_start(self.table, self._starts.model.poses(record.q[0]))
         if names := self.mechanism.prescribed:
             why += f"; do the prescribed motions ({', '.join(names)}) leave room for what they push?"
         return ConvergenceError(why, step=step, residuals=[])
