@@ -161,5 +161,5 @@ def test_a_start_that_limits_hold_in_the_ground_is_named(kind):
     b.revolute("shoulder", "world", "arm", axis="y", position=(0, 0, 0.5), lower=-0.01, upper=0.01)
     b.body("hand", mass=1.0, shapes=Box((0.2, 0.2, 0.2)))
     b.revolute("wrist", "arm", "hand", axis="y", position=(0, 0, -0.45), lower=-0.01, upper=0.01)
-    with pytest.raises(ConvergenceError, match="'world/plane' and 'hand/box' overlap by 0.05 m at the start"):
+    with pytest.raises(ConvergenceError, match=r"'world/plane' and 'hand/box' overlap by 0\.05 m at the start"):
         la.simulate(b.build(), dt=0.01, steps=1, integrator=kind())
