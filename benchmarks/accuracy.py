@@ -20,22 +20,21 @@ COUNT = 3
 FINEST = 1e-6
 """What the run is asked for that a pile is compared with: of the same engine, for each has its own law of contact."""
 
+REPEATED, LONG_ENOUGH = 5, 0.5
+"""Most repetitions of a run, of which the least time counts, and CPU seconds after which there are no more."""
+MOMENT = 1e-6
+"""Length of a run [s] that takes as long as it takes to begin one."""
+
 NOTES = f"""Error of positions at the end [rad or m]; asked: per second, relative. Pendulum: two rods, level, 2 s \
 (refined: DOP853, rtol = 1e-12). Ball: slips at 3 m/s, friction 0.1, and rolls, 1.5 s (without `Maximal`, whose \
 steps are those that its turning needs); cube: slides to rest from 2 m/s, friction 0.2, 1.5 s (closed forms). \
 Clutter: {COUNT} balls fall on each other, 0.5 s; distance from the same engine's run at {FINEST:g}. Gripper: two \
 fingers hold a cube of 1 kg with 15 N, friction 0.5, 1 s; how far it has slipped, which Coulomb's law does not \
 let it. CENIC: point contact of 1e5 N/m. RK45: SciPy's, on this package's forward dynamics (no contact), rtol = \
-atol = asked. Steps: halves that are the run (ours), accepted steps (others). CPU: least of up to {REPEATED} repetitions of \
-the whole call, which for CENIC builds the plant, for us reads the robot; to begin: the same over {MOMENT:g} s. \
-Steps are chosen in Python by ours and RK45, in C++ by CENIC. Energy: the pendulum over {LONG:g} s at {CALM:g}; largest error of the first and \
-of the last tenth over m g l."""
-
-
-REPEATED, LONG_ENOUGH = 5, 0.5
-"""Most repetitions of a run, of which the least time counts, and CPU seconds after which there are no more."""
-MOMENT = 1e-6
-"""Length of a run [s] that takes as long as it takes to begin one."""
+atol = asked. Steps: halves that are the run (ours), accepted steps (others). CPU: least of up \
+to {REPEATED} repetitions of the whole call, which for CENIC builds the plant, for us reads the robot; to begin: the \
+same over {MOMENT:g} s. Steps are chosen in Python by ours and RK45, in C++ by CENIC. Energy: the pendulum over \
+{LONG:g} s at {CALM:g}; largest error of the first and of the last tenth over m g l."""
 
 
 class Taken:

@@ -99,7 +99,7 @@ class Steps:
         if not self.first.momentum:
             return second.copy()
         if self._law is not None and divided:
-            shares = last_shares(self.single.record, LAST)
+            shares = last_shares(self.single.record.extras, LAST)
             late = self._law.after_substep(1.0 if shares is None else shares[0])
         if late is None or not late.any():
             return self._velocities.at(q, second)
