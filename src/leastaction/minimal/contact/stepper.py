@@ -18,6 +18,7 @@ from leastaction.contact.penetration.overlapping_starts import overlapping
 from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, overlap_at_start, warn_of_overlap
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
+from leastaction.contact.solver.cone_kinds import CONTACT
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
@@ -43,7 +44,6 @@ from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.detection.logged_contacts import list_contacts
 from leastaction.minimal.contact.first_steps import GroundFirstSteps
-from leastaction.minimal.contact.robot_records import CONTACT
 from leastaction.minimal.contact.robot_variants import is_whole, whole_model
 from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_shapes
 from leastaction.minimal.contact.steps import LAST
