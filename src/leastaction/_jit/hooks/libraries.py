@@ -98,8 +98,8 @@ class Part(JITCodeLibrary):
 
 
 def _take_apart(ir_module: Any) -> None:
-    """Free a module of llvmlite that is text now: its parts refer to each other, so that they would wait for the garbage
-    collector, a third of all that it goes through after a compilation (a first pendulum: 390 MB in place of 450)."""
+    """Free a module of llvmlite that is text now. Its parts refer to each other, so that they would wait for the
+    collector of garbage, a third of all that it has to go through (a first pendulum: 390 MB in place of 450)."""
     for function in ir_module.functions:
         for block in function.blocks:
             block.instructions.clear()
