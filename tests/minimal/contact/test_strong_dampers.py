@@ -25,23 +25,21 @@ def arm(damping: float, friction: float = 0.5) -> la.Mechanism:
     for i, parent in enumerate(("world", "l0")):
         skin = [Sphere(0.05, pose=Pose((0, 0, -0.4)), friction=friction)] if i else []
         b.body(f"l{i}", mass=1.0, com=(0, 0, -0.2), inertia=(2e-2, 2e-2, 1e-3), shapes=skin)
-        b.revolute(f"j{i}", parent, f"l{i}", axis="y", position=(0, 0, -0.4 if i else 0.7), damping=damping)
+        b.revolute(f"j{i}", parent, f"l{i}", axis="y", position=(0, 0, -0.4 if i else 0.67), damping=damping)
         b.actuator(f"m{i}", f"j{i}")
     b.add_shape("world", Plane(friction=friction))
     return b.build()
 
 
-def run(robot, q, v, steps, controls=None, dt=DT, **start):
-    return la.simulate(
-        robot, q, v, dt=dt, steps=steps, integrator=la.Minimal(), controls=controls, progress=False, **start
-    )
+def run(robot, q, v, steps, controls=None, p=None, dt=DT):
+    return la.simulate(robot, q, v, p=p, dt=dt, steps=steps, integrator=la.Minimal(), controls=controls, progress=False)
 
 
 @pytest.mark.parametrize("damping", [0.0, 1.0, 1e2, 1e3, 1e5, 1e8])
 def test_a_damper_never_reverses_a_motion(damping):
     v = run(slider(damping), [0.0], [1.0], 20).v[:, 0]
-    assert (v >= -1e-12).all()
-    assert (np.diff(v) <= 1e-12).all()
+    assert (v >= -1e-9).all()
+    assert (np.diff(v) <= 1e-9).all()
 
 
 @pytest.mark.parametrize("damping", [3e2, 1e4, 1e8])
@@ -64,13 +62,13 @@ def test_weak_dampers_are_of_order_two():
 @pytest.mark.parametrize("damping", [0.3, 30.0, 3e3])
 def test_momenta_are_those_of_the_motion(damping):
     """p = M v at every node, so that a run goes on from (q, p) and from (q, v), and tells a controller the same v."""
-    robot = arm(damping)
-    whole = run(robot, [0.9, -0.4], [0.0, 3.0], 120, np.array([2.0, -1.0]))
+    robot, u = arm(damping), np.array([-2.0, 1.0]) * max(1.0, 0.1 * damping)
+    whole = run(robot, [0.9, -0.4], [0.0, 3.0], 120, u)
     assert len(whole.stored["contacts"])
     for k in (1, 17, 60):
         assert mass_matrix(robot, whole.q[k]) @ whole.v[k] == pytest.approx(whole.p[k], abs=1e-9)
         for start in ({"p": whole.p[k]}, {"v": whole.v[k]}):
-            other = run(robot, whole.q[k], steps=60, controls=np.array([2.0, -1.0]), **({"v": None} | start))
+            other = run(robot, whole.q[k], start.get("v"), 60, u, p=start.get("p"))
             assert other.v[0] == pytest.approx(whole.v[k], abs=1e-9)
             assert other.q[-1] == pytest.approx(whole.q[k + 60], abs=1e-8)
             assert other.v[-1] == pytest.approx(whole.v[k + 60], abs=1e-7)
@@ -80,9 +78,10 @@ def test_momenta_are_those_of_the_motion(damping):
 @pytest.mark.parametrize("k", [2, 100])
 def test_derivatives_of_steps(damping, k):
     """In flight and in contact, against central differences."""
-    robot, u = arm(damping), np.array([2.0, -1.0])
-    whole = run(robot, [0.9, -0.4], [0.0, 3.0], 100, u)
+    robot, u = arm(damping), np.array([-2.0, 1.0]) * max(1.0, 0.1 * damping)
+    whole = run(robot, [0.9, -0.4], [0.0, 3.0], 101, u)
     q, p = whole.q[k], whole.p[k]
+    assert (k in whole.stored["contacts"][:, 0]) == (k == 100)
     A, B = la.linearize(robot, la.Minimal(), q, p, u=u, dt=DT)
     for j in range(6):
         ends, eps = [], 1e-6

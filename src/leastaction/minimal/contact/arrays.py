@@ -415,8 +415,8 @@ def robot_array_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
 def memory_size(shapes: Any) -> int:
     """Numbers that `memory.keep` keeps of one robot with arrays of these shapes.
 
-    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the impulses along the
-    joints, and the impulses.
+    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the impulses along
+    the joints, and the impulses.
     """
     size = 2 + shapes.q0[0] + 3 * shapes.p[0]
     return size if shapes.touch is None else size + shapes.p[0] + shapes.touch.lam[0]

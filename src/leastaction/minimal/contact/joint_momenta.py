@@ -19,14 +19,14 @@ def turned(Ic, R):
 def end_damping_of(dof, dt):
     """What of the impulse of a damper at the end of a step of length dt is implicit in the velocity there, per rate.
 
-    Half of what a damper d does in a step acts at each end, over the mean rate r. Where h d / 2 is more than the inertia
-    m of the joint, the impulse at the end would reverse its motion; so k = h d / 2 - m of it goes with the velocity v1
-    at the end in place of r,
+    Half of what a damper d does in a step acts at each end, over the mean rate r. Where h d / 2 is more than the
+    inertia m of the joint, the impulse at the end would reverse its motion; so k = h d / 2 - m of it goes with the
+    velocity v1 at the end in place of r,
 
         M v1 = P + k (r - v1),    (M + k) v1 = P + k r.
 
-    A joint alone of that inertia, which a force f drives, has v1 = f / d then, and 0 without a force, at any h d / m; in
-    steady motion v1 = r. Where h d / 2 < m, k is zero and the step is of order 2. The momentum is M v1 always.
+    A joint alone of that inertia, which a force f drives, has v1 = f / d then, and 0 without a force, at any h d / m;
+    in steady motion v1 = r. Where h d / 2 < m, k is zero and the step is of order 2. The momentum is M v1 always.
     """
     return max(0.5 * dt * (dof.damping - 0.5 * dt * dof.servo) - dof.holds, 0.0)
 
