@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.solver import ncp_solver as friction
+from leastaction.contact.solver.cone_kinds import DRY, LIMIT
 from leastaction.mechanism import Inertia
 from leastaction.mechanism.shapes import Box, Plane
 from leastaction.minimal.contact.arrays import Touch
-from leastaction.minimal.contact.robot_records import DRY, LIMIT, ROBOT_CONE
-from leastaction.minimal.contact.solver import ncp_solver as friction
+from leastaction.minimal.contact.robot_records import ROBOT_CONE
 
 G = 9.81
 

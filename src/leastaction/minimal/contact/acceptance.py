@@ -10,11 +10,11 @@ the same step.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.solver.cone_kinds import CONTACT, LIMIT, TIE
 from leastaction.minimal.contact.body_sweeps import work_of_thrust
 from leastaction.minimal.contact.detection.detected_contacts import is_partial
 from leastaction.minimal.contact.elastic_contacts import elastic_energies
 from leastaction.minimal.contact.joint_momenta import end_damping_of, factor, solve, take_out_end_damping
-from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, TIE
 from leastaction.minimal.contact.solver.prescribed_joints import add_work, goals_of, solve_relative, work_of_drives
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.bisection import FINEST

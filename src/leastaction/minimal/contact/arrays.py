@@ -10,23 +10,14 @@ from numpy.typing import NDArray
 from leastaction.contact.clearance import Clearance, clearance_arrays
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
+from leastaction.contact.solver.cone_kinds import DRY, PLAIN, TURNING
+from leastaction.contact.solver.island_arrays import Islands, island_arrays
 from leastaction.dynamics.mobility import mobility_at_home
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import NODE
 from leastaction.minimal.contact.forces.control_wrenches import GEAR, gears
 from leastaction.minimal.contact.forces.spring_arrays import equations, pull_arrays, pulling
-from leastaction.minimal.contact.robot_records import (
-    BALANCE,
-    DRY,
-    FOUND,
-    GIVEN,
-    NEVER,
-    PLAIN,
-    ROBOT_CONE,
-    ROBOT_DOF,
-    TURNING,
-    narrowed,
-)
+from leastaction.minimal.contact.robot_records import BALANCE, FOUND, GIVEN, NEVER, ROBOT_CONE, ROBOT_DOF, narrowed
 from leastaction.minimal.contact.scratch_arrays import (
     LockedJoints,
     between_arrays,
@@ -34,7 +25,6 @@ from leastaction.minimal.contact.scratch_arrays import (
     locked_joint_arrays,
     momentum_arrays,
 )
-from leastaction.minimal.contact.solver.island_arrays import Islands, island_arrays
 
 FloatArray = NDArray[np.floating]
 

@@ -53,13 +53,8 @@ ROBOT_CONE = np.dtype(
 that are looked for in each step. And what ties joints in Newton's equations, see `pulls`: equations of loops among it,
 whose impulses may have either sign."""
 
-CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
-
 GIVEN = np.inf
 """Dry friction of a degree of freedom whose motion is prescribed: a lock that bears anything, and moves."""
-
-PLAIN, TURNING = 3, 6
-"""Impulses of a contact: along normal and tangents; and about them where it resists spinning or rolling."""
 
 FOUND = np.dtype(
     [

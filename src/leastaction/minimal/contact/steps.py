@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.contact.laws.restitution import ACCEPT
+from leastaction.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.body_sweeps import (
     eliminate,
@@ -34,7 +35,6 @@ from leastaction.minimal.contact.solver.locked_joints import (
     locked_joints,
     update_locked,
 )
-from leastaction.minimal.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.solver.prescribed_joints import goals_of, set_substep_targets
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 

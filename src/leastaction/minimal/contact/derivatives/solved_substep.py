@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from leastaction.contact.laws.restitution import NEAREST
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, TURNING
+from leastaction.contact.solver.cone_response import GIVING
+from leastaction.contact.solver.torque_laws import SPIN
 from leastaction.minimal.contact.arrays import RobotData, is_prescribed
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, ROBOT_CONE, TURNING
-from leastaction.minimal.contact.solver.contact_response import GIVING
-from leastaction.minimal.contact.solver.torsional_rolling import SPIN
+from leastaction.minimal.contact.robot_records import ROBOT_CONE
 
 FloatArray = NDArray[np.float64]
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.solver.cone_kinds import LOOP
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import bounces
@@ -21,7 +22,6 @@ from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
-from leastaction.minimal.contact.robot_records import LOOP
 from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 FloatArray = NDArray[np.float64]

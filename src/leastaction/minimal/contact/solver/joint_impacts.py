@@ -21,16 +21,16 @@ from leastaction.contact.laws.restitution import (
     returned_share,
     time_of_impact,
 )
+from leastaction.contact.solver.cone_kinds import CONTACT, LIMIT, LOOP
+from leastaction.contact.solver.islands import impulses
+from leastaction.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.acceptance import kinetic_energy
 from leastaction.minimal.contact.elastic_contacts import cones_of, end_gap
 from leastaction.minimal.contact.joint_momenta import solve
 from leastaction.minimal.contact.momentum_phase import relate_momenta
 from leastaction.minimal.contact.paths import rate_along
-from leastaction.minimal.contact.robot_records import CONTACT, LIMIT, LOOP
 from leastaction.minimal.contact.row_vec6 import wrench
-from leastaction.minimal.contact.solver.islands import impulses
 from leastaction.minimal.contact.solver.locked_joints import unlock_joints
-from leastaction.minimal.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.solver.prescribed_joints import (
     add_hit_of_drives,
     add_prescribed,
