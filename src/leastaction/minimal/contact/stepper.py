@@ -191,7 +191,7 @@ class GroundStepper(Stepper):
             q, p = record["q"][:1], record["p"][:1]
             data.v_last[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
             data.v_older[:] = data.v_last
-            data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
+            data.touch.lam[:] = data.touch.kick[:] = 0.0
             self.steady[0] = 0
             if data.touch.found is not None:
                 data.touch.found.now.kept, data.touch.found.now.listed = 0, -1
@@ -419,7 +419,7 @@ class GroundStepper(Stepper):
         """See `Stepper.memory`."""
         touch: Touch = self.data.touch
         kept = [getattr(self.data, name).copy() for name in CARRIED]
-        kept += [touch.lam[: self.own].copy(), touch.kick.copy(), touch.before.copy()]
+        kept += [touch.lam[: self.own].copy(), touch.kick.copy()]
         last, u = self.reached
         return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
 
@@ -431,9 +431,9 @@ class GroundStepper(Stepper):
 
     def restore_memory(self, memory: Any) -> None:
         """See `Stepper.restore_memory`."""
-        (v_last, v_older, lam, kick, before), self.steady[:], self.reached, impulses = memory
+        (v_last, v_older, lam, kick), self.steady[:], self.reached, impulses = memory
         data, touch = self.data, self.data.touch
-        data.v_last[:], data.v_older[:], touch.kick[:], touch.before[:] = v_last, v_older, kick, before
+        data.v_last[:], data.v_older[:], touch.kick[:] = v_last, v_older, kick
         touch.lam[: self.own] = lam
         if impulses is not None:
             count = len(impulses[0])
@@ -473,7 +473,7 @@ class GroundStepper(Stepper):
 
     def memory_after(self, v_last: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
-        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last), np.full(1, self.dt)]
+        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last)]
         own: DetectedContacts | None = self.data.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
@@ -526,7 +526,7 @@ class _Carried:
     def __init__(self, stepper: GroundStepper) -> None:
         touch: Touch = stepper.data.touch
         own = [getattr(stepper.data, name) for name in CARRIED]
-        own += [touch.lam[: stepper.own], touch.kick, touch.before, stepper.steady]
+        own += [touch.lam[: stepper.own], touch.kick, stepper.steady]
         found: DetectedContacts = touch.found
         self.now = found.now.view(np.ndarray)  # fields of a recarray are slow
         self.pairs = [(x, np.empty_like(x)) for x in (*own, found.keys, found.impulses, self.now) if x.size]
