@@ -8,6 +8,7 @@ are closed with the same steps (FDDP: Mastalli et al. 2020), under the merit fun
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -349,8 +350,8 @@ class _Search:
         t = np.asarray(self.dt * np.arange(self.N + 1), float)
         none = np.zeros(0)
         return Shot(
-            success=status == "Solve_Succeeded",
-            reason=reason,
+            converged=status == "Solve_Succeeded",
+            failure=reason,
             status=status,
             cost=self.stages.value(s)[0],
             violation=worst,
@@ -365,4 +366,5 @@ class _Search:
             gains=self.gains,
             cost_to_go=self.cost_to_go,
             bounds=np.array([self.lower, self.upper]),
+            replay_tolerance=math.inf,  # it is a run
         )
