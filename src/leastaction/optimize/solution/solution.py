@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,9 @@ from leastaction.optimize.constraints.feet import Phase
 from leastaction.optimize.solution.diagnostics import decided, explanation, largest_violation
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FloatArray = NDArray[np.float64]
 
@@ -241,11 +244,16 @@ class Solution:
 
         save(self, file)
 
-    def plot(self, **options: Any) -> Any:
-        """Positions, velocities and controls over time, as a Matplotlib figure."""
+    def plot(self, *, path: str | PathLike[str] | None = None, size: tuple[float, float] = (7.0, 6.0)) -> Figure:
+        """Positions, velocities and controls over time, as a Matplotlib figure.
+
+        Args:
+            path: where to write the figure.
+            size: width and height [inch].
+        """
         from leastaction.optimize.solution.solution_plot import picture
 
-        return picture(self, **options)
+        return picture(self, path=path, size=size)
 
     def __str__(self) -> str:
         """One line."""
