@@ -251,6 +251,12 @@ def test_view_hands_over_runs_and_robots(monkeypatch):
     assert seen[4][0].q.tolist() == la.robots.home("pendulum").tolist()
 
 
+@pytest.mark.parametrize("words", ["table.csv", "--csv table.csv", "--csv -o table.csv"])
+def test_export_to_a_file_that_is_named(words):
+    run("simulate", "pendulum", "--steps", "3", "--save", "run.npz")
+    assert run_json("export", "run.npz", *words.split())["files"] == ["table.csv"]
+
+
 def test_export_page_and_film(tmp_path):
     pytest.importorskip("imageio_ffmpeg")
     run("simulate", "pendulum", *QUICK, "--save", "run.npz")
