@@ -27,9 +27,9 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     TURN,
     TURN_RATE,
     Part,
-    Rows,
     place_of,
 )
+from leastaction.minimal.contact.derivatives.contact_slopes import Rows
 from leastaction.minimal.contact.solver.contact_response import TANGENTIAL, remaining_overlap
 
 

@@ -36,11 +36,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     START_GAP,
     VALUES,
-    Joints,
     Part,
-    Rows,
-    contact_columns,
-    contact_slopes,
     contact_values,
 )
 from leastaction.minimal.contact.derivatives.contact_laws import (
@@ -50,6 +46,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
     momentum_law_slopes,
     position_law_slopes,
 )
+from leastaction.minimal.contact.derivatives.contact_slopes import Joints, Rows, contact_columns, contact_slopes
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import (
@@ -454,21 +451,22 @@ def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed],
 def joints_of(smooth: Smooth, placed: Sequence[Placed]) -> tuple[Any, ...]:
     """The joints as kernels read them."""
     S = np.concatenate([placed[0].S, *(one.S[1:] for one in placed[1:])])
-    return tuple(Joints(S, smooth.carried, smooth.owner, smooth.parents))
+    return tuple(Joints(S, smooth.owner, smooth.model.nodes))
 
 
 def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatArray:
     """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
     columns = np.zeros((2, len(part.cones), 6, placed[0].S.shape[1]))
-    _columns(tuple(part), joints_of(smooth, placed), columns)
+    _columns(tuple(part), joints_of(smooth, placed), columns, np.zeros((columns.shape[3], 2), np.int64))
     return columns
 
 
 def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
     """Values of the contacts of a part and their derivatives by the joints."""
     m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
-    shapes = (3, m, VALUES, n), (ends, n, n), (ends, n, n), (3, 2, 6, VALUES), VALUES, (n, 6)
-    rows = Rows(np.zeros((m, VALUES)), columns, *map(np.zeros, shapes))
+    slopes, kick, kick_end, moved = map(np.zeros, ((3, m, VALUES, n), (ends, n, n), (ends, n, n), (2, 6, 12)))
+    path, total = np.zeros((n, 2), np.int64), np.zeros((n, 6))
+    rows = Rows(np.zeros((m, VALUES)), columns, slopes, kick, kick_end, moved, path, total)
     _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
     return rows
 
