@@ -18,7 +18,7 @@ from leastaction.contact.penetration.overlapping_starts import overlapping
 from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, overlap_at_start, warn_of_overlap
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
-from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.legendre import Velocities, velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
 from leastaction.initial_state.goal_rows import fill_goals
@@ -37,6 +37,7 @@ from leastaction.minimal.contact.arrays import (
     robot_model,
 )
 from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal, OneStep, Sweep
+from leastaction.minimal.contact.derivatives.one_step import Linearization, is_plain
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
@@ -179,21 +180,29 @@ class GroundStepper(Stepper):
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         self._read_log()
-        data = self.data
         if first == 0:
-            q, p = record["q"][:1], record["p"][:1]
-            data.v_last[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
-            data.v_older[:] = data.v_last
-            data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
-            self.steady[0] = 0
-            if data.touch.found is not None:
-                data.touch.found.now.kept, data.touch.found.now.listed = 0, -1
+            self.begin(record)
         if self.carries and not self.goals_given:
             fill_goals(self, record, first, last)
         if self.data.touch.found is not None:
             return self._advance_and_find(record, first, last, u)
         done, _ = self._run(record, first, last, u)
         return first + done
+
+    def begin(self, record: Record) -> None:
+        """Nothing of a step before, at row 0 of a record."""
+        data, p = self.data, record["p"][0]
+        data.v_last[:] = self._velocities.at(record["q"][0], p) if p.any() else 0.0
+        data.v_older[:] = data.v_last
+        data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
+        self.steady[0] = 0
+        if data.touch.found is not None:
+            now = data.touch.found.now.view(np.ndarray)  # fields of a recarray are slow
+            now["kept"], now["listed"] = 0, -1
+
+    @cached_property
+    def _velocities(self) -> Velocities:
+        return Velocities(self.mechanism)
 
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
@@ -445,7 +454,8 @@ class GroundStepper(Stepper):
 
     def _with(self, dt: float, whole: float) -> GroundStepper:
         other = copy.copy(self)
-        other.__dict__.pop("_hit_once", None)
+        for own in ("_hit_once", "_linearization"):
+            other.__dict__.pop(own, None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt, whole=whole)
         other.steady = np.zeros(1, np.int64)
         other.clear_contacts()
@@ -473,7 +483,27 @@ class GroundStepper(Stepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.linearize`."""
+        A, B = np.empty((2 * len(p), 2 * len(p))), np.empty((2 * len(p), len(u)))
+        if self._linearization is not None and self._linearization.at(q, p, u, A, B):
+            return A, B
         return OneStep(self._replay, q, p, u).jacobians()
+
+    @cached_property
+    def _linearization(self) -> Linearization | None:
+        return Linearization(self.part(self.dt)) if is_plain(self.model, self.mechanism.nu) else None
+
+    @property
+    def kernel(self) -> Bound:
+        """What makes steps."""
+        return self._rollout
+
+    def arguments_of(self, record: Record, u: FloatArray) -> tuple[Any, ...]:
+        """Those of `kernel` for the first step of a record, as at the start of a run."""
+        return u.reshape(1, self.mechanism.nu, 1), (*self._arrays(record), self.steady, *self.no_goals), False
+
+    def make_more_room(self) -> None:
+        """Room for twice as many contacts that are looked for."""
+        self._make_room(2 * self.room)
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """See `Stepper.pull_back`."""

@@ -203,7 +203,7 @@ def contact_slopes(part, joints, rows):
         at = ends_of_contact(part, k)
         put_slopes(part, joints, at, find_path(joints.nodes, at.node, at.other, rows.path), rows)
     for end in range(2):
-        turn_axes(part, joints, end, rows)
+        turn_axes(part, joints, end, part.cones.shape[0], rows)
 
 
 @routine
@@ -531,14 +531,14 @@ def by_crossing(part, at, S, b, what, place, out):
 
 
 @routine
-def turn_axes(part, joints, end, rows):
-    """Add how what the wrenches at one end do along the joints changes as axes turn there."""
+def turn_axes(part, joints, end, m, rows):
+    """Add how what the wrenches of m contacts at one end do along the joints changes as axes turn there."""
     S, nodes, total, out = joints.S[end], joints.nodes, rows.total, rows.kick if end == 0 else rows.kick_end
     first = WRENCH if end == 0 else WRENCH_END
     for c in range(S.shape[0]):
         for i in range(6):
             total[c, i] = 0.0
-    for k in range(part.cones.shape[0]):
+    for k in range(m):
         count = find_path(nodes, part.cones[k].node, part.cones[k].other, rows.path)
         for d in range(count):
             sign = sign_of(rows.path[d, 1])
