@@ -453,14 +453,22 @@ def solve_momenta(robot, work, matrices, sizes, lam, total):
     S, W, T, X = work.square[0], work.square[1], work.T, work.X
     if not solve_towards_root(matrices.M, work.by_rates, e):
         return False
+    for j in range(e):
+        for k in range(e):
+            W[j, k] = 0.0
+        for i in range(n):
+            f = work.N[j, i]
+            if f != 0.0:
+                for k in range(e):
+                    W[j, k] += f * work.by_rates[i, k]
     for k in range(e):
+        for j in range(e):
+            S[k, j] = W[j, k]
+    for k in range(e):
+        for j in range(e):
+            W[k, j] = -S[k, j]
         for i in range(n):
             T[k, i] = work.by_rates[i, k]
-        for j in range(e):
-            S[k, j] = 0.0
-            for i in range(n):
-                S[k, j] += T[k, i] * work.N[j, i]
-            W[k, j] = -S[k, j]
         for j in range(3 if k < 3 * m else 0):
             W[k, k - k % 3 + j] += work.K[2, k, j]
         for i in range(n):
@@ -497,6 +505,9 @@ def put_controls(robot, work, matrices, e, dt, A, B):
         for i in range(2 * n):
             B[i, c] = push * A[i, n + drive.dof]
         B[n + drive.dof, c] += push
-        for k in range(e):
-            for i in range(n):
-                B[n + i, c] += work.N[k, i] * total[k, 2 * n + c]
+    for k in range(e):
+        for i in range(n):
+            f = work.N[k, i]
+            if f != 0.0:
+                for c in range(B.shape[1]):
+                    B[n + i, c] += f * total[k, 2 * n + c]
