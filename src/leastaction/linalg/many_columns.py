@@ -1,15 +1,48 @@
 """Small systems with many right-hand sides: rows of these lie one after another in memory, so that inner loops go along
-them. Entries of a matrix that are zero cost nothing but a look: robots are trees, and contacts move few joints.
+them, four rows at a time. Entries of a matrix that are zero cost nothing but a look: robots are trees, and contacts
+move few joints.
 """
 
 from leastaction._jit import inline, routine
 
 
+@routine
+def add_rows(sign, a, first, last, X, columns, out):
+    """out += sign (a[first] X[first] + ... up to `last`, which is not among them), over so many columns."""
+    j = first
+    while j < last:
+        f0 = f1 = f2 = f3 = 0.0
+        k0 = k1 = k2 = k3 = j
+        count = 0
+        while j < last and count < 4:
+            f = a[j]
+            if f != 0.0:
+                if count == 0:
+                    f0, k0 = sign * f, j
+                elif count == 1:
+                    f1, k1 = sign * f, j
+                elif count == 2:
+                    f2, k2 = sign * f, j
+                else:
+                    f3, k3 = sign * f, j
+                count += 1
+            j += 1
+        if count > 2:
+            for c in range(columns):
+                out[c] += (f0 * X[k0, c] + f1 * X[k1, c]) + (f2 * X[k2, c] + f3 * X[k3, c])
+        elif count == 2:
+            for c in range(columns):
+                out[c] += f0 * X[k0, c] + f1 * X[k1, c]
+        elif count == 1:
+            for c in range(columns):
+                out[c] += f0 * X[k0, c]
+
+
 @inline
-def add_row(X, i, f, Y, k, first, last):
-    """X[i] += f Y[k], over some columns."""
-    for c in range(first, last):
-        X[i, c] += f * Y[k, c]
+def scale_row(f, X, columns):
+    """X *= f, over so many columns."""
+    for c in range(columns):
+        X[c] *= f
 
 
 @routine
@@ -26,16 +59,15 @@ def solve_towards_root(A, X, columns):
         pivot = 1.0 / A[k, k]
         for i in range(k):
             if A[i, k] != 0.0:
-                f = -pivot * A[i, k]
-                add_row(A, i, f, A, k, 0, k)
-                add_row(X, i, f, X, k, 0, columns)
+                A[i, k] *= pivot
+                f = -A[i, k]
+                for j in range(k):
+                    A[i, j] += f * A[k, j]
+    for k in range(n - 1, -1, -1):
+        add_rows(-1.0, A[k], k + 1, n, X, columns, X[k])
     for k in range(n):
-        for j in range(k):
-            if A[k, j] != 0.0:
-                add_row(X, k, -A[k, j], X, j, 0, columns)
-        pivot = 1.0 / A[k, k]
-        for c in range(columns):
-            X[k, c] *= pivot
+        add_rows(-1.0, A[k], 0, k, X, columns, X[k])
+        scale_row(1.0 / A[k, k], X[k], columns)
     return True
 
 
@@ -49,12 +81,12 @@ def solve_pivoted(A, n, X, columns, scale):
         scale: scratch, shape (n,).
     """
     for i in range(n):
-        scale[i] = 0.0
+        largest = 0.0
         for j in range(n):
-            scale[i] = max(scale[i], abs(A[i, j]))
-        if not scale[i] > 0.0:
+            largest = max(largest, abs(A[i, j]))
+        if not largest > 0.0:
             return False
-        scale[i] = 1.0 / scale[i]
+        scale[i] = 1.0 / largest
     for k in range(n):
         best = k
         for i in range(k + 1, n):
@@ -71,14 +103,13 @@ def solve_pivoted(A, n, X, columns, scale):
         pivot = 1.0 / A[k, k]
         for i in range(k + 1, n):
             if A[i, k] != 0.0:
-                f = -pivot * A[i, k]
-                add_row(A, i, f, A, k, k + 1, n)
-                add_row(X, i, f, X, k, 0, columns)
+                A[i, k] *= pivot
+                f = -A[i, k]
+                for j in range(k + 1, n):
+                    A[i, j] += f * A[k, j]
+    for k in range(n):
+        add_rows(-1.0, A[k], 0, k, X, columns, X[k])
     for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
-            if A[k, j] != 0.0:
-                add_row(X, k, -A[k, j], X, j, 0, columns)
-        pivot = 1.0 / A[k, k]
-        for c in range(columns):
-            X[k, c] *= pivot
+        add_rows(-1.0, A[k], k + 1, n, X, columns, X[k])
+        scale_row(1.0 / A[k, k], X[k], columns)
     return True

@@ -259,10 +259,10 @@ def put(F, row, part, places, rows, k, value, scale):
     """
     late = place_of(part, k) - 2
     for b in range(places.n):
-        F[row, b] = scale * rows.slopes[1, k, value, b]
-        F[row, places.start + b] = scale * rows.slopes[0, k, value, b]
+        F[row, b] = scale * rows.slopes[1, k, b, value]
+        F[row, places.start + b] = scale * rows.slopes[0, k, b, value]
         if late >= 0:
-            F[row, places.late + late * places.n + b] = scale * rows.slopes[2, k, value, b]
+            F[row, places.late + late * places.n + b] = scale * rows.slopes[2, k, b, value]
 
 
 @routine
@@ -280,8 +280,8 @@ def position_slopes(part, modes, places, rows, k, at, F):
         phi, d = v[START_GAP], 1e-4 * abs(v[START_GAP])
         low, high = least_gap(modes, k, phi - d), least_gap(modes, k, phi + d)
         for b in range(n):
-            F[row, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, START_GAP, b]
-            F[row, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, START_GAP, b]
+            F[row, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, b, START_GAP]
+            F[row, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, b, START_GAP]
     soft = creep + modes.creep[0, k]
     for i in range(1, 3):
         put(F, row + i, part, places, rows, k, SLIDE + i - 1, 1.0)

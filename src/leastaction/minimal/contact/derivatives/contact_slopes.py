@@ -19,14 +19,15 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     START_GAP,
     TURN,
     TURN_RATE,
+    VALUES,
     WRENCH,
     WRENCH_END,
     Part,
-    base,
     located,
     of_frame,
     place_of,
     pose_of,
+    put_wrench,
     slid,
     tangents_of,
     twist_against,
@@ -70,12 +71,13 @@ class Rows(NamedTuple):
         values: of all contacts, shape (m, VALUES).
         columns: what unit impulses along and about normal and tangents do along the joints, shape (2, m, 6, n): at the
             start, and at the end.
-        slopes: of the values by the joints at both ends, and where they were found, shape (3, m, VALUES, n).
+        slopes: of the values by the joints at both ends, and where they were found, shape (3, m, n, VALUES).
         kick: of what impulses do along the joints by these at both ends, and at the ends of solutions, shape
             (2 + solutions, n, n); kick_end: the same of those that the momentum phase adds.
         moved: scratch, how normal and points follow the node, shape (2, 6, 12).
+        D: scratch, slopes by twists of node and other, shape (2, 2, 6, VALUES).
         path: scratch, joints that move a contact, and what they carry: `NODE`, `OTHER` or both, shape (n, 2).
-        total: scratch, shape (n, 6).
+        total: scratch, shape (n, 12).
     """
 
     values: Any
@@ -84,6 +86,7 @@ class Rows(NamedTuple):
     kick: Any
     kick_end: Any
     moved: Any
+    D: Any
     path: Any
     total: Any
 
@@ -99,6 +102,7 @@ class Ends(NamedTuple):
         k, node, other: the contact, and its bodies.
         Xn, Xo: poses of these at the start; Yn, Yo: at the end.
         n, t, s, x, cn, co: normal, tangents and points at the start; m, a, b, z: normal, tangents and point at the end.
+        gaps: at both ends [m]; slip, turn: how far surfaces slide [m] and the bodies turn against each other [rad].
     """
 
     k: Any
@@ -118,6 +122,9 @@ class Ends(NamedTuple):
     a: Any
     b: Any
     z: Any
+    gaps: Any
+    slip: Any
+    turn: Any
 
 
 @routine
@@ -126,11 +133,19 @@ def ends_of_contact(part, k):
     cone, of = part.cones[k], part.of[k]
     i, j = cone.node, cone.other
     Xn, Xo, Yn, Yo = pose_of(part, 0, i), pose_of(part, 0, j), pose_of(part, 1, i), pose_of(part, 1, j)
-    _, n, x, cn, co = located(cone, part.contacts, of, Xn, Xo)
+    first, n, x, cn, co = located(cone, part.contacts, of, Xn, Xo)
     t, s = tangents_of(cone, load3(cone.first), n)
-    _, m, z, _, _ = located(cone, part.contacts, of, Yn, Yo)
+    last, m, z, _, _ = located(cone, part.contacts, of, Yn, Yo)
     a, b = tangents_of(cone, t, m)
-    return Ends(k, i, j, Xn, Xo, Yn, Yo, n, t, s, x, cn, co, m, a, b, z)
+    turn = load3(part.y[i])
+    slip = slid(Xn, Yn, turn, cn, x)
+    if j >= 0:
+        y = load3(part.y[j])
+        slip, turn = sub3(slip, slid(Xo, Yo, y, co, x)), sub3(turn, y)
+    if of >= 0 and part.contacts[of].belt:
+        c = part.contacts[of]
+        slip = axpy3(part.h, sub3(matvec(Xn[0], load3(c.belt_b)), matvec(Xo[0], load3(c.belt_a))), slip)
+    return Ends(k, i, j, Xn, Xo, Yn, Yo, n, t, s, x, cn, co, m, a, b, z, (first, last), slip, turn)
 
 
 @inline
@@ -202,45 +217,107 @@ def contact_slopes(part, joints, rows):
     for k in range(part.cones.shape[0]):
         at = ends_of_contact(part, k)
         put_slopes(part, joints, at, find_path(joints.nodes, at.node, at.other, rows.path), rows)
-    for end in range(2):
-        turn_axes(part, joints, end, part.cones.shape[0], rows)
+    finish_kicks(part, joints, part.cones.shape[0], rows)
 
 
 @routine
 def put_slopes(part, joints, at, count, rows):
-    """Derivatives of the values of a contact by the joints of its path, and of what its wrenches do, with axes held."""
-    k = at.k
-    base(part, k, (at.node, at.other), rows.values[k])
+    """Values of a contact and their derivatives by the joints of its path."""
+    k, late = at.k, place_of(part, at.k)
+    put_values(part, at, rows.values[k])
     for end in range(2):
         follow_node(part, at, end, rows.moved[end])
-    late = place_of(part, k)
+    for side in range(2 if at.other >= 0 else 1):
+        for axis in range(6):
+            for c in range(VALUES):
+                rows.D[0, side, axis, c] = rows.D[1, side, axis, c] = 0.0
+            by_start(part, at, axis, NODE + side, rows.moved[0], rows.D[0, side, axis])
+            by_end(part, at, axis, NODE + side, rows.moved[1], rows.D[1, side, axis])
     for c in range(count):
         b, what = rows.path[c, 0], rows.path[c, 1]
-        by_start(part, at, joints.S[0], b, what, rows.moved[0], late == 0, rows.slopes[0, k])
-        by_end(part, joints, at, b, what, rows.moved[1], rows.slopes[1, k])
-        rows.slopes[0, k, START_GAP, b] += rows.columns[0, k, 0, b]
-        rows.slopes[1, k, GAP, b] += rows.columns[1, k, 0, b]
-        if late > 0:
-            by_place(part, at, joints.S[late], b, what, late, rows.slopes[2, k])
-    kick_slopes(joints, k, 0, 0, count, rows)
-    kick_slopes(joints, k, 1, 1, count, rows)
-    if late > 0:
-        kick_slopes(joints, k, 2, late, count, rows)
+        for end in range(2):
+            w, v = twist_of(joints.S[end], b)
+            v, out = add3(v, cross(w, at.x if end == 0 else at.z)), rows.slopes[end, k, b]
+            for side in range(2):
+                if what & (NODE + side):
+                    follow_twist(rows.D[end, side], w, v, out)
+            out[START_GAP if end == 0 else GAP] += rows.columns[end, k, 0, b]
+        add_rates(part, joints, at, b, what, rows.slopes[1, k, b])
+        place = 2 if late > 0 else 0
+        by_crossing(part, at, joints.S[late], b, what, late, rows.slopes[place, k, b])
+
+
+@inline
+def follow_twist(D, w, v, out):
+    """Add the derivatives by a twist."""
+    for c in range(VALUES):
+        out[c] += w[0] * D[0, c] + w[1] * D[1, c] + w[2] * D[2, c] + v[0] * D[3, c] + v[1] * D[4, c] + v[2] * D[5, c]
 
 
 @routine
-def kick_slopes(joints, k, end, at, count, rows):
-    """Add what changes of the wrenches of contact k by the joints at one end do along the joints."""
-    out, S, path = rows.slopes[end, k], joints.S, rows.path
+def put_values(part, at, out):
+    """Values of a contact, as of `contact_kernels.evaluate`."""
+    lam, torques = load3(part.lam[at.k]), load3(part.torques[at.k])
+    more, more_torques = load3(part.more[at.k]), load3(part.more_torques[at.k])
+    out[START_GAP], out[GAP] = at.gaps
+    put_wrench(out, WRENCH, of_frame(lam, at.n, at.t, at.s), at.x, of_frame(torques, at.n, at.t, at.s))
+    put_wrench(out, WRENCH_END, of_frame(more, at.m, at.a, at.b), at.z, of_frame(more_torques, at.m, at.a, at.b))
+    out[SLIDE], out[SLIDE + 1] = dot3(at.t, at.slip), dot3(at.s, at.slip)
+    w, v = twist_against(part, (at.node, at.other))
+    v = add3(v, cross(w, at.z))
+    for i, f in enumerate((at.n, at.t, at.s)):
+        out[TURN + i] = dot3(f, at.turn)
+    for i, f in enumerate((at.m, at.a, at.b)):
+        out[RATE + i], out[TURN_RATE + i] = dot3(f, v), dot3(f, w)
+
+
+@routine
+def finish_kicks(part, joints, m, rows):
+    """Add how what the wrenches of all contacts do along the joints changes, one pair of bodies after another."""
+    k = 0
+    while k < m:
+        first = part.cones[k]
+        count = find_path(joints.nodes, first.node, first.other, rows.path)
+        last = k + 1
+        while last < m and part.cones[last].node == first.node and part.cones[last].other == first.other:
+            last += 1
+        kick_slopes(part, joints, (k, last, 0, count), rows)
+        kick_slopes(part, joints, (k, last, 1, count), rows)
+        for c in range(k, last):
+            if place_of(part, c) > 0:
+                kick_slopes(part, joints, (c, c + 1, 2, count), rows)
+        k = last
+    for end in range(2):
+        turn_axes(part, joints, end, m, rows)
+
+
+@routine
+def kick_slopes(part, joints, which, rows):
+    """Add what changes of the wrenches of some contacts of two bodies do along the joints.
+
+    Args:
+        which: the first contact and the one after the last, end, and length of the path.
+    """
+    first, last, end, count = which
+    at = place_of(part, first) if end == 2 else end
+    S, path, total = joints.S, rows.path, rows.total
     for e in range(count):
-        b = path[e, 0]
-        for d in range(count):
-            c, sign = path[d, 0], sign_of(path[d, 1])
-            if sign != 0.0:
+        for i in range(6):
+            total[e, i] = total[e, 6 + i] = 0.0
+        for k in range(first, last):
+            out = rows.slopes[end, k, path[e, 0]]
+            for i in range(6):
+                total[e, i] += out[WRENCH + i]
+                total[e, 6 + i] += out[WRENCH_END + i]
+    for d in range(count):
+        c, sign = path[d, 0], sign_of(path[d, 1])
+        if sign != 0.0:
+            for e in range(count):
+                b = path[e, 0]
                 one = two = 0.0
                 for i in range(6):
-                    one += S[0, c, i] * out[WRENCH + i, b]
-                    two += S[1, c, i] * out[WRENCH_END + i, b]
+                    one += S[0, c, i] * total[e, i]
+                    two += S[1, c, i] * total[e, 6 + i]
                 rows.kick[at, c, b] += sign * one
                 rows.kick_end[at, c, b] += sign * two
 
@@ -303,20 +380,18 @@ def by_axes(moved, at, w, v):
 
 
 @inline
-def moves(what, S, b, X):
-    """What a joint does to a contact: sign and turn and shift of the node against the other body, and a twist of both.
-
-    They are (how much the node moves alone, its turn, its shift at its centre, how much both move).
-    """
-    w, v = twist_of(S, b)
-    alone = sign_of(what)
-    return alone, w, add3(v, cross(w, X[1])), 1.0 if what & OTHER else 0.0
+def twist_at(axis, ref, what, X):
+    """A unit twist about a point `ref` of a contact: turn, shift there, shift of a body at X; and by how much the node
+    moves against the other body, and both move, where it moves what `what` says."""
+    w, v = unit(axis, 0), unit(axis, 3)
+    alone, both = (1.0, 0.0) if what == NODE else (-1.0, 1.0)
+    return w, v, add3(v, cross(w, sub3(X[1], ref))), alone, both
 
 
 @inline
-def with_both(alone, both, own, w, v, x):
-    """Change of a point x that moves by `own` with the node alone, for a twist of what a joint carries."""
-    return add3(scale3(alone, own), scale3(both, add3(v, cross(w, x))))
+def with_both(alone, both, own, w, v, arm):
+    """Change of a point that moves by `own` with the node alone, for a twist; `arm`: from where v is to the point."""
+    return add3(scale3(alone, own), scale3(both, add3(v, cross(w, arm))))
 
 
 @inline
@@ -331,11 +406,11 @@ def frame_slope(f, df, n, dn, t, s):
 
 
 @inline
-def put_wrench_slope(out, row, b, f, df, x, dx, dg):
+def put_wrench_slope(out, row, f, df, x, dx, dg):
     """Change of the wrench of a force f at x and a torque, whose change is dg."""
     moment = add3(add3(cross(dx, f), cross(x, df)), dg)
     for i in range(3):
-        out[row + i, b], out[row + 3 + i, b] = moment[i], df[i]
+        out[row + i], out[row + 3 + i] = moment[i], df[i]
 
 
 @inline
@@ -347,125 +422,105 @@ def turn_slope(y, e, end, turn):
 
 
 @inline
-def slid_slope(poses, turn, points, twist, carried):
-    """How `slid` of a body changes with a twist at the start.
+def slid_slope(poses, turn, points, dy):
+    """How `slid` of a body changes at the start.
 
     Args:
-        poses: X, Y of the body at both ends; turn: y and e.
-        points: c and x, and how they change; carried: 1 where the twist moves the body.
+        poses: X, Y of the body at both ends; turn: y within the part.
+        points: c, how it changes, and how it would if it moved with the body; x, and how it changes.
+        dy: change of the turn.
     """
-    (X, Y), (y, e), (c, dc, x, dx), (w, v) = poses, turn, points, twist
-    own = sub3(dc, scale3(carried, add3(v, cross(w, c))))
-    turned = scale3(carried, turn_slope(y, e, 0, w))
-    change = sub3(matvec(Y[0], mattvec(X[0], own)), dc)
-    return add3(change, add3(cross(turned, sub3(x, c)), cross(y, sub3(dx, dc))))
-
-
-@inline
-def slid_at_end(X, Y, y, e, c, x, w, v):
-    """How `slid` of a body changes with a twist that moves it at the end."""
-    last = add3(Y[1], matvec(Y[0], mattvec(X[0], sub3(c, X[1]))))
-    return add3(add3(v, cross(w, last)), cross(turn_slope(y, e, 1, w), sub3(x, c)))
+    (X, Y), y, (c, dc, with_body, x, dx) = poses, turn, points
+    change = sub3(matvec(Y[0], mattvec(X[0], sub3(dc, with_body))), dc)
+    return add3(change, add3(cross(dy, sub3(x, c)), cross(y, sub3(dx, dc))))
 
 
 @routine
-def by_start(part, at, S, b, what, moved, crosses, out):
-    """Derivatives of all values of a contact by joint b at the start, into out (VALUES, n).
-
-    Args:
-        crosses: whether a point where features of both bodies cross was found there.
-    """
+def by_start(part, at, axis, what, moved, out):
+    """Derivatives of the values of a contact by a unit twist about its point at the start, of node or other body."""
     k, n, t, s, x = at.k, at.n, at.t, at.s, at.x
     cone, of = part.cones[k], part.of[k]
-    alone, w, shift, both = moves(what, S, b, at.Xn)
-    _, v = twist_of(S, b)
+    w, v, shift, alone, both = twist_at(axis, x, what, at.Xn)
     dn = add3(scale3(alone, by_axes(moved, 0, w, shift)), scale3(both, cross(w, n)))
-    dx = with_both(alone, both, by_axes(moved, 3, w, shift), w, v, x)
-    dcn = with_both(alone, both, by_axes(moved, 6, w, shift), w, v, at.cn)
-    dco = with_both(alone, both, by_axes(moved, 9, w, shift), w, v, at.co)
+    dx = with_both(alone, both, by_axes(moved, 3, w, shift), w, v, ZERO3)
+    dcn = with_both(alone, both, by_axes(moved, 6, w, shift), w, v, sub3(at.cn, x))
     dt, ds = frame_slope(load3(cone.first), ZERO3, n, dn, t, s)
     da, db = frame_slope(t, dt, at.m, ZERO3, at.a, at.b)
-    own, other = 1.0 if what & NODE else 0.0, 1.0 if what & OTHER else 0.0
-    yn, slip = load3(part.y[at.node]), ZERO3
-    slip = slid_slope((at.Xn, at.Yn), (yn, part.e[at.node]), (at.cn, dcn, x, dx), (w, v), own)
-    total = slid(at.Xn, at.Yn, yn, at.cn, x)
-    turn, dturn = yn, scale3(own, turn_slope(yn, part.e[at.node], 0, w))
+    own, y, dturn = ZERO3, load3(part.y[at.node]), ZERO3
+    if what == NODE:
+        own, dturn = add3(v, cross(w, sub3(at.cn, x))), turn_slope(y, part.e[at.node], 0, w)
+    slip = slid_slope((at.Xn, at.Yn), y, (at.cn, dcn, own, x, dx), dturn)
     if at.other >= 0:
-        yo = load3(part.y[at.other])
-        theirs = slid_slope((at.Xo, at.Yo), (yo, part.e[at.other]), (at.co, dco, x, dx), (w, v), other)
-        slip = sub3(slip, theirs)
-        total = sub3(total, slid(at.Xo, at.Yo, yo, at.co, x))
-        turn, dturn = sub3(turn, yo), sub3(dturn, scale3(other, turn_slope(yo, part.e[at.other], 0, w)))
+        dco = with_both(alone, both, by_axes(moved, 9, w, shift), w, v, sub3(at.co, x))
+        own, y, dy = ZERO3, load3(part.y[at.other]), ZERO3
+        if what == OTHER:
+            own, dy = add3(v, cross(w, sub3(at.co, x))), turn_slope(y, part.e[at.other], 0, w)
+        slip = sub3(slip, slid_slope((at.Xo, at.Yo), y, (at.co, dco, own, x, dx), dy))
+        dturn = sub3(dturn, dy)
     if of >= 0 and part.contacts[of].belt:
-        c = part.contacts[of]
-        ours, theirs = matvec(at.Xn[0], load3(c.belt_b)), matvec(at.Xo[0], load3(c.belt_a))
-        total = axpy3(part.h, sub3(ours, theirs), total)
-        slip = axpy3(part.h, sub3(scale3(own, cross(w, ours)), scale3(other, cross(w, theirs))), slip)
-    put_start(part, at, b, (dn, dt, ds, dx), (total, slip, turn, dturn), out)
-    put_end(part, at, b, (ZERO3, da, db, ZERO3), out)
-    if crosses:
-        by_crossing(part, at, S, b, what, 0, out)
+        X, belt = (at.Xn, part.contacts[of].belt_b) if what == NODE else (at.Xo, part.contacts[of].belt_a)
+        slip = axpy3(alone * part.h, cross(w, matvec(X[0], load3(belt))), slip)
+    put_start(part, at, (dn, dt, ds, dx), (slip, dturn), out)
+    put_end(part, at, (ZERO3, da, db, ZERO3), out)
 
 
 @inline
-def put_start(part, at, b, frame, motion, out):
+def put_start(part, at, frame, motion, out):
     """What changes of the frame at the start (normal, tangents, point) and of slip and turn change."""
     dn, dt, ds, dx = frame
-    total, slip, turn, dturn = motion
-    k = at.k
-    lam, torque = load3(part.lam[k]), load3(part.torques[k])
+    slip, dturn = motion
+    lam, torque = load3(part.lam[at.k]), load3(part.torques[at.k])
     df, dg = of_frame(lam, dn, dt, ds), of_frame(torque, dn, dt, ds)
-    put_wrench_slope(out, WRENCH, b, of_frame(lam, at.n, at.t, at.s), df, at.x, dx, dg)
-    out[SLIDE, b] = dot3(dt, total) + dot3(at.t, slip)
-    out[SLIDE + 1, b] = dot3(ds, total) + dot3(at.s, slip)
-    out[TURN, b] = dot3(dn, turn) + dot3(at.n, dturn)
-    out[TURN + 1, b] = dot3(dt, turn) + dot3(at.t, dturn)
-    out[TURN + 2, b] = dot3(ds, turn) + dot3(at.s, dturn)
+    put_wrench_slope(out, WRENCH, of_frame(lam, at.n, at.t, at.s), df, at.x, dx, dg)
+    out[SLIDE] = dot3(dt, at.slip) + dot3(at.t, slip)
+    out[SLIDE + 1] = dot3(ds, at.slip) + dot3(at.s, slip)
+    out[TURN] = dot3(dn, at.turn) + dot3(at.n, dturn)
+    out[TURN + 1] = dot3(dt, at.turn) + dot3(at.t, dturn)
+    out[TURN + 2] = dot3(ds, at.turn) + dot3(at.s, dturn)
 
 
 @inline
-def put_end(part, at, b, frame, out):
+def put_end(part, at, frame, out):
     """What changes of the frame at the end (normal, tangents, point) change there, with the bodies' twists held."""
     dm, da, db, dz = frame
-    k = at.k
-    more, torque = load3(part.more[k]), load3(part.more_torques[k])
+    more, torque = load3(part.more[at.k]), load3(part.more_torques[at.k])
     df, dg = of_frame(more, dm, da, db), of_frame(torque, dm, da, db)
-    put_wrench_slope(out, WRENCH_END, b, of_frame(more, at.m, at.a, at.b), df, at.z, dz, dg)
+    put_wrench_slope(out, WRENCH_END, of_frame(more, at.m, at.a, at.b), df, at.z, dz, dg)
     w, v = twist_against(part, (at.node, at.other))
     v, dv = add3(v, cross(w, at.z)), cross(w, dz)
-    out[RATE, b], out[TURN_RATE, b] = dot3(dm, v) + dot3(at.m, dv), dot3(dm, w)
-    out[RATE + 1, b], out[TURN_RATE + 1, b] = dot3(da, v) + dot3(at.a, dv), dot3(da, w)
-    out[RATE + 2, b], out[TURN_RATE + 2, b] = dot3(db, v) + dot3(at.b, dv), dot3(db, w)
+    out[RATE], out[TURN_RATE] = dot3(dm, v) + dot3(at.m, dv), dot3(dm, w)
+    out[RATE + 1], out[TURN_RATE + 1] = dot3(da, v) + dot3(at.a, dv), dot3(da, w)
+    out[RATE + 2], out[TURN_RATE + 2] = dot3(db, v) + dot3(at.b, dv), dot3(db, w)
 
 
 @routine
-def by_end(part, joints, at, b, what, moved, out):
-    """Derivatives of all values of a contact by joint b at the end, into out (VALUES, n)."""
-    x, S = at.x, joints.S[1]
-    alone, w, shift, both = moves(what, S, b, at.Yn)
-    _, v = twist_of(S, b)
+def by_end(part, at, axis, what, moved, out):
+    """Derivatives of the values of a contact by a unit twist about its point at the end, of node or other body."""
+    w, v, shift, alone, both = twist_at(axis, at.z, what, at.Yn)
     dm = add3(scale3(alone, by_axes(moved, 0, w, shift)), scale3(both, cross(w, at.m)))
-    dz = with_both(alone, both, by_axes(moved, 3, w, shift), w, v, at.z)
+    dz = with_both(alone, both, by_axes(moved, 3, w, shift), w, v, ZERO3)
     da, db = frame_slope(at.t, ZERO3, at.m, dm, at.a, at.b)
-    slip, dturn = ZERO3, ZERO3
-    if what & NODE:
-        y, e = load3(part.y[at.node]), part.e[at.node]
-        slip, dturn = slid_at_end(at.Xn, at.Yn, y, e, at.cn, x, w, v), turn_slope(y, e, 1, w)
-    if what & OTHER:
-        y, e = load3(part.y[at.other]), part.e[at.other]
-        slip = sub3(slip, slid_at_end(at.Xo, at.Yo, y, e, at.co, x, w, v))
-        dturn = sub3(dturn, turn_slope(y, e, 1, w))
-    out[SLIDE, b], out[SLIDE + 1, b] = dot3(at.t, slip), dot3(at.s, slip)
-    out[TURN, b], out[TURN + 1, b], out[TURN + 2, b] = dot3(at.n, dturn), dot3(at.t, dturn), dot3(at.s, dturn)
-    put_end(part, at, b, (dm, da, db, dz), out)
-    # Axes that the joint carries turn with it.
+    body, c, X, Y = (at.node, at.cn, at.Xn, at.Yn) if what == NODE else (at.other, at.co, at.Xo, at.Yo)
+    turned = turn_slope(load3(part.y[body]), part.e[body], 1, w)
+    last = add3(Y[1], matvec(Y[0], mattvec(X[0], sub3(c, X[1]))))
+    slip = add3(add3(v, cross(w, sub3(last, at.z))), cross(turned, sub3(at.x, c)))
+    slip, turned = scale3(alone, slip), scale3(alone, turned)
+    out[SLIDE], out[SLIDE + 1] = dot3(at.t, slip), dot3(at.s, slip)
+    out[TURN], out[TURN + 1], out[TURN + 2] = dot3(at.n, turned), dot3(at.t, turned), dot3(at.s, turned)
+    put_end(part, at, (dm, da, db, dz), out)
+
+
+@inline
+def add_rates(part, joints, at, b, what, out):
+    """Add how the rates of a contact at the end change as joint b turns the axes that it carries there."""
+    w, v = twist_of(joints.S[1], b)
     w0, v0 = change_of_twist(part, joints, at.node, w, v, b, what & NODE)
     w1, v1 = change_of_twist(part, joints, at.other, w, v, b, what & OTHER)
     w, v = sub3(w0, w1), sub3(v0, v1)
     v = add3(v, cross(w, at.z))
     for i, f in enumerate((at.m, at.a, at.b)):
-        out[RATE + i, b] += dot3(f, v)
-        out[TURN_RATE + i, b] += dot3(f, w)
+        out[RATE + i] += dot3(f, v)
+        out[TURN_RATE + i] += dot3(f, w)
 
 
 @inline
@@ -479,13 +534,6 @@ def change_of_twist(part, joints, body, w, v, b, carried):
         W0, V0 = twist_of(part.twists, before)
         W, V = sub3(W, W0), sub3(V, V0)
     return cross(w, W), add3(cross(w, V), cross(v, W))
-
-
-@routine
-def by_place(part, at, S, b, what, place, out):
-    """Derivatives by joint b where a contact was found, at the end of an earlier solution."""
-    if part.of[at.k] >= 0 and part.contacts[part.of[at.k]].kind == POINT_ON_PLANE:
-        by_crossing(part, at, S, b, what, place, out)
 
 
 @routine
@@ -516,18 +564,18 @@ def by_crossing(part, at, S, b, what, place, out):
     X, Y = (at.Xo, at.Yo) if flipped else (at.Xn, at.Yn)
     dx, dz = matvec(X[0], own), matvec(Y[0], own)
     side = -1.0 if flipped else 1.0  # of the normal against the first feature's
-    out[START_GAP, b] += side * dot3(at.n, dx)
-    out[GAP, b] += side * dot3(at.m, dz)
+    out[START_GAP] += side * dot3(at.n, dx)
+    out[GAP] += side * dot3(at.m, dz)
     f, g = of_frame(load3(part.lam[k]), at.n, at.t, at.s), of_frame(load3(part.more[k]), at.m, at.a, at.b)
     f, g = cross(dx, f), cross(dz, g)
     slip = sub3(matvec(at.Yn[0], mattvec(at.Xn[0], dx)), matvec(at.Yo[0], mattvec(at.Xo[0], dx)))
-    out[SLIDE, b] += dot3(at.t, slip)
-    out[SLIDE + 1, b] += dot3(at.s, slip)
+    out[SLIDE] += dot3(at.t, slip)
+    out[SLIDE + 1] += dot3(at.s, slip)
     rate = cross(twist_against(part, (at.node, at.other))[0], dz)
     for i, axis in enumerate((at.m, at.a, at.b)):
-        out[WRENCH + i, b] += f[i]
-        out[WRENCH_END + i, b] += g[i]
-        out[RATE + i, b] += dot3(axis, rate)
+        out[WRENCH + i] += f[i]
+        out[WRENCH_END + i] += g[i]
+        out[RATE + i] += dot3(axis, rate)
 
 
 @routine

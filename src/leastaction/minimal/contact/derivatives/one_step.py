@@ -135,12 +135,13 @@ def work_arrays(robot: RobotParts, contacts: Any, settings: Any, e: int) -> Work
         *(zeros(m), np.zeros(m, bool), zeros(2), np.full(m, -1)),
     )
     rows = Rows(
-        *(zeros(m, VALUES), zeros(2, m, 6, n), zeros(2, m, VALUES, n), zeros(2, n, n), zeros(2, n, n)),
-        *(zeros(2, 6, 12), np.zeros((n, 2), np.int64), zeros(n, 6)),
+        *(zeros(m, VALUES), zeros(2, m, 6, n), zeros(2, m, n, VALUES), zeros(2, n, n), zeros(2, n, n)),
+        *(zeros(2, 6, 12), zeros(2, 2, 6, VALUES), np.zeros((n, 2), np.int64), zeros(n, 12)),
     )
     along = [zeros(e, n) for _ in range(6)]
     return Work(
         *(matrices, part, modes, rows, zeros(2, n, 6), np.zeros(m, np.int64), zeros(m, 3), zeros(e, 7)),
-        *(zeros(6, 3 * n + 6), *along, zeros(3, e, 3), zeros(n, e), zeros(e, n), zeros(2, e, e), zeros(e)),
+        *(zeros(6, 3 * n + 6), *along, zeros(3, e, 3), zeros(n, e), zeros(e, n), zeros(2, e, e)),
+        *(zeros(e), zeros(e), zeros(2 * n + e)),
         *(zeros(n, 2 * n + e), zeros(2, e, 2 * n + nu)),
     )

@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.laws.soft_contact import soft_law
-from leastaction.linalg.many_columns import solve_pivoted, solve_towards_root
+from leastaction.linalg.many_columns import add_rows, solve_pivoted, solve_towards_root
 from leastaction.minimal.contact.derivatives.contact_kernels import START_GAP, Part
 from leastaction.minimal.contact.derivatives.contact_laws import Modes, Places, momentum_slopes, position_slopes
 from leastaction.minimal.contact.derivatives.contact_slopes import (
     Joints,
     Rows,
     ends_of_contact,
+    finish_kicks,
     put_columns,
     put_slopes,
-    turn_axes,
 )
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices, step_matrices
 from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LIMIT, PLAIN
@@ -106,7 +106,7 @@ class Work(NamedTuple):
             and of the position phase in that, shape (3, e, 3).
         by_rates: equations of the momentum phase by velocities, then M^-1 times these, shape (n, e); T: the same the
             other way round, shape (e, n).
-        square: shape (2, e, e); scale: shape (e,).
+        square: shape (2, e, e); scale, column: shape (e,); along: shape (2 n + e,).
         X: unknowns of positions, shape (n, 2 n + e); changes: of impulses in both phases, shape (2, e, 2 n + nu).
     """
 
@@ -130,6 +130,8 @@ class Work(NamedTuple):
     T: Any
     square: Any
     scale: Any
+    column: Any
+    along: Any
     X: Any
     changes: Any
 
@@ -271,8 +273,7 @@ def contacts_of(robot, solved, work, part, modes, rows, matrices, sizes):
         position_slopes(part, modes, places, rows, k, (0, n, 0, n), work.local)
         momentum_slopes(part, modes, places, rows, k, (3, 2 * n + 3, n, 0, n), impulses, work.local)
         take_rows(work, rows, n, k)
-    for end in range(2):
-        turn_axes(part, joints, end, m, rows)
+    finish_kicks(part, joints, m, rows)
     for i in range(n):
         for j in range(n):
             matrices.start[i, j] += rows.kick[0, i, j]
@@ -383,19 +384,17 @@ def solve(robot, work, matrices, sizes, A, B):
         for j in range(2 * n):
             A[i, j] = X[i, j]
             A[n + i, j] = matrices.last_start[i, j] if j < n else 0.0
-    for i in range(n):
-        for j in range(n):
-            if matrices.last_end[i, j] != 0.0:
-                for c in range(2 * n):
-                    A[n + i, c] += matrices.last_end[i, j] * X[j, c]
-    if e > 0 and not solve_momenta(robot, work, matrices, sizes, lam, total):
-        return False
-    for k in range(e):
+        add_rows(1.0, matrices.last_end[i], 0, n, X, 2 * n, A[n + i])
+    if e > 0:
+        if not solve_momenta(robot, work, matrices, sizes, lam, total):
+            return False
+        for k in range(e):
+            for c in range(2 * n):
+                lam[k, c] = total[k, c] - lam[k, c]
         for i in range(n):
-            f = work.N[k, i]
-            if f != 0.0:
-                for c in range(2 * n):
-                    A[n + i, c] += f * (total[k, c] - lam[k, c])
+            for k in range(e):
+                work.column[k] = work.N[k, i]
+            add_rows(1.0, work.column, 0, e, lam, 2 * n, A[n + i])
     put_controls(robot, work, matrices, e, dt, A, B)
     return True
 
@@ -423,26 +422,21 @@ def solve_positions(work, m, e, n, lam):
     """Changes of impulses and displacements in the position phase."""
     X, S = work.X, work.square[0]
     for k in range(e):
-        for j in range(e):
-            S[k, j] = 0.0
+        row = work.along
+        for c in range(2 * n + e):
+            row[c] = 0.0
+        add_rows(-1.0, work.G1[k], 0, n, X, 2 * n + e, row)
         for c in range(2 * n):
-            lam[k, c] = -work.G0[k, c] if c < n else 0.0
-        for i in range(n):
-            f = -work.G1[k, i]
-            if f != 0.0:
-                for j in range(e):
-                    S[k, j] += f * X[i, 2 * n + j]
-                for c in range(2 * n):
-                    lam[k, c] += f * X[i, c]
+            lam[k, c] = row[c] - (work.G0[k, c] if c < n else 0.0)
+        for j in range(e):
+            S[k, j] = row[2 * n + j]
     put_own(work, m, e, 0, S)
     if not solve_pivoted(S, e, lam, 2 * n, work.scale):
         return False
     for i in range(n):
         for k in range(e):
-            f = -X[i, 2 * n + k]
-            if f != 0.0:
-                for c in range(2 * n):
-                    X[i, c] += f * lam[k, c]
+            work.column[k] = X[i, 2 * n + k]
+        add_rows(-1.0, work.column, 0, e, lam, 2 * n, X[i])
     return True
 
 
@@ -453,41 +447,29 @@ def solve_momenta(robot, work, matrices, sizes, lam, total):
     S, W, T, X = work.square[0], work.square[1], work.T, work.X
     if not solve_towards_root(matrices.M, work.by_rates, e):
         return False
+    for i in range(n):
+        for j in range(n):
+            matrices.heavier[i, j] = matrices.last_end[i, j] - matrices.heavier[i, j]
     for j in range(e):
         for k in range(e):
             W[j, k] = 0.0
+        add_rows(1.0, work.N[j], 0, n, work.by_rates, e, W[j])
         for i in range(n):
-            f = work.N[j, i]
-            if f != 0.0:
-                for k in range(e):
-                    W[j, k] += f * work.by_rates[i, k]
+            T[j, i] = work.by_rates[i, j]
     for k in range(e):
         for j in range(e):
             S[k, j] = W[j, k]
     for k in range(e):
         for j in range(e):
             W[k, j] = -S[k, j]
-        for i in range(n):
-            T[k, i] = work.by_rates[i, k]
         for j in range(3 if k < 3 * m else 0):
             W[k, k - k % 3 + j] += work.K[2, k, j]
-        for i in range(n):
-            f = T[k, i]
-            for j in range(n if f != 0.0 else 0):
-                work.W1[k, j] += f * (matrices.last_end[i, j] - matrices.heavier[i, j])
-                work.W0[k, j] += f * matrices.last_start[i, j]
+        add_rows(1.0, T[k], 0, n, matrices.heavier, n, work.W1[k])
+        add_rows(1.0, T[k], 0, n, matrices.last_start, n, work.W0[k])
         for c in range(2 * n + nu):
             total[k, c] = -work.W0[k, c] if c < n else 0.0
-        for j in range(n):
-            f = -work.W1[k, j]
-            if f != 0.0:
-                for c in range(2 * n):
-                    total[k, c] += f * X[j, c]
-        for j in range(e):
-            f = -W[k, j]
-            if f != 0.0:
-                for c in range(2 * n):
-                    total[k, c] += f * lam[j, c]
+        add_rows(-1.0, work.W1[k], 0, n, X, 2 * n, total[k])
+        add_rows(-1.0, W[k], 0, e, lam, 2 * n, total[k])
         for c in range(nu):
             drive = robot.drives[c]
             total[k, 2 * n + c] = -0.5 * dt * drive.gear * T[k, drive.dof]

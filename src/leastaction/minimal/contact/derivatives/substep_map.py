@@ -195,7 +195,7 @@ class PartMap:
         if len(s.closing):
             part = part_of(s, s.closing, s.closing_contacts, [placed], self.reach)
             rows = slopes_of(self.smooth, part, [placed], contact_rows(self.smooth, part, [placed]))
-            row[:n], F_x[size, :n] = rows.slopes[1, 0, GAP], rows.slopes[0, 0, GAP]
+            row[:n], F_x[size, :n] = rows.slopes[1, 0, :, GAP], rows.slopes[0, 0, :, GAP]
             O_x[2 * n, 2 * n] = O_z[2 * n, size] = 1.0
             corner = 0.0
         else:
@@ -464,9 +464,9 @@ def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatA
 def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
     """Values of the contacts of a part and their derivatives by the joints."""
     m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
-    slopes, kick, kick_end, moved = map(np.zeros, ((3, m, VALUES, n), (ends, n, n), (ends, n, n), (2, 6, 12)))
-    path, total = np.zeros((n, 2), np.int64), np.zeros((n, 6))
-    rows = Rows(np.zeros((m, VALUES)), columns, slopes, kick, kick_end, moved, path, total)
+    slopes, kick, kick_end = map(np.zeros, ((3, m, n, VALUES), (ends, n, n), (ends, n, n)))
+    scratch = np.zeros((2, 6, 12)), np.zeros((2, 2, 6, VALUES)), np.zeros((n, 2), np.int64), np.zeros((n, 12))
+    rows = Rows(np.zeros((m, VALUES)), columns, slopes, kick, kick_end, *scratch)
     _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
     return rows
 
