@@ -483,9 +483,9 @@ class GroundStepper(Stepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.linearize`."""
-        A, B = np.empty((2 * len(p), 2 * len(p))), np.empty((2 * len(p), len(u)))
-        if self._linearization is not None and self._linearization.at(q, p, u, A, B):
-            return A, B
+        found = None if self._linearization is None else self._linearization.at(q, p, u)
+        if found is not None:
+            return found[0].copy(), found[1].copy()
         return OneStep(self._replay, q, p, u).jacobians()
 
     @cached_property

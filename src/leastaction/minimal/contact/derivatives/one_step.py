@@ -26,7 +26,7 @@ from leastaction.minimal.contact.derivatives.step_jacobian import (
     step_jacobian,
 )
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices
-from leastaction.minimal.contact.robot_records import GIVEN, LOOP, ROBOT_CONE, TURNING
+from leastaction.minimal.contact.robot_records import FOUND, GIVEN, LOOP, ROBOT_CONE, TURNING
 
 FloatArray = NDArray[np.float64]
 
@@ -56,7 +56,9 @@ class Linearization:
 
     def __init__(self, stepper: Any) -> None:
         self.stepper, self.settings = stepper, stepper.settings
-        self.record, self.u = stepper.record(1), np.zeros((1, 1, stepper.mechanism.nu))
+        n, nu = stepper.mechanism.nv, stepper.mechanism.nu
+        self.record, self.u = stepper.record(1), np.zeros((1, 1, nu))
+        self.A, self.B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))
         self._prepare()
 
     def _prepare(self) -> None:
@@ -65,16 +67,15 @@ class Linearization:
         data: RobotData = self.stepper.data
         self.data, cones = data, self.stepper.cones
         found, touch = data.touch.found, data.touch
-        self.found = None if found is None else found.now.view(np.ndarray)["count"]
-        self.own = len(cones)
-        every, contacts = (cones, records(0, CONTACT_RECORD)) if found is None else (found.cones, found.contacts)
+        every = cones, records(0, CONTACT_RECORD)
+        now, every = (records(1, FOUND), every) if found is None else (found.now, (found.cones, found.contacts))
         nodes, dofs = model.nodes, model.dofs
         reach = np.ones(len(nodes)) if model.shapes is None else np.array(model.shapes.reach, float)
         owner = np.array(dofs.node, np.int64)
         self.robot = RobotParts(nodes, dofs, model.gravity, model.drives, owner, np.where(reach > 0.0, reach, 1.0))
         phase = touch.phase
         self.solved = SolvedStep(
-            *(data.R, data.x, data.S, data.now, touch.q_start, touch.v, every, contacts),
+            *(data.R, data.x, data.S, data.now, touch.q_start, touch.v, len(cones), now, *every),
             *(touch.active, touch.side, touch.least, touch.soft, phase.soft, touch.lam, phase.total),
             *(phase.w, phase.diagonal, touch.w, touch.W),
         )
@@ -82,37 +83,33 @@ class Linearization:
         arguments = self.stepper.arguments_of(self.record, self.u)
         self._step = BatchedCall(self.stepper.kernel, lambda row: arguments)
 
-    def at(self, q: FloatArray, p: FloatArray, u: FloatArray, A: FloatArray, B: FloatArray) -> bool:
-        """Fill A (2 nv, 2 nv) and B (2 nv, nu) of the step from q and p with controls u.
+    def at(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """A (2 nv, 2 nv) and B (2 nv, nu) of the step from q and p with controls u, in arrays that the next call uses.
 
-        False where the step is divided, has impacts or contacts found late, or has no solution.
+        None where the step is divided, has impacts or contacts found late, or has no solution.
         """
         s, record = self.stepper, self.record
         record["q"][0], record["p"][0], self.u[0, 0] = q, p, u
         s.begin(record)
         done, failed = self._step(1)
-        if failed and self.found is not None and s.data.touch.found.now[0].full:
+        if failed and self.data.touch.found is not None and self.data.touch.found.now[0].full:
             s.make_more_room()
             self._prepare()
-            return self.at(q, p, u, A, B)
-        impacts = s.data.touch.impacts
+            return self.at(q, p, u)
+        impacts = self.data.touch.impacts
         if done == 0 or record["divided"][1] or (impacts is not None and impacts.now[0].hits):
-            return False
-        return self.fill(A, B)
+            return None
+        while (code := self._differentiate(1)) == FULL:
+            self._make_room(4 * self.room)
+        return None if code == OTHERWISE else (self.A, self.B)
 
     def _make_room(self, room: int) -> None:
+        """Arrays for so many impulses."""
         self.room = room
-        work = work_arrays(self.robot, self.solved.contacts, self.settings, room)
-        self._call = Bound(
-            step_jacobian, *plain((self.robot, self.solved, work)), self.settings.dt, self.settings.whole
-        )
-
-    def fill(self, A: FloatArray, B: FloatArray) -> bool:
-        """A (2 nv, 2 nv) and B (2 nv, nu) of the step just done in one part; False where it is not one for this."""
-        count = self.own if self.found is None else self.own + int(self.found[0])
-        while (code := self._call(count, A, B)) == FULL:
-            self._make_room(4 * self.room)
-        return bool(code != OTHERWISE)
+        work, outputs = work_arrays(self.robot, self.solved.contacts, self.settings, room), (self.A, self.B)
+        lengths = float(self.settings.dt), float(self.settings.whole)
+        call = Bound(step_jacobian, *plain((self.robot, self.solved, work)), *lengths)
+        self._differentiate = BatchedCall(call, lambda row: outputs)
 
 
 def work_arrays(robot: RobotParts, contacts: Any, settings: Any, e: int) -> Work:

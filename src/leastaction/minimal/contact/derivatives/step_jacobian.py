@@ -62,6 +62,7 @@ class SolvedStep(NamedTuple):
     Attributes:
         R, x, S, now: as of `RobotData`; the start of the robot by now is the end of the step.
         q, v: configuration at its start, velocities at its end.
+        own, found: how many cones are always there, and the `FOUND` record of the others.
         cones, contacts: `ROBOT_CONE` records and `CONTACT` records of those that were looked for.
         active, side, least, soft_end: of the cones, as of `Touch`; soft: `MomentumPhase.soft`.
         lam, total: impulses of both phases.
@@ -75,6 +76,8 @@ class SolvedStep(NamedTuple):
     now: Any
     q: Any
     v: Any
+    own: Any
+    found: Any
     cones: Any
     contacts: Any
     active: Any
@@ -137,17 +140,16 @@ class Work(NamedTuple):
 
 
 @entry
-def step_jacobian(robot, solved, work, dt, whole, cones, A, B):
+def step_jacobian(robot, solved, work, dt, whole, A, B):
     """Fill A (2 n, 2 n) and B (2 n, nu) of a step that was solved in one part; returns `DONE` or why not.
 
     Args:
         robot, solved, work: `RobotParts`, `SolvedStep` and `Work` as plain tuples, with plain tuples in them.
         dt: length of the step [s]; whole: of the steps that it may be part of [s].
-        cones: how many there are.
     """
     robot, solved, work = RobotParts(*robot), SolvedStep(*solved), Work(*work)
     matrices, rows, modes = StepMatrices(*work.matrices), Rows(*work.rows), Modes(*work.modes)
-    m, stops = gather(robot, solved, work, dt, cones)
+    m, stops = gather(robot, solved, work, dt)
     if m < 0:
         return -m
     for a in (matrices.start, matrices.end, matrices.last_start, matrices.last_end, matrices.M, matrices.heavier):
@@ -180,14 +182,14 @@ def turned_over(a, last, out):
 
 
 @routine
-def gather(robot, solved, work, dt, cones):
+def gather(robot, solved, work, dt):
     """Contacts and stops that act, into the records and impulses of `Work`: how many of each.
 
     The first is minus `OTHERWISE` or `FULL` where that is to be given back.
     """
     part, m, stops = Part(*work.part), 0, 0
     fall = dt * dt * (abs(robot.gravity[0]) + abs(robot.gravity[1]) + abs(robot.gravity[2]))
-    for c in range(cones):
+    for c in range(solved.own + solved.found[0].count):
         cone = solved.cones[c]
         if not solved.active[c]:
             continue

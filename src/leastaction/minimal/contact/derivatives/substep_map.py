@@ -251,6 +251,11 @@ class PartMap:
         return -self.solver.solve(equations[: self.O_z.shape[1]])[: self.n]
 
     @property
+    def closing(self) -> tuple[Any, Any]:
+        """`ROBOT_CONE` and `CONTACT` records of the contact whose impact the part ends at, if any."""
+        return self.solved.closing, self.solved.closing_contacts
+
+    @property
     def outputs(self) -> int:
         """How many numbers the state at the end has."""
         return len(self.O_x)
