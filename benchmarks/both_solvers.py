@@ -64,7 +64,7 @@ class Pairs:
             self.seconds[name, solver], solved[solver] = timed(problem, repeats, solver=solver, **options)
         ours, theirs = solved["horizon"], solved["ipopt"]
         differs = [moved(problem, "horizon", theirs, most), moved(problem, "ipopt", ours, most)]
-        self.failed += not ours.success
+        self.failed += not ours.converged
         self.worst = max(self.worst, min(abs(np.inf if x is None else x) for x in differs))
         counts = [len(x.iterations) - 1 for x in (ours, theirs)]
         times = [self.seconds[name, solver] for solver in ("horizon", "ipopt")]
@@ -81,13 +81,13 @@ def moved(problem, solver, minimum, most):
         other = "ipopt" if solver == "horizon" else "horizon"
         minimum = problem.solve(solver=other, warm_start=minimum, **options)
     found = problem.solve(solver=solver, warm_start=minimum, **options)
-    return found.cost / minimum.cost - 1.0 if found.success and minimum.success else None
+    return found.cost / minimum.cost - 1.0 if found.converged and minimum.converged else None
 
 
 def verdict(ours, theirs, from_theirs, from_ours):
     """Whether both found the same, or why not."""
-    if not (ours.success and theirs.success):
-        return "; ".join(f"{name}: {x.reason}" for name, x in (("own", ours), ("IPOPT", theirs)) if not x.success)
+    if not (ours.converged and theirs.converged):
+        return "; ".join(f"{name}: {x.reason}" for name, x in (("own", ours), ("IPOPT", theirs)) if not x.converged)
     if abs(ours.cost / theirs.cost - 1.0) <= SAME:
         return "the same"
     stays = [x is not None and abs(x) <= SAME for x in (from_theirs, from_ours)]

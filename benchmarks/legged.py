@@ -37,7 +37,7 @@ def solves(steps, names):
         steps.next(f"{name}, contacts")
         solutions = pairs.add(name, examples.get(name), most=300, tolerance=1e-6, max_iterations=1500)
         for solver, s in zip(("horizon", "ipopt"), solutions, strict=True):
-            row = [name, solver, len(s.u), s.success, len(s.iterations) - 1, s.violation, s.complementarity]
+            row = [name, solver, len(s.u), s.converged, len(s.iterations) - 1, s.violation, s.complementarity]
             sheet.rows.append([*row, pairs.seconds[name, solver]])
         found[name] = solutions[1]
         steps.done()

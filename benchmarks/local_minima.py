@@ -61,8 +61,8 @@ def solved(problem, solver):
     began = time.process_time()
     found = problem.solve(solver=solver)
     seconds = time.process_time() - began
-    cost = found.cost if found.success else np.inf
-    return cost, found.success and found.replays, seconds, len(found.iterations) - 1
+    cost = found.cost if found.converged else np.inf
+    return cost, found.success, seconds, len(found.iterations) - 1
 
 
 def run(progress, quick=False):

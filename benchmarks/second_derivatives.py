@@ -34,7 +34,7 @@ def hessians(steps, chosen):
             began = time.process_time()
             solution = problem.solve(hessian=kind, time_limit=120.0)
             seconds = time.process_time() - began
-            cost = f"{solution.cost:.6g}" if solution.success else "-"
+            cost = f"{solution.cost:.6g}" if solution.converged else "-"
             ms = 1e3 * hessian_seconds(problem, kind) if kind in HESSIANS else None
             sheet.rows.append([example.name, kind, len(solution.iterations) - 1, cost, seconds, ms])
             steps.done()

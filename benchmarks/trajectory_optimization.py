@@ -39,7 +39,7 @@ def table_3(steps, knots):
         for N in knots:
             steps.next(f"arm, {name}, {N}")
             solution = examples.arm(N, integrator=integrator, **options).solve()
-            assert solution.success, str(solution)
+            assert solution.converged, str(solution)
             errors[name, N] = solution.error
             row = [name, N, len(solution.iterations) - 1, f"{solution.cost:.6f}", solution.error, solution.seconds]
             sheet.rows.append(row)
@@ -94,7 +94,7 @@ def random_starts(name, solver, count):
         q = problem.start_position + t * (problem.finish_position - problem.start_position)
         q = q + sum(rng.normal(size=m.nq) * np.sin(np.pi * k * t) / k for k in (1, 2, 3))
         solution = problem.guess(q=q, u=rng.normal(size=(N, m.nu))).solve(solver=solver)
-        solved += solution.success
+        solved += solution.converged
         iterations.append(len(solution.iterations) - 1)
     return solved, float(np.median(iterations))
 
@@ -120,7 +120,7 @@ def run(steps, quick=False) -> Report:
     steps.next("NAO, solve")
     began = time.perf_counter()
     solution = examples.nao(50).solve(hessian="gauss-newton", tolerance=1e-6)
-    assert solution.success, str(solution)
+    assert solution.converged, str(solution)
     solved = time.perf_counter() - began
     nao = Sheet("NAO, N = 50 (Table 4)", ["iterations", "cost", "violation", "s"])
     nao.rows.append([len(solution.iterations) - 1, solution.cost, solution.violation, solved])

@@ -43,9 +43,9 @@ def run(progress, quick=False) -> Report:
     for name, (figure, said, options) in wanted.items():
         solution, seconds = plan(name, progress, **options)
         count = len(solution.iterations) - 1
-        lost += not solution.success
+        lost += not solution.converged
         sheet.rows.append(
-            [name, len(solution.u), solution.duration, count, solution.violation, seconds, str(solution.success)]
+            [name, len(solution.u), solution.duration, count, solution.violation, seconds, str(solution.converged)]
         )
         measures.append(Measure(f"{name}: iterations", "count", [count]))
         way = abs(solution.q[-1, 0] - solution.q[0, 0])
@@ -54,7 +54,7 @@ def run(progress, quick=False) -> Report:
             f"{solution.violation:.0e}; the base moves on by {way:.2f} m, at {way / solution.duration:.2f} m/s."
         )
         claims.append(
-            judged(f"Fan 2018, {figure}", said, told, solution.success, solution.reason or "No plan was found.")
+            judged(f"Fan 2018, {figure}", said, told, solution.converged, solution.reason or "No plan was found.")
         )
     if quick:
         why = "The long version runs it: `python -m benchmarks fan2018/fig4to6`."

@@ -43,7 +43,7 @@ class Ours:
 
     def end(self):
         self.run()
-        if not self.solution.success:
+        if not self.solution.converged:
             return np.nan
         return replay(self.robot, self.solution.control, len(self.solution.u))
 

@@ -54,7 +54,7 @@ def run(progress, quick=False) -> Report:
         for N in knots:
             progress.next(f"{name}, {N}")
             solution = examples.arm(N, integrator=integrator, **options).solve()
-            if not solution.success:
+            if not solution.converged:
                 raise RuntimeError(str(solution))
             errors[name, N], iterations[name, N] = solution.error, len(solution.iterations) - 1
             sheet.rows.append([name, N, iterations[name, N], f"{solution.cost:.6f}", solution.error, solution.seconds])

@@ -27,7 +27,7 @@ def run(progress, quick=False) -> Report:
         began = time.process_time()
         solution = examples.nao(N).solve(hessian="gauss-newton", tolerance=1e-6)
         seconds[N] = time.process_time() - began
-        failed += not solution.success
+        failed += not solution.converged
         count = len(solution.iterations) - 1
         sheet.rows.append([N, count, solution.violation, seconds[N], PAPER[N][1], PAPER[N][0]])
         measures.append(Measure(f"N = {N}: iterations", "count", [count]))

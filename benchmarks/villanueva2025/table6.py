@@ -47,7 +47,7 @@ def run(progress, quick=False) -> Report:
             progress.next(f"{kind}, N = {N}")
             solution = planned(kind, N)
             errors[kind][N], rings[kind] = solution.error, ringing(solution.v)
-            failed += not solution.success
+            failed += not solution.converged
             told = ", ".join(f"{x:.3g}" for x in PAPER.get(N, ())) or None
             sheet.rows.append([kind, N, errors[kind][N], rings[kind], told])
             measures.append(Measure(f"{kind}, N = {N}: error", "error", [errors[kind][N]]))

@@ -87,7 +87,7 @@ def test_example(cluster, tmp_path):
         ({"mean": [np.nan]}, "mean"),
         ({"spread": [1.0, 2.0]}, "spread"),
         ({"spread": 0.0}, "spread"),
-        ({"method": "best"}, "cem, random"),
+        ({"method": "best"}, "'cem', 'random'"),
         ({"population": 0}, "population"),
         ({"generations": 1.5}, "generations"),
         ({"seed": "a"}, "seed"),

@@ -196,7 +196,7 @@ def test_a_failure_widens_the_relaxation(monkeypatch):
         if problem.relaxation == 1e-5:
             fails.pop(0)
         status = "Solve_Succeeded" if success else ending
-        return replace(found, success=success, status=status, violation=0.0 if success else wrong)
+        return replace(found, converged=success, status=status, violation=0.0 if success else wrong)
 
     monkeypatch.setattr(solve_problem, "solve", solve)
     problem = opt.Problem(block(), steps=4, dt=0.1).start(q=[0, 0], v=[1, 0]).bounds(u=(0, 0))

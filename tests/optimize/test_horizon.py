@@ -219,7 +219,7 @@ def test_constraints_along_the_way_from_a_singular_guess():
         opt.clearance("link2", (1.2, 0, 0), 0.6, point=(0, 0, -1.0)),
     )
     solution = problem.solve(solver="horizon")
-    assert solution.success, str(solution)
+    assert solution.converged, str(solution)
     assert solution.violation < 1e-7
 
 

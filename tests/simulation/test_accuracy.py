@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction._jit import batched_call
 from leastaction.derivatives.adjoint import gradient
 from leastaction.initial_state.start import start_run
 from leastaction.simulation import long_steps
@@ -257,3 +258,21 @@ def test_steps_that_are_divided_all_the_time_are_named(double_pendulum, integrat
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         la.simulate(double_pendulum, START, dt=0.01, duration=1.0, integrator=integrator)
+
+
+@pytest.mark.parametrize("integrator", [la.Galerkin(order=4), la.Minimal(), la.RungeKutta(order=4)], ids=repr)
+def test_words_kept_in_memory_give_the_same_run(integrator, monkeypatch):
+    """Steps of many lengths by one call with kept words, which only long runs take, and by way of Python."""
+    robot = la.robots.cube(edge=0.5, friction=0.2) if isinstance(integrator, la.Minimal) else la.robots.pendulum(2)
+    q, v = robot.home(), np.zeros(robot.nv)
+    if isinstance(integrator, la.Minimal):
+        q[2], v[3:5] = 0.3, 2.0
+    runs = []
+    for late in (0, 10**9):
+        monkeypatch.setattr(batched_call, "LATE", late)
+        runs.append(la.simulate(robot, q, v, accuracy=1e-4, duration=1.0, integrator=integrator))
+    one, other = runs
+    assert np.array_equal(one.t, other.t)
+    assert np.array_equal(one.q, other.q)
+    for name, values in one.stored.items():
+        assert np.array_equal(values, other.stored[name]), name

@@ -13,7 +13,7 @@ from typing import Any
 from .bound import Bound
 from .hooks import why_stock
 
-__all__ = ["BatchedCall"]
+__all__ = ["BatchedCall", "LengthCall"]
 
 SOON, LATE = 20, 1000
 """Calls by way of Python before words are kept: to make them takes as long as some tens of such calls, and the function
@@ -46,15 +46,61 @@ class BatchedCall:
         out = self.bound(*others)
         self._calls += self._weight
         if self._calls >= SOON and not self._vain:
-            compiled = self.bound.compiled(*others)
-            calls = _CALLS[id(compiled)] = _CALLS.get(id(compiled), 0) + self._calls
-            self._calls = 0
-            if compiled is not None and calls >= LATE:
-                with contextlib.suppress(AttributeError, ImportError, TypeError, RuntimeError):
-                    fast = import_module(f"{__package__}.hooks.fast_call")
-                    self._call = fast.FastCall(compiled, self.bound.first, [self.arguments(k) for k in (1, 2, 3)])
+            if compiled := _often_called(self.bound, others, self._calls):
+                self._call = _fast_call(compiled, self.bound.first, [self.arguments(k) for k in (1, 2, 3)])
                 self._vain = self._call is None
+            self._calls = 0
         return out
+
+
+class LengthCall:
+    """Calls a bound entry point again and again with the same arguments, but for one number among the bound ones.
+
+    Args:
+        bound: the entry point bound with a length [s], which may be in several places of its first arguments; it gives
+            back what `BatchedCall` asks for.
+        others: its other arguments; arrays must stay where they are.
+    """
+
+    def __init__(self, bound: Callable[[float], Bound], *others: Any) -> None:
+        self._bound, self._others = bound, others
+        self._calls, self._vain, self._call = 0, bool(why_stock()), None
+
+    def __call__(self, length: float) -> Any:
+        """What the entry point gives back with that length [s]."""
+        if self._call is not None:
+            self._call.set(length)
+            out = self._call.again()
+            return self._bound(length)(*self._others) if out is NotImplemented else out
+        bound = self._bound(length)
+        out = bound(*self._others)
+        self._calls += 1
+        if self._calls >= SOON and not self._vain:
+            if compiled := _often_called(bound, self._others, self._calls):
+                other = self._bound(2.0 * length).first
+                self._call = _fast_call(compiled, bound.first, [self._others] * 3, other)
+                self._vain = self._call is None
+            self._calls = 0
+        return out
+
+
+def _often_called(bound: Bound, others: tuple[Any, ...], calls: int) -> Any:
+    """What Numba made for such arguments, if it was called by way of Python so often that words are worth it.
+
+    Args:
+        bound, others: see `Bound.compiled`.
+        calls: how often it was called since it was last asked.
+    """
+    compiled = bound.compiled(*others)
+    _CALLS[id(compiled)] = _CALLS.get(id(compiled), 0) + calls
+    return compiled if compiled is not None and _CALLS[id(compiled)] >= LATE else None
+
+
+def _fast_call(compiled: Any, *arguments: Any) -> Any:
+    """A `FastCall`; None where there are none."""
+    with contextlib.suppress(AttributeError, ImportError, TypeError, RuntimeError):
+        return import_module(f"{__package__}.hooks.fast_call").FastCall(compiled, *arguments)
+    return None
 
 
 _CALLS: dict[int, int] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction._extras import require
 from leastaction.cluster.sweep import connected, sweep
@@ -117,8 +117,8 @@ class Search:
 
 def search(
     score: Callable[[FloatArray], float],
-    mean: Any,
-    spread: Any,
+    mean: ArrayLike,
+    spread: ArrayLike,
     folder: str | Path,
     *,
     method: str = "cem",

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Integrator, Stepper
@@ -82,9 +83,9 @@ def controls_of(mechanism: Mechanism, u: Any) -> tuple[FloatArray, FloatArray]:
 def linearize(
     mechanism: Mechanism,
     integrator: Integrator,
-    q: Any,
-    p: Any,
-    u: Any = None,
+    q: ArrayLike,
+    p: ArrayLike,
+    u: ArrayLike | None = None,
     dt: float = 0.01,
     *,
     out: tuple[FloatArray, FloatArray] | None = None,
@@ -120,7 +121,12 @@ def linearize(
 
 
 def action_blocks(
-    mechanism: Mechanism, integrator: Integrator, q: Any, p: Any, u: Any = None, dt: float = 0.01
+    mechanism: Mechanism,
+    integrator: Integrator,
+    q: ArrayLike,
+    p: ArrayLike,
+    u: ArrayLike | None = None,
+    dt: float = 0.01,
 ) -> tuple[FloatArray, FloatArray]:
     """Second derivatives of the discrete action with its forces, at the solved step: what an optimiser needs.
 
@@ -138,7 +144,7 @@ def action_blocks(
 
 
 def backpropagate(
-    run: Trajectory, dq: Any, dp: Any, *, integrator: Integrator | None = None
+    run: Trajectory, dq: ArrayLike, dp: ArrayLike, *, integrator: Integrator | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
 
@@ -154,11 +160,11 @@ def backpropagate(
     """
     m = a_run(run).mechanism
     n = m.nv
-    dq, dp = real_array(dq), real_array(dp)
-    if dq is None or dp is None or dq.shape != (len(run), n) or dp.shape != (len(run), n):
-        got = " and ".join("no numbers" if x is None else str(x.shape) for x in (dq, dp))
+    by_q, by_p = real_array(dq), real_array(dp)
+    if by_q is None or by_p is None or by_q.shape != (len(run), n) or by_p.shape != (len(run), n):
+        got = " and ".join("no numbers" if x is None else str(x.shape) for x in (by_q, by_p))
         raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {got}")
-    if not (np.isfinite(dq).all() and np.isfinite(dp).all()):
+    if not (np.isfinite(by_q).all() and np.isfinite(by_p).all()):
         raise IntegratorError("dq and dp must be finite numbers")
     stepper = stepper_that("linearize", m, run.integrator if integrator is None else integrator, run.dt)
     nodes = len(stepper.control_nodes)
@@ -166,6 +172,6 @@ def backpropagate(
     record = checked_record(stepper, run)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
     reversal = stepper.reverse(["controls"])
-    reversal.piece(record, 0, 0, controls, dq, dp)
+    reversal.piece(record, 0, 0, controls, by_q, by_p)
     found = reversal.finish(run.q[0])
     return found["q"], found["p"], found["controls"]

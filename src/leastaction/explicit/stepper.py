@@ -14,6 +14,7 @@ from leastaction._tuples import plain
 from leastaction.errors import ConvergenceError
 from leastaction.explicit.arrays import EULER, ExplicitSettings, Tableau, explicit_data, explicit_model
 from leastaction.explicit.runge_kutta import acceleration, runge_kutta, semi_implicit
+from leastaction.integration.first_steps import FirstSteps, PlainFirstSteps
 from leastaction.integration.integrators import Stepper, refuse_loops
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
@@ -43,6 +44,13 @@ class ExplicitStepper(Stepper):
         q, v = record["q"], record["v"]
         walk = BatchedCall(self._kernel, lambda row: (u, q[row : row + 2], v[row : row + 2]))
         return lambda first: first + walk(first)
+
+    def first_steps(self) -> FirstSteps:
+        """See `Stepper.first_steps`."""
+        return PlainFirstSteps(self, self._with_length, ("q", "v"))
+
+    def _with_length(self, dt: float) -> Bound:
+        return self._kernel.holding(1, plain(ExplicitSettings(dt, self.tableau)))
 
     def chunk_runner(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
         """See `Stepper.chunk_runner`."""
@@ -81,7 +89,7 @@ class AdaptiveStepper(ExplicitStepper):
 
     control_nodes = (0.0,)
     stuck = False
-    stride, chunk_runner = Stepper.stride, Stepper.chunk_runner
+    stride, chunk_runner, first_steps = Stepper.stride, Stepper.chunk_runner, Stepper.first_steps
 
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""

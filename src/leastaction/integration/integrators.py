@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import ConvergenceError, IntegratorError
+from leastaction.integration.first_steps import FirstSteps
 from leastaction.integration.record import Record
 from leastaction.integration.settings import check_settings, is_number, make_plain
 from leastaction.mechanism import Mechanism
@@ -156,6 +157,10 @@ class Stepper:
     def with_dt(self, dt: float) -> Stepper:
         """A stepper of the same robot with steps of dt [s]; it may share with this one what both write."""
         return self.integrator.prepare(self.mechanism, dt)
+
+    def first_steps(self) -> FirstSteps:
+        """Single steps of any length, each as the first of a run, for who asks again and again."""
+        return FirstSteps(self)
 
     @cached_property
     def late(self) -> DampingInMomenta | None:

@@ -46,14 +46,13 @@ def scale_row(f, X, columns):
 
 
 @routine
-def solve_towards_root(A, X, columns):
-    """X becomes A^-1 X, A its factors; False where a pivot is zero.
+def factor_towards_root(A):
+    """A becomes its factors; False where a pivot is zero.
 
     Eliminates from the last unknown to the first without pivoting: of a tree whose joints come after those that carry
     them, entries that are zero stay zero.
     """
-    n = A.shape[0]
-    for k in range(n - 1, -1, -1):
+    for k in range(A.shape[0] - 1, -1, -1):
         if not abs(A[k, k]) > 0.0:
             return False
         pivot = 1.0 / A[k, k]
@@ -63,12 +62,18 @@ def solve_towards_root(A, X, columns):
                 f = -A[i, k]
                 for j in range(k):
                     A[i, j] += f * A[k, j]
+    return True
+
+
+@routine
+def substitute(A, X, columns):
+    """X becomes A^-1 X, over so many columns, with the factors that `factor_towards_root` has left in A."""
+    n = A.shape[0]
     for k in range(n - 1, -1, -1):
         add_rows(-1.0, A[k], k + 1, n, X, columns, X[k])
     for k in range(n):
         add_rows(-1.0, A[k], 0, k, X, columns, X[k])
         scale_row(1.0 / A[k, k], X[k], columns)
-    return True
 
 
 @routine

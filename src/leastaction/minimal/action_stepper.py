@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leastaction._jit.batched_call import SOON, BatchedCall
 from leastaction._jit.bound import Bound
 from leastaction.integration.bisecting_stepper import BisectingStepper
+from leastaction.integration.first_steps import FirstSteps, PlainFirstSteps
 from leastaction.integration.integrators import FloatArray
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
@@ -79,6 +80,12 @@ class ActionStepper(BisectingStepper):
         """See `Stepper.chunk_runner`."""
         arrays = [states[name] for name in self.written]
         return BatchedCall(self.rollout(FINEST), lambda k: (u[k], *(x[k] for x in arrays)), SOON)
+
+    def first_steps(self) -> FirstSteps:
+        """See `Stepper.first_steps`."""
+        rollout = self.rollout(FINEST)
+        settings = rollout.first[1]
+        return PlainFirstSteps(self, lambda dt: rollout.holding(1, settings._replace(dt=dt)), self.written)
 
     def _roll(self, record: Record, first: int, last: int, u: FloatArray, finest: int) -> int:
         rows = slice(first, last + 1)

@@ -6,6 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Plane
@@ -26,7 +27,12 @@ ON_A_POINT = 1e-4
 
 @styled
 def contacts(
-    run: Trajectory, *, path: Path | None = None, tolerance: float = 1e-3, forces: Any = None, gaps: Any = None
+    run: Trajectory,
+    *,
+    path: Path | None = None,
+    tolerance: float = 1e-3,
+    forces: ArrayLike | None = None,
+    gaps: ArrayLike | None = None,
 ) -> Figure:
     """One line per contact over time [s]: drawn where it touches, as thick as it is strong where forces are known.
 

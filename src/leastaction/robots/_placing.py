@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Motion, Shape, Sphere, _check
@@ -15,7 +13,7 @@ from leastaction.mechanism.building.graph import WORLD
 FloatArray = NDArray[np.float64]
 
 
-def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> FloatArray:
+def on_ground(robot: Mechanism, q: ArrayLike | None = None, *, clearance: float = 0.0) -> FloatArray:
     """q, moved up or down so that the lowest point of the robot is on the level ground z = 0; shape (nq,).
 
     Its contact points and shapes for collision count; all bodies that fly are moved by the same distance, prescribed

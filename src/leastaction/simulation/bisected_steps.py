@@ -10,7 +10,8 @@ import numpy as np
 from leastaction.actuation.controls import control_at
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.simulation.error_estimate import Node, StepChoice, spatial_velocities
+from leastaction.simulation.error_estimate import Node, StepChoice
+from leastaction.simulation.state_differences import BEND, FIRST_CHANGE, SECOND_CHANGE
 
 LONGEST = 0.1
 """Longest step [s] where things may touch."""
@@ -41,7 +42,9 @@ in whole and halves, which agree: there it is up to three times as large, once."
 
 def same_contacts(one: Node, other: Node) -> bool:
     """Whether the same bodies touched at as many points in two steps."""
-    return np.array_equal(one.contacts[:, 1:3], other.contacts[:, 1:3])
+    if len(one.contacts) != len(other.contacts):
+        return False
+    return not len(one.contacts) or np.array_equal(one.contacts[:, 1:3], other.contacts[:, 1:3])
 
 
 class Bisected(StepChoice):
@@ -91,9 +94,9 @@ class Bisected(StepChoice):
         while at < 1 << LEVELS:
             width = 1 << (LEVELS - self.level)
             h, t = math.ldexp(whole, -self.level), t0 + math.ldexp(whole, -LEVELS) * at
-            coarse = coarse or self.steps.step(node, t, h, u, True)
-            middle = self.steps.step(node, t, 0.5 * h, u, True)
-            after = None if middle is None else self.steps.step(middle, t + 0.5 * h, 0.5 * h, u, True)
+            coarse = coarse or self.steps.step(node, t, h, u)
+            middle = self.steps.step(node, t, 0.5 * h, u)
+            after = None if middle is None else self.steps.step(middle, t + 0.5 * h, 0.5 * h, u)
             last = h < 2.0 * FINEST * self.accuracy * IMPACT or self.level >= LEVELS - 1
             if middle is None or after is None:
                 if last:
@@ -104,15 +107,15 @@ class Bisected(StepChoice):
             if coarse is not None:
                 changed = [not same_contacts(*both) for both in ((node, middle), (middle, after), (after, coarse))]
                 hits = any(changed)
-                error = self.estimate(coarse, after, not hits and (h > SHORT or not self.steps.first.acts))
-                for new, before, behind in zip(changed, (node, middle), (middle, after), strict=False):
+                error = self.estimate(coarse, node, middle, after, not hits and (h > SHORT or not self.steps.acts))
+                found = self.differences.found
+                for new, change in zip(changed, (FIRST_CHANGE, SECOND_CHANGE), strict=False):
                     # Whole and halves put an impact where they begin, and so agree: it may be anywhere. And where the
                     # whole was divided, it is the halves.
                     if new or coarse.divided:
-                        error = max(error, 0.25 * h * float(np.abs(behind.v - before.v).max()))
+                        error = max(error, 0.25 * h * float(found[change]))
                 if not hits and self._rubs(middle, after):
-                    v = [spatial_velocities(self.steps.mechanism, x.q, x.v) for x in (node, middle, after)]
-                    error = max(error, KINK * h * float(np.abs(v[2] - 2.0 * v[1] + v[0]).max()))
+                    error = max(error, KINK * h * float(found[BEND]))
             allowed = max(self.accuracy * max(h, IMPACT if hits else 0.0), ROUND_OFF)
             if not error <= allowed and not last:
                 self.level, coarse = self.level + 1, middle

@@ -1,25 +1,25 @@
-"""Single steps of any length, and states as they come: what runs with an accuracy are made of."""
+"""Steps of any length, and states as they come: what runs with an accuracy are made of."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from leastaction._display.progress import Progress
-from leastaction.actuation.controls import control_at, control_table
-from leastaction.dynamics.legendre import momentum_of_velocity
+from leastaction.actuation.controls import control_at
+from leastaction.dynamics.legendre import Velocities, momentum_of_velocity
+from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.errors import ConvergenceError
 from leastaction.initial_state.start import Start
+from leastaction.integration.first_steps import NO_CONTACTS
 from leastaction.integration.integrators import Stepper
-from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.mechanism.joints import Motion
-from leastaction.simulation.step_density import turning
-from leastaction.step_control.damping_quadrature import RunVelocities, last_shares
+from leastaction.simulation.state_differences import PLACES, RATES, Differences
+from leastaction.step_control.damping_quadrature import last_shares
 from leastaction.trajectory.trajectory import Trajectory
 
 LAST = slice(1, 2)
@@ -29,39 +29,7 @@ STROKES = 1000
 """Of the bar that shows progress."""
 
 
-class Distance:
-    """Between states: the largest difference, of angles [rad], lengths beyond 1 m relative to them, and velocities
-    beyond 1 rad/s or m/s relative to the fastest of their kind."""
-
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism, self.plain = mechanism, mechanism.nq == mechanism.nv
-        self.turns = turning(mechanism) == 1.0
-
-    def __call__(self, one: Node, other: Node, velocities: bool = True) -> float:
-        """How far two states are apart; NaN where one has no numbers."""
-        dq = other.q - one.q if self.plain else self.mechanism.difference(one.q, other.q)
-        far = np.where(self.turns, 1.0, max(1.0, float(np.abs(one.q).max(initial=0.0))))
-        worst = float(np.abs(dq / far).max(initial=0.0))
-        if velocities:
-            for kind in (self.turns, ~self.turns):
-                if kind.any():
-                    fast = max(1.0, float(np.abs(one.v[kind]).max()))
-                    worst = max(worst, float(np.abs(one.v[kind] - other.v[kind]).max()) / fast)
-        return worst
-
-
-def spatial_velocities(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
-    """v with those of free bodies along the world's axes: in a body's own they turn with it, whatever acts."""
-    out = v.copy()
-    for group in mechanism.coordinate_groups:
-        if group.kind == Motion.FREE:
-            R = Rotation.from_quat(q[group.iq + np.array([4, 5, 6, 3])])
-            rows = slice(group.iv, group.iv + 6)
-            out[rows] = R.apply(v[rows].reshape(2, 3)).ravel()
-    return out
-
-
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Node:
     """A state, and how a step came there.
 
@@ -69,7 +37,7 @@ class Node:
         q, second, v: positions, what the integrator solves for, and velocities.
         iterations: of the step before.
         contacts: of the step before, rows as in `Record.contacts`.
-        u: controls of the step before, shape (nodes, nu).
+        u: controls of the step before, shape (nodes, nu); None: zero.
         divided: whether the integrator divided that step by itself: then it says nothing about its error.
     """
 
@@ -77,7 +45,7 @@ class Node:
     second: FloatArray
     v: FloatArray
     iterations: int = 0
-    contacts: FloatArray = field(default_factory=lambda: np.zeros((0, 10)))
+    contacts: FloatArray = field(default_factory=lambda: NO_CONTACTS)
     u: FloatArray | None = None
     divided: bool = False
 
@@ -89,55 +57,60 @@ class Steps:
         self.first = run.stepper
         self.mechanism, self.actuation = run.stepper.mechanism, run.actuation
         self.controls, self.held = controls, None if callable(controls) else np.array(run.controls[0])
-        self.known: dict[float, tuple[Stepper, RunVelocities, Any]] = {}
-        self.counted = 0
+        self.single = self.first.first_steps()
+        self.acts = len(self.first.acts) > 0
+        self._velocities = Velocities(self.mechanism)
+        law = self.first.integrator.damping_in_momenta(self.mechanism, self.first.dt)
+        self._law = law if law is not None and law.damps else None
 
-    def _stepper(self, dt: float, keep: bool) -> tuple[Stepper, RunVelocities, Any]:
-        own = self.known.get(dt)
-        if own is None:
-            stepper = self.first.with_dt(dt)
-            record = stepper.record(1)
-            own = stepper, RunVelocities(stepper, record), record
-            if keep:
-                self.known[dt] = own
-        return own
-
-    def step(self, node: Node, t: float, dt: float, u: FloatArray | None = None, keep: bool = False) -> Node | None:
+    def step(self, node: Node, t: float, dt: float, u: FloatArray | None = None) -> Node | None:
         """The state a step of dt [s] after a state at t [s]; None where it has no solution.
 
         Args:
             node, t, dt: see above.
             u: controls held over the step, shape (nu,); default those of the run.
-            keep: whether more steps of the same length will come.
         """
-        stepper, velocities, record = self._stepper(dt, keep)
-        stepper.start_time = t
-        stepper.clear_contacts()
-        own = self._controls(stepper, u)
-        record.q[0], record.second[0] = node.q, node.second
-        if stepper.late is not None:  # momenta hold no more of dampers than those of a start
-            record.second[0] = momentum_of_velocity(self.mechanism, node.q[None], node.v[None])[0]
-        self.counted += 1
-        try:
-            done = stepper.advance(record, 0, 1, own[None])
-        except ConvergenceError:
+        record, single = self.single.record, self.single
+        q, second, late = record.q, record.second, None
+        q[0], second[0] = node.q, node.second
+        if self._law is not None:  # momenta hold no more of dampers than those of a start
+            late = self._law.after(self._law.last * dt)
+            if late.any():
+                second[0] = momentum_of_velocity(self.mechanism, node.q[None], node.v[None])[0]
+        own = single.u[0]
+        own[:] = self._controls(t, dt) if u is None else self.actuation.clipped(u)
+        if not single(dt, node.v) or not math.isfinite(q[1] @ q[1] + second[1] @ second[1]):
             return None
-        if done < 1 or not (np.isfinite(record.q[1]).all() and np.isfinite(record.second[1]).all()):
-            return None
-        counts = record.get("iterations")
-        iterations = 0 if counts is None else int(counts[1])
-        v = velocities.at(1, True).copy()
-        log = stepper.logged_contacts() if stepper.acts else np.zeros((0, 10))
-        shares = last_shares(record, LAST)
-        divided = shares is not None and bool(shares[0] != 1.0)
-        return Node(record.q[1].copy(), record.second[1].copy(), v, iterations, log, own, divided)
+        extras = record.extras
+        divided = self._is_divided(extras)
+        iterations = int(extras["iterations"][1]) if "iterations" in extras else 0
+        v = self._velocity(q[1], second[1], late, divided)
+        log = single.contacts() if self.acts else NO_CONTACTS
+        return Node(q[1].copy(), second[1].copy(), v, iterations, log, own.copy() if own.any() else None, divided)
 
-    def _controls(self, stepper: Stepper, u: FloatArray | None) -> FloatArray:
-        if u is not None:
-            return np.array(np.broadcast_to(self.actuation.clipped(u), (len(stepper.control_nodes), len(u))))
+    def _is_divided(self, extras: dict[str, Any]) -> bool:
+        if "divided" in extras:
+            return int(extras["divided"][1]) not in (0, 1)
+        shares = last_shares(extras, LAST)
+        return shares is not None and bool(shares[0] != 1.0)
+
+    def _velocity(self, q: FloatArray, second: FloatArray, late: FloatArray | None, divided: bool) -> FloatArray:
+        """v at the end of a step, after which momenta hold so much of dampers if it was not divided."""
+        if not self.first.momentum:
+            return second.copy()
+        if self._law is not None and divided:
+            shares = last_shares(self.single.record.extras, LAST)
+            late = self._law.after_substep(1.0 if shares is None else shares[0])
+        if late is None or not late.any():
+            return self._velocities.at(q, second)
+        return velocities_of_rows(self.mechanism, q[None], second[None], late[None])[0]
+
+    def _controls(self, t: float, dt: float) -> FloatArray:
+        """Controls at the nodes of a step, shape (nodes, nu)."""
         if self.held is not None:
             return self.held
-        return self.actuation.clipped(np.array(control_table(stepper, self.controls, 1)[0]))
+        times = [t + c * dt for c in self.first.control_nodes]
+        return self.actuation.clipped(np.array([control_at(self.mechanism, self.controls(x), x) for x in times]))
 
     def forces(self, node: Node, t: float) -> FloatArray:
         """Generalised forces of the controls at a state, shape (nv,)."""
@@ -163,8 +136,9 @@ class Rows:
         if stepper.momentum:
             stored["p"] = np.array([x.second for x in nodes])
         stored["iterations"] = np.array([x.iterations for x in nodes], np.int64)
-        if any(x.u is not None and x.u.any() for x in nodes):
-            stored["u"] = np.array([x.u for x in nodes[1:]])
+        if any(x.u is not None for x in nodes):
+            zero = np.zeros((len(stepper.control_nodes), stepper.mechanism.nu))
+            stored["u"] = np.array([zero if x.u is None else x.u for x in nodes[1:]])
         if "contacts" in stepper.acts:
             logs = [x.contacts.copy() for x in nodes[1:]]
             for k, log in enumerate(logs):
@@ -200,7 +174,7 @@ class StepChoice:
     def __init__(self, task: Task) -> None:
         self.task, self.steps, self.rows, self.accuracy = task, task.steps, task.rows, task.accuracy
         self.end, self.every, self.start = task.end, task.every, task.rows.t[0]
-        self.distance, self.order = Distance(task.steps.mechanism), task.steps.first.order
+        self.differences, self.order = Differences(task.steps.mechanism), task.steps.first.order
 
     def say(self, t: float) -> None:
         """Move the bar."""
@@ -211,9 +185,10 @@ class StepChoice:
         """Fill the rows."""
         raise NotImplementedError
 
-    def estimate(self, whole: Node, halves: Node, velocities: bool = True) -> float:
+    def estimate(self, whole: Node, begin: Node, middle: Node, end: Node, velocities: bool = True) -> float:
         """Error of two halves of a step, of order r: their difference from the whole step over 2^r - 1."""
-        return self.distance(halves, whole, velocities) / (2.0**self.order - 1.0)
+        found = self.differences.of(whole, begin, middle, end)
+        return float(max(found[PLACES], found[RATES]) if velocities else found[PLACES]) / (2.0**self.order - 1.0)
 
     def failure(self, t: float, h: float) -> ConvergenceError:
         """The error for a step that cannot be made short enough."""

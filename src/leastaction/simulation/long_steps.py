@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from leastaction.errors import AccuracyWarning
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.simulation.error_estimate import Distance, Node
+from leastaction.simulation.error_estimate import Node
+from leastaction.simulation.state_differences import PLACES, Differences
 from leastaction.step_control.bisection import lengths_of
 from leastaction.step_control.substeps import RECORDED, UNKNOWN
 from leastaction.trajectory.trajectory import Trajectory
@@ -56,7 +57,7 @@ def warn_of_long_steps(stepper: Stepper, run: Trajectory) -> None:
     mostly = divided > MOSTLY * free.sum()
     if stepper.acts and not mostly:
         return
-    distance = Distance(run.mechanism)
+    distance = Differences(run.mechanism)
     worst, where, longest = 0.0, int(far[0]), run.dt
     some = far[np.linspace(0, len(far) - 1, LOOKED_AT).astype(int)]
     for k in {int(far[np.argmax(moved[far])]), int(far[np.argmax(run.iterations[1:][far])]), *some.tolist()}:
@@ -118,7 +119,7 @@ def _first_substep(run: Trajectory, k: int, counted: bool) -> float:
     return 1.0 / RECORDED if first == UNKNOWN else abs(first) if 0.0 < abs(first) < 1.0 else 1.0
 
 
-def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance: Distance) -> float:
+def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance: Differences) -> float:
     """Error of a step of h [s] from state k of a run, estimated from two halves; infinite where one has no solution."""
     second, u = run.stored["p"], run.stored.get("u")
     held = np.zeros((len(stepper.control_nodes), run.mechanism.nu)) if u is None else np.array(u[k])
@@ -135,4 +136,4 @@ def _error_of_step(stepper: Stepper, run: Trajectory, k: int, h: float, distance
     halves = None if middle is None else after(middle.q, middle.second, 0.5 * h)
     if whole is None or halves is None:
         return math.inf
-    return distance(halves, whole, False) / (2.0**stepper.order - 1.0)
+    return float(distance.of(whole, halves, halves, halves)[PLACES]) / (2.0**stepper.order - 1.0)

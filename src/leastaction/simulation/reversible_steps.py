@@ -79,7 +79,9 @@ class Reversible(StepChoice):
         if after is None or not self.adapt:
             return middle, after, math.inf if after is None else 0.0
         whole = self.steps.step(node, t, h)
-        error = math.inf if whole is None or whole.divided else self.estimate(whole, after)
+        if whole is None or middle is None or whole.divided:
+            return middle, after, math.inf
+        error = self.estimate(whole, node, middle, after)
         return middle, after, error if error == error else math.inf
 
     def _first_length(self, node: Node, t: float) -> float:

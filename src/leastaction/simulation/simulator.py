@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.actuation.actuation import Actuation, hold_controls
 from leastaction.actuation.controls import control_at
@@ -30,6 +32,7 @@ from leastaction.simulation.simulator_state import ReadOnlyMethod, SimulatorStat
 from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.contact_log import contact_table
 from leastaction.trajectory.trajectory import Trajectory
+from leastaction.typing import Motions, Positions, Velocities
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
@@ -80,7 +83,7 @@ class Simulator:
         integrator: Integrator | None = None,
         dt: float = 0.01,
         *,
-        pushable: Any = None,
+        pushable: Iterable[str] | str | None = None,
         recording: bool = False,
         once: WarnOnce | None = None,
     ) -> None:
@@ -145,13 +148,13 @@ class Simulator:
 
     def reset(
         self,
-        q: Any = None,
-        v: Any = None,
+        q: Positions | None = None,
+        v: Velocities | None = None,
         *,
-        p: Any = None,
+        p: ArrayLike | None = None,
         t: float = 0.0,
         project: bool = False,
-        activation: Any = None,
+        activation: ArrayLike | None = None,
     ) -> None:
         """Start anew; arguments as of `simulate`, with t the time of the start [s].
 
@@ -189,7 +192,13 @@ class Simulator:
         for name, x in rows.items():
             own[name][:2] = x[:2]
 
-    def push(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0), point: Any = None) -> None:
+    def push(
+        self,
+        body: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike | None = None,
+    ) -> None:
         """Push a body over the next step; pushes add up.
 
         Over the step it keeps its directions in the body, and the point at which it acts.
@@ -206,7 +215,7 @@ class Simulator:
         pushes = self._pushes or Pushes(self.mechanism, ())
         pushes.add(self._record.q[self._row], body, force, torque, point)
 
-    def step(self, u: Any = None, motions: Any = None) -> None:
+    def step(self, u: ArrayLike | None = None, motions: Motions | None = None) -> None:
         """Advance by dt.
 
         Args:
@@ -384,7 +393,7 @@ class Simulator:
         return self._noted()[:, 1:]
 
     @property
-    def contact_table(self) -> Any:
+    def contact_table(self) -> np.recarray:
         """The same by names: a record array with `first`, `second`, `point`, `force` and `gap`, see `run.contacts`."""
         return contact_table(self.mechanism, self._noted())
 

@@ -64,6 +64,11 @@ class DampingInMomenta:
             HOLDS / mobility,
         )
 
+    @property
+    def damps(self) -> bool:
+        """Whether there are dampers at all."""
+        return bool(self._law[0].any())
+
     def after(self, h: float) -> FloatArray:
         """After a step, or part of one, of length h [s], shape (nv,)."""
         damping, servo, holds = self._law

@@ -274,16 +274,16 @@ def test_smoothing_makes_the_step_a_smooth_function():
     assert bends(1e-3) < 0.05
 
 
-def test_warm_start_saves_iterations():
-    """A stack at rest: the same motion, in fewer iterations."""
+def test_warm_start_changes_no_motion():
+    """A stack that slides: by the modes of the step before, and from nothing, by the contact problem as a whole."""
     robot = cubes(3)
     q = placed(robot, *[(0.03 * i, 0, 0.25 + 0.5 * i) for i in range(3)])
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0] * 3)
     warm, cold = (
         la.simulate(robot, q, v, dt=0.01, duration=1.0, integrator=la.Maximal(warm_start=w)) for w in (True, False)
     )
-    np.testing.assert_allclose(warm.q, cold.q, atol=1e-5)
-    assert warm.iterations.sum() < 0.75 * cold.iterations.sum()
+    np.testing.assert_allclose(warm.q, cold.q, atol=1e-9)
+    assert cold.iterations.max() <= 10
 
 
 def test_modes_of_the_step_before_solve_the_next():

@@ -5,8 +5,8 @@ import pytest
 
 import leastaction as la
 from leastaction.contact.laws.compliance import DEEPEST
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT
 from leastaction.mechanism import Plane
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT
 from leastaction.minimal.contact.solver.locked_joints import HELD, SLIDES, next_state
 
 

@@ -35,9 +35,12 @@ class FastCall:
         compiled: what Numba made of it.
         first: its first arguments, which stay.
         rows: the others for rows 1, 2 and 3, which must be affine in the row, else TypeError.
+        other: the first arguments with another number of 64 bits in them, wherever it is, for `set`.
     """
 
-    def __init__(self, compiled: Any, first: tuple[Any, ...], rows: list[tuple[Any, ...]]) -> None:
+    def __init__(
+        self, compiled: Any, first: tuple[Any, ...], rows: list[tuple[Any, ...]], other: tuple[Any, ...] | None = None
+    ) -> None:
         kinds = compiled.signature.args
         count = _words_given(compiled.signature.return_type)
         fixed = words(first, kinds[: len(first)])
@@ -54,8 +57,19 @@ class FastCall:
         block = np.array([address, *[0] * _GIVEN, *about, *fixed, *one], np.int64)
         self._block, self._address, self._row = block, block.ctypes.data, 1
         self._result, self._single = block[1 : 1 + count], count == 1
+        changed = fixed if other is None else words(other, kinds[: len(first)])
+        self._numbers = block.view(np.float64)
+        self._changing = _HEAD + np.flatnonzero(np.array(changed, np.int64) != np.array(fixed, np.int64))
         self._rows = rows  # nothing else may hold the arrays
         self._call = _caller(compiled)
+
+    def set(self, number: float) -> None:
+        """Another number in place of the one of the first arguments, see `other`."""
+        self._numbers[self._changing] = number
+
+    def again(self) -> Any:
+        """What the entry point gives back where nothing grows with rows."""
+        return self(self._row + 1)
 
     def __call__(self, row: int) -> Any:
         """What the entry point gives back for a row; NotImplemented where it raised something."""

@@ -10,7 +10,7 @@ import numpy as np
 from leastaction._jit import entry, routine
 from leastaction.forces import total
 from leastaction.linalg.graph.graph_factorization import refine, solve_transposed
-from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
+from leastaction.maximal.arrays import ContactModel, MaximalSettings, named_contact, named_data, named_model
 from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.joint_gradients import (
     add_read,
@@ -79,7 +79,7 @@ def adjoint_sweep(model, settings, data, places, back, first, last):
 def adjoint_sweep_with_contact(model, settings, data, near, contact, places, back, first, last):
     """`adjoint_sweep` with contacts, limits or dry friction."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    near, contact = ContactModel(*near), ContactData(*contact)
+    near, contact = ContactModel(*near), named_contact(contact)
     return sweep(model, settings, data, near, contact, places, named_back(back), first, last)
 
 

@@ -2,8 +2,8 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact.laws.soft_contact import elastic_energy
+from leastaction.contact.solver.cone_kinds import CONTACT
 from leastaction.minimal.contact.detection.detected_contacts import gap_at
-from leastaction.minimal.contact.robot_records import CONTACT
 from leastaction.spatial import add3, dot3, load3, load9, matvec
 
 

@@ -17,14 +17,15 @@ end of the step in the same way (see `laws.soft_contact`).
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
+from leastaction.contact.solver.cone_response import depth_of
+from leastaction.contact.solver.islands import impulses, multiply_packed, pack, range_of
+from leastaction.contact.solver.ncp_solver import list_impulses, solve_all_cones
 from leastaction.minimal.contact.detection.body_pairs import kick_both
 from leastaction.minimal.contact.detection.detected_contacts import gap_at
 from leastaction.minimal.contact.forces.spring_forces import kick_loop, place_start, regularize_loops
 from leastaction.minimal.contact.joint_momenta import factor, reduce, solve
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE
 from leastaction.minimal.contact.row_vec6 import wrench
-from leastaction.minimal.contact.solver.contact_response import depth_of
-from leastaction.minimal.contact.solver.islands import impulses, multiply_packed, pack, range_of
 from leastaction.minimal.contact.solver.locked_joints import (
     begin_momenta,
     hold_momenta,
@@ -32,7 +33,6 @@ from leastaction.minimal.contact.solver.locked_joints import (
     is_excluded,
     slide_momenta,
 )
-from leastaction.minimal.contact.solver.ncp_solver import list_impulses, solve_all_cones
 from leastaction.minimal.contact.solver.prescribed_joints import (
     count_again,
     count_from,
@@ -122,11 +122,11 @@ def close_detected(model, touch, found):
 
 
 @routine
-def relate_momenta(model, data, touch, dt, before):
+def relate_momenta(model, data, touch, dt, length):
     """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L.
 
     Args:
-        before: length of the step that has led here [s], see `joint_momenta.excess_damping_of`.
+        length: of the step that ends here [s], see `joint_momenta.end_damping_of`; 0 for an impact.
     """
     phase, found, lam = touch.phase, touch.found, touch.lam
     n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]
@@ -135,7 +135,7 @@ def relate_momenta(model, data, touch, dt, before):
         if touch.active[c]:
             find_directions(model, data, phase, model.cones[c], c)
     find_detected_directions(model, data, phase, found)
-    factor(model, data, phase.W, before, touch.joints)
+    factor(model, data, phase.W, length, touch.joints)
     for k in range(nv):
         phase.off[k] = data.p[k]
         for i in range(n):

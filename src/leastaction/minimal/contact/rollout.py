@@ -2,6 +2,7 @@
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.clearance import Clearance
+from leastaction.contact.solver.island_arrays import Islands
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.forces.arrays import named_forces, named_modes
 from leastaction.minimal.contact.acceptance import know_start
@@ -17,7 +18,6 @@ from leastaction.minimal.contact.arrays import (
 from leastaction.minimal.contact.detection.robot_contacts import centre, gap
 from leastaction.minimal.contact.forces.spring_arrays import Pulls
 from leastaction.minimal.contact.scratch_arrays import Between, Goals, Impacts, LockedJoints, MomentumPhase
-from leastaction.minimal.contact.solver.island_arrays import Islands
 from leastaction.minimal.contact.solver.joint_impacts import hit_alone
 from leastaction.minimal.contact.solver.prescribed_joints import begin_goals, goals_of, keep_work, set_step_targets
 from leastaction.minimal.contact.steps import apply_controls, begin, prepare, reset_energy, step

@@ -18,11 +18,13 @@ from leastaction.contact.penetration.overlapping_starts import overlapping
 from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, overlap_at_start, warn_of_overlap
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
+from leastaction.contact.solver.cone_kinds import CONTACT
 from leastaction.dynamics.legendre import Velocities, velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
 from leastaction.initial_state.goal_rows import fill_goals
 from leastaction.initial_state.initial_motions import MotionTable, joint_rates, places
+from leastaction.integration.first_steps import FirstSteps
 from leastaction.integration.integrators import FloatArray, Stepper
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
@@ -42,7 +44,7 @@ from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.detection.logged_contacts import list_contacts
-from leastaction.minimal.contact.robot_records import CONTACT
+from leastaction.minimal.contact.first_steps import GroundFirstSteps
 from leastaction.minimal.contact.robot_variants import is_whole, whole_model
 from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_shapes
 from leastaction.minimal.contact.steps import LAST
@@ -78,6 +80,7 @@ class GroundStepper(Stepper):
     Attributes:
         model, settings, data: what kernels read and write, see `arrays`.
         cones: `ROBOT_CONE` records; table: the shapes that they come from.
+        bound: the compiled loop with all that it takes but controls and rows.
         unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
         is_soft: whether contacts give way.
     """
@@ -114,7 +117,11 @@ class GroundStepper(Stepper):
         self.room, self.data = room, robot_arrays(self.model, self.mechanism.nq, room, is_whole(self.model))
         touch: Touch = self.data.touch
         entry = rollout if touch.found is None else rollout_with_shapes
-        self._rollout = Bound(entry, *plain((self.model, self.settings, self.data[:-1], touch)))
+        self.bound = Bound(entry, *plain((self.model, self.settings, self.data[:-1], touch)))
+
+    def make_more_room(self) -> None:
+        """Room for twice as many contacts that are looked for; what went from step to step is lost."""
+        self._make_room(2 * self.room)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
         """Refuse open loops."""
@@ -194,7 +201,7 @@ class GroundStepper(Stepper):
         data, p = self.data, record["p"][0]
         data.v_last[:] = self._velocities.at(record["q"][0], p) if p.any() else 0.0
         data.v_older[:] = data.v_last
-        data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
+        data.touch.lam[:] = data.touch.kick[:] = 0.0
         self.steady[0] = 0
         if data.touch.found is not None:
             now = data.touch.found.now.view(np.ndarray)  # fields of a recarray are slow
@@ -206,20 +213,20 @@ class GroundStepper(Stepper):
 
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
-        rows = tuple(rows[first : last + 1] for rows in self._arrays(record))
+        rows = tuple(rows[first : last + 1] for rows in self.record_arrays(record))
         if len(self.no_goals[1]) <= last - first:
             self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
         goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
         controls = np.array(
             u[:, 0, :, None], order="C"
         )  # of its own: one that is read only would have a kernel of its own
-        done, failed = self._rollout(controls, (*rows, self.steady, *goals), first > 0)
+        done, failed = self.bound(controls, (*rows, self.steady, *goals), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
             self.log.append((first, done, record["impulses"], record["places"]))
         return done, failed
 
-    def _arrays(self, record: Record) -> list[NDArray[Any]]:
+    def record_arrays(self, record: Record) -> list[NDArray[Any]]:
         """`WRITTEN` of a record."""
         own = {"elastic": record["elastic"][:, None] if self.is_soft else np.zeros((len(record.q), 0))}
         return [own[name] if name in own else record[name] for name in WRITTEN]
@@ -233,7 +240,7 @@ class GroundStepper(Stepper):
             done, failed = self._run(record, at, last, u[at - first :])
             if failed and found.now[0].full:
                 del self.log[logged[0] :], self.found_log[logged[1] :]
-                self._make_room(2 * self.room)
+                self.make_more_room()
                 self.restore_memory(memory)
                 at = first
                 continue
@@ -252,9 +259,9 @@ class GroundStepper(Stepper):
             return super().stride(record, u)
         if self.data.touch.found is not None:
             return self._stride_and_find(record, u)
-        arrays, controls = self._arrays(record), u.reshape(1, self.mechanism.nu, 1)
+        arrays, controls = self.record_arrays(record), u.reshape(1, self.mechanism.nu, 1)
         last = self.steady, *self.no_goals
-        walk = BatchedCall(self._rollout, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
+        walk = BatchedCall(self.bound, lambda row: (controls, (*(x[row : row + 2] for x in arrays), *last), True))
         impulses, places, at_end, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
 
         def step(first: int) -> int:
@@ -270,21 +277,21 @@ class GroundStepper(Stepper):
 
     def _stride_and_find(self, record: Record, u: FloatArray) -> Callable[[int], int]:
         """`stride` with contacts that are looked for, whose log is read when it is asked for."""
-        arrays, controls = self._arrays(record), u.reshape(1, self.mechanism.nu, 1)
+        arrays, controls = self.record_arrays(record), u.reshape(1, self.mechanism.nu, 1)
 
         def arguments(row: int) -> tuple[Any, ...]:
             return controls, (*(x[row : row + 2] for x in arrays), self.steady, *self.no_goals), True
 
         impulses, places, last, touches = record["impulses"], record["places"], u[0, 0], len(self.bodies) > 0
-        walk, carried = BatchedCall(self._rollout, arguments), _Carried(self)
+        walk, carried = BatchedCall(self.bound, arguments), _Carried(self)
 
         def step(first: int) -> int:
             nonlocal walk, carried
             if first == 0:
                 return self.advance(record, 0, 1, u)
             self._read_log()
-            if walk.bound is not self._rollout:  # there is more room
-                walk, carried = BatchedCall(self._rollout, arguments), _Carried(self)
+            if walk.bound is not self.bound:  # there is more room
+                walk, carried = BatchedCall(self.bound, arguments), _Carried(self)
             carried.keep()
             carried.now["written"] = 0
             if walk(first)[1]:
@@ -298,6 +305,10 @@ class GroundStepper(Stepper):
             return first + 1
 
         return step
+
+    def first_steps(self) -> FirstSteps:
+        """See `Stepper.first_steps`; prescribed motions follow a table of a run."""
+        return super().first_steps() if self.carries else GroundFirstSteps(self)
 
     def _read_log(self) -> None:
         """Copy contacts that the last stride has logged, before others take their place."""
@@ -417,7 +428,7 @@ class GroundStepper(Stepper):
         """See `Stepper.memory`."""
         touch: Touch = self.data.touch
         kept = [getattr(self.data, name).copy() for name in CARRIED]
-        kept += [touch.lam[: self.own].copy(), touch.kick.copy(), touch.before.copy()]
+        kept += [touch.lam[: self.own].copy(), touch.kick.copy()]
         last, u = self.reached
         return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
 
@@ -429,9 +440,9 @@ class GroundStepper(Stepper):
 
     def restore_memory(self, memory: Any) -> None:
         """See `Stepper.restore_memory`."""
-        (v_last, v_older, lam, kick, before), self.steady[:], self.reached, impulses = memory
+        (v_last, v_older, lam, kick), self.steady[:], self.reached, impulses = memory
         data, touch = self.data, self.data.touch
-        data.v_last[:], data.v_older[:], touch.kick[:], touch.before[:] = v_last, v_older, kick, before
+        data.v_last[:], data.v_older[:], touch.kick[:] = v_last, v_older, kick
         touch.lam[: self.own] = lam
         if impulses is not None:
             count = len(impulses[0])
@@ -472,7 +483,7 @@ class GroundStepper(Stepper):
 
     def memory_after(self, v_last: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
-        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last), np.full(1, self.dt)]
+        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last)]
         own: DetectedContacts | None = self.data.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
@@ -491,19 +502,6 @@ class GroundStepper(Stepper):
     @cached_property
     def _linearization(self) -> Linearization | None:
         return Linearization(self.part(self.dt)) if is_plain(self.model, self.mechanism.nu) else None
-
-    @property
-    def kernel(self) -> Bound:
-        """What makes steps."""
-        return self._rollout
-
-    def arguments_of(self, record: Record, u: FloatArray) -> tuple[Any, ...]:
-        """Those of `kernel` for the first step of a record, as at the start of a run."""
-        return u.reshape(1, self.mechanism.nu, 1), (*self._arrays(record), self.steady, *self.no_goals), False
-
-    def make_more_room(self) -> None:
-        """Room for twice as many contacts that are looked for."""
-        self._make_room(2 * self.room)
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """See `Stepper.pull_back`."""
@@ -545,7 +543,7 @@ class _Carried:
     def __init__(self, stepper: GroundStepper) -> None:
         touch: Touch = stepper.data.touch
         own = [getattr(stepper.data, name) for name in CARRIED]
-        own += [touch.lam[: stepper.own], touch.kick, touch.before, stepper.steady]
+        own += [touch.lam[: stepper.own], touch.kick, stepper.steady]
         found: DetectedContacts = touch.found
         self.now = found.now.view(np.ndarray)  # fields of a recarray are slow
         self.pairs = [(x, np.empty_like(x)) for x in (*own, found.keys, found.impulses, self.now) if x.size]

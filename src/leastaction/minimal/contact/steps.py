@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.contact.laws.restitution import ACCEPT
+from leastaction.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.body_sweeps import (
     eliminate,
@@ -34,7 +35,6 @@ from leastaction.minimal.contact.solver.locked_joints import (
     locked_joints,
     update_locked,
 )
-from leastaction.minimal.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.solver.prescribed_joints import goals_of, set_substep_targets
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
@@ -233,7 +233,7 @@ def step(model, data, settings, steady):
         for k in range(v_last.shape[0]):
             v_older[k] = v_last[k]
             v_last[k] = displacement[k] / dt
-        store_part_impulses(model, data, data.touch, dt)
+        store_part_impulses(model, data, data.touch)
         if is_full(data.touch):
             return -1, count
         end_substep(impacts, count, cut if cut > 0.0 else end, cut > 0.0, model.nodes.shape[0])
@@ -311,10 +311,10 @@ def tunnels(model, data, shapes, found):
 
 
 @routine
-def store_part_impulses(model, data, touch, dt):
-    """Impulses of a part of a step, of length dt, whose end the robot is at."""
+def store_part_impulses(model, data, touch):
+    """Impulses of a part of a step, whose end the robot is at."""
     if touch is not None:
-        touch.before[0], total = dt, touch.phase.total
+        total = touch.phase.total
         for k in range(total.shape[0]):
             touch.total[k] += total[k]
         store_detected(model, data, touch.found)
@@ -342,7 +342,6 @@ def reset_energy(touch):
 def reset_contacts(touch):
     """No impulses from a step before."""
     if touch is not None:
-        touch.before[0] = 0.0
         for k in range(touch.lam.shape[0]):
             touch.lam[k] = 0.0
         for k in range(touch.kick.shape[0]):

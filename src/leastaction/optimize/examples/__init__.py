@@ -70,7 +70,7 @@ def acrobot(steps: int = 60, **options: Any) -> Problem:
     return problem.bounds(u=(-30, 30)).minimize(costs.effort())
 
 
-def double_pendulum(steps: int = 50, **options: Any) -> Problem:
+def double_pendulum(steps: int = 80, **options: Any) -> Problem:
     """A double pendulum with two motors swings up within 2 s, with at most 20 N m at each joint."""
     problem = _problem(robots.double_pendulum(), steps, 2.0, options)
     problem.start(q=[0, 0], v=[0, 0]).finish(q=[math.pi, 0], v=[0, 0])
@@ -149,7 +149,7 @@ def steady_arm(steps: int = 30, **options: Any) -> Problem:
     )
 
 
-def atlas(steps: int = 26, **options: Any) -> Problem:
+def atlas(steps: int = 40, **options: Any) -> Problem:
     """Atlas, balancing on its right foot, reaches a ball with its left hand within 1.3 s; use the Gauss-Newton Hessian.
 
     After Fan 2018, Section 6.3, which gives the time and that the wrench on the foot is that of a flat foot: friction

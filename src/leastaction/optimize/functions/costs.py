@@ -120,7 +120,7 @@ def time(weight: float = 1.0) -> Cost:
 
 
 def cost(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     *,
     where: str = "steps",
     kind: str = "numpy",

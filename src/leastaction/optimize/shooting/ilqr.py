@@ -8,9 +8,10 @@ are closed with the same steps (FDDP: Mastalli et al. 2020), under the merit fun
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,9 +55,9 @@ class Shot(Solution):
         bounds: of the controls, shape (2, nu).
     """
 
-    gains: Any = None
-    cost_to_go: Any = None
-    bounds: Any = None
+    gains: FloatArray = field(default=None)  # type: ignore[assignment]
+    cost_to_go: FloatArray = field(default=None)  # type: ignore[assignment]
+    bounds: FloatArray = field(default=None)  # type: ignore[assignment]
 
     @property
     def tracker(self) -> Tracker:
@@ -72,7 +73,7 @@ def ilqr(
     penalty: float = 10.0,
     max_iterations: int = 300,
     time_limit: float | None = None,
-    log: bool | Callable[[Iteration], Any] = False,
+    log: bool | Callable[[Iteration], object] = False,
 ) -> Shot:
     """Solve a problem by shooting, through the derivatives of the steps of its integrator.
 
@@ -349,8 +350,8 @@ class _Search:
         t = np.asarray(self.dt * np.arange(self.N + 1), float)
         none = np.zeros(0)
         return Shot(
-            success=status == "Solve_Succeeded",
-            reason=reason,
+            converged=status == "Solve_Succeeded",
+            failure=reason,
             status=status,
             cost=self.stages.value(s)[0],
             violation=worst,
@@ -365,4 +366,5 @@ class _Search:
             gains=self.gains,
             cost_to_go=self.cost_to_go,
             bounds=np.array([self.lower, self.upper]),
+            replay_tolerance=math.inf,  # it is a run
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,6 @@ FAR = 1e-4
 
 JUMP = 1e3
 """Growth of the distance over one step that is no instability of the motion."""
-
-
-TOO_FAR = 1e-3
-"""How far [rad or m] the run of a plan that is one stays from it."""
 
 
 def parting(solution: Solution, run: Trajectory) -> tuple[float, str]:
@@ -64,14 +61,18 @@ def warn_of_parting(solution: Solution, run: Trajectory) -> None:
         warn(f"replay: {text}", ReplayWarning)
 
 
-def parts(solution: Solution) -> bool:
-    """Whether the run of a solution leaves it by more than `TOO_FAR`; never of one with contacts."""
-    if "complementarity" in solution.trajectory.stored:
-        return False
+def largest_parting(solution: Solution) -> tuple[float, str]:
+    """`parting` of the run of a solution where it is larger than allowed, else 0 and nothing; runs it.
+
+    Nobody looks at plans with contacts, and where any distance is allowed.
+    """
+    if "complementarity" in solution.trajectory.stored or solution.replay_tolerance == math.inf:
+        return 0.0, ""
     try:
         with warnings.catch_warnings():  # of the run, which is only looked at
             warnings.simplefilter("ignore")
             run = solution.played_back(progress=False)
-    except ConvergenceError:
-        return True
-    return parting(solution, run)[0] > TOO_FAR
+    except ConvergenceError as error:
+        return math.inf, f"the simulator cannot run the plan: {error}"
+    far, text = parting(solution, run)
+    return (far, text) if far > solution.replay_tolerance else (0.0, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,13 @@ from leastaction.optimize.solution.diagnostics import decided, explanation, larg
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory.trajectory import Trajectory
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FloatArray = NDArray[np.float64]
+
+REPLAY_TOLERANCE = 1e-3
+"""How far [rad or m] the run of a plan may be from it, unless somebody says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +43,8 @@ class Solution:
     """What an optimiser found.
 
     Attributes:
-        success: whether it satisfies the constraints and the conditions of a minimum to tolerance; where steps are too
-            long, the simulator may make another motion all the same: see `replays`.
-        reason: why not; names the constraint that is violated most, and its knot or step.
+        converged: whether it satisfies the constraints and the conditions of a minimum to tolerance.
+        failure: why not; names the constraint that is violated most, and its knot or step.
         status: how the solver ended, in its own words.
         cost: sum of the costs.
         violation: largest violation of a constraint or bound.
@@ -52,10 +57,11 @@ class Solution:
         seconds: time to solve [s].
         z: the unknowns.
         phases: of the problem, with the feet that stand in them.
+        replay_tolerance: how far [rad or m] `replay` may be from it for a `success`.
     """
 
-    success: bool
-    reason: str
+    converged: bool
+    failure: str
     status: str
     cost: float
     violation: float
@@ -68,6 +74,17 @@ class Solution:
     seconds: float
     z: FloatArray = field(repr=False)
     phases: tuple[Phase, ...] = ()
+    replay_tolerance: float = REPLAY_TOLERANCE
+
+    @property
+    def success(self) -> bool:
+        """Whether it converged and `replays`."""
+        return self.converged and self.replays
+
+    @property
+    def reason(self) -> str:
+        """Why it is no `success`; empty where it is."""
+        return self._parting[1] if self.converged else self.failure
 
     @property
     def mechanism(self) -> Mechanism:
@@ -139,16 +156,20 @@ class Solution:
             warn_of_parting(self, run)
         return run
 
-    @cached_property
+    @property
     def replays(self) -> bool:
-        """Whether `replay`, with the integrator and dt of the problem, stays within 1e-3 rad or m of the plan.
+        """Whether `replay`, with the integrator and dt of the problem, stays within `replay_tolerance` of the plan.
 
         It does not where a step is so long that its equations have several solutions, or the simulator divides it: plan
         with more. Runs it the first time. Plans with contacts, which are part of the plan alone, are not looked at.
         """
-        from leastaction.optimize.solution.replay_check import parts
+        return not self._parting[1]
 
-        return not parts(self)
+    @cached_property
+    def _parting(self) -> tuple[float, str]:
+        from leastaction.optimize.solution.replay_check import largest_parting
+
+        return largest_parting(self)
 
     def played_back(
         self, integrator: Integrator | None = None, dt: float | None = None, progress: bool | None = None
@@ -223,11 +244,16 @@ class Solution:
 
         save(self, file)
 
-    def plot(self, **options: Any) -> Any:
-        """Positions, velocities and controls over time, as a Matplotlib figure."""
+    def plot(self, *, path: str | PathLike[str] | None = None, size: tuple[float, float] = (7.0, 6.0)) -> Figure:
+        """Positions, velocities and controls over time, as a Matplotlib figure.
+
+        Args:
+            path: where to write the figure.
+            size: width and height [inch].
+        """
         from leastaction.optimize.solution.solution_plot import picture
 
-        return picture(self, **options)
+        return picture(self, path=path, size=size)
 
     def __str__(self) -> str:
         """One line."""
@@ -248,6 +274,7 @@ def make_solution(
     iterations: list[Iteration],
     seconds: float,
     tolerance: float,
+    replay_tolerance: float = REPLAY_TOLERANCE,
 ) -> Solution:
     """The solution with the unknowns z of a transcription."""
     motion = program.motion(z)
@@ -255,8 +282,8 @@ def make_solution(
     program.constraints(z, c)
     cost = program.cost(z)
     worst, where = largest_violation(program, z, c)
-    success = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= allowed(tolerance)
-    if not success:
+    converged = status in ("Solve_Succeeded", "Solved_To_Acceptable_Level") and worst <= allowed(tolerance)
+    if not converged:
         size, given = decided(program, c)
         given = f"{given} by {size:.3g}" if given else ""
         reason = explanation(program, motion, status, reason, cost, (worst, where), iterations, given)
@@ -268,8 +295,8 @@ def make_solution(
     t = np.asarray(dt * np.arange(program.steps + 1), float)
     trajectory = Trajectory(problem.mechanism, problem.integrator, dt, t, motion.q[:: program.s].copy(), stored)
     return Solution(
-        success=success,
-        reason="" if success else reason,
+        converged=converged,
+        failure="" if converged else reason,
         status=status,
         cost=cost,
         violation=worst,
@@ -282,9 +309,10 @@ def make_solution(
         seconds=seconds,
         z=z.copy(),
         phases=tuple(problem.schedule.phases),
+        replay_tolerance=replay_tolerance,
     )
 
 
 def allowed(tolerance: float) -> float:
-    """Largest violation of what counts as a success."""
+    """Largest violation of what counts as converged."""
     return max(1e-6, 1e2 * tolerance)

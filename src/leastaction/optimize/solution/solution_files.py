@@ -15,6 +15,7 @@ from leastaction._files._archive import FORMAT, UNREADABLE, check_format, read_a
 from leastaction._files._output import writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.integration import registry
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.text.codec import from_json, to_json
@@ -23,13 +24,17 @@ from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.trajectory.run_checks import check_values, check_widths
 from leastaction.trajectory.trajectory import Trajectory
 
-_FIELDS = ("success", "reason", "status", "cost", "violation", "u", "configurations", "duration", "seconds", "z")
+_FIELDS = ("status", "cost", "violation", "u", "configurations", "duration", "seconds", "z")
+_RENAMED = {"success": "converged", "reason": "failure"}
+"""What files call by another name."""
 
 
 def save(solution: Solution, file: str | PathLike[str]) -> None:
     """See `Solution.save`."""
     run = solution.trajectory
     data: dict[str, Any] = {name: getattr(solution, name) for name in _FIELDS}
+    data |= {name: getattr(solution, own) for name, own in _RENAMED.items()}
+    data["replay_tolerance"] = solution.replay_tolerance
     data |= {f"run_{name}": values for name, values in run.stored.items()}
     data |= {"t": run.t, "q": run.q, "dt": run.dt, "robot": run.mechanism.name}
     data |= {"lam_x": solution.multipliers[0], "lam_g": solution.multipliers[1]}
@@ -41,7 +46,9 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
         np.savez(stream, **data)
 
 
-def load(file: str | PathLike[str], mechanism: Mechanism | None = None, integrator: Any = None) -> Solution:
+def load(
+    file: str | PathLike[str], mechanism: Mechanism | None = None, integrator: Integrator | None = None
+) -> Solution:
     """A solution from a file of `Solution.save`.
 
     Args:
@@ -84,8 +91,11 @@ def _solution(data: dict[str, Any], mechanism: Mechanism, integrator: Any) -> So
     if values["z"].ndim != 1 or not all(np.isfinite(values[name]).all() for name in ("z", "u", "configurations")):
         raise ValueError("numbers that are not finite")
     log = tuple(Iteration(int(a), float(b), float(c)) for a, b, c in data["log"])
-    for name, kind in (("success", bool), ("reason", str), ("status", str)):
+    values |= {own: data[name][()] for name, own in _RENAMED.items()}
+    for name, kind in (("converged", bool), ("failure", str), ("status", str)):
         values[name] = kind(values[name])
+    if "replay_tolerance" in data:  # files of older versions do not have it
+        values["replay_tolerance"] = float(data["replay_tolerance"])
     for name in ("cost", "violation", "duration", "seconds"):
         values[name] = float(values[name])
     phases = tuple(_phase(*each) for each in json.loads(str(data["phases"]))) if "phases" in data else ()

@@ -32,7 +32,7 @@ much wider the first one becomes."""
 HOPELESS = ("Infeasible_Problem_Detected", "Restoration_Failed")
 """Endings after which no tighter relaxation is tried: what keeps to it would keep to this one."""
 LATE = "Maximum_Iterations_Exceeded"
-"""So is this one, where constraints are still violated by more than a success may violate them."""
+"""So is this one, where constraints are still violated by more than converged plans may violate them."""
 FINAL = ("User_Requested_Stop", "Invalid_Number_Detected")
 """Endings after which nothing else is tried."""
 
@@ -91,7 +91,7 @@ def solve_relaxed(
             break
         done = left.pop(0)
         hopeless = found.status in HOPELESS or (found.status == LATE and found.violation > allowed(exact))
-        if found.success:
+        if found.converged:
             good, reached, failed = found, done, 0.0
             continue
         failed = max(failed, done)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from leastaction.optimize.functions.motion_functions import Control, Displacemen
 from leastaction.optimize.functions.servo_forces import ServoForce
 from leastaction.optimize.problem.problem import Problem
 from leastaction.optimize.solution.diagnostics import decided
-from leastaction.optimize.solution.solution import Iteration, Solution, make_solution
+from leastaction.optimize.solution.solution import REPLAY_TOLERANCE, Iteration, Solution, make_solution
 from leastaction.optimize.solvers.cyipopt import Cyipopt
 from leastaction.optimize.solvers.horizon_solver import Horizon
 from leastaction.optimize.solvers.ipopt import Ipopt
@@ -47,10 +48,11 @@ def solve(
     tolerance: float = 1e-8,
     max_iterations: int = 500,
     time_limit: float | None = None,
-    log: bool | Callable[[Iteration], Any] = False,
+    log: bool | Callable[[Iteration], object] = False,
     progress: bool | None = None,
     warm_start: Solution | None = None,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
+    replay_tolerance: float = REPLAY_TOLERANCE,
 ) -> Solution:
     """Solve a problem.
 
@@ -71,9 +73,13 @@ def solve(
             it takes long, and without a log.
         warm_start: a solution of a problem with the same unknowns, from which the search begins.
         options: of the solver: those of IPOPT by their names there; "mu_init" of "horizon".
+        replay_tolerance: how far [rad or m] the simulator's motion under the controls, with the same steps, may be from
+            the plan; where it is farther, since a step is so long that its equations have several solutions or that
+            the simulator divides it, the plan is no success. Infinite: nobody looks.
 
     Returns:
-        The solution; `success` says whether it is one, `reason` why not. Ctrl-C gives the best motion so far.
+        The solution; `success` says whether it converged and replays, `reason` why not. Ctrl-C gives the best motion so
+        far.
 
     Raises:
         ProblemError: the problem is ill posed. What functions of yours raise comes through.
@@ -85,6 +91,8 @@ def solve(
     if argument_checks.number(tolerance, "tolerance", above=0.0) >= 1.0:
         raise ProblemError(f"tolerance must be below 1, got {tolerance!r}")
     argument_checks.count(max_iterations, "max_iterations")
+    if not (isinstance(replay_tolerance, float) and replay_tolerance == math.inf):
+        argument_checks.number(replay_tolerance, "replay_tolerance [rad or m]", above=0.0)
     if time_limit is not None:
         argument_checks.number(time_limit, "time_limit [s]", above=0.0)
     if not isinstance(log, bool | np.bool_) and not callable(log):
@@ -117,6 +125,7 @@ def solve(
             iterations=[],
             seconds=time.perf_counter() - began,
             tolerance=tolerance,
+            replay_tolerance=replay_tolerance,
         )
     with Progress(max_iterations, False if log and progress is None else progress, "solving") as run.progress:
         for attempt in range(RECENTERED + 1):
@@ -141,6 +150,7 @@ def solve(
         iterations=run.iterations,
         seconds=time.perf_counter() - began,
         tolerance=tolerance,
+        replay_tolerance=replay_tolerance,
     )
 
 

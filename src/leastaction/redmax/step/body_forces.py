@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction._jit import entry
 from leastaction._tuples import plain
@@ -32,7 +30,9 @@ def node_wrenches(model, data, u, derivative, out):
         drives.wrenches(model.forces.drives, data.links, u, out)
 
 
-def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+def body_forces(
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Wrenches of springs, cables, constant wrenches and penalty contacts, with K = df/dE and D = df/d(phi).
 
     Args:

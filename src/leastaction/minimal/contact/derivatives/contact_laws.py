@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.laws.soft_contact import required_gap
+from leastaction.contact.solver.cone_response import TANGENTIAL
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     RATE,
@@ -30,7 +31,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     place_of,
 )
 from leastaction.minimal.contact.derivatives.contact_slopes import Rows
-from leastaction.minimal.contact.solver.contact_response import TANGENTIAL, remaining_overlap
+from leastaction.minimal.contact.solver.contact_response import remaining_overlap
 
 
 class Modes(NamedTuple):

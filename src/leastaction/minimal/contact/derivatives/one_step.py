@@ -13,6 +13,7 @@ from leastaction._tuples import plain
 from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
+from leastaction.contact.solver.cone_kinds import LOOP, TURNING
 from leastaction.minimal.contact.arrays import RobotData, RobotModel
 from leastaction.minimal.contact.derivatives.contact_kernels import VALUES, Part
 from leastaction.minimal.contact.derivatives.contact_laws import Modes
@@ -26,7 +27,7 @@ from leastaction.minimal.contact.derivatives.step_jacobian import (
     step_jacobian,
 )
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices
-from leastaction.minimal.contact.robot_records import FOUND, GIVEN, LOOP, ROBOT_CONE, TURNING
+from leastaction.minimal.contact.robot_records import FOUND, GIVEN, ROBOT_CONE
 
 FloatArray = NDArray[np.float64]
 
@@ -80,8 +81,9 @@ class Linearization:
             *(phase.w, phase.diagonal, touch.w, touch.W),
         )
         self._make_room(ROOM)
-        arguments = self.stepper.arguments_of(self.record, self.u)
-        self._step = BatchedCall(self.stepper.kernel, lambda row: arguments)
+        own, u = self.stepper, self.u.reshape(1, self.u.shape[2], 1)
+        arguments = u, (*own.record_arrays(self.record), own.steady, *own.no_goals), False
+        self._step = BatchedCall(own.bound, lambda row: arguments)
 
     def at(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """A (2 nv, 2 nv) and B (2 nv, nu) of the step from q and p with controls u, in arrays that the next call uses.
@@ -140,5 +142,5 @@ def work_arrays(robot: RobotParts, contacts: Any, settings: Any, e: int) -> Work
         *(matrices, part, modes, rows, zeros(2, n, 6), np.zeros(m, np.int64), zeros(m, 3), zeros(e, 7)),
         *(zeros(6, 3 * n + 6), *along, zeros(3, e, 3), zeros(n, e), zeros(e, n), zeros(2, e, e)),
         *(zeros(e), zeros(e), zeros(2 * n + e)),
-        *(zeros(n, 2 * n + e), zeros(2, e, 2 * n + nu)),
+        *(zeros(n, 2 * n + e), zeros(2, e, 2 * n + nu), zeros(n), zeros(n, 2 * n + nu)),
     )

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from leastaction.contact.laws.restitution import NEAREST
 from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, TURNING
+from leastaction.contact.solver.cone_response import GIVING
+from leastaction.contact.solver.torque_laws import SPIN
 from leastaction.minimal.contact.arrays import RobotData, is_prescribed
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, ROBOT_CONE, TURNING
-from leastaction.minimal.contact.solver.contact_response import GIVING
-from leastaction.minimal.contact.solver.torsional_rolling import SPIN
+from leastaction.minimal.contact.robot_records import ROBOT_CONE
 
 FloatArray = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class Solved:
     """A solved part of a step.
 
     Attributes:
-        h, before: lengths of it and of the part before it [s]; 0 at the start of a run.
+        h: its length [s].
         whole: length of the steps that it may be a part of [s].
         q0, q1: configurations at its ends, shape (nq,).
         p: momentum at its start, shape (nv,).
@@ -56,7 +57,6 @@ class Solved:
     """
 
     h: float
-    before: float
     whole: float
     q0: FloatArray
     q1: FloatArray
@@ -107,7 +107,7 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
     Args:
         data: after it.
         own: `ROBOT_CONE` records that are always there.
-        start: h, before, whole, q0, p, v0 and u of it.
+        start: h, whole, q0, p, v0 and u of it.
     """
     touch, q1, rates = data.touch, np.array(data.q0, float), np.array(data.v_last, float)
     found = touch.found

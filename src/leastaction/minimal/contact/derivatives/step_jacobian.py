@@ -5,8 +5,9 @@ friction. One elimination of the equations of positions serves all columns of A 
 equations of the contacts are solved for the impulses alone, in both phases (Schur complements):
 
     dr/dq1 (Y, Z) = (-(dr/dq0, 1), D'),    (K - G1 Z) dl = -G0 - G1 Y,    dq1 = Y - Z dl
-    (T N' + K_L) dL = -(W1 dq1 + W0 + W_l dl),    dp1 = dP + N' (dL - dl),    T = N_v M^-1
+    (T N' + K_L) dL = -(W1 dq1 + W0 + W_l dl),    dp = dP + N' (dL - dl),    T = N_v (M + k)^-1
 
+with p = (M + k) v, of which dampers that are implicit at the end take k v (`joint_momenta.end_damping_of`).
 Controls push along joints, half an impulse at the start of the step and half at its end: their columns are sums of
 those of p, with what the end adds.
 """
@@ -18,7 +19,8 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.laws.soft_contact import soft_law
-from leastaction.linalg.many_columns import add_rows, solve_pivoted, solve_towards_root
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, PLAIN
+from leastaction.linalg.many_columns import add_rows, factor_towards_root, solve_pivoted, substitute
 from leastaction.minimal.contact.derivatives.contact_kernels import START_GAP, Part
 from leastaction.minimal.contact.derivatives.contact_laws import Modes, Places, momentum_slopes, position_slopes
 from leastaction.minimal.contact.derivatives.contact_slopes import (
@@ -30,7 +32,8 @@ from leastaction.minimal.contact.derivatives.contact_slopes import (
     put_slopes,
 )
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices, step_matrices
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LIMIT, PLAIN
+from leastaction.minimal.contact.joint_momenta import end_damping_of
+from leastaction.minimal.contact.robot_records import GIVEN
 from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap, slight_overlap
 
 HOLD = 1e-10
@@ -111,6 +114,7 @@ class Work(NamedTuple):
             other way round, shape (e, n).
         square: shape (2, e, e); scale, column: shape (e,); along: shape (2 n + e,).
         X: unknowns of positions, shape (n, 2 n + e); changes: of impulses in both phases, shape (2, e, 2 n + nu).
+        damping: k of each joint, shape (n,); rates: changes of velocities at the end, shape (n, 2 n + nu).
     """
 
     matrices: Any
@@ -137,6 +141,8 @@ class Work(NamedTuple):
     along: Any
     X: Any
     changes: Any
+    damping: Any
+    rates: Any
 
 
 @entry
@@ -161,7 +167,8 @@ def step_jacobian(robot, solved, work, dt, whole, A, B):
     if e > 0:
         contacts_of(robot, solved, work, part, modes, rows, matrices, (m, dt, whole))
         put_stops(work, stops, 3 * m, dt)
-    return DONE if solve(robot, work, matrices, (m, e, dt), A, B) else OTHERWISE
+    damped = find_damping(robot, dt, work.damping)
+    return DONE if solve(robot, work, matrices, (m, e, dt, damped), A, B) else OTHERWISE
 
 
 @inline
@@ -370,7 +377,7 @@ def put_stops(work, stops, first, dt):
 @routine
 def solve(robot, work, matrices, sizes, A, B):
     """The equations of both phases; whether they have a solution. See the top of the file."""
-    (m, e, dt), n, X = sizes, matrices.start.shape[0], work.X
+    (m, e, _, damped), n, X = sizes, matrices.start.shape[0], work.X
     lam, total = work.changes[0], work.changes[1]
     for i in range(n):
         for j in range(n):
@@ -378,8 +385,9 @@ def solve(robot, work, matrices, sizes, A, B):
         X[i, n + i] = -1.0
         for k in range(e):
             X[i, 2 * n + k] = work.D[k, i]
-    if not solve_towards_root(matrices.end, X, 2 * n + e):
+    if not factor_towards_root(matrices.end):
         return False
+    substitute(matrices.end, X, 2 * n + e)
     if e > 0 and not solve_positions(work, m, e, n, lam):
         return False
     for i in range(n):
@@ -397,8 +405,8 @@ def solve(robot, work, matrices, sizes, A, B):
             for k in range(e):
                 work.column[k] = work.N[k, i]
             add_rows(1.0, work.column, 0, e, lam, 2 * n, A[n + i])
-    put_controls(robot, work, matrices, e, dt, A, B)
-    return True
+    put_controls(robot, work, matrices, sizes, A, B)
+    return not damped or take_out_damping(robot, work, matrices, sizes, A, B)
 
 
 @routine
@@ -445,10 +453,12 @@ def solve_positions(work, m, e, n, lam):
 @routine
 def solve_momenta(robot, work, matrices, sizes, lam, total):
     """Changes of impulses in the momentum phase."""
-    (m, e, dt), n, nu = sizes, matrices.start.shape[0], work.changes.shape[2] - 2 * matrices.start.shape[0]
+    (m, e, dt, _), n = sizes, matrices.start.shape[0]
+    nu = work.changes.shape[2] - 2 * n
     S, W, T, X = work.square[0], work.square[1], work.T, work.X
-    if not solve_towards_root(matrices.M, work.by_rates, e):
+    if not factor_towards_root(matrices.M):
         return False
+    substitute(matrices.M, work.by_rates, e)
     for i in range(n):
         for j in range(n):
             matrices.heavier[i, j] = matrices.last_end[i, j] - matrices.heavier[i, j]
@@ -480,9 +490,9 @@ def solve_momenta(robot, work, matrices, sizes, lam, total):
 
 
 @routine
-def put_controls(robot, work, matrices, e, dt, A, B):
-    """Fill B."""
-    n, total = matrices.start.shape[0], work.changes[1]
+def put_controls(robot, work, matrices, sizes, A, B):
+    """Fill B, but for what dampers take of its momenta."""
+    (_, e, dt, _), n, total = sizes, matrices.start.shape[0], work.changes[1]
     for c in range(B.shape[1]):
         drive = robot.drives[c]
         push = 0.5 * dt * drive.gear
@@ -495,3 +505,48 @@ def put_controls(robot, work, matrices, e, dt, A, B):
             if f != 0.0:
                 for c in range(B.shape[1]):
                     B[n + i, c] += f * total[k, 2 * n + c]
+
+
+@routine
+def find_damping(robot, dt, out):
+    """k of each joint; whether there is any."""
+    some = False
+    for c in range(out.shape[0]):
+        single = robot.nodes[robot.owner[c]].nv == 1
+        out[c] = end_damping_of(robot.dofs[c], dt) if single else 0.0
+        some = some or out[c] > 0.0
+    return some
+
+
+@routine
+def take_out_damping(robot, work, matrices, sizes, A, B):
+    """(M + k) v becomes M v, in the rows of momenta; False where M + k is singular."""
+    (_, e, dt, _), n, nu, V = sizes, matrices.start.shape[0], B.shape[1], work.rates
+    if e == 0:
+        if not factor_towards_root(matrices.M):
+            return False
+        for i in range(n):
+            for j in range(n):
+                matrices.heavier[i, j] = matrices.last_end[i, j] - matrices.heavier[i, j]
+    for i in range(n):
+        for c in range(2 * n + nu):
+            V[i, c] = A[n + i, c] if c < 2 * n else 0.0
+        add_rows(1.0, matrices.heavier[i], 0, n, work.X, 2 * n, V[i])
+        add_rows(-1.0, matrices.last_end[i], 0, n, work.X, 2 * n, V[i])
+        for k in range(e):
+            for c in range(2 * n, 2 * n + nu):
+                V[i, c] += work.N[k, i] * work.changes[1, k, c]
+    for c in range(nu):
+        V[robot.drives[c].dof, 2 * n + c] += 0.5 * dt * robot.drives[c].gear
+    substitute(matrices.M, V, 2 * n + nu)
+    for i in range(n):
+        if work.damping[i] > 0.0:
+            for c in range(2 * n):
+                A[n + i, c] -= work.damping[i] * V[i, c]
+    # What a control does to the momentum at the start is a sum of columns of A, which have lost their share now.
+    for c in range(nu):
+        drive = robot.drives[c]
+        push = 0.5 * dt * drive.gear
+        for i in range(n):
+            B[n + i, c] -= work.damping[i] * (push * V[i, n + drive.dof] + V[i, 2 * n + c])
+    return True

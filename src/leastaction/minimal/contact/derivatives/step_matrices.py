@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.contact.blocks import NO_BLOCK, column_of, gather, leave, row_of, with_body
-from leastaction.minimal.contact.body_sweeps import excess_damping, slope_of_torque, torque_of
-from leastaction.minimal.contact.joint_momenta import excess_damping_of, turned
+from leastaction.minimal.contact.body_sweeps import end_damping, slope_of_torque, torque_of
+from leastaction.minimal.contact.joint_momenta import end_damping_of, turned
 from leastaction.minimal.contact.row_vec6 import accumulate, six
 from leastaction.minimal.galerkin_bodies.rotational_energy import turn_between
 from leastaction.minimal.vec6 import ZEROS, plus, times
@@ -43,7 +43,8 @@ class StepMatrices(NamedTuple):
     Attributes:
         start, end: of the equations of the step by displacements at its start and its end, shape (n, n).
         last_start, last_end: the same of the momentum at the end.
-        M: mass matrix at the end, with what momenta hold of dampers; heavier: derivative of M v by q, shape (n, n).
+        M: mass matrix at the end, with the dampers that are implicit there (`joint_momenta.end_damping_of`); heavier:
+            derivative of M v by q, shape (n, n).
         y: turns of the bodies in the world [rad], shape (b, 3); e: coefficient of y x (y x .) in the inverse Jacobian
             of y, shape (b,).
         twists: world twists of the bodies at the end, shape (b, 6).
@@ -212,10 +213,9 @@ def add_joint(nodes, i, b, S_, out):
 def add_drive(dof, c, dt, h, out):
     """Add the spring, damper and armature of joint c, as of `body_sweeps.end_residual`."""
     pull = 0.5 * dt * dof.stiffness
-    turn = h * dof.armature + 0.25 * dt * dof.servo + excess_damping(dof, dt, h)
-    half = 0.5 * dof.damping
+    turn, half, end = h * dof.armature + 0.25 * dt * dof.servo, 0.5 * dof.damping, end_damping(dof, dt, h)
     out.start[c, c] += half + turn - pull
     out.end[c, c] -= half + turn
-    out.last_start[c, c] += half - turn
-    out.last_end[c, c] += turn - half - pull
-    out.M[c, c] += dof.armature + excess_damping_of(dof, dt)
+    out.last_start[c, c] += half - turn - end
+    out.last_end[c, c] += turn + end - half - pull
+    out.M[c, c] += dof.armature + end_damping_of(dof, dt)

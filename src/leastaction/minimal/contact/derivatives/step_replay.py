@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.solver.cone_kinds import LOOP
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import bounces
@@ -22,7 +23,6 @@ from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
-from leastaction.minimal.contact.robot_records import LOOP
 from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 FloatArray = NDArray[np.float64]
@@ -38,14 +38,12 @@ class At:
     Attributes:
         q, p: configuration and momentum.
         v: velocities of the momentum.
-        before: length of the part before [s].
         memory: of a stepper; None at the start of a run.
     """
 
     q: FloatArray
     p: FloatArray
     v: FloatArray
-    before: float
     memory: Any
 
 
@@ -60,7 +58,7 @@ class Replay:
 
     def start(self, q: FloatArray, p: FloatArray) -> At:
         """The start of a run."""
-        return At(q, p, self._velocity(q, p), 0.0, None)
+        return At(q, p, self._velocity(q, p), None)
 
     def _velocity(self, q: FloatArray, p: FloatArray) -> FloatArray:
         """Velocities of momenta."""
@@ -98,10 +96,10 @@ class Replay:
         impacts = s.data.touch.impacts
         if record["divided"][first + 1] or (impacts is not None and impacts.now[0].hits):
             return None
-        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
+        start = {"h": h, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
         start["u"] = np.clip(u, self.lower, self.upper)
         solved = left_by(s.data, s.cones, start)
-        return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), h, s.memory())
+        return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), s.memory())
 
     def _goals(self, at: At, goals: FloatArray | None) -> FloatArray:
         """Rows of goals at both ends of a part, shape (2, nq + nv): at rest where there are none."""
@@ -184,7 +182,7 @@ class Replay:
         if at.memory is not None:
             s.restore_memory(at.memory)
         while True:
-            start = {"h": at.before or s.dt, "part": s.dt, "before": at.before, "whole": s.settings.whole, "q0": q}
+            start = {"h": s.dt, "part": s.dt, "whole": s.settings.whole, "q0": q}
             start |= {"p": p.copy(), "v0": at.v, "u": np.clip(u, self.lower, self.upper)}
             if not s.hit(q, p, len(maps)):
                 break
@@ -197,7 +195,7 @@ class Replay:
             return maps, at
         if at.memory is None:
             maps.insert(0, ImpactAtStart(maps[0]))
-        return maps, At(q, p, touch.v.copy(), at.before, at.memory)
+        return maps, At(q, p, touch.v.copy(), at.memory)
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
         """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.
@@ -220,7 +218,7 @@ class Replay:
                     f"Minimal: step {first + k} of the run was solved again with another result: it has several "
                     "solutions, so no derivative; take a smaller dt"
                 )
-            at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.before, at.memory)
+            at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.memory)
         return maps, at
 
     def ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
@@ -240,8 +238,7 @@ class Replay:
 
     def _continued(self, record: Any, row: int) -> At:
         """What the step after a row goes on from, where the run has begun before."""
-        s, h = self.stepper, self.stepper.dt
-        q = record["q"][row]
-        near = s.mechanism.difference(record["q"][row - 1], q) / h
+        s, q = self.stepper, record["q"][row]
+        near = s.mechanism.difference(record["q"][row - 1], q) / s.dt
         memory = s.memory_after(near, record["impulses"][row])
-        return At(q.copy(), record["p"][row].copy(), self._velocity(q, record["p"][row]), h, memory)
+        return At(q.copy(), record["p"][row].copy(), self._velocity(q, record["p"][row]), memory)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.contact.solver.cone_kinds import DRY
 from leastaction.minimal.contact.derivatives.contact_laws import Places
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
-from leastaction.minimal.contact.robot_records import DRY, GIVEN
+from leastaction.minimal.contact.robot_records import GIVEN
 
 FloatArray = NDArray[np.float64]
 

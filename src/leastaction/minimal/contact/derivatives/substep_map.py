@@ -7,9 +7,10 @@ at the end, impulses of the momentum phase) and the equations F of both phases o
 
 for changes x of the state and the controls (implicit function theorem). The momentum phase is
 
-    M v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or   what else the law of a row is,
+    (M + d) v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or   what else the law of a row is,
 
-and comes after the position phase, so F_z is a block triangle. Contacts of one rigid body share its load by their
+with the dampers d that are implicit at the end (`joint_momenta.end_damping_of`), p1 = M v1. It comes after the position
+phase, so F_z is a block triangle. Contacts of one rigid body share its load by their
 compliance, as in the solver. Limits, torques against turning and equations of loops have none: their impulses are held
 back by a tiny share of what gives way under them, which picks one of many ways to share a load and leaves the motion.
 """
@@ -110,7 +111,8 @@ class PartMap:
         self.by_found: list[FloatArray] = []
         self.placed = placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
         self.modes = modes_of(solved, smooth)
-        if impulses_of(solved):
+        self.k = smooth.end_damping(solved.h)
+        if impulses_of(solved) or self.k.any():
             self._with_contacts(placed, np.where(free, placed.C, 0.0))
         else:
             self._without_contacts(placed, np.where(free, placed.C, 0.0))
@@ -129,7 +131,7 @@ class PartMap:
     def _with_contacts(self, placed: Placed, C: FloatArray) -> None:
         s, smooth, H, n, e = self.solved, self.smooth, placed.H, self.n, impulses_of(self.solved)
         first, size = n + e, 2 * (n + e)
-        M, ((_, loops), (_, loops_end)) = heavy_matrix(s, smooth), loop_equations(s, smooth)
+        M, ((_, loops), (_, loops_end)) = damped_matrix(s, smooth), loop_equations(s, smooth)
         found = [placed, *(part.placed for part in self.earlier)]
         part = part_of(s, s.cones, s.contacts, found, self.reach)
         columns = contact_rows(smooth, part, found)
@@ -172,6 +174,7 @@ class PartMap:
             self.F_x, self.O_x = self.F_x + by_found[:size] @ moved, self.O_x + by_found[size:] @ moved
         self.O_z = np.concatenate([np.eye(n, size), P[:, :size]])
         rigid, loose = n + rigid_rows(s.cones, e), len(s.loops)
+        self.O_z[n:, last] -= np.diag(self.k)
         phases = slice(0, first), slice(first, size)
         self.solver = BlockTriangle(F[:, :size], [(at, Block(F[at, at], n, e, rigid, loose)) for at in phases])
 
@@ -292,7 +295,8 @@ class PartMap:
         N = rows_at(s, columns[1], loops_end)
         p = placed.rows[1] + N.T @ added(s)
         stopped, stopped_end = stop_values(s, smooth, stops, self.v)
-        own = heavy_matrix(s, smooth) @ self.v - p, second, stopped_end, s.h * loops_end @ self.v
+        own = damped_matrix(s, smooth) @ self.v - p, second, stopped_end, s.h * loops_end @ self.v
+        p = p - smooth.end_damping(s.h) * self.v
         return np.concatenate([placed.rows[0] + kick, first, stopped, ends, *own, np.zeros(n), p])
 
 
@@ -491,11 +495,9 @@ def body_twists(smooth: Smooth, placed: Placed, v: FloatArray) -> FloatArray:
     return (smooth.carried * v) @ placed.S[1]
 
 
-def heavy_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
-    """M at the end, with what of dampers momenta hold, shape (nv, nv)."""
-    M = mass_matrix(smooth.mechanism, solved.q1)
-    M[smooth.single, smooth.single] += solved.h * smooth.held_damping(solved.h)
-    return np.asarray(M, np.float64)
+def damped_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
+    """M + k at the end, see `Smooth.end_damping`, shape (nv, nv)."""
+    return mass_matrix(smooth.mechanism, solved.q1) + np.diag(smooth.end_damping(solved.h))
 
 
 def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:

@@ -5,11 +5,11 @@ one, the two ways meet at the joints that carry both, and go on as one.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.solver.cone_response import depth_of
+from leastaction.contact.solver.islands import impulses
 from leastaction.minimal.contact.detection.detected_contacts import gap_at
 from leastaction.minimal.contact.paths import against, pull_both, push_both
 from leastaction.minimal.contact.row_vec6 import six, wrench
-from leastaction.minimal.contact.solver.contact_response import depth_of
-from leastaction.minimal.contact.solver.islands import impulses
 from leastaction.minimal.contact.solver.torsional_rolling import relate_turn, turn_violation, with_torque
 from leastaction.minimal.contact.solver.waiting_contacts import is_waiting
 from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between

@@ -13,6 +13,7 @@ from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.contact.records import BOX, CAPSULE, MESH, PLANE, SPHERE
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, PLAIN, TIE, TURNING
 from leastaction.dynamics import body_poses, body_twists
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
@@ -20,7 +21,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, GIVEN, LIMIT, LOOP, PLAIN, ROBOT_CONE, TIE, TURNING
+from leastaction.minimal.contact.robot_records import GIVEN, ROBOT_CONE
 
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 

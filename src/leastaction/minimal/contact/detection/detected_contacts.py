@@ -18,9 +18,9 @@ from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect
 from leastaction.contact.narrow_phase.gap import gap, material_points
 from leastaction.contact.records import BOX, CAPSULE, FIELD
+from leastaction.contact.solver.cone_kinds import CONTACT, PLAIN, TURNING
 from leastaction.minimal.contact.detection.pair_list import end_bodies, is_listed, list_pairs, margin_of, pose
 from leastaction.minimal.contact.paths import rate_along
-from leastaction.minimal.contact.robot_records import CONTACT, PLAIN, TURNING
 from leastaction.minimal.contact.row_vec6 import wrench
 from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap, soften_contact
 from leastaction.minimal.contact.solver.waiting_contacts import has_to_wait, is_waiting

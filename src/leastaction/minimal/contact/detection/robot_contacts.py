@@ -18,23 +18,24 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, TIE
+from leastaction.contact.solver.cone_response import depth_of
+from leastaction.contact.solver.islands import impulses
+from leastaction.contact.solver.ncp_solver import list_impulses
 from leastaction.minimal.contact.detection.body_pairs import detected_violation, push_detected, relate_detected
 from leastaction.minimal.contact.detection.detected_contacts import find
 from leastaction.minimal.contact.forces.spring_forces import kick_loop, loop_violation, relate_tie
 from leastaction.minimal.contact.paths import pull_up, push_up
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.solver.contact_response import (
     DEEPEST,
     compliance_of,
-    depth_of,
     remaining_overlap,
     slight_overlap,
     soften_contact,
 )
-from leastaction.minimal.contact.solver.islands import impulses, relate_islands
+from leastaction.minimal.contact.solver.island_motions import relate_islands
 from leastaction.minimal.contact.solver.locked_joints import exclude_locked_friction
-from leastaction.minimal.contact.solver.ncp_solver import list_impulses
 from leastaction.minimal.contact.solver.torsional_rolling import relate_turn, turn_violation, with_torque
 from leastaction.minimal.contact.solver.waiting_contacts import has_to_wait, is_waiting
 from leastaction.minimal.galerkin_bodies.rotational_energy import polynomial, turn_between

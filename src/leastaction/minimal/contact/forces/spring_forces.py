@@ -13,6 +13,7 @@ they hold at its end, as those of contacts do.
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.solver.cone_kinds import LOOP, TIE
 from leastaction.forces import drags
 from leastaction.forces.tendons import tendon_forces
 from leastaction.forces.tendons.tendon_records import HINGE, SLIDE
@@ -27,7 +28,6 @@ from leastaction.minimal.contact.forces.length_springs import (
     push_unit,
     tendon_tension,
 )
-from leastaction.minimal.contact.robot_records import LOOP, TIE
 from leastaction.minimal.contact.row_vec6 import accumulate, six
 from leastaction.minimal.galerkin_bodies.rotational_energy import turn_between
 from leastaction.minimal.vec6 import plus, times

@@ -13,7 +13,7 @@ import math
 from math import copysign
 
 from leastaction._jit import inline, routine
-from leastaction.minimal.contact.robot_records import DRY, LIMIT, LOOP
+from leastaction.contact.solver.cone_kinds import DRY, LIMIT, LOOP
 
 HELD, SLIDES = 1.0, 2.0
 """States of a joint, see `LockedJoints`."""

@@ -12,19 +12,11 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LOOP, PLAIN, TIE
+from leastaction.contact.solver.cone_response import GIVING, add, add_three, depth_of, disc_rows, stiffness, within
+from leastaction.contact.solver.islands import arrange, cone_at, find_ranges, impulses, range_of
+from leastaction.contact.solver.torque_laws import clip_turn, sweep_turn, turn_rows, violation_of_turn
 from leastaction.linalg.dense import solve_leading, solve_within
-from leastaction.minimal.contact.robot_records import CONTACT, DRY, LOOP, PLAIN, TIE
-from leastaction.minimal.contact.solver.contact_response import (
-    GIVING,
-    add,
-    add_three,
-    depth_of,
-    disc_rows,
-    stiffness,
-    within,
-)
-from leastaction.minimal.contact.solver.islands import arrange, cone_at, find_ranges, impulses, range_of
-from leastaction.minimal.contact.solver.torsional_rolling import clip_turn, sweep_turn, turn_rows, violation_of_turn
 
 SWEEPS, ROUNDS, TRIES, CROSSOVER = 6, 12, 20, 8
 """Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time; and how many
