@@ -85,7 +85,7 @@ PILES = {
 def assert_maps(robot, q, p, u, tolerance=1e-8):
     """A and B of one call are those of the general maps; returns them."""
     stepper = RIGID.prepare(robot, DT)
-    found = stepper._linearization.at(q, p, u)
+    found = stepper.linearization.at(q, p, u)
     assert found is not None
     A, B = found[0].copy(), found[1].copy()
     general = OneStep(stepper._replay, q, p, u).jacobians()
@@ -139,7 +139,7 @@ def test_states_of_falling_things(name):
         run = la.simulate(robot, q, v, dt=DT, steps=40, integrator=RIGID)
         stepper = RIGID.prepare(robot, DT)
         for k in range(2, 40, 6):
-            if stepper._linearization.at(run.q[k], run.p[k], u) is None:
+            if stepper.linearization.at(run.q[k], run.p[k], u) is None:
                 continue  # divided, or found contacts late
             A, B = assert_maps(robot, run.q[k], run.p[k], u)
             error, spread = error_of(robot, run.q[k], run.p[k], u, A, B)
@@ -175,7 +175,7 @@ def test_robots_that_only_the_general_maps_know():
     b = MechanismBuilder.from_mechanism(leg())
     b.thruster("push", "base", (0.1, -0.2, 0.3, 1.0, 0.5, -0.2))
     robot = b.build()
-    assert RIGID.prepare(robot, DT)._linearization is None
+    assert RIGID.prepare(robot, DT).linearization is None
     q = crouching(robot)
     A, B = la.linearize(robot, RIGID, q, np.zeros(8), [0.1, 0.2], DT)
     assert error_of(robot, q, np.zeros(8), np.array([0.1, 0.2]), A, B)[0] < 1e-6

@@ -465,7 +465,7 @@ class GroundStepper(Stepper):
 
     def _with(self, dt: float, whole: float) -> GroundStepper:
         other = copy.copy(self)
-        for own in ("_hit_once", "_linearization"):
+        for own in ("_hit_once", "linearization"):
             other.__dict__.pop(own, None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt, whole=whole)
         other.steady = np.zeros(1, np.int64)
@@ -494,13 +494,14 @@ class GroundStepper(Stepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.linearize`."""
-        found = None if self._linearization is None else self._linearization.at(q, p, u)
+        found = None if self.linearization is None else self.linearization.at(q, p, u)
         if found is not None:
             return found[0].copy(), found[1].copy()
         return OneStep(self._replay, q, p, u).jacobians()
 
     @cached_property
-    def _linearization(self) -> Linearization | None:
+    def linearization(self) -> Linearization | None:
+        """What makes A and B in one call, of robots that have it."""
         return Linearization(self.part(self.dt)) if is_plain(self.model, self.mechanism.nu) else None
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:

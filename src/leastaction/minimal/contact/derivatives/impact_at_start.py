@@ -54,7 +54,7 @@ class ImpactAtStart(PartMap):
         self.reach, self.n = hit.reach, len(s.p)
         n, nu, m, v = self.n, len(s.u), smooth.mechanism, s.v0
         placed = smooth.at(s.q0, s.q0, s.u, s.h, False)
-        part = part_of(s, *self.first, [placed], self.reach)
+        part = part_of(s, self.first[0], self.first[1], [placed], self.reach)
         gap = slopes_of(smooth, part, [placed], contact_rows(smooth, part, [placed])).slopes[1, 0, :, GAP]
         others = part_of(s, s.cones, s.contacts, [placed], self.reach)
         rates = contact_rows(smooth, others, [placed])[1, :, 0] @ v
@@ -79,5 +79,6 @@ class ImpactAtStart(PartMap):
         self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed, closing: Any
     ) -> FloatArray:
         """See `PartMap.equations`."""
-        gap = values_of(part_of(self.solved, *closing, [placed], self.reach))[:, GAP]
+        cones, contacts = closing
+        gap = values_of(part_of(self.solved, cones, contacts, [placed], self.reach))[:, GAP]
         return np.concatenate([gap, np.zeros(2 * self.n + 1)])

@@ -76,9 +76,27 @@ class Linearization:
         self.robot = RobotParts(nodes, dofs, model.gravity, model.drives, owner, np.where(reach > 0.0, reach, 1.0))
         phase = touch.phase
         self.solved = SolvedStep(
-            *(data.R, data.x, data.S, data.now, touch.q_start, touch.v, len(cones), now, *every),
-            *(touch.active, touch.side, touch.least, touch.soft, phase.soft, touch.lam, phase.total),
-            *(phase.w, phase.diagonal, touch.w, touch.W),
+            R=data.R,
+            x=data.x,
+            S=data.S,
+            now=data.now,
+            q=touch.q_start,
+            v=touch.v,
+            own=len(cones),
+            found=now,
+            cones=every[0],
+            contacts=every[1],
+            active=touch.active,
+            side=touch.side,
+            least=touch.least,
+            soft_end=touch.soft,
+            soft=phase.soft,
+            lam=touch.lam,
+            total=phase.total,
+            w=phase.w,
+            diagonal=phase.diagonal,
+            w_end=touch.w,
+            W_end=touch.W,
         )
         self._make_room(ROOM)
         own, u = self.stepper, self.u.reshape(1, self.u.shape[2], 1)
@@ -101,9 +119,13 @@ class Linearization:
         impacts = self.data.touch.impacts
         if done == 0 or record["divided"][1] or (impacts is not None and impacts.now[0].hits):
             return None
+        return (self.A, self.B) if self.differentiate() else None
+
+    def differentiate(self) -> bool:
+        """Fill A and B of the step that was solved; False where its contacts were found late, or where it has none."""
         while (code := self._differentiate(1)) == FULL:
             self._make_room(4 * self.room)
-        return None if code == OTHERWISE else (self.A, self.B)
+        return bool(code != OTHERWISE)
 
     def _make_room(self, room: int) -> None:
         """Arrays for so many impulses."""
@@ -121,26 +143,91 @@ def work_arrays(robot: RobotParts, contacts: Any, settings: Any, e: int) -> Work
     def zeros(*shape: int) -> FloatArray:
         return np.zeros(shape)
 
-    square = [zeros(n, n) for _ in range(6)]
-    own = zeros(b, 3), zeros(b), zeros(b, 6), zeros(n, 6), zeros(4, b, 36), zeros(3, b, 6)
-    matrices = StepMatrices(*square, *own)
-    poses = zeros(2, b, 9), zeros(2, b, 3), matrices.y, matrices.e
-    impulses = (zeros(m, 3) for _ in range(4))  # the torques among them are none
-    cones = records(m, ROBOT_CONE), contacts, np.zeros(m, np.int64)
-    part = Part(*cones, *poses, *impulses, matrices.twists, robot.reach, float(settings.dt))
+    matrices = StepMatrices(
+        start=zeros(n, n),
+        end=zeros(n, n),
+        last_start=zeros(n, n),
+        last_end=zeros(n, n),
+        M=zeros(n, n),
+        heavier=zeros(n, n),
+        y=zeros(b, 3),
+        e=zeros(b),
+        twists=zeros(b, 6),
+        turning=zeros(n, 6),
+        blocks=zeros(4, b, 36),
+        wrenches=zeros(3, b, 6),
+    )
+    part = Part(
+        cones=records(m, ROBOT_CONE),
+        contacts=contacts,
+        of=np.zeros(m, np.int64),
+        R=zeros(2, b, 9),
+        x=zeros(2, b, 3),
+        y=matrices.y,
+        e=matrices.e,
+        lam=zeros(m, 3),
+        torques=zeros(m, 3),
+        more=zeros(m, 3),
+        more_torques=zeros(m, 3),
+        twists=matrices.twists,
+        reach=robot.reach,
+        h=float(settings.dt),
+    )
     modes = Modes(
-        *(zeros(m), zeros(m), zeros(m), np.zeros((2, m), bool), np.zeros((2, m), bool), np.zeros((2, m), bool)),
-        *(np.zeros(m, bool), zeros(2, m), zeros(m), DEEPEST * settings.whole**2, zeros(m), zeros(m), zeros(m)),
-        *(zeros(m), np.zeros(m, bool), zeros(2), np.full(m, -1)),
+        friction=zeros(m),
+        spin=zeros(m),
+        roll=zeros(m),
+        slides=np.zeros((2, m), bool),
+        spins=np.zeros((2, m), bool),
+        rolls=np.zeros((2, m), bool),
+        pushes=np.zeros(m, bool),
+        creep=zeros(2, m),
+        compliance=zeros(m),
+        deepest=DEEPEST * settings.whole**2,
+        impulse_compliance=zeros(m),
+        lag=zeros(m),
+        end_compliance=zeros(m),
+        least=zeros(m),
+        overlaps=np.zeros(m, bool),
+        falls=zeros(2),
+        turn=np.full(m, -1),
     )
     rows = Rows(
-        *(zeros(m, VALUES), zeros(2, m, 6, n), zeros(2, m, n, VALUES), zeros(2, n, n), zeros(2, n, n)),
-        *(zeros(2, 6, 12), zeros(2, 2, 6, VALUES), np.zeros((n, 2), np.int64), zeros(n, 12)),
+        values=zeros(m, VALUES),
+        columns=zeros(2, m, 6, n),
+        slopes=zeros(2, m, n, VALUES),
+        kick=zeros(2, n, n),
+        kick_end=zeros(2, n, n),
+        moved=zeros(2, 6, 12),
+        D=zeros(2, 2, 6, VALUES),
+        path=np.zeros((n, 2), np.int64),
+        total=zeros(n, 12),
     )
-    along = [zeros(e, n) for _ in range(6)]
     return Work(
-        *(matrices, part, modes, rows, zeros(2, n, 6), np.zeros(m, np.int64), zeros(m, 3), zeros(e, 7)),
-        *(zeros(6, 3 * n + 6), *along, zeros(3, e, 3), zeros(n, e), zeros(e, n), zeros(2, e, e)),
-        *(zeros(e), zeros(e), zeros(2 * n + e)),
-        *(zeros(n, 2 * n + e), zeros(2, e, 2 * n + nu), zeros(n), zeros(n, 2 * n + nu)),
+        matrices=matrices,
+        part=part,
+        modes=modes,
+        rows=rows,
+        S=zeros(2, n, 6),
+        which=np.zeros(m, np.int64),
+        impulses=zeros(m, 3),
+        stops=zeros(e, 7),
+        local=zeros(6, 3 * n + 6),
+        D=zeros(e, n),
+        N=zeros(e, n),
+        G0=zeros(e, n),
+        G1=zeros(e, n),
+        W0=zeros(e, n),
+        W1=zeros(e, n),
+        K=zeros(3, e, 3),
+        by_rates=zeros(n, e),
+        T=zeros(e, n),
+        square=zeros(2, e, e),
+        scale=zeros(e),
+        column=zeros(e),
+        along=zeros(2 * n + e),
+        X=zeros(n, 2 * n + e),
+        changes=zeros(2, e, 2 * n + nu),
+        damping=zeros(n),
+        rates=zeros(n, 2 * n + nu),
     )
