@@ -133,7 +133,7 @@ def test_states_of_falling_things(name):
     first, second, heights = PILES[name]
     robot, u = things(first, second), np.zeros(12)
     # How four corners share a load is known to the tolerance of velocities over their compliance.
-    right, most = 0, 3e-6 if name == "boxes" else 1e-6
+    right, most, alike = 0, *((3e-6, 1e-6) if name == "boxes" else (1e-6, 1e-8))
     for seed in range(3):
         q, v = pile(robot, heights, seed)
         run = la.simulate(robot, q, v, dt=DT, steps=40, integrator=RIGID)
@@ -141,7 +141,7 @@ def test_states_of_falling_things(name):
         for k in range(2, 40, 6):
             if stepper.linearization.at(run.q[k], run.p[k], u) is None:
                 continue  # divided, or found contacts late
-            A, B = assert_maps(robot, run.q[k], run.p[k], u)
+            A, B = assert_maps(robot, run.q[k], run.p[k], u, alike)
             error, spread = error_of(robot, run.q[k], run.p[k], u, A, B)
             assert error < most or spread > most, (seed, k, error, spread)
             right += error < most
