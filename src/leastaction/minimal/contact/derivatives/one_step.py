@@ -121,6 +121,11 @@ class Linearization:
             return None
         return (self.A, self.B) if self.differentiate() else None
 
+    @property
+    def end(self) -> tuple[FloatArray, FloatArray]:
+        """q and p at the end of the step that was solved last."""
+        return self.record["q"][1], self.record["p"][1]
+
     def differentiate(self) -> bool:
         """Fill A and B of the step that was solved; False where its contacts were found late, or where it has none."""
         while (code := self._differentiate(1)) == FULL:
