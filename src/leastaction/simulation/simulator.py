@@ -351,7 +351,7 @@ class Simulator:
         raise not_set("p", keeps=True)
 
     def linearize(
-        self, u: Any = None, *, out: tuple[FloatArray, FloatArray] | None = None
+        self, u: ArrayLike | None = None, *, out: tuple[FloatArray, FloatArray] | None = None
     ) -> tuple[FloatArray, FloatArray]:
         """Derivatives of the step that begins here, (q, p, u) -> (q', p'), as of `leastaction.linearize`.
 
