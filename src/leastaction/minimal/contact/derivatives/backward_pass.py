@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Reversal
@@ -17,8 +16,7 @@ from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
 from leastaction.parameters.parameter_differences import by_name, stencils
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CONTROLS = "controls"
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics import bias_forces, passive_forces
 from leastaction.errors import IntegratorError
@@ -24,6 +23,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import GAP
 from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import (
+from leastaction.typing import FloatArray
     PartMap,
     contact_rows,
     heavier,
@@ -32,7 +32,6 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     values_of,
 )
 
-FloatArray = NDArray[np.float64]
 
 RESTS = 1e-6
 """Share of the speed of the impact below which another contact rests."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
@@ -28,8 +27,7 @@ from leastaction.minimal.contact.derivatives.step_jacobian import (
 )
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices
 from leastaction.minimal.contact.robot_records import FOUND, GIVEN, ROBOT_CONE
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 ROOM = 12
 """Impulses that there is room for at first."""

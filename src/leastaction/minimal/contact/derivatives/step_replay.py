@@ -24,8 +24,7 @@ from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.step_control.substeps import UNKNOWN, ends_of
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 SAME = 1e-4
 """Largest difference of joint positions to those of the run [rad or m]."""
