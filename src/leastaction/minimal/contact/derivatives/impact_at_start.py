@@ -23,7 +23,6 @@ from leastaction.minimal.contact.derivatives.contact_kernels import GAP
 from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.substep_map import (
-from leastaction.typing import FloatArray
     PartMap,
     contact_rows,
     heavier,
@@ -31,7 +30,7 @@ from leastaction.typing import FloatArray
     slopes_of,
     values_of,
 )
-
+from leastaction.typing import FloatArray
 
 RESTS = 1e-6
 """Share of the speed of the impact below which another contact rests."""
