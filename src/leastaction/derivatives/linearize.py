@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Integrator, Stepper
+from leastaction.integration.linearizer import Linearizer, limits_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
@@ -43,20 +44,19 @@ class KeptSteppers(threading.local):
     """
 
     def __init__(self) -> None:
-        self.known: OrderedDict[Any, tuple[Mechanism, Stepper]] = OrderedDict()
+        self.known: OrderedDict[Any, Linearizer] = OrderedDict()
 
-    def take(self, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
+    def take(self, mechanism: Mechanism, integrator: Integrator, dt: float) -> Linearizer:
         """The one of that very robot, or a new one."""
         try:
-            _, stepper = self.known.pop((id(mechanism), integrator, type(dt), dt))
+            return self.known.pop((id(mechanism), integrator, type(dt), dt))
         except (KeyError, TypeError):  # of what cannot be hashed
-            return stepper_that("linearize", mechanism, integrator, dt)
-        return stepper
+            return Linearizer(mechanism, stepper_that("linearize", mechanism, integrator, dt))
 
-    def put(self, mechanism: Mechanism, integrator: Integrator, dt: float, stepper: Stepper) -> None:
+    def put(self, mechanism: Mechanism, integrator: Integrator, dt: float, linearizer: Linearizer) -> None:
         """Keep one for the next call."""
         try:
-            self.known[id(mechanism), integrator, type(dt), dt] = mechanism, stepper
+            self.known[id(mechanism), integrator, type(dt), dt] = linearizer
         except TypeError:
             return
         while len(self.known) > KEPT:
@@ -75,10 +75,8 @@ def controls_of(mechanism: Mechanism, u: Any) -> tuple[FloatArray, FloatArray]:
     Of actuators with an activation, u is the activation, which has limits of its own.
     """
     u = np.zeros(mechanism.nu) if u is None else state_vector(mechanism, u, mechanism.nu, "u")
-    acting = u.copy()
-    for k, actuator in enumerate(mechanism.actuators):
-        if actuator.activation is None:
-            acting[k] = min(max(u[k], actuator.lower), actuator.upper)
+    lower, upper = limits_of(mechanism)
+    acting = np.minimum(np.maximum(u, lower), upper)
     return acting, np.where(acting == u, 1.0, 0.0)
 
 
@@ -89,6 +87,8 @@ def linearize(
     p: ArrayLike,
     u: ArrayLike | None = None,
     dt: float = 0.01,
+    *,
+    out: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Derivatives of the step (q, p, u) -> (q', p'), about momenta p and NOT velocities v.
 
@@ -107,15 +107,17 @@ def linearize(
         u: controls held over the step, shape (nu,); default zero. Beyond its limits a control changes nothing, as in
             `simulate`.
         dt: time step [s].
+        out: arrays for A and B, which are filled and returned.
 
     Returns:
         A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
+
+    See also `Simulator.linearize`, at the state of a simulator.
     """
-    stepper = _kept.take(mechanism, integrator, dt)
-    acting, follows = controls_of(mechanism, u)
-    A, B = stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), acting)
-    _kept.put(mechanism, integrator, dt, stepper)
-    return A, B * follows
+    linearizer = _kept.take(mechanism, integrator, dt)
+    A, B = linearizer.at(configuration(mechanism, q), tangent(mechanism, p, "p"), u, out)
+    _kept.put(mechanism, integrator, dt, linearizer)
+    return A, B
 
 
 def action_blocks(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError
 from leastaction.gym.ids import HORIZONS
@@ -19,8 +18,8 @@ from leastaction.mechanism._check import count, positive, real_array, shown
 from leastaction.mechanism.arguments import robot as robot_of
 from leastaction.robots import acrobot, cart_pole, unitree_a1
 from leastaction.simulation.simulator import Simulator
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 State = tuple[FloatArray, FloatArray]
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
@@ -32,12 +32,11 @@ from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.mechanism.building.builder import MechanismBuilder
     from leastaction.mechanism.tree import Tree
-
-FloatArray = NDArray[np.float64]
 
 
 class CoordinateGroup(NamedTuple):

@@ -82,7 +82,7 @@ def contacts(
 def logged_contacts(run: Trajectory) -> tuple[list[str], Any]:
     """(names, sizes of the forces [N], shape (steps + 1, names)) by the log of a run; a step's are in its last state.
 
-    Forces on a contact point go under its name, all others under that of their body, or of both bodies.
+    Forces on a contact point go under its name, all others under those of both bodies, of which one may be the world.
     """
     from leastaction.dynamics import body_poses
 
@@ -100,7 +100,8 @@ def logged_contacts(run: Trajectory) -> tuple[list[str], Any]:
             pair = [int(i) for i in row[1:3] if i >= 0]
             off = np.linalg.norm(x - row[3:6], axis=1) - radius
             near = [k for k in np.argsort(off)[:1] if off[k] < ON_A_POINT and pair == [bodies[k]]]
-            name = names[near[0]] if near else " – ".join(m.bodies[i].name for i in pair)
+            touching = [m.bodies[i].name for i in pair] + ["world"] * (len(pair) == 1)
+            name = names[near[0]] if near else " – ".join(touching)
             strength.setdefault(name, np.zeros(len(run)))[step + 1] += np.linalg.norm(row[6:9])
     return list(strength), np.stack(list(strength.values()), axis=1)
 

@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.kinematics.reduced.lift_derivatives import block_derivatives
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import state_vector, tangent
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def _bracket(a: FloatArray, b: FloatArray) -> FloatArray:

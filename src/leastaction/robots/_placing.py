@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Motion, Shape, Sphere, _check
 from leastaction.mechanism.arguments import configuration
 from leastaction.mechanism.building.graph import WORLD
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def on_ground(robot: Mechanism, q: ArrayLike | None = None, *, clearance: float = 0.0) -> FloatArray:

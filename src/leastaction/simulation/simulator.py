@@ -17,6 +17,7 @@ from leastaction.initial_state.start import checked_integrator, first_state, sta
 from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.default import announce, choose
 from leastaction.integration.integrators import Integrator
+from leastaction.integration.linearizer import Linearizer
 from leastaction.integration.record import Record
 from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism
@@ -112,6 +113,7 @@ class Simulator:
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._known_v: dict[int, FloatArray] = {}  # velocities after the last two steps, where they were asked for
         self._records = recording
+        self._linearizer: Linearizer | None = None
 
     def __getattr__(self, name: str) -> Any:
         """A simulator that has no start does so at home, once anything of its run is asked for."""
@@ -347,6 +349,28 @@ class Simulator:
     @p.setter
     def p(self, value: Any) -> None:
         raise not_set("p", keeps=True)
+
+    def linearize(
+        self, u: ArrayLike | None = None, *, out: tuple[FloatArray, FloatArray] | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of the step that begins here, (q, p, u) -> (q', p'), as of `leastaction.linearize`.
+
+        It moves nothing.
+
+        Args:
+            u: controls held over the step, shape (nu,); default zero.
+            out: arrays for A and B, which are filled and returned.
+
+        Returns:
+            A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
+        """
+        if self._linearizer is None:
+            stepper = self.integrator.prepare(self.mechanism, self.dt)
+            if "linearize" not in stepper.can:
+                stepper.refuse("linearize")
+            self._linearizer = Linearizer(self.mechanism, stepper)
+        record = self._record
+        return self._linearizer.at(record.q[self._row], record.second[self._row], u, out)
 
     @property
     def activation(self) -> FloatArray:

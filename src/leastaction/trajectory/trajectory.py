@@ -24,6 +24,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
 from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.trajectory.run_checks import check_shapes, check_values, check_widths, numbers, stored_numbers
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from leastaction.integration.integrators import Integrator
 
-FloatArray = NDArray[np.float64]
 
 SAME_LENGTH = 1e-6
 """Difference of the times between states, relative to the time step, that is round-off of the times."""

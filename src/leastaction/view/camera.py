@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism._check import number, positive, vector
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.drives.actuators import Actuator, JointActuator, Servo
 from leastaction.simulation.simulator import Simulator
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 FEW = 12
 """Up to so many sliders their folder is open."""

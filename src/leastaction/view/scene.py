@@ -15,14 +15,12 @@ from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice, count, flag, instances, positive, shown
 from leastaction.mechanism.elements import attachment
-from leastaction.typing import AttachmentLike, CameraLike, Viewable
+from leastaction.typing import AttachmentLike, CameraLike, FloatArray, Viewable
 from leastaction.view import body_colours
 from leastaction.view.camera import Camera, choose_camera
 from leastaction.view.figure import Part, Path, figure, ground, path_points, reach
 from leastaction.view.panels import PLOTS, Panel, panels
 from leastaction.view.poses import body_frames, frames_of_run, rotate, transform
-
-FloatArray = NDArray[np.float64]
 
 LAYOUTS = ("ghost", "overlay", "side")
 

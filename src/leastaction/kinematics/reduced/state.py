@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction._jit import entry
 from leastaction.kinematics.reduced.charts import XYZ, use_charts
@@ -14,8 +14,7 @@ from leastaction.kinematics.reduced.lift import lift
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK, positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import configuration, tangent
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class NodeMotion(NamedTuple):

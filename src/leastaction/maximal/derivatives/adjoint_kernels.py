@@ -97,6 +97,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         read_bars(model, data, back, back.bq[last + 1], back.bp[last + 1])
     while k >= first:
         copy_bars(back.bars, back.reached)
+        by_rest, hits = back.rest[0], back.rest[1]
         why = unfold(model, settings, data, near, contact, back, k)
         for j in range(parts_of(back, k) - 1, -1, -1):
             if why == DONE:
@@ -119,6 +120,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                 add_read(back)
         if why != DONE:
             copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
+            back.rest[0], back.rest[1] = by_rest, hits
             clear_controls(back, k)
             return k, np.int64(why)
         k -= 1

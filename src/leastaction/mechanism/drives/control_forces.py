@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism.arguments import configuration, state_vector
@@ -18,11 +17,10 @@ from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
 from leastaction.mechanism.pose import Pose
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
 
 
 def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:

@@ -8,7 +8,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.integration.integrators import Integrator
@@ -19,11 +19,11 @@ from leastaction.optimize.constraints.feet import Phase
 from leastaction.optimize.solution.diagnostics import decided, explanation, largest_violation
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory.trajectory import Trajectory
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = NDArray[np.float64]
 
 REPLAY_TOLERANCE = 1e-3
 """How far [rad or m] the run of a plan may be from it, unless somebody says otherwise."""

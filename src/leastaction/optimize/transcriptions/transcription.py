@@ -22,12 +22,12 @@ from leastaction.optimize.functions.manifold_derivatives import Tangents
 from leastaction.optimize.transcriptions.chain_rule import Chords, Motion, Piece
 from leastaction.optimize.transcriptions.layout import Controls, Layout
 from leastaction.optimize.transcriptions.sparsity import Pattern, add_products, add_slopes
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.functions.costs import Cost
     from leastaction.optimize.problem.problem import Problem
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 TURN = 3.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction._jit import entry
 from leastaction._tuples import plain
@@ -14,8 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.redmax.arrays import named_data, named_model
 from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.columns import wrench_changes
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 @entry

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.integration.integrators import Reversal
+from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
@@ -103,6 +104,7 @@ class GroundReversal(Reversal):
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bar: State | None = None
+        self.hit: HitMap | None = None  # which the piece that was looked at last begins with
         self.before = np.zeros((2, 0, m.nv))  # gradients by q and p of states that belong to the piece before
         self.first = np.zeros((2, m.nv))
 
@@ -112,6 +114,9 @@ class GroundReversal(Reversal):
         last = bars.shape[1] - 1
         bars[:, last - self.before.shape[1] : last] += self.before
         maps, _ = self.replay.piece(record, row, first, u)
+        if self.hit is not None:
+            maps[-1][-1] = self.replay.ending_at(self.hit, maps[-1][-1], u[-1, 0])
+        self.hit = maps[0][0] if row > 0 and isinstance(maps[0][0], HitMap) else None
         controls = np.zeros(u.shape)
         if self.bar is None:
             self.bar = State(bars[0, last], bars[1, last])

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
@@ -50,8 +49,7 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     with_coefficients,
     write_momentum_slopes,
 )
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class HitMap(PartMap):

@@ -40,9 +40,9 @@ class Variant:
         placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
         cones, contacts = self._cones(s.cones, s.contacts, placed)
         stops = self.cones[self._index(s.stops)]
-        closing = s.closing, s.closing_contacts
-        if len(s.closing):
-            closing = self._cones(s.closing, s.closing_contacts, placed)
+        closing = part.closing
+        if len(closing[0]):
+            closing = self._cones(*closing, placed)
         return part.equations(self.smooth, cones, stops, contacts, placed, closing)
 
     def _cones(self, known: Any, found: Any, placed: Placed) -> tuple[Any, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
@@ -20,8 +19,7 @@ from leastaction.minimal.galerkin_bodies.arrays import (
     galerkin_bodies_model,
 )
 from leastaction.minimal.galerkin_bodies.derivatives import body_horizon
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Placed(NamedTuple):

@@ -16,8 +16,7 @@ from leastaction.contact.solver.cone_response import GIVING
 from leastaction.contact.solver.torque_laws import SPIN
 from leastaction.minimal.contact.arrays import RobotData, is_prescribed
 from leastaction.minimal.contact.robot_records import ROBOT_CONE
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 AT_IMPACT = 1e3 * NEAREST
 """Gap [m] up to which the end of a part is at an impact."""

@@ -18,6 +18,7 @@ from leastaction.contact.solver.cone_kinds import LOOP
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import bounces
+from leastaction.minimal.contact.derivatives.impact_at_start import ImpactAtStart
 from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
@@ -175,7 +176,7 @@ class Replay:
 
     def _hits(self, s: Any, at: At, u: FloatArray) -> tuple[list[PartMap], At]:
         """Maps of the hits at the start of a part, and what the part goes on from."""
-        maps: list[PartMap] = []
+        maps: list[Any] = []
         q, p, touch = at.q.copy(), at.p.copy(), s.data.touch
         s.data.v_last[:] = at.v
         if at.memory is not None:
@@ -192,6 +193,8 @@ class Replay:
             maps.append(HitMap(solved, self.smooth, self.stepper.model.shapes, share, loops))
         if not maps:
             return maps, at
+        if at.memory is None:
+            maps.insert(0, ImpactAtStart(maps[0]))
         return maps, At(q, p, touch.v.copy(), at.memory)
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
@@ -207,7 +210,7 @@ class Replay:
             goals = record["goals"][row + k : row + k + 2] if self.stepper.carries else None
             parts, at = self.step(at, u[k, 0], self.stepper.dt, goals)
             if k > 0 and isinstance(parts[0], HitMap):
-                maps[-1][-1] = self._ending_at(parts[0], maps[-1][-1], u[k - 1, 0])
+                maps[-1][-1] = self.ending_at(parts[0], maps[-1][-1], u[k - 1, 0])
             maps.append(parts)
             q = record["q"][row + k + 1]
             if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
@@ -218,7 +221,7 @@ class Replay:
             at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.memory)
         return maps, at
 
-    def _ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
+    def ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
         """The last part of a step as one that ends at the impact of the hit which the next step begins with.
 
         When that impact is depends on the state, whichever of the two steps it is in. Of several contacts it is that of

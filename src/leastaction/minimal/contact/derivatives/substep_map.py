@@ -37,11 +37,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     START_GAP,
     VALUES,
-    Joints,
     Part,
-    Rows,
-    contact_columns,
-    contact_slopes,
     contact_values,
 )
 from leastaction.minimal.contact.derivatives.contact_laws import (
@@ -51,6 +47,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
     momentum_law_slopes,
     position_law_slopes,
 )
+from leastaction.minimal.contact.derivatives.contact_slopes import Joints, Rows, contact_columns, contact_slopes
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import (
@@ -201,7 +198,7 @@ class PartMap:
         if len(s.closing):
             part = part_of(s, s.closing, s.closing_contacts, [placed], self.reach)
             rows = slopes_of(self.smooth, part, [placed], contact_rows(self.smooth, part, [placed]))
-            row[:n], F_x[size, :n] = rows.slopes[1, 0, GAP], rows.slopes[0, 0, GAP]
+            row[:n], F_x[size, :n] = rows.slopes[1, 0, :, GAP], rows.slopes[0, 0, :, GAP]
             O_x[2 * n, 2 * n] = O_z[2 * n, size] = 1.0
             corner = 0.0
         else:
@@ -255,6 +252,11 @@ class PartMap:
     def end_by(self, equations: FloatArray) -> FloatArray:
         """How the joints at the end change where the equations, the first rows, do at fixed unknowns."""
         return -self.solver.solve(equations[: self.O_z.shape[1]])[: self.n]
+
+    @property
+    def closing(self) -> tuple[Any, Any]:
+        """`ROBOT_CONE` and `CONTACT` records of the contact whose impact the part ends at, if any."""
+        return self.solved.closing, self.solved.closing_contacts
 
     @property
     def outputs(self) -> int:
@@ -458,21 +460,22 @@ def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed],
 def joints_of(smooth: Smooth, placed: Sequence[Placed]) -> tuple[Any, ...]:
     """The joints as kernels read them."""
     S = np.concatenate([placed[0].S, *(one.S[1:] for one in placed[1:])])
-    return tuple(Joints(S, smooth.carried, smooth.owner, smooth.parents))
+    return tuple(Joints(S, smooth.owner, smooth.model.nodes))
 
 
 def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatArray:
     """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
     columns = np.zeros((2, len(part.cones), 6, placed[0].S.shape[1]))
-    _columns(tuple(part), joints_of(smooth, placed), columns)
+    _columns(tuple(part), joints_of(smooth, placed), columns, np.zeros((columns.shape[3], 2), np.int64))
     return columns
 
 
 def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
     """Values of the contacts of a part and their derivatives by the joints."""
     m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
-    shapes = (3, m, VALUES, n), (ends, n, n), (ends, n, n), (3, 2, 6, VALUES), VALUES, (n, 6)
-    rows = Rows(np.zeros((m, VALUES)), columns, *map(np.zeros, shapes))
+    slopes, kick, kick_end = map(np.zeros, ((3, m, n, VALUES), (ends, n, n), (ends, n, n)))
+    scratch = np.zeros((2, 6, 12)), np.zeros((2, 2, 6, VALUES)), np.zeros((n, 2), np.int64), np.zeros((n, 12))
+    rows = Rows(np.zeros((m, VALUES)), columns, slopes, kick, kick_end, *scratch)
     _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
     return rows
 
