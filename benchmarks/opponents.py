@@ -135,6 +135,10 @@ PRINTED = [
 ]
 
 
+FREE = "Minimal", "Galerkin(2)"
+"""Engines whose derivatives without contact stand beside those that are printed."""
+
+
 def printed(results: dict[str, dict[str, Any]]) -> list[str]:
     """What others print."""
     parts = ["## Printed figures", "", "Of engines that do not run here, or not this version of them.", ""]
@@ -151,8 +155,8 @@ def ours(what: str, results: dict[str, dict[str, Any]]) -> str:
     if "contact_gradients" in results:
         touching, free = Report.of(results["contact_gradients"]).sheets[:2]
         if "state Jacobian" in what:
-            rows = [row for row in free.rows if row[1] == "Galerkin(2)"]
-            return "a call of `la.linearize`: " + ", ".join(f"{1e-3 * row[2]:.3g} ({row[0]} links)" for row in rows)
+            times = {name: [f"{1e-3 * row[2]:.3g}" for row in free.rows if row[1] == name] for name in FREE}
+            return "a call of `la.linearize`: " + "; ".join(f"`{k}` {', '.join(x)}" for k, x in times.items())
         if "in contact" in what:
             arms = "7-joint" in what
             rows = [row for row in touching.rows if ("balls" in row[0]) != arms and row[1] == "Minimal"]

@@ -6,6 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.mechanism import Box, Capsule, MechanismBuilder, Plane, Pose, Sphere
 from leastaction.minimal.contact.derivatives.backward_pass import OneStep
+from leastaction.trajectory.run_checks import checked_record
 from tests.derivatives.maps import stepper_map
 from tests.oracles.differences import by_q, by_vector
 
@@ -201,3 +202,23 @@ def test_arrays_to_fill_and_the_state_of_a_simulator():
     assert np.array_equal(sim.p, other.p)
     with pytest.raises(la.MechanismError, match="shape"):
         la.linearize(robot, la.Minimal(), sim.q, sim.p, None, DT, out=(np.zeros((3, 3)), out[1]))
+
+
+@pytest.mark.parametrize("steps", [1, 60])
+def test_going_back_by_single_steps(steps):
+    """A leg that lands, slides and comes to rest: as by the maps of all steps in one go."""
+    robot, rng = leg(), np.random.default_rng(2)
+    q, v = flying(robot), np.array([0.1, 0.2, 0.0, 0.6, 0.2, -3.0, 1.0, -1.0])
+    q[2] -= 0.95
+    u = rng.normal(size=(steps, 1)) * 4.0
+    run = la.simulate(robot, q, v, controls=u, dt=DT, steps=steps, integrator=RIGID)
+    bars = rng.normal(size=(2, steps + 1, 8))
+    found = la.derivatives.backpropagate(run, *bars)
+    stepper = RIGID.prepare(robot, DT)
+    reversal = stepper.reverse(["controls"])
+    assert reversal.quick is not None
+    reversal.quick = None
+    reversal.piece(checked_record(stepper, run), 0, 0, run.stored["u"], *bars)
+    general = reversal.finish(run.q[0])
+    for own, other in zip(found, (general["q"], general["p"], general["controls"]), strict=True):
+        assert np.abs(own - other).max() < 1e-6 * np.abs(other).max()

@@ -84,16 +84,6 @@ def tendon_length(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> float:
     return float(length)
 
 
-def tendon_path(mechanism: Mechanism, q: FloatArray, points: tuple[Attachment | Wrap, ...], arc: int) -> FloatArray:
-    """World points of a stretch of a path [m], with so many points on what it goes around; shape (k, 3)."""
-    out: list[FloatArray] = []
-    for _, start, around, end in pieces(((1.0, points),)):
-        _, ends, wrap = _ends(mechanism, q, start, around, end)
-        bent = np.zeros((0, 3)) if wrap is None else string(ends - wrap[0], *wrap[1:], points=arc)[2] + wrap[0]
-        out += [ends[:1]] * (not out) + [bent, ends[1:]]
-    return np.concatenate(out)
-
-
 def _ends(mechanism: Mechanism, q: FloatArray, start: Attachment, around: Wrap | None, end: Attachment) -> Any:
     """Bodies with their poses, world points of the ends (2, 3), and of a wrap its centre with arguments of `string`."""
     bodies = [(a.body, body_pose(mechanism, q, a.body)) for a in (start, end)]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics import bias_forces, passive_forces
 from leastaction.errors import IntegratorError
@@ -31,8 +30,7 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     slopes_of,
     values_of,
 )
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 RESTS = 1e-6
 """Share of the speed of the impact below which another contact rests."""

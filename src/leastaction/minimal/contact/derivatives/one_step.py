@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit.batched_call import BatchedCall
 from leastaction._jit.bound import Bound
@@ -28,8 +27,7 @@ from leastaction.minimal.contact.derivatives.step_jacobian import (
 )
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices
 from leastaction.minimal.contact.robot_records import FOUND, GIVEN, ROBOT_CONE
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 ROOM = 12
 """Impulses that there is room for at first."""
@@ -120,6 +118,11 @@ class Linearization:
         if done == 0 or record["divided"][1] or (impacts is not None and impacts.now[0].hits):
             return None
         return (self.A, self.B) if self.differentiate() else None
+
+    @property
+    def end(self) -> tuple[FloatArray, FloatArray]:
+        """q and p at the end of the step that was solved last."""
+        return self.record["q"][1], self.record["p"][1]
 
     def differentiate(self) -> bool:
         """Fill A and B of the step that was solved; False where its contacts were found late, or where it has none."""

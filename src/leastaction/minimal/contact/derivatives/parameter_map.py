@@ -17,8 +17,7 @@ from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes
 from leastaction.minimal.contact.robot_variants import whole_model
 from leastaction.parameters.parameter_differences import Stencil
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Variant:

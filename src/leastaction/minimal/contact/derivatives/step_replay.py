@@ -24,8 +24,7 @@ from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.step_control.substeps import UNKNOWN, ends_of
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 SAME = 1e-4
 """Largest difference of joint positions to those of the run [rad or m]."""
@@ -204,7 +203,7 @@ class Replay:
             record, row, first: see `Reversal.piece`.
             u: controls, shape (steps, 1, nu).
         """
-        m, maps = self.stepper.mechanism, []
+        maps: list[list[PartMap]] = []
         at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._continued(record, row)
         for k in range(len(u)):
             goals = record["goals"][row + k : row + k + 2] if self.stepper.carries else None
@@ -212,14 +211,30 @@ class Replay:
             if k > 0 and isinstance(parts[0], HitMap):
                 maps[-1][-1] = self.ending_at(parts[0], maps[-1][-1], u[k - 1, 0])
             maps.append(parts)
-            q = record["q"][row + k + 1]
-            if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
-                raise IntegratorError(
-                    f"Minimal: step {first + k} of the run was solved again with another result: it has several "
-                    "solutions, so no derivative; take a smaller dt"
-                )
-            at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.memory)
+            self._check(record, row + k, first + k, at)
+            at = At(record["q"][row + k + 1].copy(), record["p"][row + k + 1].copy(), at.v, at.memory)
         return maps, at
+
+    def single(self, record: Any, row: int, first: int, u: FloatArray) -> list[PartMap]:
+        """Maps of the step that follows one row of a record, solved from its state alone.
+
+        Args:
+            record, first: see `Reversal.piece`; row: of the start of the step.
+            u: controls, shape (nu,).
+        """
+        at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._continued(record, row)
+        parts, at = self.step(at, u, self.stepper.dt)
+        self._check(record, row, first, at)
+        return parts
+
+    def _check(self, record: Any, row: int, first: int, at: At) -> None:
+        """Refuse the step that follows a row where it has now ended elsewhere."""
+        m, q = self.stepper.mechanism, record["q"][row + 1]
+        if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
+            raise IntegratorError(
+                f"Minimal: step {first} of the run was solved again with another result: it has several "
+                "solutions, so no derivative; take a smaller dt"
+            )
 
     def ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
         """The last part of a step as one that ends at the impact of the hit which the next step begins with.

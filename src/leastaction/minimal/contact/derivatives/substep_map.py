@@ -59,8 +59,7 @@ from leastaction.minimal.contact.derivatives.stop_laws import (
 )
 from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, remaining_overlap, slight_overlap
 from leastaction.parameters.parameter_differences import CENTRAL
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 LENGTHEN = 1e-3
 """Central differences by the length of a part are this share of it wide. They are of order 4, of explicit equations at
