@@ -170,7 +170,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             "An accuracy in place of a step",
             "the error that is found over the one that was asked for; below 1 the accuracy was kept. CENIC's contacts "
             "are compliant and its friction regularised, so in contact it converges to another law.",
-            (0, 2),
+            (0, 2, 3),
         ),
         *whole(
             results,
