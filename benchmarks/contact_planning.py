@@ -133,12 +133,13 @@ def reached(name, end):
 def spinner_mpc(robot, seed):
     """(how far the spinner turned [rad], median CPU seconds of a tick)."""
     home = spinner_start(robot, np.random.default_rng(seed))
-    simulator, u, ticks = la.Simulator(robot, la.Minimal(), dt=FINE), np.zeros((STEPS, 2)), []
+    simulator, ticks = la.Simulator(robot, la.Minimal(), dt=FINE), []
     simulator.reset(q=home)
-    for k in range(round(SECONDS / DT)):
+    u = planned("spinner", robot, home)[0].u[:, 0]
+    for _ in range(round(SECONDS / DT)):
         began = time.process_time()
         problem = spinner_problem(robot, simulator.q, simulator.v, home).guess(u=u)
-        shot = ilqr(problem, max_iterations=30 if k == 0 else 1, tolerance=1e-4)
+        shot = ilqr(problem, max_iterations=1, tolerance=1e-4)
         ticks.append(time.process_time() - began)
         u = np.concatenate([shot.u[1:, 0], shot.u[-1:, 0]])
         for _ in range(round(DT / FINE)):

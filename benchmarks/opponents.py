@@ -187,6 +187,21 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         ),
         *whole(
             results,
+            "crocoddyl_plans",
+            "Trajectory optimisation beside Crocoddyl",
+            "motions without contact. Crocoddyl's time is that of its C++ alone, ours of all that a user calls. Its wheel "
+            "3.2.1 with Pinocchio 4.1.0 forgets gravity and velocities unless an armature is set, as it is here.",
+            (0,),
+        ),
+        *whole(
+            results,
+            "contact_planning",
+            "Plans through contact",
+            "idto's spinner and hopper. idto itself has no wheel and was not run; its files ask for 200 and 100 Hz.",
+            (0, 2),
+        ),
+        *whole(
+            results,
             "identification",
             "System identification",
             "shares of logs whose confidence intervals hold the truth. With dry friction, another law in MuJoCo, "
