@@ -1,4 +1,4 @@
-"""A and B of a step in contact of an arm, a humanoid and free bodies, beside finite differences and the step itself."""
+"""A and B of a step of an arm, a humanoid and free bodies in contact, and of free chains, beside differences."""
 
 import time
 
@@ -26,12 +26,16 @@ PRINTED = [
     ["1 to 32 free bodies on the ground, state Jacobian", "DART 7", "75 µs to 10 300 µs"],
 ]
 
+CHAINS = {5: 25.0, 9: 45.0, 18: 143.0, 32: 394.0}
+"""Links of chains that DART prints the time of a state Jacobian of [us]."""
+
 NOTES = f"""The derivatives of (q, p, u) -> (q', p') at a state in contact, after {SETTLED} steps of {DT:g} s under \
-gravity; ground with friction 0.5, no torques. Forward: a step from that state. `linearize`: a call as users make it, \
-with the checks and the copies of Python; first: of one that has no stepper yet. Differences: 2 (2 nv + nu) steps \
-forward, in place of one call. Error: along random directions beside central differences of order 4, over the largest \
-entry; steps solved to 1e-13. CPU times, least of {REPEATS}. Printed figures are those of the papers, on other \
-machines, in C++ without Python."""
+gravity; ground with friction 0.5, no torques. Forward: a step from that state. Derivative: what the compiled function \
+alone takes that makes A and B of a step that is solved. `linearize`: a call as users make it, which solves the step, \
+with the checks and the copies of Python; out=: `Simulator.linearize(out=...)`, which has less of them; first: of one \
+that has no stepper yet. Differences: 2 (2 nv + nu) steps forward, in place of one call. Error: along some directions \
+beside central differences of order 4, over the largest entry; steps solved to 1e-13. CPU times, least of {REPEATS}. \
+Printed figures are those of the papers, on other machines, in C++ without Python."""
 
 
 def balls(count):
@@ -115,10 +119,13 @@ def run(progress, quick=False):
     """All robots and both engines."""
     cases = {"7-joint arm": arm(), "36-dof humanoid": humanoid()}
     cases |= {f"{n} balls": balls(n) for n in (COUNTS[:2] if quick else COUNTS)}
-    progress.total(len(cases) * len(ENGINES))
-    columns = ["robot", "engine", "nv", "contacts", "forward µs", "linearize µs", "first µs", "linearize / forward"]
-    sheet = Sheet("One step in contact", [*columns, "differences / linearize", "error"])
-    report = Report("Derivatives through contact", NOTES, [sheet, Sheet("Printed", ["what", "by", "time"], PRINTED)])
+    progress.total((len(cases) + len(CHAINS)) * len(ENGINES))
+    times = ["forward µs", "derivative µs", "linearize µs", "out= µs", "first µs"]
+    columns = ["robot", "engine", "nv", "contacts", *times, "linearize / forward", "differences / linearize", "error"]
+    sheet = Sheet("One step in contact", columns)
+    free = Sheet("A chain in the air", ["links", "engine", "linearize µs", "DART 7 µs, printed", "error"])
+    printed = Sheet("Printed", ["what", "by", "time"], PRINTED)
+    report = Report("Derivatives through contact", NOTES, [sheet, free, printed])
     for case, (robot, q0) in cases.items():
         for name, integrator in ENGINES.items():
             progress.next(f"{case}, {name}")
@@ -135,11 +142,38 @@ def run(progress, quick=False):
             first = time.process_time() - began
             forward = cpu(lambda s=stepper, r=record, c=held: s.advance(r, 0, 1, c))
             own = cpu(lambda m=robot, i=integrator, *x, y=(q, p, u): la.linearize(m, i, *y, DT))
+            sim = la.Simulator(robot, integrator, DT)
+            sim.reset(q, p=p)
+            out = np.zeros((2 * robot.nv, 2 * robot.nv)), np.zeros((2 * robot.nv, robot.nu))
+            filled = cpu(lambda s=sim, x=out: s.linearize(out=x))
+            alone = derivative_time(stepper, q, p, u)
             differences = 2 * (2 * robot.nv + robot.nu) * forward / own
             error = error_of(robot, name, q, p, u)
             counts = [robot.nv, contacts_of(settled)]
-            times = [1e6 * forward, 1e6 * own, 1e6 * first, own / forward, differences]
+            times = [1e6 * forward, alone, 1e6 * own, 1e6 * filled, 1e6 * first, own / forward, differences]
             sheet.rows.append([case, name, *counts, *times, error])
             report.requirements.append(Requirement(f"{case}, {name}: error of A and B", error, AGREE))
             progress.done()
+    for links, printed_time in CHAINS.items():
+        for name, integrator in {"Galerkin(2)": la.Galerkin(order=2), "Minimal": la.Minimal()}.items():
+            progress.next(f"chain of {links}, {name}")
+            robot, u = la.robots.pendulum(links=links), np.zeros(links)
+            q = 0.3 * np.sin(np.arange(links))
+            p = la.dynamics.mass_matrix(robot, q) @ np.cos(np.arange(links))
+            A, _ = la.linearize(robot, integrator, q, p, u, DT)
+            own = cpu(lambda m=robot, i=integrator, *x, y=(q, p, u): la.linearize(m, i, *y, DT))
+            step, some = stepper_map(robot, integrator, DT), directions(links)
+            by_p = by_vector(lambda x, f=step, y=q, z=u: np.concatenate(f(y, x, z)), p, 1e-4, some)
+            error = float(np.abs(by_p - A[:, links:] @ some.T).max() / np.abs(A).max())
+            free.rows.append([links, name, 1e6 * own, printed_time, error])
+            report.requirements.append(Requirement(f"chain of {links}, {name}: error of A", error, AGREE))
+            progress.done()
     return report
+
+
+def derivative_time(stepper, q, p, u):
+    """Time of A and B of a step that is solved [us]; a dash for engines without such a function."""
+    kept = getattr(stepper, "linearization", None)
+    if kept is None or kept.at(q, p, u) is None:
+        return "–"
+    return 1e6 * cpu(kept.differentiate)

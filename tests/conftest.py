@@ -8,6 +8,11 @@ from tests.hanging import pytest_runtest_logreport, pytest_runtest_protocol, pyt
 
 os.environ["LEASTACTION_QUIET"] = "1"
 
+# Each process has a core of its own: threads of linear algebra that wait for each other there take half of the time
+# (tests/identification: 125 s of CPU time, 57 s with one thread).
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
 gc.set_threshold(100_000, 20, 20)
 """Compilers leave millions of objects that stay: looking through them as often as usual takes a good deal of time."""
 

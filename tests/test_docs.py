@@ -61,6 +61,32 @@ def test_links_and_pictures_exist_and_are_small(page):
         assert target.suffix != ".png" or 1000 < target.stat().st_size < 250_000, link
 
 
+def titles() -> dict[Path, set[str]]:
+    """Titles of the pages, as they and the navigation say them, and their headings, in small letters."""
+    nav = re.findall(r'- "?(.*?)"?: (\S+\.md)$', (ROOT / "mkdocs.yml").read_text("utf-8"), re.MULTILINE)
+    found = {(ROOT / page).resolve(): set() for page in PAGES}
+    for path, names in found.items():
+        names |= {
+            re.sub(r"[`*]|^\d\. ", "", x).strip().lower()
+            for x in re.findall("^#+ (.*)$", path.read_text("utf-8"), re.M)
+        }
+        names |= {title.lower() for title, page in nav if (DOCS / page).resolve() == path}
+    return found
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "benchmarks" not in page])
+def test_links_say_the_title_of_their_page(page):
+    """A link in capital letters is a title: of the page, or of a part of it."""
+    known, path = titles(), ROOT / page
+    text = re.sub("```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+    for words, link in re.findall(r"\[([A-Z][^\]`]*?\s[^\]`]*?)\]\(([^)#\s]+\.md)(?:#[^)]*)?\)", text):
+        title = " ".join(words.split()).lower()
+        target = (path.parent / link).resolve()
+        if words.startswith(("The ", "How to", "Fig.", "PyTorch")) or target not in known:
+            continue
+        assert any(title in name for name in known[target]), f"{words!r} is no title of {link}"
+
+
 def test_names_in_the_text_exist():
     """Every `la.something` of a page is there after nothing but `import leastaction as la`."""
     text = "".join((ROOT / page).read_text("utf-8") for page in PAGES)

@@ -192,6 +192,37 @@ def test_a_revolute_joint_of_urdf_without_a_limit_is_reported(tmp_path):
         la.load(path)
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "said"), [(-90, 90, True), (0, 180, True), (-6.28, 6.28, False), (-100, 100, False)]
+)
+def test_limits_of_urdf_in_degrees_are_suspected(low, high, said, recwarn):
+    la.load_string(f"""<robot name="r"><link name="base"/>
+        <link name="arm"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        <joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/>
+        <limit lower="{low}" upper="{high}" effort="1" velocity="1"/></joint></robot>""")
+    words = [str(w.message) for w in recwarn if issubclass(w.category, la.LeastActionWarning)]
+    assert any("'hinge'" in w and "radians" in w for w in words) == said
+
+
+def test_what_is_omitted_of_a_file_is_a_warning_of_the_package():
+    with pytest.warns(la.LeastActionWarning, match="needs a <limit>, which move freely: hinge"):
+        la.load_string("""<robot name="r"><link name="base"/>
+            <link name="arm"><inertial><mass value="1"/>
+            <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+            <joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/></joint></robot>""")
+
+
+def test_a_start_beyond_limits_is_reported_with_its_unit():
+    b = la.MechanismBuilder("two")
+    b.body("a", mass=1.0, inertia=0.1)
+    b.revolute("turn", "world", "a", limits=(-1.0, 1.0))
+    b.body("b", mass=1.0, inertia=0.1)
+    b.prismatic("slide", "world", "b", limits=(-1.0, 1.0))
+    with pytest.warns(la.LeastActionWarning, match=r"'turn' by 1 rad, 'slide' by 0.5 m; the run starts"):
+        la.simulate(b.build(), [2.0, -1.5], dt=0.01, steps=1, integrator=la.Minimal())
+
+
 def test_runs_from_states_of_others(tmp_path):
     robot = la.robots.double_pendulum()
     made = la.simulate(robot, [1.0, 0.5], dt=0.01, steps=20, controls=[0.1, 0.2], integrator=la.Galerkin(order=4))

@@ -28,12 +28,12 @@ PATIENCE = 240.0
 
 INTEGRATORS = {"Maximal": la.Maximal(), "Minimal": la.Minimal()}
 
-NOTES = f"""Random scenes for ENDURANCE_HOURS={HOURS:g} hours, family after family, with seeds from \
-ENDURANCE_FIRST={FIRST} on, each with both integrators in a process that is replaced when it dies or when a run takes \
-more than {PATIENCE:g} s of CPU time. Left alone for a week it takes ENDURANCE_HOURS=168. Failed: `ConvergenceError`. \
-Gain: runs with a step whose energy rises by more than {GAIN:g} of the largest kinetic energy. Deep: penetration above \
-{DEEP:g} m. Files: runs whose saved file does not give back the same positions and energies. The scenes are \
-`benchmarks.corpus.families.scene(family, seed)`."""
+NOTES = f"""Random scenes for ENDURANCE_HOURS={{hours:g}} hours, family after family, with seeds from \
+ENDURANCE_FIRST={{first}} on, each with both integrators in a process that is replaced when it dies or when a run \
+takes more than {PATIENCE:g} s of CPU time. Left alone for a week it takes ENDURANCE_HOURS=168. Failed: \
+`ConvergenceError`. Gain: runs with a step whose energy rises by more than {GAIN:g} of the largest kinetic energy. \
+Deep: penetration above {DEEP:g} m. Files: runs whose saved file does not give back the same positions and energies. \
+The scenes are `benchmarks.corpus.families.scene(family, seed)`."""
 
 
 def serve(pipe: Any) -> None:
@@ -112,7 +112,7 @@ def run(progress, quick: bool = False) -> Report:
         Requirement("files that give back another run", files, 0),
     ]
     title = "Random contact scenes, for as long as is wanted"
-    return Report(title, NOTES, [table, named], required, seeds=[first])
+    return Report(title, NOTES.format(hours=hours, first=first), [table, named], required, seeds=[first])
 
 
 def summary(runs: list[tuple[str, dict]]) -> tuple[list, list[tuple[str, str]]]:

@@ -75,7 +75,7 @@ def test_inspect_warns_about_what_is_odd():
     la.formats.save_urdf(b.build(), "odd.urdf")
     warnings = " ".join(run_json("inspect", "odd.urdf")["warnings"])
     assert "plate and feather differ by a factor of 1e+08" in warnings
-    assert "has limits, which act with maximal, grounded, " in warnings
+    assert "has limits, which act with minimal, maximal, " in warnings
     assert "limits of joint quill are 14.3 turns away; angles are radians, not degrees" in warnings
 
 
@@ -249,6 +249,12 @@ def test_view_hands_over_runs_and_robots(monkeypatch):
     assert seen[4][0].mechanism == la.robots.pendulum()
     assert seen[4][0].dt == 0.02
     assert seen[4][0].q.tolist() == la.robots.home("pendulum").tolist()
+
+
+@pytest.mark.parametrize("words", ["table.csv", "--csv table.csv", "--csv -o table.csv"])
+def test_export_to_a_file_that_is_named(words):
+    run("simulate", "double_pendulum", *QUICK, "--save", "run.npz")
+    assert run_json("export", "run.npz", *words.split())["files"] == ["table.csv"]
 
 
 def test_export_page_and_film(tmp_path):

@@ -68,8 +68,10 @@ WRONG = {
     "export, missing run": ("export run.npz --csv", "run.npz: there is no such file"),
     "export, not a run": ("export text.npz --csv", "not a trajectory"),
     "export, a robot": ("export good.urdf --csv", "good.urdf: not a saved run"),
-    "export, nothing chosen": ("export good.npz", "--html, --mp4 or --csv"),
-    "export, several to one file": ("export good.npz --csv --html --output x.csv", "names one file"),
+    "export, nothing chosen": ("export good.npz", "--html, --mp4, --csv, or a file"),
+    "export, several to one file": ("export good.npz --csv --html --output x.csv", "x.csv is one file"),
+    "export, two files": ("export good.npz x.csv --output y.csv", "give one file to write"),
+    "export, a file of another kind": ("export good.npz --html x.csv", "expected .html"),
     "export, to a missing folder": ("export good.npz --csv --output no/x.csv", "'no' does not exist"),
     "export, wrong extension": ("export good.npz --csv --output x.txt", "expected .csv"),
 }  # fmt: skip

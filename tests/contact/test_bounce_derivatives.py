@@ -277,3 +277,84 @@ def test_a_ball_that_falls_and_bounces(engine, early):
     assert speed["q"][5] == pytest.approx((1 + E) / t, rel=1e-6)
     assert speed["v"][5] == pytest.approx(1.0, rel=1e-6)
     assert speed["restitution:ball/skin"] == pytest.approx(g * t, rel=1e-6)
+
+
+def rails(e=1.0):
+    """Two balls on one line that touch, without gravity."""
+    b = MechanismBuilder("two", gravity=(0, 0, 0))
+    for name in ("one", "two"):
+        b.body(name, mass=1.0, inertia=0.004, shapes=Sphere(0.1, restitution=e))
+        b.prismatic(f"{name}_rail", "world", name, axis="x")
+    return b.build()
+
+
+MINIMAL = la.Minimal(tolerance=1e-12)
+
+
+def test_a_collision_at_the_start():
+    """The elastic balls swap their motion from the start on: (1, 0, 1, 0), in a run and in a step."""
+    robot, steps = rails(), 10
+
+    def last(run):
+        dq = np.zeros((steps + 1, 2))
+        dq[-1, 1] = 1.0
+        return 0.0, dq, None
+
+    _, g = la.adjoint(robot, MINIMAL, last, ["q", "v"], q=[0.0, 0.2], v=[1.0, 0.0], dt=DT, steps=steps)
+    np.testing.assert_allclose([*g["q"], *g["v"]], [1, 0, steps * DT, 0], atol=1e-9)
+    A, _ = la.linearize(robot, MINIMAL, [0.0, 0.2], [1.0, 0.0], None, DT)
+    np.testing.assert_allclose(A, [[0, 1, 0, DT], [1, 0, DT, 0], [0, 0, 0, 1], [0, 0, 1, 0]], atol=1e-9)
+
+
+def test_a_collision_at_the_start_with_maximal_is_refused():
+    with pytest.raises(la.IntegratorError, match="begins at an impact"):
+        la.linearize(rails(), la.Maximal(), [0.0, 0.2], [1.0, 0.0], None, DT)
+
+
+@pytest.mark.parametrize("names", [["q", "v"], ["restitution:ball/skin", "gravity"]], ids=["state", "parameters"])
+def test_a_ball_that_bounces_at_the_start(names):
+    """z = e w T - g T^2 / 2 for one that comes with -w, earlier and slower by a fall from higher: with d the height,
+    t = d / w, z = e (w + g t) (T - t) - g (T - t)^2 / 2."""
+    b = MechanismBuilder("ball")
+    b.body("ball", mass=0.7, shapes=Sphere(0.1, name="skin", restitution=E))
+    b.free("ball")
+    b.add_shape("world", Plane(name="floor"))
+    robot, g, w, steps = b.build(), 9.81, 2.0, 5
+    T = steps * DT
+
+    def height(run):
+        dq = np.zeros((len(run), 6))
+        dq[-1, 5] = 1.0
+        return run.q[-1, 2] - 0.1, dq, None
+
+    start = {"q": [0, 0, 0.1, 1, 0, 0, 0], "v": [0, 0, 0, 0, 0, -w], "dt": DT, "steps": steps}
+    value, found = la.adjoint(robot, MINIMAL, height, names, **start)
+    assert value == pytest.approx(E * w * T - 0.5 * g * T**2, abs=1e-9)
+    if "q" in names:
+        assert found["q"][5] == pytest.approx((-E * w + E * g * T + g * T) / w, rel=1e-7)
+        assert found["v"][5] == pytest.approx(-E * T, rel=1e-7)
+    else:
+        assert found["restitution:ball/skin"] == pytest.approx(w * T, rel=1e-7)
+        assert found["gravity"][2] == pytest.approx(0.5 * T**2, rel=1e-6)
+
+
+@ENGINES
+def test_checkpoints_at_impacts(engine):
+    """A piece that begins at the impact at the end of a step has the gradient of the run in one piece."""
+    b = MechanismBuilder("two")
+    for name in ("one", "two"):
+        b.body(name, mass=1.0, shapes=Sphere(0.1, restitution=1.0))
+        b.free(name)
+    robot, v = b.build().replace(gravity=(0.0, 0.0, 0.0)), np.zeros(12)
+    v[3] = 1.0
+
+    def last(run):
+        dq = np.zeros((len(run), 12))
+        dq[-1, 9] = 1.0
+        return run.q[-1, 7], dq, None
+
+    q = [0, 0, 0, 1, 0, 0, 0, 0.2 + 0.5, 0, 0, 1, 0, 0, 0]
+    for piece in (5, 10):
+        _, g = la.adjoint(robot, engine, last, ["q", "v"], q=q, v=v, dt=0.05, steps=20, checkpoints=piece)
+        found = [g["q"][3], g["q"][9], g["v"][3], g["v"][9]]
+        np.testing.assert_allclose(found, [1.0, 0.0, 1.0, 0.0], atol=1e-6)

@@ -72,6 +72,17 @@ def test_intervals_hold_the_values_as_often_as_they_say():
     assert abs(np.mean(scores)) < 0.45
 
 
+def test_a_search_that_ends_early_says_so():
+    """In one line and on the page, which names no combination of a single entry, let alone of none."""
+    result = la.identify(arm(), logged(steps=50), ["body:fore"], integrator=SECOND, evaluations=1, first_fit=False)
+    assert not result.success
+    assert repr(result).endswith("the search has not converged>")
+    assert "The search has not converged" in str(result)
+    for line in str(result).splitlines():
+        if line.startswith("This combination"):
+            assert line.count("fore") > 1, line
+
+
 def test_gears_and_delays():
     """Controls that act two steps and a half late, by a gear of 0.8: the delay is found between the steps."""
     logs = []

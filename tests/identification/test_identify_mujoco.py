@@ -60,7 +60,8 @@ def robot():
 @pytest.fixture(scope="module")
 def found(robot):
     names = ["body:fore", "damping:shoulder", "damping:elbow", f"gear:{robot.actuators[0].name}"]
-    return la.identify(robot, [logged(robot, seed) for seed in (0, 1)], names, integrator=la.Galerkin(order=2))
+    logs = [logged(robot, seed, steps=80) for seed in (0, 1)]
+    return la.identify(robot, logs, names, integrator=la.Galerkin(order=2))
 
 
 def test_what_is_determined_is_the_other_model(robot, found):

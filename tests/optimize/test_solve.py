@@ -496,3 +496,18 @@ def test_functions_that_jax_cannot_trace_are_named():
             swing_up(5).subject_to(opt.constraint(wrong, -1, 1, kind="jax", name="mine"))
     with pytest.raises(ZeroDivisionError):
         swing_up(5).subject_to(opt.constraint(lambda q: 1 / 0, -1, 1, kind="jax"))
+
+
+def test_a_solution_is_plotted_into_a_file(tmp_path):
+    """By `path`, as runs are, in the look of the package."""
+    problem = opt.Problem(la.robots.cart_pole(), steps=20, duration=2.0)
+    solution = problem.start(q=[0, 0], v=0).finish(q=[0.2, 0], v=0).minimize(opt.effort()).solve()
+    figure = solution.plot(path=tmp_path / "plan.png")
+    assert (tmp_path / "plan.png").stat().st_size > 10_000
+    assert [axis.get_ylabel() for axis in figure.axes] == [
+        "position [rad, m]",
+        "velocity [rad/s, m/s]",
+        "control [N m, N]",
+    ]
+    with pytest.raises(la.LeastActionError, match=r"plan\.txt"):
+        solution.plot(path=tmp_path / "plan.txt")

@@ -138,10 +138,10 @@ def test_contacts_come_from_the_log_of_a_run():
     ]
     figure = la.plot.contacts(logged(robot, q, rows))
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-    assert names == [*(c.name for c in robot.contacts), "cube – ball", "ball"]
+    assert names == [*(c.name for c in robot.contacts), "cube – ball", "ball – world"]
     lines = dict(zip(names, drawn(figure), strict=True))
     assert lines.pop(corner.name) == [pytest.approx((0.1, 0.2))]
-    assert lines.pop("cube – ball") == lines.pop("ball") == [pytest.approx((0.2, 0.3))]
+    assert lines.pop("cube – ball") == lines.pop("ball – world") == [pytest.approx((0.2, 0.3))]
     assert not any(lines.values())
 
 

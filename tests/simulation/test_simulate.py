@@ -210,6 +210,18 @@ def test_progress_goes_to_stderr_only(robot, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_who_has_contact_and_limits_is_said_by_the_robot():
+    """`Minimal` for a tree of joints, as by default."""
+    dog = la.robots.unitree_a1(ground=True)
+    with pytest.warns(la.LeastActionWarning, match=r"falls through the ground; leastaction\.Minimal has them"):
+        la.simulate(dog, la.robots.home(dog), dt=0.01, steps=1, integrator=la.Galerkin(order=2))
+    b = la.MechanismBuilder("hinge")
+    b.body("arm", mass=1.0, inertia=0.1, com=(0, 0, -0.5))
+    b.revolute("hinge", "world", "arm", axis="y", limits=(-0.1, 0.1))
+    with pytest.warns(la.LeastActionWarning, match=r"do not act with Galerkin; leastaction\.Minimal keeps them"):
+        la.simulate(b.build(), [0.0], [2.0], dt=0.01, steps=20, integrator=la.Galerkin(order=2))
+
+
 def test_contacts_that_do_not_act_are_warned_of():
     """Only where they do not: `Maximal` has contact."""
     q = la.robots.on_ground(la.robots.cube())

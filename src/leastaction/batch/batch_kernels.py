@@ -307,7 +307,6 @@ def kernel_of(job: Any, sizes: Sizes, dtype: Any, roomy: bool = False) -> Any:
                 cuda.local.array((nv, 6), number),
                 cuda.local.array(nv, number),
                 cuda.local.array(m, number),
-                cuda.local.array(1, number),
                 M,
                 cuda.local.array((m, 1), number),
                 cuda.local.array(m, number),

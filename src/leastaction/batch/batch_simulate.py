@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from leastaction.actuation.controls import check_call, refuse_names
 from leastaction.batch.batch_plan import Plan
@@ -22,28 +23,29 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice, real_array, shown
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters.parameters import with_parameters
+from leastaction.typing import DeviceArrayLike, Motions, Parameters, Positions, Velocities
 
 DEVICES = ("cpu", "cuda")
 
 
 def simulate(
     mechanism: Mechanism,
-    q: Any = None,
-    v: Any = None,
+    q: Positions | DeviceArrayLike | None = None,
+    v: Velocities | DeviceArrayLike | None = None,
     *,
     dt: float = 0.01,
     duration: float | None = None,
     steps: int | None = None,
     integrator: Integrator | None = None,
-    controls: Any = None,
+    controls: ArrayLike | DeviceArrayLike | None = None,
     policy: Callable[..., None] | None = None,
-    policy_parameters: Any = None,
-    parameters: Mapping[str, Any] | None = None,
+    policy_parameters: ArrayLike | None = None,
+    parameters: Parameters | None = None,
     every: int = 1,
     device: str = "cpu",
-    dtype: Any = np.float64,
+    dtype: DTypeLike = np.float64,
     workers: int | None = None,
-    motions: Mapping[str, Any] | None = None,
+    motions: Motions | None = None,
     contacts: int | None = None,
 ) -> BatchRun:
     """Simulate many robots of one kind.

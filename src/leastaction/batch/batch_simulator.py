@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from leastaction.actuation.controls import refuse_names
 from leastaction.batch.arrays import is_there
@@ -26,6 +25,7 @@ from leastaction.minimal import Galerkin
 from leastaction.simulation.energy_monitor import WarnOnce
 from leastaction.simulation.simulator import Simulator as One
 from leastaction.simulation.simulator_state import not_set
+from leastaction.typing import DeviceArrayLike, FloatArray, Motions, Parameters, Positions, Velocities
 from leastaction.warn import Gathered
 
 
@@ -62,9 +62,9 @@ class Simulator:
         *,
         dt: float = 0.01,
         integrator: Integrator | None = None,
-        parameters: Mapping[str, Any] | None = None,
+        parameters: Parameters | None = None,
         device: str = "cpu",
-        dtype: Any = np.float64,
+        dtype: DTypeLike = np.float64,
         workers: int | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
@@ -93,7 +93,12 @@ class Simulator:
             self._robots = _Cores(own or (mechanism,) * robots, self.integrator, dt, workers)
         self.reset()
 
-    def reset(self, q: Any = None, v: Any = None, which: Any = None) -> None:
+    def reset(
+        self,
+        q: Positions | DeviceArrayLike | None = None,
+        v: Velocities | DeviceArrayLike | None = None,
+        which: ArrayLike | DeviceArrayLike | None = None,
+    ) -> None:
         """Put robots somewhere, at the start of a run.
 
         Args:
@@ -153,7 +158,9 @@ class Simulator:
             given[0] = moved_starts(self._stepper, given[0])
         self._robots.place_where(mask, *given)
 
-    def step(self, u: Any = None, steps: int = 1, motions: Any = None) -> None:
+    def step(
+        self, u: ArrayLike | DeviceArrayLike | None = None, steps: int = 1, motions: Motions | None = None
+    ) -> None:
         """Advance all robots.
 
         A robot whose step has no solution stays failed, with NaN for its state, until it is reset; the others go on.
@@ -181,8 +188,9 @@ class Simulator:
         if not is_count(steps):
             raise IntegratorError(f"steps must be a whole number of at least 1, got {shown(steps)}")
         if self.device == "cuda" and is_there(u):
-            if tuple(u.shape) != (self.robots, nu):
-                raise IntegratorError(f"controls: expected shape ({self.robots}, {nu}), got {tuple(u.shape)}")
+            shape = tuple(getattr(u, "shape", ()))
+            if shape != (self.robots, nu):
+                raise IntegratorError(f"controls: expected shape ({self.robots}, {nu}), got {shape}")
             self._robots.step(u, steps)
             return
         refuse_names(self.mechanism, u)
@@ -274,7 +282,7 @@ class _Cores:
                 self.reasons.pop(k, None)
         gathered.give()
 
-    def step(self, u: Any, steps: int, motions: Any = None) -> None:
+    def step(self, u: FloatArray, steps: int, motions: Motions | None = None) -> None:
         gathered = Gathered()
 
         def part(robots: Any) -> None:

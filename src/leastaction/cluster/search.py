@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction._extras import require
 from leastaction.cluster.sweep import connected, sweep
 from leastaction.errors import LeastActionError
 from leastaction.integration.settings import is_count, is_number
 from leastaction.mechanism._check import choice, real_array, shown
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Sampler(Protocol):
@@ -117,8 +116,8 @@ class Search:
 
 def search(
     score: Callable[[FloatArray], float],
-    mean: Any,
-    spread: Any,
+    mean: ArrayLike,
+    spread: ArrayLike,
     folder: str | Path,
     *,
     method: str = "cem",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import track
@@ -18,6 +18,8 @@ from leastaction.cluster.result_store import Store
 from leastaction.errors import LeastActionError
 from leastaction.integration.settings import is_number
 from leastaction.mechanism._check import shown
+
+Job = TypeVar("Job")
 
 AHEAD = 4
 """Jobs that wait for each core: enough to keep it busy, few enough to forget when the sweep is stopped."""
@@ -48,8 +50,8 @@ class Sweep:
 
 
 def sweep(
-    function: Callable[[Any], Any],
-    jobs: Sequence[Any],
+    function: Callable[[Job], Any],
+    jobs: Sequence[Job],
     folder: str | Path,
     *,
     progress: bool = True,

@@ -21,7 +21,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.contact_table import ContactTable
@@ -31,9 +30,8 @@ from leastaction.dynamics import body_poses
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.pose import Pose
+from leastaction.typing import FloatArray
 from leastaction.warn import warn
-
-FloatArray = NDArray[np.float64]
 
 NEAR, FAR = 3, 0.2
 """Links tied by so many joints or fewer are made to overlap where they do; others of one robot where they do so by this

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.derivatives.linearize import a_run, stepper_that
 from leastaction.derivatives.objective_value import Objective, evaluated, state_gradient
@@ -103,7 +104,9 @@ def total_gradient(
     return float(said.value), {name: out[name] + said.directly(name) for name in names}
 
 
-def gradient(run: Trajectory, dq: Any, dv: Any, parameters: Iterable[str] = ("controls",)) -> dict[str, FloatArray]:
+def gradient(
+    run: Trajectory, dq: ArrayLike, dv: ArrayLike, parameters: Iterable[str] = ("controls",)
+) -> dict[str, FloatArray]:
     """Gradients by parameters of an objective with given gradients by the states of a run; see `adjoint`.
 
     Args:

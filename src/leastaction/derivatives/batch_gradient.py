@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.batch.batch_simulate import device_controls
 from leastaction.batch.run import BatchRun
@@ -15,7 +16,9 @@ from leastaction.mechanism._check import real_array, shown
 from leastaction.simulation.simulate import simulate
 
 
-def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tuple[Any, Any, Any]:
+def batch_gradient(
+    run: BatchRun, dq: ArrayLike, dv: ArrayLike, controls: ArrayLike | None = None
+) -> tuple[Any, Any, Any]:
     """Gradients by starts and controls, from those by all states of a batch; each robot by itself.
 
     Of runs on a GPU the whole backward pass is one kernel there, one thread per robot; of others it goes over all
@@ -45,7 +48,7 @@ def batch_gradient(run: BatchRun, dq: Any, dv: Any, controls: Any = None) -> tup
         raise IntegratorError(f"robot {robot} failed, {run.reasons[robot]}: there is no gradient")
     robots, rows, m = len(run), len(run.t), run.mechanism
     for what, x in (("dq", dq), ("dv", dv)):
-        numbers = x if hasattr(x, "__cuda_array_interface__") else real_array(x)
+        numbers: Any = x if hasattr(x, "__cuda_array_interface__") else real_array(x)
         if numbers is None or tuple(numbers.shape) != (robots, rows, m.nv):
             raise IntegratorError(f"{what}: expected numbers of shape ({robots}, {rows}, {m.nv})")
     u = device_controls(m, controls, robots, rows - 1)

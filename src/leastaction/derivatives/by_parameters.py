@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from leastaction.derivatives.linearize import controls_of, stepper_that
 from leastaction.errors import IntegratorError
@@ -17,9 +18,9 @@ from leastaction.parameters.parameters import parameter, parameter_names
 def parameter_jacobian(
     mechanism: Mechanism,
     integrator: Integrator,
-    q: Any,
-    p: Any,
-    u: Any = None,
+    q: ArrayLike,
+    p: ArrayLike,
+    u: ArrayLike | None = None,
     dt: float = 0.01,
     *,
     parameters: Iterable[str],

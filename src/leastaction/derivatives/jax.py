@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from leastaction.mechanism._check import shown
 
 __all__ = ["simulation"]
 
+Array: TypeAlias = Any
+"""A `jax.Array`; JAX is an extra."""
+
 
 def simulation(
     mechanism: Mechanism,
@@ -24,7 +27,7 @@ def simulation(
     dt: float,
     steps: int | None = None,
     parameters: Iterable[str] = (),
-) -> Any:
+) -> Callable[..., tuple[Array, Array]]:
     """A function f(q, v, controls, parameters) -> (positions, velocities) that JAX can differentiate.
 
     Shapes: q (nq,), v (nv,), controls (steps, nu), zero where they are omitted or None; positions (steps + 1, nq),

@@ -7,9 +7,11 @@ from collections import OrderedDict
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Integrator, Stepper
+from leastaction.integration.linearizer import Linearizer, limits_of
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.arguments import FloatArray, configuration, state_vector, tangent
@@ -42,20 +44,19 @@ class KeptSteppers(threading.local):
     """
 
     def __init__(self) -> None:
-        self.known: OrderedDict[Any, tuple[Mechanism, Stepper]] = OrderedDict()
+        self.known: OrderedDict[Any, Linearizer] = OrderedDict()
 
-    def take(self, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
+    def take(self, mechanism: Mechanism, integrator: Integrator, dt: float) -> Linearizer:
         """The one of that very robot, or a new one."""
         try:
-            _, stepper = self.known.pop((id(mechanism), integrator, type(dt), dt))
+            return self.known.pop((id(mechanism), integrator, type(dt), dt))
         except (KeyError, TypeError):  # of what cannot be hashed
-            return stepper_that("linearize", mechanism, integrator, dt)
-        return stepper
+            return Linearizer(mechanism, stepper_that("linearize", mechanism, integrator, dt))
 
-    def put(self, mechanism: Mechanism, integrator: Integrator, dt: float, stepper: Stepper) -> None:
+    def put(self, mechanism: Mechanism, integrator: Integrator, dt: float, linearizer: Linearizer) -> None:
         """Keep one for the next call."""
         try:
-            self.known[id(mechanism), integrator, type(dt), dt] = mechanism, stepper
+            self.known[id(mechanism), integrator, type(dt), dt] = linearizer
         except TypeError:
             return
         while len(self.known) > KEPT:
@@ -74,15 +75,20 @@ def controls_of(mechanism: Mechanism, u: Any) -> tuple[FloatArray, FloatArray]:
     Of actuators with an activation, u is the activation, which has limits of its own.
     """
     u = np.zeros(mechanism.nu) if u is None else state_vector(mechanism, u, mechanism.nu, "u")
-    acting = u.copy()
-    for k, actuator in enumerate(mechanism.actuators):
-        if actuator.activation is None:
-            acting[k] = min(max(u[k], actuator.lower), actuator.upper)
+    lower, upper = limits_of(mechanism)
+    acting = np.minimum(np.maximum(u, lower), upper)
     return acting, np.where(acting == u, 1.0, 0.0)
 
 
 def linearize(
-    mechanism: Mechanism, integrator: Integrator, q: Any, p: Any, u: Any = None, dt: float = 0.01
+    mechanism: Mechanism,
+    integrator: Integrator,
+    q: ArrayLike,
+    p: ArrayLike,
+    u: ArrayLike | None = None,
+    dt: float = 0.01,
+    *,
+    out: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Derivatives of the step (q, p, u) -> (q', p'), about momenta p and NOT velocities v.
 
@@ -101,19 +107,26 @@ def linearize(
         u: controls held over the step, shape (nu,); default zero. Beyond its limits a control changes nothing, as in
             `simulate`.
         dt: time step [s].
+        out: arrays for A and B, which are filled and returned.
 
     Returns:
         A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
+
+    See also `Simulator.linearize`, at the state of a simulator.
     """
-    stepper = _kept.take(mechanism, integrator, dt)
-    acting, follows = controls_of(mechanism, u)
-    A, B = stepper.linearize(configuration(mechanism, q), tangent(mechanism, p, "p"), acting)
-    _kept.put(mechanism, integrator, dt, stepper)
-    return A, B * follows
+    linearizer = _kept.take(mechanism, integrator, dt)
+    A, B = linearizer.at(configuration(mechanism, q), tangent(mechanism, p, "p"), u, out)
+    _kept.put(mechanism, integrator, dt, linearizer)
+    return A, B
 
 
 def action_blocks(
-    mechanism: Mechanism, integrator: Integrator, q: Any, p: Any, u: Any = None, dt: float = 0.01
+    mechanism: Mechanism,
+    integrator: Integrator,
+    q: ArrayLike,
+    p: ArrayLike,
+    u: ArrayLike | None = None,
+    dt: float = 0.01,
 ) -> tuple[FloatArray, FloatArray]:
     """Second derivatives of the discrete action with its forces, at the solved step: what an optimiser needs.
 
@@ -131,7 +144,7 @@ def action_blocks(
 
 
 def backpropagate(
-    run: Trajectory, dq: Any, dp: Any, *, integrator: Integrator | None = None
+    run: Trajectory, dq: ArrayLike, dp: ArrayLike, *, integrator: Integrator | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Gradient of an objective of a whole run, by one transposed solve per step (discrete adjoint).
 
@@ -147,11 +160,11 @@ def backpropagate(
     """
     m = a_run(run).mechanism
     n = m.nv
-    dq, dp = real_array(dq), real_array(dp)
-    if dq is None or dp is None or dq.shape != (len(run), n) or dp.shape != (len(run), n):
-        got = " and ".join("no numbers" if x is None else str(x.shape) for x in (dq, dp))
+    by_q, by_p = real_array(dq), real_array(dp)
+    if by_q is None or by_p is None or by_q.shape != (len(run), n) or by_p.shape != (len(run), n):
+        got = " and ".join("no numbers" if x is None else str(x.shape) for x in (by_q, by_p))
         raise IntegratorError(f"dq and dp must have shape ({len(run)}, {n}), got {got}")
-    if not (np.isfinite(dq).all() and np.isfinite(dp).all()):
+    if not (np.isfinite(by_q).all() and np.isfinite(by_p).all()):
         raise IntegratorError("dq and dp must be finite numbers")
     stepper = stepper_that("linearize", m, run.integrator if integrator is None else integrator, run.dt)
     nodes = len(stepper.control_nodes)
@@ -159,6 +172,6 @@ def backpropagate(
     record = checked_record(stepper, run)
     controls = run.stored.get("u", np.broadcast_to(np.zeros(m.nu), (run.steps, nodes, m.nu)))
     reversal = stepper.reverse(["controls"])
-    reversal.piece(record, 0, 0, controls, dq, dp)
+    reversal.piece(record, 0, 0, controls, by_q, by_p)
     found = reversal.finish(run.q[0])
     return found["q"], found["p"], found["controls"]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.actuation.controls import check_call
 from leastaction.derivatives.adjoint import Objective, adjoint
@@ -22,6 +23,7 @@ from leastaction.mechanism.arguments import FloatArray, robot, tangent
 from leastaction.parameters.parameters import parameter, parameter_names, with_parameters
 from leastaction.simulation.simulate import simulate
 from leastaction.trajectory.trajectory import Trajectory
+from leastaction.typing import Parameters
 
 
 class SimulationObjective:
@@ -43,7 +45,7 @@ class SimulationObjective:
         objective: Objective,
         parameters: Iterable[str],
         *,
-        penalty: Any = None,
+        penalty: Callable[[dict[str, Any]], tuple[float, Mapping[str, ArrayLike]]] | None = None,
         scale: dict[str, float] | None = None,
         checkpoints: int | bool | None = None,
         **options: Any,
@@ -99,7 +101,7 @@ class SimulationObjective:
             return tangent(m, o.get("p"), "p")
         return parameter(m, name)
 
-    def pack(self, values: dict[str, Any]) -> FloatArray:
+    def pack(self, values: Parameters) -> FloatArray:
         """The vector of given values."""
         pieces = []
         for name in self.names:
@@ -110,17 +112,17 @@ class SimulationObjective:
             pieces.append(numbers.ravel() / self.scales[name])
         return np.concatenate(pieces)
 
-    def unpack(self, x: Any) -> dict[str, FloatArray]:
+    def unpack(self, x: ArrayLike) -> dict[str, FloatArray]:
         """The values of a vector."""
         total = sum(value.size for value in self.values.values())
-        x, given = real_array(x), x
-        if x is None or x.shape != (total,) or not np.isfinite(x).all():
-            got = shown(given) if x is None or x.shape == (total,) else f"shape {x.shape}"
+        numbers = real_array(x)
+        if numbers is None or numbers.shape != (total,) or not np.isfinite(numbers).all():
+            got = shown(x) if numbers is None or numbers.shape == (total,) else f"shape {numbers.shape}"
             raise IntegratorError(f"x: expected {total} finite numbers, got {got}")
         out, k = {}, 0
         for name in self.names:
             size = self.values[name].size
-            out[name] = x[k : k + size].reshape(self.values[name].shape) * self.scales[name]
+            out[name] = numbers[k : k + size].reshape(self.values[name].shape) * self.scales[name]
             k += size
         return out
 
@@ -130,12 +132,12 @@ class SimulationObjective:
         changed = with_parameters(self.mechanism, {k: v for k, v in values.items() if k not in STATES})
         return changed, self.options | {k: v for k, v in values.items() if k in STATES}
 
-    def run(self, x: Any) -> Trajectory:
+    def run(self, x: ArrayLike) -> Trajectory:
         """The simulation with the parameters x."""
         robot, options = self._case(x)
         return simulate(robot, integrator=self.integrator, **options)
 
-    def __call__(self, x: Any) -> tuple[float, FloatArray]:
+    def __call__(self, x: ArrayLike) -> tuple[float, FloatArray]:
         """Value and gradient at x."""
         self.evaluations += 1
         robot, options = self._case(x)
@@ -144,14 +146,14 @@ class SimulationObjective:
         if self.penalty is not None:
             extra, slopes = self.penalty(self.unpack(x))
             value += extra
-            total = {name: total[name] + slopes.get(name, 0.0) for name in self.names}
+            total = {name: total[name] + np.asarray(slopes.get(name, 0.0)) for name in self.names}
         total = at_values(total, self.unpack(x))
         # Units: a step of one in x is a step of `scale` in the parameter.
         pieces = [np.ravel(np.broadcast_to(total[n], self.values[n].shape)) * self.scales[n] for n in self.names]
         return float(value), np.concatenate(pieces)
 
 
-def reach(body: str, point: Any, target: Any, *, step: int = -1, weight: float = 1.0) -> Objective:
+def reach(body: str, point: ArrayLike, target: ArrayLike, *, step: int = -1, weight: float = 1.0) -> Objective:
     """Objective weight / 2 |x - target|^2 of a point of a body at a step (Sueda 2021, Eq. 3.82).
 
     Args:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.actuation.controls import check_call
 from leastaction.errors import IntegratorError
@@ -37,8 +38,8 @@ class ObjectiveValue:
     """
 
     value: float
-    dq: Any = None
-    dv: Any = None
+    dq: ArrayLike | None = None
+    dv: ArrayLike | None = None
     direct: Direct | None = None
 
     def __post_init__(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 
 __all__ = ["simulate"]
+
+Tensor: TypeAlias = Any
+"""A `torch.Tensor`, or what becomes one; PyTorch is an extra."""
 
 
 @cache
@@ -201,15 +204,15 @@ def _tensor(torch: Any, value: Any, what: str) -> Any:
 
 def simulate(
     mechanism: Mechanism,
-    q: Any,
-    v: Any,
-    controls: Any = None,
+    q: Tensor,
+    v: Tensor,
+    controls: Tensor | None = None,
     *,
     dt: float,
     integrator: Integrator,
     steps: int | None = None,
-    parameters: dict[str, Any] | None = None,
-) -> tuple[Any, Any]:
+    parameters: Mapping[str, Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
     """Positions and velocities of a simulation, or of many, as tensors through which gradients flow.
 
     Any of q, v, controls and parameters may have axes of robots before its own; they are broadcast against each other,

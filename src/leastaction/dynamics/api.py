@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction._tuples import plain
 from leastaction.dynamics import entries
@@ -38,14 +39,14 @@ def _kinematics(mechanism: Mechanism, q: Any, v: Any = None) -> Calls:
     return own
 
 
-def body_poses(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
+def body_poses(mechanism: Mechanism, q: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Poses of all bodies: world from body, shape (bodies, 4, 4), in the order of `mechanism.body_names`."""
     if has_splines(mechanism):
         return given(State(mechanism, q, chart="exponential").body_poses(), out)
     return given(_kinematics(mechanism, q).poses, out)
 
 
-def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
+def body_twists(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> FloatArray:
     """Twists (angular, linear) of all bodies [rad/s, m/s], each in its own body frame, shape (bodies, 6)."""
     if has_splines(mechanism):
         return State(mechanism, q, v, chart="exponential").body_twists()
@@ -61,10 +62,10 @@ def body_twists(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
 
 def body_jacobian(
     mechanism: Mechanism,
-    q: Any,
+    q: ArrayLike,
     body: str,
     *,
-    point: Any = (0, 0, 0),
+    point: ArrayLike = (0, 0, 0),
     frame: str = "world",
     out: FloatArray | None = None,
 ) -> FloatArray:
@@ -100,7 +101,7 @@ def _masses(mechanism: Mechanism) -> tuple[FloatArray, FloatArray]:
     return np.array([x.mass for x in own]), np.array([x.com for x in own]).reshape(-1, 3)
 
 
-def center_of_mass(mechanism: Mechanism, q: Any) -> FloatArray:
+def center_of_mass(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Centre of mass of all bodies in the world [m], shape (3,)."""
     X = body_poses(mechanism, q)
     masses, local = _masses(mechanism)
@@ -110,7 +111,7 @@ def center_of_mass(mechanism: Mechanism, q: Any) -> FloatArray:
     return masses @ points / masses.sum()
 
 
-def com_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
+def com_jacobian(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Jacobian of the centre of mass, shape (3, nv)."""
     own = _kinematics(mechanism, q)
     masses, local = _masses(mechanism)
@@ -128,7 +129,7 @@ def _near_origin(mechanism: Mechanism, q: Any) -> FloatArray:
     return near_origin(free_trees(mechanism.tree), given)
 
 
-def mass_matrix(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
+def mass_matrix(mechanism: Mechanism, q: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Joint-space mass matrix M(q) with armatures [kg m^2, kg m or kg], shape (nv, nv)."""
     if has_splines(mechanism):
         n = mechanism.nv
@@ -139,8 +140,12 @@ def mass_matrix(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) 
     return given(own.matrix, out)
 
 
-def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any, *, out: FloatArray | None = None) -> FloatArray:
+def inverse_dynamics(
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None, *, out: FloatArray | None = None
+) -> FloatArray:
     """Generalised forces [N m or N] for accelerations a [rad/s^2 or m/s^2], shape (nv,): M a + bias forces.
+
+    None in place of v or a stands for zero.
 
     Of the tree alone, without the mechanism's own springs and dampers (`passive_forces`) and without loops.
     """
@@ -150,18 +155,18 @@ def inverse_dynamics(mechanism: Mechanism, q: Any, v: Any, a: Any, *, out: Float
     return given(own.tau, out)
 
 
-def bias_forces(mechanism: Mechanism, q: Any, v: Any, *, out: FloatArray | None = None) -> FloatArray:
+def bias_forces(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Coriolis, centrifugal and gravity forces [N m or N], shape (nv,): inverse dynamics at zero acceleration."""
     return inverse_dynamics(mechanism, q, v, None, out=out)
 
 
-def gravity_forces(mechanism: Mechanism, q: Any, *, out: FloatArray | None = None) -> FloatArray:
+def gravity_forces(mechanism: Mechanism, q: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Generalised forces that hold the mechanism against gravity [N m or N], shape (nv,)."""
     return inverse_dynamics(mechanism, q, None, None, out=out)
 
 
 def forward_dynamics(
-    mechanism: Mechanism, q: Any, v: Any, u: Any = None, *, out: FloatArray | None = None
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
     """Accelerations [rad/s^2 or m/s^2], shape (nv,), under generalised forces u [N m or N], shape (nv,).
 
@@ -178,7 +183,7 @@ def forward_dynamics(
     return given(own.tau, out)
 
 
-def passive_forces(mechanism: Mechanism, q: Any, v: Any, *, out: FloatArray | None = None) -> FloatArray:
+def passive_forces(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, *, out: FloatArray | None = None) -> FloatArray:
     """Generalised forces [N m or N], shape (nv,), of joint springs, dampers and limits, springs, cables, constant
     wrenches and penalty contacts."""
     own = calls(mechanism)
@@ -191,22 +196,22 @@ def _quantities(mechanism: Mechanism, q: Any, v: Any) -> tuple[FloatArray, Float
     return quantities(mechanism, configuration(mechanism, q)[None], tangent(mechanism, v)[None])
 
 
-def kinetic_energy(mechanism: Mechanism, q: Any, v: Any) -> float:
+def kinetic_energy(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> float:
     """Kinetic energy [J], armatures included."""
     return float(_quantities(mechanism, q, v)[0][0])
 
 
-def potential_energy(mechanism: Mechanism, q: Any) -> float:
+def potential_energy(mechanism: Mechanism, q: ArrayLike) -> float:
     """Potential energy [J] of gravity (zero at the world's origin), springs, cables, limits and penalty contacts."""
     return float(_quantities(mechanism, q, None)[1][0])
 
 
-def momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
+def momentum(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> FloatArray:
     """Spatial momentum about the world's origin [kg m^2/s, kg m/s]: (angular, linear), shape (6,)."""
     return _quantities(mechanism, q, v)[2][0]
 
 
-def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
+def centroidal_momentum(mechanism: Mechanism, q: ArrayLike, v: ArrayLike) -> FloatArray:
     """Momentum about the centre of mass [kg m^2/s, kg m/s]: (angular, linear), shape (6,)."""
     q = _near_origin(mechanism, q)
     h = momentum(mechanism, q, v)
@@ -215,7 +220,7 @@ def centroidal_momentum(mechanism: Mechanism, q: Any, v: Any) -> FloatArray:
 
 
 def inverse_dynamics_derivatives(
-    mechanism: Mechanism, q: Any, v: Any, a: Any
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Derivatives of inverse dynamics: (dtau/dq, dtau/dv, dtau/da), each of shape (nv, nv).
 
@@ -229,7 +234,7 @@ def inverse_dynamics_derivatives(
 
 
 def forward_dynamics_derivatives(
-    mechanism: Mechanism, q: Any, v: Any, u: Any = None
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, u: ArrayLike | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Derivatives of forward dynamics: (da/dq, da/dv, da/du), each of shape (nv, nv).
 

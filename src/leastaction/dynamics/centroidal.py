@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.dynamics.api import body_poses, center_of_mass
 from leastaction.kinematics.frame_jacobians import Placement
@@ -12,7 +11,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 
 
-def centroidal_momentum_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
+def centroidal_momentum_matrix(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Matrix A with A v the momentum (angular, linear) about the centre of mass [kg m^2/s, kg m/s], shape (6, nv)."""
     place, c = Placement(mechanism, q), center_of_mass(mechanism, q)
     A = np.zeros((6, mechanism.nv))
@@ -25,7 +24,7 @@ def centroidal_momentum_matrix(mechanism: Mechanism, q: Any) -> FloatArray:
     return A
 
 
-def centroidal_inertia(mechanism: Mechanism, q: Any) -> FloatArray:
+def centroidal_inertia(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Rotational inertia of all bodies about their centre of mass, in the world's directions [kg m^2], shape (3, 3)."""
     c, out = center_of_mass(mechanism, q), np.zeros((3, 3))
     for body, X in zip(mechanism.bodies, body_poses(mechanism, q), strict=True):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction._jit import entry
 from leastaction.dynamics import hybrid_recursions as recursive
@@ -51,10 +52,10 @@ class HybridSolution:
 
 def hybrid_dynamics(
     mechanism: Mechanism,
-    q: Any,
-    v: Any = None,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
     *,
-    u: Any = None,
+    u: ArrayLike | None = None,
     prescribed: dict[str, float] | None = None,
     close_loops: bool = True,
 ) -> HybridSolution:
@@ -176,7 +177,9 @@ class InverseInertia:
             shape (bodies, 6, 6).
     """
 
-    def __init__(self, mechanism: Mechanism, q: Any, *, diagonal: Any = None, blocks: Any = None) -> None:
+    def __init__(
+        self, mechanism: Mechanism, q: ArrayLike, *, diagonal: ArrayLike | None = None, blocks: ArrayLike | None = None
+    ) -> None:
         _refuse_splines(mechanism)
         self.mechanism = mechanism
         self._work = w = Workspace(mechanism)
@@ -235,6 +238,6 @@ def _packed(mechanism: Mechanism, given: Any) -> FloatArray:
     return packed
 
 
-def inverse_inertia_product(mechanism: Mechanism, q: Any, x: Any) -> FloatArray:
+def inverse_inertia_product(mechanism: Mechanism, q: ArrayLike, x: ArrayLike) -> FloatArray:
     """M(q)^-1 x in O(n), for x of shape (nv,) or (nv, count) (Sueda 2021, Algorithm 10)."""
     return InverseInertia(mechanism, q) @ x

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction._jit import entry, routine
 from leastaction.dynamics import recursions
@@ -117,7 +118,7 @@ def momentum_projection(model, closure, data, q, p, scratch, redundant):
     project_momentum(model, closure, data, q, p, Projection(*scratch), redundant)
 
 
-def loop_jacobian(mechanism: Mechanism, q: Any) -> tuple[FloatArray, FloatArray]:
+def loop_jacobian(mechanism: Mechanism, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Loop and coupling equations at q: values h [m, rad or 1], shape (m,); Jacobian A, shape (m, nv): dh/dt = A v."""
     if has_splines(mechanism):
         return spline_loop_jacobian(mechanism, q)
@@ -143,7 +144,9 @@ def violation(mechanism: Mechanism, Q: FloatArray) -> FloatArray:
     return out
 
 
-def close_loops(mechanism: Mechanism, q: Any, *, tolerance: float = 1e-12, max_iterations: int = 100) -> FloatArray:
+def close_loops(
+    mechanism: Mechanism, q: ArrayLike, *, tolerance: float = 1e-12, max_iterations: int = 100
+) -> FloatArray:
     """The configuration nearest to q (in the sense of Gauss-Newton steps) that closes all loops, shape (nq,).
 
     What is prescribed (`Mechanism.prescribed`) stays where it is.

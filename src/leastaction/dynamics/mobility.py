@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics.api import mass_matrix
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.drives.servos import feedback
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 HOLDS = 2.0
 """Share of a joint's inertia at home that its damper's impulse at the end of a step is, per rate, at most. Half of what

@@ -10,12 +10,10 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.kinematics.sweeps import FREE
 from leastaction.mechanism.tree import Tree
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CELL = 32.0
 """Width of the grid [m]; trees nearer than this to the origin of the world are left where they are."""

@@ -10,9 +10,8 @@ with the mass m, the first moment h = m com and the inertia I about the origin.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.dynamics.api import inverse_dynamics
 from leastaction.dynamics.workspace import calls
@@ -22,7 +21,7 @@ from leastaction.mechanism import Inertia, Mechanism
 from leastaction.mechanism.arguments import FloatArray, robot
 
 
-def inverse_dynamics_regressor(mechanism: Mechanism, q: Any, v: Any, a: Any) -> FloatArray:
+def inverse_dynamics_regressor(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> FloatArray:
     """Regressor Y of inverse dynamics, shape (nv, 10 bodies): tau = Y pi + the forces of the drives' inertias.
 
     pi are the `inertial_parameters` of all bodies, one after the other, in the order of `mechanism.body_names`.

@@ -306,6 +306,9 @@ def items_of(modes: ForceModes, forces: ForceModel) -> Iterator[None]:
 
     Kernels read them there: their lengths go with where joints and points are.
     """
+    if not len(modes.items):
+        yield
+        return
     own, other = modes.items.copy(), forces.items
     if other is not None and len(other) == len(own):
         modes.items[:] = other

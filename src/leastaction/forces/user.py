@@ -9,7 +9,7 @@ Kernels call such functions through their addresses, so a new one does not compi
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -33,6 +33,7 @@ from leastaction.forces.points import (
 )
 from leastaction.mechanism.elements import Attachment, attachment
 from leastaction.spatial import ZERO3, add3, cross
+from leastaction.warn import warn
 
 _POINTER = types.CPointer(types.float64)
 _SIGNATURE = types.void(_POINTER, _POINTER, _POINTER, _POINTER, types.intp)
@@ -55,9 +56,9 @@ class PointForce:
     """
 
     name: str
-    points: tuple[Any, ...]
-    law: Any
-    slopes: Any = None
+    points: tuple[Attachment, ...]
+    law: Callable[..., None]
+    slopes: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
         points = tuple(attachment(p, f"force {self.name!r}") for p in self.points)
@@ -68,10 +69,9 @@ class PointForce:
             if function is not None and not hasattr(function, "py_func"):
                 raise MechanismError(f"force {self.name!r}: expected a function compiled by numba.njit")
         if self.slopes is None:
-            warnings.warn(
+            warn(
                 f"force {self.name!r} comes without slopes: its derivatives are taken by the complex step, one call of "
-                "its law per coordinate of its points",
-                stacklevel=3,
+                "its law per coordinate of its points"
             )
 
     @cached_property

@@ -1,6 +1,6 @@
 """Robots from files and back: URDF and MJCF in and out, SDF and USD in."""
 
-from leastaction.formats.keyframes import load_keyframes
+from leastaction.formats.keyframes import load_keyframe_controls, load_keyframes
 from leastaction.formats.load import load, load_string
 from leastaction.formats.mjcf.mjcf_reader import load_mjcf
 from leastaction.formats.mjcf.mjcf_writer import save_mjcf
@@ -11,6 +11,7 @@ from leastaction.formats.usd.usd_reader import load_usd
 
 __all__ = [
     "load",
+    "load_keyframe_controls",
     "load_keyframes",
     "load_mjcf",
     "load_sdf",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,8 +10,7 @@ from typing import Any
 
 from leastaction.errors import FormatError
 from leastaction.formats._xml import Element, read_bytes
-
-_PACKAGE = str(Path(__file__).parent.parent)
+from leastaction.warn import warn
 
 MODEL_FILES = {
     *(".xml", ".mjcf", ".urdf", ".sdf", ".xacro"),
@@ -137,14 +134,11 @@ class Notes:
             self.add(f"{what}es" if what.endswith("ch") else f"{what}s", name)
 
     def warn(self) -> None:
-        """Warn once about all that was noted, at the caller's line outside the package."""
+        """Warn once about all that was noted."""
         if not self.items:
             return
         parts = []
         for what, names in self.items.items():
             more = f" and {len(names) - 4} more" if len(names) > 4 else ""
             parts.append(f"{what}: {', '.join(list(names)[:4])}{more}")
-        level, frame = 1, sys._getframe()
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-            level, frame = level + 1, frame.f_back
-        warnings.warn(f"{self.file}: omitted: {'; '.join(parts)}", stacklevel=level)
+        warn(f"{self.file}: omitted: {'; '.join(parts)}")

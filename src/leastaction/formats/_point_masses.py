@@ -13,15 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.mechanism import Body
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 LEAST = 1e-6
 """Share of what a joint carries that it must feel in every pose. Robots with moments of inertia have 1e-4 and more."""

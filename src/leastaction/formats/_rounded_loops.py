@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics.api import body_poses
 from leastaction.dynamics.loops import loop_jacobian, open_loops
 from leastaction.mechanism import Mechanism, Pose
 from leastaction.mechanism.joints import Joint, Motion, primitives_of
+from leastaction.typing import FloatArray
 from leastaction.warn import warn
-
-FloatArray = NDArray[np.float64]
 
 DIGITS = 1e-5
 """Most that rounding of a file may leave open [m or rad]: six digits."""

@@ -35,16 +35,49 @@ def load_keyframes(
         FormatError: naming the file, the line and the element.
     """
     path = checked_options(path, max_bytes, allow_outside=allow_outside)
+    root, folder = _document(path, allow_outside, max_bytes)
+    listed = [key for key in _keys(root) if key.qpos is not None]
+    silent = [key for key in listed if key.mpos is None or key.mquat is None]
+    home = _mocap_home(path, folder) if silent and _may_have_mocap(root) else np.zeros((0, 7))
+    return {key.name: key.q(home) for key in listed}
+
+
+def load_keyframe_controls(
+    path: str | PathLike[str], *, allow_outside: bool = False, max_bytes: int = MAX_BYTES
+) -> dict[str, NDArray[np.float64]]:
+    """Controls of the `<key>` elements of an MJCF file, by their names; see `load_keyframes`.
+
+    Args:
+        path: of the file.
+        allow_outside: let the file name includes by absolute paths.
+        max_bytes: limit of the size of each file.
+
+    Returns:
+        For each key with `ctrl` its name and controls, shape (nu,), in the order of the file's actuators: that of
+        `Mechanism.control_names`, unless `load` omits some of them, which its warning names.
+
+    Raises:
+        FormatError: naming the file, the line and the element.
+    """
+    path = checked_options(path, max_bytes, allow_outside=allow_outside)
+    root, _ = _document(path, allow_outside, max_bytes)
+    return {key.name: key.ctrl for key in _keys(root) if key.ctrl is not None}
+
+
+def _document(path: Path, allow_outside: bool, max_bytes: int) -> tuple[Element, Folder]:
+    """An MJCF file with all that it includes, and where its files lie."""
     root = read_xml(path, max_bytes)
     if root.tag != "mujoco":
         raise root.error("keyframes are part of MJCF, with the root element <mujoco>")
     folder = Folder.of(path, allow_outside, max_bytes)
     expand_includes(root, path.resolve(), folder)
+    return root, folder
+
+
+def _keys(root: Element) -> list[_Key]:
+    """All keys of a document."""
     keys = [key for section in root.all("keyframe") for key in section.all("key")]
-    listed = [_Key(key, number) for number, key in enumerate(keys) if key.get("qpos") is not None]
-    silent = [key for key in listed if key.mpos is None or key.mquat is None]
-    home = _mocap_home(path, folder) if silent and _may_have_mocap(root) else np.zeros((0, 7))
-    return {key.name: key.q(home) for key in listed}
+    return [_Key(key, number) for number, key in enumerate(keys)]
 
 
 def note_bad_keyframes(keys: list[Element], nq: int, notes: Notes) -> None:
@@ -63,6 +96,7 @@ class _Key:
         self.element = element
         self.name = element.get("name") or f"key{number}"
         self.qpos, self.mpos, self.mquat = (self._numbers(name) for name in ("qpos", "mpos", "mquat"))
+        self.ctrl = self._numbers("ctrl")
 
     def _numbers(self, name: str) -> NDArray[np.float64] | None:
         text = self.element.get(name)
@@ -71,9 +105,9 @@ class _Key:
         try:
             values = np.array([float(x) for x in text.split()])
         except ValueError:
-            raise self.element.error("qpos, mpos, mquat: expected numbers") from None
+            raise self.element.error("qpos, ctrl, mpos, mquat: expected numbers") from None
         if not np.isfinite(values).all():
-            raise self.element.error("qpos, mpos, mquat: expected finite numbers")
+            raise self.element.error("qpos, ctrl, mpos, mquat: expected finite numbers")
         return values
 
     def q(self, home: NDArray[np.float64]) -> NDArray[np.float64]:

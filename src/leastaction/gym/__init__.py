@@ -4,10 +4,12 @@ Ids: `leastaction/CartPole-v0`, `leastaction/Acrobot-v0`, `leastaction/Hopper-v0
 them once this module is imported, which `gymnasium.make("leastaction.gym:leastaction/Hopper-v0")` does by itself.
 """
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from leastaction._public import unknown
 from leastaction.gym.ids import register
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if find_spec("gymnasium") is not None:  # else the first thing asked for says wh
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise unknown(sys.modules[__name__], name)
     register()
     return getattr(import_module(f"leastaction.gym.{_HOMES[name]}"), name)
 

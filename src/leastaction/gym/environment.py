@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import ConvergenceError, LeastActionError
 from leastaction.gym.environment_tasks import Task, task_of
@@ -50,7 +50,7 @@ class RobotEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         """What is seen of the robot as it is."""
         return self.task.observe(self.simulator.q, self.simulator.v)
 
-    def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+    def step(self, action: ArrayLike) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Hold an action; see Gymnasium."""
         action = np.asarray(action, float)
         if action.shape != self.action_space.shape or not np.isfinite(action).all():

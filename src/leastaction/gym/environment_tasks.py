@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError
 from leastaction.gym.ids import HORIZONS
 from leastaction.integration import registry
 from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Capsule, Mechanism, MechanismBuilder, Plane, Pose, Sphere
+from leastaction.mechanism._check import count, positive, real_array, shown
+from leastaction.mechanism.arguments import robot as robot_of
 from leastaction.robots import acrobot, cart_pole, unitree_a1
 from leastaction.simulation.simulator import Simulator
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 State = tuple[FloatArray, FloatArray]
+
+
+def seen_state(q: FloatArray, v: FloatArray) -> FloatArray:
+    """All of a state: positions, then velocities."""
+    return np.concatenate([q, v])
+
+
+def never_over(q: FloatArray, v: FloatArray) -> bool:
+    """No state ends the episode."""
+    return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +39,53 @@ class Task:
 
     Attributes:
         robot: the mechanism.
-        integrator: how it moves.
+        integrator: how it moves; default what the robot needs, see `leastaction.simulate`.
         dt: time step [s].
         skip: steps for which an action is held.
         horizon: actions of an episode.
-        scale: controls of the action 1 [N or N m], shape (nu,); actions go from -1 to 1.
-        offset: controls of the action 0, shape (nu,).
-        start: state (q, v) at the start, from a random generator.
-        observe: what is seen of a state (q, v).
-        reward: of an action, from the states before and after it, the action and the time between them [s].
-        over: whether a state (q, v) ends the episode.
+        scale: controls of the action 1 [N or N m], shape (nu,); actions go from -1 to 1. Default: so that these are
+            the limits of the controls, 1 where there are none.
+        offset: controls of the action 0, shape (nu,); default: the middle of the limits.
+        start: state (q, v) at the start, from a random generator; default home, at rest.
+        observe: what is seen of a state (q, v); default both.
+        reward: of an action, from the states (q, v) before and after it, the action and the time between them [s]; it
+            must be given.
+        over: whether a state (q, v) ends the episode; default never.
     """
 
     robot: Mechanism
-    integrator: Integrator
-    dt: float
-    skip: int
-    horizon: int
-    scale: FloatArray
-    offset: FloatArray
-    start: Callable[[np.random.Generator], State]
-    observe: Callable[[FloatArray, FloatArray], FloatArray]
-    reward: Callable[[State, State, FloatArray, float], float]
-    over: Callable[[FloatArray, FloatArray], bool]
+    integrator: Integrator | None = None
+    dt: float = 0.01
+    skip: int = 1
+    horizon: int = 500
+    scale: FloatArray = field(default=None)  # type: ignore[assignment]
+    offset: FloatArray = field(default=None)  # type: ignore[assignment]
+    start: Callable[[np.random.Generator], State] = field(default=None)  # type: ignore[assignment]
+    observe: Callable[[FloatArray, FloatArray], FloatArray] = seen_state
+    reward: Callable[[State, State, FloatArray, float], float] = field(default=None)  # type: ignore[assignment]
+    over: Callable[[FloatArray, FloatArray], bool] = never_over
+
+    def __post_init__(self) -> None:
+        m = robot_of(self.robot)
+        for name in ("reward", "observe", "over"):
+            if not callable(getattr(self, name)):
+                raise LeastActionError(f"task: {name} must be a function, got {shown(getattr(self, name))}")
+        low, high = (
+            np.array([getattr(a, name) for a in m.actuators] or [np.inf] * m.nu) for name in ("lower", "upper")
+        )
+        bounded = np.isfinite(low) & np.isfinite(high)
+        low, high = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+        for name, default in (("scale", 0.5 * (high - low)), ("offset", 0.5 * (high + low))):
+            given = getattr(self, name)
+            values = default if given is None else real_array(given)
+            if values is None or values.shape != (m.nu,) or not np.isfinite(values).all():
+                raise LeastActionError(f"task: {name}: expected {m.nu} finite numbers, got {shown(given)}")
+            object.__setattr__(self, name, values)
+        for name in ("skip", "horizon"):
+            count(getattr(self, name), f"task: {name}")
+        positive(self.dt, "task: dt")
+        if self.start is None:
+            object.__setattr__(self, "start", lambda rng: (m.home(), np.zeros(m.nv)))
 
     def simulator(self) -> Simulator:
         """A simulator of the robot."""

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._extras import require
 from leastaction.gym.environment_tasks import Task
@@ -45,7 +46,7 @@ def _adapter() -> Any:
         """`RobotVectorEnv` with the calls of Stable-Baselines3."""
 
         def __init__(self, robots: RobotVectorEnv) -> None:
-            self.robots, self.actions = robots, None
+            self.robots, self.actions = robots, np.zeros(0)
             self.metadata = robots.metadata
             super().__init__(robots.num_envs, robots.single_observation_space, robots.single_action_space)
 
@@ -57,8 +58,8 @@ def _adapter() -> Any:
             self._reset_options()
             return seen
 
-        def step_async(self, actions: Any) -> None:
-            self.actions = actions
+        def step_async(self, actions: NDArray[Any]) -> None:
+            self.actions = np.asarray(actions)
 
         def step_wait(self) -> Any:
             seen, rewards, over, cut, merged = self.robots.step(self.actions)

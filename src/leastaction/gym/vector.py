@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.batch.threads import number_of_cores
 from leastaction.errors import LeastActionError
@@ -66,7 +67,9 @@ class RobotVectorEnv(VectorEnv):
         self.pool = ThreadPoolExecutor(threads)
         self.counts, self.done = np.full(self.num_envs, -1), np.zeros(self.num_envs, bool)
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[NDArray[np.float64], dict]:
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict]:
         """Start all episodes; `seed` is a number, the first of as many, or one for each.
 
         With `options["reset_mask"]`, shape (num_envs,), only those that it marks; the others go on.
@@ -76,7 +79,7 @@ class RobotVectorEnv(VectorEnv):
             mask = np.asarray(options["reset_mask"])
             if mask.dtype != bool or mask.shape != (self.num_envs,):
                 raise LeastActionError(f"reset_mask: expected {self.num_envs} of True and False, got {mask!r}")
-        seeds = [None] * self.num_envs if seed is None else seed
+        seeds: Any = [None] * self.num_envs if seed is None else seed
         if isinstance(seed, int | np.integer):
             seeds = [int(seed) + k for k in range(self.num_envs)]
         if not hasattr(seeds, "__len__") or len(seeds) != self.num_envs:
@@ -85,7 +88,7 @@ class RobotVectorEnv(VectorEnv):
         rows = zip(self.envs, seeds, mask, strict=True)
         return np.stack([env.reset(seed=s)[0] if new else env.seen() for env, s, new in rows]), {}
 
-    def step(self, actions: Any) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[Any], NDArray[Any], dict]:
+    def step(self, actions: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[Any], NDArray[Any], dict]:
         """Hold an action for each; see Gymnasium."""
         actions = np.asarray(actions, float)
         if actions.shape != self.action_space.shape:

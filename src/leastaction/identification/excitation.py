@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
@@ -70,7 +70,7 @@ def design_excitation(
     duration: float = 5.0,
     dt: float = 0.01,
     harmonics: int = 4,
-    q: Any = None,
+    q: ArrayLike | None = None,
     criterion: str = "information",
     evaluations: int = 40,
     seed: int = 0,

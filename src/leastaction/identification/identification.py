@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
@@ -180,7 +180,7 @@ class Identification:
         assert found is not None
         return found
 
-    def validate(self, logs: Any, *, segment: int | None = 25) -> dict[str, FloatArray]:
+    def validate(self, logs: Trajectory | Iterable[Trajectory], *, segment: int | None = 25) -> dict[str, FloatArray]:
         """Errors on logs that were not fitted, with first values and with those found.
 
         Each segment is simulated from the start that fits it best.
@@ -235,5 +235,5 @@ class Identification:
         return html(page(self))
 
     def __repr__(self) -> str:
-        how = "found" if self.success else "not found"
-        return f"<Identification of {self.chart.robot.name!r}: {self.chart.size} numbers {how}, error {self.rms:.3g}>"
+        how = "" if self.success else ", the search has not converged"
+        return f"<Identification of {self.chart.robot.name!r}: {self.chart.size} numbers, error {self.rms:.3g}{how}>"

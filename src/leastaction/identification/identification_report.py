@@ -72,10 +72,12 @@ def page(result: Identification) -> Page:
         remarks.append(
             f"{len(unknown)} of {len(rows)} entries are not determined by these logs and stay near their first values."
         )
+    if not result.success:
+        remarks.append("The search has not converged: the model may lack an effect, or it needs more `evaluations`.")
     for spread, shares in result.directions():
         words = " ".join(f"{c:+.2f} {name}" for name, c in shares.items())
         size = f"{spread:.3g} times its size" if np.isfinite(spread) else "anything"
-        remarks.append(f"This combination may be {size}: {words}")
+        remarks += [f"This combination may be {size}: {words}"] * (len(shares) > 1)
     columns = ["parameter", "[before]", "[found]", "#95 %", "unit"]
     return Page(f"Identification of {result.chart.robot.name!r}", facts, columns, rows, remarks)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import least_squares
 from scipy.sparse import csr_matrix, lil_matrix
 
@@ -23,6 +24,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice, count, flag, positive, real_array, shown
 from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.parameters.parameters import parameter_names
+from leastaction.trajectory.trajectory import Trajectory
 
 SEGMENT = 25
 """Steps of a segment by default."""
@@ -41,14 +43,14 @@ LOSSES = ("linear", "soft_l1", "huber", "cauchy", "arctan")
 
 def identify(
     mechanism: Mechanism,
-    logs: Any,
+    logs: Trajectory | Iterable[Trajectory],
     parameters: Iterable[str] | str,
     *,
     integrator: Integrator | None = None,
     segment: int | None = SEGMENT,
     substeps: int = 1,
     starts: str = "estimated",
-    noise: Mapping[str, Any] | None = None,
+    noise: Mapping[str, ArrayLike] | None = None,
     first_fit: bool = True,
     longest_delay: float | None = None,
     loss: str = "linear",

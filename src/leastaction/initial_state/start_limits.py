@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction._display.units import coordinate_units
 from leastaction.dynamics.api import body_jacobian, body_poses
 from leastaction.dynamics.loops import close_loops, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
@@ -63,7 +64,8 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     beyond = np.flatnonzero(out != q)
     if not len(beyond):
         return q
-    moved = _listed([(m.coordinate_names[k], out[k] - q[k]) for k in beyond])
+    units = coordinate_units(m)
+    moved = _listed([(m.coordinate_names[k], out[k] - q[k], units[k]) for k in beyond])
     follow = ""
     if not m.is_tree:
         out = _closed(m, out, low, high, resting=resting_freedoms(m, stepper.motions))
@@ -73,7 +75,7 @@ def within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
     there = [k for k in beyond if k in turned and low[k] <= np.radians(q[k]) <= high[k] and abs(q[k]) > TURN]
     hint = f"; angles are in radians, and {q[there[0]]:g} degrees would be within the limits" if there else ""
     warn(
-        f"the start lies beyond the limits of joint {moved} [rad or m]; the run starts at the "
+        f"the start lies beyond the limits of joint {moved}; the run starts at the "
         f"limits, so that they add no energy{follow}{hint}"
     )
     return out
@@ -123,9 +125,9 @@ def loops_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
         return q  # a step takes back what it can
     if max(abs(_beyond(m, joint, out)[0]) for joint, _ in beyond) > BEYOND:
         return q
-    words = _listed([(joint.name, x) for joint, x in beyond])
+    words = _listed([(j.name, x, "rad" if j.primitives[0].motion == Motion.REVOLUTE else "m") for j, x in beyond])
     warn(
-        f"the start lies beyond the limits of joint {words} [rad or m], which close loops; the run starts at the "
+        f"the start lies beyond the limits of joint {words}, which close loops; the run starts at the "
         "limits, so that they add no energy"
     )
     return out
@@ -151,24 +153,24 @@ def tendons_within_limits(stepper: Stepper, q: FloatArray) -> FloatArray:
             continue
         if max(abs(_stretched(m, k, out)[0]) for k in rigid) <= BEYOND:
             break
-    words = _listed([(m.tendons[k].name, x) for k, x in beyond])
+    words = _listed([(m.tendons[k].name, x, "m" if m.tendons[k].via else "m or rad") for k, x in beyond])
     if max(abs(_stretched(m, k, out)[0]) for k in rigid) > BEYOND:
         warn(
-            f"the start lies beyond the limits of tendon {words} [m or rad], and the joints cannot bring it "
+            f"the start lies beyond the limits of tendon {words}, and the joints cannot bring it "
             "within them: the steps pull it there by and by, which is spurious work"
         )
         return q
     warn(
-        f"the start lies beyond the limits of tendon {words} [m or rad]; the run starts with joints moved so "
+        f"the start lies beyond the limits of tendon {words}; the run starts with joints moved so "
         "that they are within them, so that they add no energy"
     )
     return out
 
 
-def _listed(moved: Sequence[tuple[str, float]]) -> str:
+def _listed(moved: Sequence[tuple[str, float, str]]) -> str:
     """Names and how far beyond their limits they are, in words."""
     more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
-    return ", ".join(f"{name!r} by {abs(x):.3g}" for name, x in moved[:4]) + more
+    return ", ".join(f"{name!r} by {abs(x):.3g} {unit}" for name, x, unit in moved[:4]) + more
 
 
 def _rigid_tendons(m: Mechanism) -> list[int]:

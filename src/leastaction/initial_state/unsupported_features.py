@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from leastaction.contact.narrow_phase.convex_hulls import HOLLOW, filling
+from leastaction.integration.default import default_integrator
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism, Mesh
 from leastaction.mechanism.building.graph import WORLD
@@ -20,12 +21,16 @@ if TYPE_CHECKING:
 
 def warn_of_ignored(stepper: Stepper) -> None:
     """Say what of the mechanism this integrator leaves out."""
-    m, own, better = stepper.mechanism, type(stepper.integrator).__name__, "leastaction.Maximal"
-    if own == "Maximal" and not stepper.acts:
-        own, better = f"{own} of order {stepper.integrator.order}", "order 2"
+    m, own = stepper.mechanism, type(stepper.integrator).__name__
+    composed = own == "Maximal" and not stepper.acts
+    own = f"{own} of order {stepper.integrator.order}" if composed else own
+
+    def better() -> str:
+        return "order 2" if composed else _with_contact(m)
+
     shapes = any(shape.collision for body in m.bodies for shape in body.shapes)
     if m.ground and (m.contacts or shapes) and "contacts" not in stepper.acts:
-        text = f"contacts do not act with {own}: {m.name!r} falls through the ground; {better} has them"
+        text = f"contacts do not act with {own}: {m.name!r} falls through the ground; {better()} has them"
         warn(text)
     if any(shape.collision for shape in m.ground) and not (m.contacts or m.penalties or shapes):
         text = f"nothing of {m.name!r} can touch the ground: no body has a contact point or a shape for collision"
@@ -44,11 +49,17 @@ def warn_of_ignored(stepper: Stepper) -> None:
     free = (*(() if "dry friction" in stepper.acts else m.joints), *(() if "loops" in stepper.acts else m.loops))
     rough = next((joint.name for joint in free if any(joint.friction)), None)
     if rough is not None:
-        text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better} has it"
+        text = f"dry friction, such as that of joint {rough!r}, does not act with {own}; {better()} has it"
         warn(text)
     limited = next((joint.name for joint in m.loops if joint.has_rigid_limits), None)
     if limited is not None and "loops" not in stepper.acts:
-        warn(f"limits of joint {limited!r}, which closes a loop, do not act with {own}; {better} keeps them")
+        warn(f"limits of joint {limited!r}, which closes a loop, do not act with {own}; {better()} keeps them")
+
+
+def _with_contact(mechanism: Mechanism) -> str:
+    """The integrator with contact, limits and dry friction that suits a mechanism best."""
+    own = type(default_integrator(mechanism)).__name__
+    return f"leastaction.{own if own == 'Minimal' else 'Maximal'}"
 
 
 def warn_of_passing(mechanism: Mechanism, one: str, other: str) -> None:
@@ -97,6 +108,6 @@ def warn_of_limits(run: Trajectory) -> None:
             if len(beyond) and beyond[0] > 0:
                 own, t = type(run.integrator).__name__, run.t[beyond[0]]
                 text = f"joint {joint.name!r} goes beyond its limits at t = {t:g} s: they do not act with {own}"
-                warn(f"{text}; leastaction.Maximal keeps them")
+                warn(f"{text}; {_with_contact(m)} keeps them")
                 return
         at += joint.nq

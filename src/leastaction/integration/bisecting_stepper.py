@@ -139,9 +139,10 @@ class BisectingStepper(Stepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
-        n = 2 * self.mechanism.nv
-        A, B = np.eye(n), np.zeros((n, self.mechanism.nu))
-        for part in self.substeps(q, p, self.held(u)):
+        parts = self.substeps(q, p, self.held(u))
+        first = next(parts)
+        A, B = first.stepper.linearize_solved(first.record, first.u)
+        for part in parts:
             own, by_controls = part.stepper.linearize_solved(part.record, part.u)
             A, B = own @ A, own @ B + by_controls
         return A, B

@@ -19,8 +19,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import LARGEST, shown
 from leastaction.mechanism.arguments import robot
 from leastaction.step_control.damping_quadrature import DampingInMomenta, damping_in_momenta
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 PENALTIES = frozenset(
     (

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 OPTIONAL = ("p", "v", "poses", "u", "contacts")
 """Fields that a record may have or not; it has either p or v."""

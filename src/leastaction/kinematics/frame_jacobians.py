@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.kinematics.loop_equations import loop_equations
@@ -61,7 +62,7 @@ def _crossed(w: FloatArray, x: FloatArray) -> FloatArray:
     return np.array([[0.0, c, -b], [-c, 0.0, a], [b, -a, 0.0]]) @ w
 
 
-def frame_pose(mechanism: Mechanism, q: Any, name: str) -> FloatArray:
+def frame_pose(mechanism: Mechanism, q: ArrayLike, name: str) -> FloatArray:
     """Pose of a named frame: world from frame, shape (4, 4).
 
     Args:
@@ -73,7 +74,7 @@ def frame_pose(mechanism: Mechanism, q: Any, name: str) -> FloatArray:
     return Placement(mechanism, q).pose(name)
 
 
-def frame_jacobian(mechanism: Mechanism, q: Any, name: str, *, frame: str = "world") -> FloatArray:
+def frame_jacobian(mechanism: Mechanism, q: ArrayLike, name: str, *, frame: str = "world") -> FloatArray:
     """Jacobian of the twist (angular, linear) of a named frame, shape (6, nv): twist = J v.
 
     Args:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
@@ -42,7 +43,7 @@ class IKResult:
 def solve_ik(
     mechanism: Mechanism,
     tasks: Task | Iterable[Task],
-    q: Any = None,
+    q: ArrayLike | None = None,
     *,
     limits: bool = True,
     tolerance: float = 1e-8,

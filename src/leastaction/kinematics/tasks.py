@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.kinematics.task_arrays import MASS, PLACE, POSTURE
 from leastaction.mechanism import Mechanism, Pose, _check
 from leastaction.mechanism.arguments import FloatArray, configuration
 from leastaction.mechanism.pose import quaternion_of_matrix, rotation_matrix
+from leastaction.typing import PoseLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,23 +164,23 @@ class ComTask(Task):
         return int(asked.sum())
 
 
-def reach_position(frame: str, position: Any, weight: float = 1.0) -> Task:
+def reach_position(frame: str, position: ArrayLike, weight: float = 1.0) -> Task:
     """The origin of a frame (or body) is to be at a position of the world [m], shape (3,)."""
     return FrameTask(weight, frame, position=position)
 
 
-def reach_orientation(frame: str, rotation: Any, weight: float = 1.0) -> Task:
+def reach_orientation(frame: str, rotation: ArrayLike, weight: float = 1.0) -> Task:
     """A frame (or body) is to be turned like this: world from frame, shape (3, 3)."""
     return FrameTask(weight, frame, rotation=rotation)
 
 
-def reach_pose(frame: str, pose: Any, weight: float = 1.0) -> Task:
+def reach_pose(frame: str, pose: PoseLike, weight: float = 1.0) -> Task:
     """A frame (or body) is to have a pose: world from frame, a matrix (4, 4), a `Pose`, or position and quaternion."""
     X = Pose.of(pose, f"task of frame {frame!r}: pose")
     return FrameTask(weight, frame, X.position, X.rotation)
 
 
-def keep_posture(posture: Any = None, weight: float = 1e-3) -> Task:
+def keep_posture(posture: ArrayLike | None = None, weight: float = 1e-3) -> Task:
     """Joints are to be near a posture, shape (nq,), default the home, as far as all other tasks let them.
 
     `weight` guides the search alone.
@@ -186,6 +188,6 @@ def keep_posture(posture: Any = None, weight: float = 1e-3) -> Task:
     return PostureTask(weight, posture)
 
 
-def reach_center_of_mass(position: Any, weight: float = 1.0) -> Task:
+def reach_center_of_mass(position: ArrayLike, weight: float = 1.0) -> Task:
     """The centre of mass is to be at a position of the world [m], shape (3,); NaN leaves an entry free."""
     return ComTask(weight, position)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray, configuration, robot
 from leastaction.mechanism.drives.control_forces import tendon_forces, tendon_length
 
 
-def tendon_lengths(mechanism: Mechanism, q: Any) -> FloatArray:
+def tendon_lengths(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Lengths of all tendons [m; along joints rad or m], shape (tendons,), in the order of `mechanism.drives.tendons`.
 
     Args:
@@ -22,7 +21,7 @@ def tendon_lengths(mechanism: Mechanism, q: Any) -> FloatArray:
     return np.array([tendon_length(mechanism, q, tendon) for tendon in mechanism.tendons])
 
 
-def tendon_jacobian(mechanism: Mechanism, q: Any) -> FloatArray:
+def tendon_jacobian(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Derivatives of the lengths by the degrees of freedom, shape (tendons, nv): the moment arms of what drives them.
 
     Args:

@@ -15,6 +15,8 @@ from leastaction._jit import inline, routine
 from leastaction.contact.clearance import clearance_arrays
 from leastaction.contact.laws.cones import CONE, CONES, KEPT
 from leastaction.contact.records import CONTACT
+from leastaction.contact.solver.arrays import ConeProblem, cone_problem, named_problem
+from leastaction.contact.solver.cone_kinds import PLAIN, TURNING
 from leastaction.forces.arrays import ForceModel, ForceModes, force_modes, named_forces, named_modes
 from leastaction.linalg.graph.arrays import GraphFactors, GraphPlan, like
 from leastaction.maximal.maximal_records import (
@@ -277,11 +279,12 @@ class ContactData(NamedTuple):
         keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
         saved: their parts of a Newton matrix that is kept (`KEPT` records).
         second: parts of a matrix of the second phase that is kept.
-        first: cones as the first phase has left them on the central path (`soft` in `CONTACT_STATE`), while the second
-            is solved.
+        first: cones as the first phase has left them on the central path, while the second is solved: for smoothed
+            contact and linearised cones.
         start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
             is divided may stop halfway and then begins again.
         log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.
+        problem: scratch of the contact problem over a dense matrix, see `step.solver.delassus_newton`.
     """
 
     now: Any
@@ -305,6 +308,7 @@ class ContactData(NamedTuple):
     start_impulses: Floats
     log: Floats
     written: Integers
+    problem: ConeProblem
 
 
 class MaximalRecord(NamedTuple):
@@ -360,8 +364,16 @@ def named_data(data):
     return MaximalData(*(data[:-4] + last))
 
 
+@inline
+def named_contact(contact):
+    """The plain tuple of a `ContactData` by name again."""
+    return ContactData(*(contact[:-1] + (named_problem(contact[-1]),)))
+
+
 def copied(arrays: Any) -> Any:
-    """The same named tuple with arrays of its own: another robot in the same state."""
+    """The same named tuple with arrays of its own, but for scratch: another robot in the same state."""
+    if isinstance(arrays, ConeProblem):
+        return arrays
     if isinstance(arrays, tuple):
         return type(arrays)(*(copied(x) for x in arrays))
     return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
@@ -421,13 +433,17 @@ def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
 
 
 def contact_data(
-    bodies: int, pairs: int, contacts: int, coordinates: int, logged: int, turning: bool = False
+    trees: Integers, pairs: int, contacts: int, coordinates: int, logged: int, size: int, turning: bool | None = None
 ) -> ContactData:
     """Arrays with room for so many near pairs, contacts and rows of the log, and for three cones of each coordinate.
 
-    With `turning`, each contact may have three cones too.
+    Args:
+        trees: what hangs together with each body, see `BODY.group`, shape (bodies,).
+        size: unknowns of the Newton matrix.
+        turning: see `ContactModel`; where set, each contact may have three cones, too.
     """
-    cones = (CONES if turning else 1) * contacts + 3 * coordinates
+    bodies, own = len(trees), 3 * coordinates
+    cones = (CONES if turning else 1) * contacts + own
     now = records(1, CONTACT_STATE)
     now.listed = -1
     return ContactData(
@@ -448,4 +464,5 @@ def contact_data(
         start_impulses=np.zeros((cones, 3)),
         log=np.zeros((logged, 10)),
         written=np.zeros(1, np.int64),
+        problem=cone_problem(trees, contacts + own, (TURNING if turning else PLAIN) * contacts + own, size, turning),
     )

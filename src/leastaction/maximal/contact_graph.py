@@ -16,8 +16,7 @@ from leastaction.maximal.contact.contact_setup import LOOSE, PUSHED
 from leastaction.maximal.kernel_variants import flag
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 MANY = 150
 """Up to so many shapes, every pair of them counts as near."""

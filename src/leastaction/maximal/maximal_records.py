@@ -146,11 +146,6 @@ BODY_STATE = np.dtype(
         ("I", "f8", 6),  # impulse of known forces at the start, in the same directions
         ("r", "f8", 6),  # residual
         ("E", "f8", 9),  # turn at the end of the step, in the world's directions, per change of w, divided by dt
-        (
-            "solved",
-            "f8",
-            6,
-        ),  # (w, vc) that the interior point method found, see `maximal.step.solver.semismooth_newton`
     ],
     align=True,
 )
@@ -166,7 +161,6 @@ ROW_STATE = np.dtype(
         ("mu", "f8"),  # impulse that momenta were projected with at the end of the step before
         ("force", "f8"),  # of the joint at the start of the step before [N or N m]
         ("g", "f8"),  # violation at the end of the step [m or rad]
-        ("solved", "f8"),  # impulse that the interior point method found
         ("kept", "f8"),  # impulse of the first phase while the second is solved
         ("owed", "f8"),  # of a prescribed motion: impulse that the momenta at the start lack, see `step.energy_terms`
     ],
@@ -267,13 +261,12 @@ CONTACT_STATE = np.dtype(
         ("widest", "f8"),  # bound on the margins of all pairs in the present step [m]
         ("within", "f8"),  # the list has all pairs that were closer when it was made [m]
         ("independent", "i8"),  # 1: no equations of loops depend on others at the start poses, 0: not known
-        ("soft", "i8", 2),  # by phase, 1: no modes were found, it is a point of the central path that it ends with
         ("rounds", "i8"),  # how many times the present step was solved again, with contacts that it had missed
         # Statistics of the solver since the contacts were last forgotten, by phase (`step.velocity_equations`):
         ("solves", "i8", 2),  # problems solved,
         ("iterations", "i8", 2),  # their Newton iterations,
         ("matrices", "i8", 2),  # factorisations,
-        ("interior", "i8", 2),  # and how many were left to the interior point method
+        ("dense", "i8", 2),  # and how many were left to the contact problem over a dense matrix
     ],
     align=True,
 )

@@ -17,8 +17,7 @@ from leastaction.maximal.model import Model
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.pose_arrays import carried
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 COLUMNS = {VALUE: 2, FRAME: 13}
 """Numbers of a prescribed motion in a row of `MaximalRecord.goals`."""

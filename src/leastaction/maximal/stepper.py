@@ -174,8 +174,9 @@ class MaximalStepper(Stepper):
         """Arrays for contacts, none of them known."""
         self.contact = None
         if self.acts and self.layout.touches():
-            n, m, pairs = len(self.model.bodies), len(self.model.coordinates), len(self.near.pairs)
-            self.contact = contact_data(n, pairs, self.room, m, self._log_rows, self.table.turns)
+            m, pairs, size = len(self.model.coordinates), len(self.near.pairs), len(self.data.fixed)
+            trees, turning = self.model.bodies.group, self.near.turning
+            self.contact = contact_data(trees, pairs, self.room, m, self._log_rows, size, turning)
         self._bind()
 
     def _bind(self) -> None:

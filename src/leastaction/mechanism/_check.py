@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError, MechanismError
+
+Made = TypeVar("Made")
 
 UNIT_TOLERANCE = 1e-6
 """How far the norm of an axis or a quaternion may be from one before it is refused."""
@@ -170,6 +172,11 @@ def count(value: Any, what: str) -> int:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value < 2**31:
         raise MechanismError(f"{what}: expected a whole number of at least 1, got {shown(value)}")
     return int(value)
+
+
+def made(kind: Callable[..., Made], *values: Any, **options: Any) -> Made:
+    """An instance of a class that checks and converts what it is given, such as sequences to tuples."""
+    return kind(*values, **options)
 
 
 def instance(value: Any, kind: type | tuple[type, ...], what: str) -> Any:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism._check import real_array, shown
 from leastaction.mechanism.joints import Motion
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
 
 
 def _multiply(a: FloatArray, b: FloatArray) -> FloatArray:

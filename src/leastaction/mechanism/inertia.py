@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import LeastActionWarning, MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
+from leastaction.typing import Axis
 
 TRIANGLE_TOLERANCE = 1e-9
 """Relative slack of the triangle inequality of the principal moments (thin rods meet it with equality)."""
@@ -136,42 +137,42 @@ def _part(pair: tuple[Any, ...]) -> tuple[Inertia, Pose]:
     return _check.instance(part, Inertia, "parts"), _check.instance(X, Pose, "parts")
 
 
-def rod(mass: float, length: float, *, axis: Any = "z", com: Any = (0, 0, 0)) -> Inertia:
+def rod(mass: float, length: float, *, axis: Axis = "z", com: ArrayLike = (0, 0, 0)) -> Inertia:
     """A thin uniform rod of `mass` [kg] and `length` [m] along `axis`, centred at `com` [m]."""
     mass, length = _check.nonnegative(mass, "mass"), _check.nonnegative(length, "length")
     a = np.array(_check.axis(axis, "axis"))
-    return Inertia(mass, com, mass * length**2 / 12.0 * (np.eye(3) - np.outer(a, a)))
+    return _check.made(Inertia, mass, com, mass * length**2 / 12.0 * (np.eye(3) - np.outer(a, a)))
 
 
-def solid_box(mass: float, size: Any, *, com: Any = (0, 0, 0)) -> Inertia:
+def solid_box(mass: float, size: ArrayLike, *, com: ArrayLike = (0, 0, 0)) -> Inertia:
     """A uniform box of `mass` [kg] and edge lengths `size` [m], centred at `com` [m]."""
     mass = _check.nonnegative(mass, "mass")
     x, y, z = (_check.nonnegative(x, "size") for x in _check.vector(size, 3, "size"))
-    return Inertia(mass, com, (mass / 12.0) * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
+    return _check.made(Inertia, mass, com, (mass / 12.0) * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
 
 
-def solid_sphere(mass: float, radius: float, *, com: Any = (0, 0, 0)) -> Inertia:
+def solid_sphere(mass: float, radius: float, *, com: ArrayLike = (0, 0, 0)) -> Inertia:
     """A uniform ball of `mass` [kg] and `radius` [m], centred at `com` [m]."""
     mass, radius = _check.nonnegative(mass, "mass"), _check.nonnegative(radius, "radius")
-    return Inertia(mass, com, 0.4 * mass * radius**2)
+    return _check.made(Inertia, mass, com, 0.4 * mass * radius**2)
 
 
-def solid_ellipsoid(mass: float, radii: Any, *, com: Any = (0, 0, 0)) -> Inertia:
+def solid_ellipsoid(mass: float, radii: ArrayLike, *, com: ArrayLike = (0, 0, 0)) -> Inertia:
     """A uniform ellipsoid of `mass` [kg] and `radii` [m] along x, y and z, centred at `com` [m]."""
     mass = _check.nonnegative(mass, "mass")
     x, y, z = (_check.nonnegative(x, "radii") for x in _check.vector(radii, 3, "radii"))
-    return Inertia(mass, com, 0.2 * mass * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
+    return _check.made(Inertia, mass, com, 0.2 * mass * np.array([y * y + z * z, x * x + z * z, x * x + y * y]))
 
 
-def solid_cylinder(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
+def solid_cylinder(mass: float, radius: float, length: float, *, com: ArrayLike = (0, 0, 0)) -> Inertia:
     """A uniform cylinder along z of `mass` [kg], `radius` and `length` [m], centred at `com` [m]."""
     mass, radius = _check.nonnegative(mass, "mass"), _check.nonnegative(radius, "radius")
     length = _check.nonnegative(length, "length")
     side = mass * (3 * radius**2 + length**2) / 12.0
-    return Inertia(mass, com, np.array([side, side, 0.5 * mass * radius**2]))
+    return _check.made(Inertia, mass, com, np.array([side, side, 0.5 * mass * radius**2]))
 
 
-def solid_capsule(mass: float, radius: float, length: float, *, com: Any = (0, 0, 0)) -> Inertia:
+def solid_capsule(mass: float, radius: float, length: float, *, com: ArrayLike = (0, 0, 0)) -> Inertia:
     """A uniform capsule along z: cylinder of `length` [m] (without caps) with half balls of `radius` [m]."""
     mass, radius = _check.nonnegative(mass, "mass"), _check.positive(radius, "radius")
     length = _check.nonnegative(length, "length")
@@ -183,4 +184,4 @@ def solid_capsule(mass: float, radius: float, length: float, *, com: Any = (0, 0
     side = mc * (3 * radius**2 + length**2) / 12.0
     # Two half balls, each 3/8 r beyond the end of the cylinder (parallel-axis theorem).
     side += mb * (0.4 * radius**2 + 0.25 * length**2 + 0.375 * length * radius)
-    return Inertia(mass, com, np.array([side, side, axial]))
+    return _check.made(Inertia, mass, com, np.array([side, side, axial]))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
@@ -35,6 +36,7 @@ from leastaction.mechanism.motions import (
     spline_surface,
 )
 from leastaction.mechanism.pose import Pose
+from leastaction.typing import Axis
 
 __all__ = [
     "ALIASES",
@@ -110,7 +112,12 @@ ALIASES = {
 
 
 def primitives_of(
-    kind: str, axis: Any = None, pitch: float = 0.0, parts: Any = (), frames: Any = (), controls: Any = ()
+    kind: str,
+    axis: Axis | None = None,
+    pitch: float = 0.0,
+    parts: Iterable[Primitive] = (),
+    frames: Iterable[Pose | ArrayLike] = (),
+    controls: ArrayLike = (),
 ) -> tuple[Primitive, ...]:
     """The primitives of a joint `kind`; refuses kinds that do not exist."""
     if kind == "spline_curve":

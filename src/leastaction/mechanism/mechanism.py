@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
@@ -32,12 +32,11 @@ from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.sensors import Sensor
 from leastaction.mechanism.shapes import Shape
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.mechanism.building.builder import MechanismBuilder
     from leastaction.mechanism.tree import Tree
-
-FloatArray = NDArray[np.float64]
 
 
 class CoordinateGroup(NamedTuple):
@@ -327,7 +326,7 @@ class Mechanism:
         """
         return np.array([x for joint in self.joints for x in joint.home], dtype=float)
 
-    def random_configuration(self, rng: Any = None, *, scale: float = 1.0) -> FloatArray:
+    def random_configuration(self, rng: np.random.Generator | int | None = None, *, scale: float = 1.0) -> FloatArray:
         """A random configuration, shape (nq,): uniform rotations; other coordinates uniform within their limits
         and within +-pi*scale [rad] or +-scale [m].
 
@@ -343,7 +342,7 @@ class Mechanism:
             raise MechanismError(f"rng: expected a random generator or a seed, got {_check.shown(rng)}") from None
         return random_configuration(self, generator, _check.positive(scale, "scale"))
 
-    def integrate(self, q: Any, dv: Any) -> FloatArray:
+    def integrate(self, q: ArrayLike, dv: ArrayLike) -> FloatArray:
         """q moved by the tangent vector dv: q + dv, on the configuration manifold.
 
         Args:
@@ -355,19 +354,19 @@ class Mechanism:
 
         return integrate(self, q, dv)
 
-    def difference(self, q0: Any, q1: Any) -> FloatArray:
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> FloatArray:
         """The tangent vector dv with integrate(q0, dv) == q1, shape (nv,) or (..., nv)."""
         from leastaction.mechanism.configuration import difference
 
         return difference(self, q0, q1)
 
-    def normalize(self, q: Any) -> FloatArray:
+    def normalize(self, q: ArrayLike) -> FloatArray:
         """q with its quaternions scaled to unit norm, shape (nq,)."""
         from leastaction.mechanism.configuration import normalize
 
         return normalize(self, q)
 
-    def generalized_forces(self, u: Any, q: Any = None) -> FloatArray:
+    def generalized_forces(self, u: ArrayLike, q: ArrayLike | None = None) -> FloatArray:
         """Generalised forces of controls, shape (nv,); `q` is needed only where a body actuator is driven.
 
         Args:

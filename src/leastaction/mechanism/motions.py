@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.pose import Pose
+from leastaction.typing import Axis
 
 
 class Motion(IntEnum):
@@ -86,17 +88,17 @@ class Primitive:
         return special.get(self.motion, (0.0,) * self.nq)
 
 
-def revolute(axis: Any = "z") -> Primitive:
+def revolute(axis: Axis = "z") -> Primitive:
     """Rotation about `axis` [rad]."""
     return Primitive(Motion.REVOLUTE, _check.axis(axis, "revolute axis"))
 
 
-def prismatic(axis: Any = "z") -> Primitive:
+def prismatic(axis: Axis = "z") -> Primitive:
     """Translation along `axis` [m]."""
     return Primitive(Motion.PRISMATIC, _check.axis(axis, "prismatic axis"))
 
 
-def screw(axis: Any = "z", pitch: float = 0.0) -> Primitive:
+def screw(axis: Axis = "z", pitch: float = 0.0) -> Primitive:
     """Rotation about `axis` [rad] with an advance of `pitch` [m/rad] along it."""
     return Primitive(Motion.SCREW, _check.axis(axis, "screw axis"), _check.number(pitch, "screw pitch"))
 
@@ -111,7 +113,7 @@ def free() -> Primitive:
     return Primitive(Motion.FREE)
 
 
-def spline_curve(frames: Any) -> Primitive:
+def spline_curve(frames: Iterable[Pose | ArrayLike]) -> Primitive:
     """Motion along a closed cubic B-spline of frames (Lee and Terzopoulos 2008; Sueda 2021, Eq. 2.74).
 
     The coordinate counts control frames: between k and k + 1 the frames k, k + 1, k + 2 and k + 3 shape the motion,
@@ -127,7 +129,7 @@ def spline_curve(frames: Any) -> Primitive:
     return Primitive(Motion.SPLINE_CURVE, frames=poses)
 
 
-def spline_surface(controls: Any) -> Primitive:
+def spline_surface(controls: ArrayLike) -> Primitive:
     """Motion on a cubic B-spline surface of frames with two coordinates in [0, 1] (Sueda 2021, Eq. 2.78).
 
     Args:

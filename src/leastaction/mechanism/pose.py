@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
+from leastaction.typing import Axis, PoseLike
 
 Vector3 = Any
 Quaternion = Any
@@ -70,7 +71,7 @@ class Pose:
         object.__setattr__(self, "quaternion", _check.unit(self.quaternion, 4, "pose quaternion"))
 
     @classmethod
-    def from_matrix(cls, X: Any) -> Pose:
+    def from_matrix(cls, X: ArrayLike) -> Pose:
         """From a homogeneous matrix, shape (4, 4)."""
         given = _check.real_array(X)
         if given is None or given.shape != (4, 4) or not _is_rotation(given[:3, :3]):
@@ -79,7 +80,7 @@ class Pose:
         return cls(tuple(X[:3, 3].tolist()), quaternion_of_matrix(X[:3, :3]))
 
     @classmethod
-    def from_rpy(cls, position: Any = (0, 0, 0), rpy: Any = (0, 0, 0)) -> Pose:
+    def from_rpy(cls, position: ArrayLike = (0, 0, 0), rpy: ArrayLike = (0, 0, 0)) -> Pose:
         """From fixed-axis roll, pitch, yaw angles [rad], as URDF writes them: R = Rz(yaw) Ry(pitch) Rx(roll)."""
         r, p, y = (0.5 * a for a in _check.vector(rpy, 3, "roll, pitch, yaw"))
         cr, sr, cp, sp, cy, sy = (math.cos(r), math.sin(r), math.cos(p), math.sin(p), math.cos(y), math.sin(y))
@@ -92,7 +93,7 @@ class Pose:
         return cls(position, q)
 
     @classmethod
-    def from_axis_angle(cls, axis: Any, angle: float, position: Any = (0, 0, 0)) -> Pose:
+    def from_axis_angle(cls, axis: Axis, angle: float, position: ArrayLike = (0, 0, 0)) -> Pose:
         """Rotation by `angle` [rad] about the unit `axis` (a vector, or "x", "y", "z"), then the position."""
         a, angle = _check.axis(axis, "pose axis"), _check.number(angle, "angle")
         s = math.sin(0.5 * angle)
@@ -102,7 +103,7 @@ class Pose:
         )
 
     @classmethod
-    def of(cls, value: Any, what: str = "pose") -> Pose:
+    def of(cls, value: PoseLike, what: str = "pose") -> Pose:
         """A pose as people write it: a `Pose`, a position (3), position and quaternion (7), or a matrix (4, 4)."""
         if isinstance(value, Pose):
             return value
@@ -163,7 +164,7 @@ class Pose:
         p = -self.rotation.T @ np.array(self.position)
         return Pose(tuple(p.tolist()), (w, -x, -y, -z))
 
-    def apply(self, point: Any) -> Vector3:
+    def apply(self, point: ArrayLike) -> Vector3:
         """A point [m] of the child frame in the parent frame."""
         p = self.rotation @ np.array(_check.vector(point, 3, "point")) + np.array(self.position)
         return tuple(p.tolist())

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.mechanism.pose import Pose
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def carried(poses: FloatArray, X: Pose) -> FloatArray:

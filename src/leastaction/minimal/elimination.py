@@ -18,8 +18,7 @@ from leastaction.dynamics.arrays import DynamicsData, DynamicsModel
 from leastaction.dynamics.loops import Projection, project_momentum, projection, solve_ranked
 from leastaction.kinematics.sweeps import REVOLUTE
 from leastaction.linalg.dense import multiply, solve_in_place
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CAPS = (0.5, 0.1, 2.0)
 """Caps of the Newton updates [rad or m] tried in turn."""

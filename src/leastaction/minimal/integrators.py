@@ -15,7 +15,6 @@ from leastaction.minimal.contact.unsupported import unknown_parts
 from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
 from leastaction.minimal.galerkin_joints.stepper import variational_stepper
 from leastaction.minimal.quadrature_rules import MIDPOINT, Rule, lobatto
-from leastaction.step_control.damping_quadrature import DampingInMomenta
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 SOFT = frozenset({"penalty contact"})
@@ -153,10 +152,6 @@ class Minimal(Integrator):
     def unknown_part(self, mechanism: Mechanism) -> str:
         """See `Integrator.unknown_part`."""
         return super().unknown_part(mechanism) or next(iter(unknown_parts(mechanism, True)), "")
-
-    def damping_in_momenta(self, mechanism: Mechanism, dt: float) -> DampingInMomenta:
-        """See `Integrator.damping_in_momenta`."""
-        return DampingInMomenta(mechanism, dt, True)
 
 
 Grounded = Minimal

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.polynomial import legendre
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Rule(NamedTuple):

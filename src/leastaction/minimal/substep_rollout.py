@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.floating_origin import move_back, move_origin
 from leastaction.minimal.initial_guesses import kinetic_energy
 from leastaction.step_control.bisection import controls_of_substep, next_substep, recorded, substep_length
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class SubstepData(NamedTuple):

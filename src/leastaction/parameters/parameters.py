@@ -16,6 +16,7 @@ from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.elements import Attachment, Cable
 from leastaction.mechanism.shapes import COEFFICIENTS
+from leastaction.typing import Parameters
 
 _INERTIA = {"mass": "mass", "com": "com", "inertia": "moments"}
 _CONTACT = (*COEFFICIENTS, "radius", "point")
@@ -89,7 +90,7 @@ def parameter(mechanism: Mechanism, name: str) -> FloatArray:
     raise MechanismError(f"there is no parameter {name!r}; see the documentation of leastaction.adjoint")
 
 
-def with_parameters(mechanism: Mechanism, values: dict[str, Any]) -> Mechanism:
+def with_parameters(mechanism: Mechanism, values: Parameters) -> Mechanism:
     """A mechanism with other values of some parameters (see `adjoint`); turns come on top of the joint's own."""
     robot(mechanism)
     if not isinstance(values, Mapping):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism._check import pair, real_array, shown, text
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def slope(dt: Any, errors: Any) -> float:
+def slope(dt: ArrayLike, errors: ArrayLike) -> float:
     """Measured order of convergence: slope of log error over log dt.
 
     Fitted from the largest step on, until errors shrink clearly slower than before: smaller steps are at round-off.
@@ -39,7 +40,7 @@ def slope(dt: Any, errors: Any) -> float:
 
 @styled
 def convergence(
-    dt: Any, errors: Mapping[str, Any], *, path: Path | None = None, ylabel: str = "error [rad or m]"
+    dt: ArrayLike, errors: Mapping[str, ArrayLike], *, path: Path | None = None, ylabel: str = "error [rad or m]"
 ) -> Figure:
     """Error over the time step, both axes logarithmic; the legend shows each measured slope.
 
@@ -70,7 +71,7 @@ def convergence(
 
 @styled
 def work_precision(
-    results: Mapping[str, tuple[Any, Any]],
+    results: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
     path: Path | None = None,
     xlabel: str = "error [rad or m]",

@@ -6,6 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Plane
@@ -26,7 +27,12 @@ ON_A_POINT = 1e-4
 
 @styled
 def contacts(
-    run: Trajectory, *, path: Path | None = None, tolerance: float = 1e-3, forces: Any = None, gaps: Any = None
+    run: Trajectory,
+    *,
+    path: Path | None = None,
+    tolerance: float = 1e-3,
+    forces: ArrayLike | None = None,
+    gaps: ArrayLike | None = None,
 ) -> Figure:
     """One line per contact over time [s]: drawn where it touches, as thick as it is strong where forces are known.
 
@@ -76,7 +82,7 @@ def contacts(
 def logged_contacts(run: Trajectory) -> tuple[list[str], Any]:
     """(names, sizes of the forces [N], shape (steps + 1, names)) by the log of a run; a step's are in its last state.
 
-    Forces on a contact point go under its name, all others under that of their body, or of both bodies.
+    Forces on a contact point go under its name, all others under those of both bodies, of which one may be the world.
     """
     from leastaction.dynamics import body_poses
 
@@ -94,7 +100,8 @@ def logged_contacts(run: Trajectory) -> tuple[list[str], Any]:
             pair = [int(i) for i in row[1:3] if i >= 0]
             off = np.linalg.norm(x - row[3:6], axis=1) - radius
             near = [k for k in np.argsort(off)[:1] if off[k] < ON_A_POINT and pair == [bodies[k]]]
-            name = names[near[0]] if near else " – ".join(m.bodies[i].name for i in pair)
+            touching = [m.bodies[i].name for i in pair] + ["world"] * (len(pair) == 1)
+            name = names[near[0]] if near else " – ".join(touching)
             strength.setdefault(name, np.zeros(len(run)))[step + 1] += np.linalg.norm(row[6:9])
     return list(strength), np.stack(list(strength.values()), axis=1)
 

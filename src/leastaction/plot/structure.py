@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
@@ -13,13 +14,16 @@ from leastaction.plot.style import Path, canvas, color, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from scipy.sparse import sparray, spmatrix
 
 NAMED = 40
 """Rows up to which a mechanism's degrees of freedom are named."""
 
 
 @styled
-def sparsity(what: Any, *, path: Path | None = None, title: str | None = None) -> Figure:
+def sparsity(
+    what: Mechanism | ArrayLike | sparray | spmatrix, *, path: Path | None = None, title: str | None = None
+) -> Figure:
     """Which entries of a matrix are not zero; of a robot those of its mass matrix, which branches keep apart.
 
     Args:
@@ -34,7 +38,7 @@ def sparsity(what: Any, *, path: Path | None = None, title: str | None = None) -
         pattern = mass_matrix_pattern(what)
         names = what.velocity_names if what.nv <= NAMED else ()
     else:
-        dense = what.toarray() if hasattr(what, "toarray") else what
+        dense = getattr(what, "toarray", lambda: what)()
         numbers = real_array(dense)
         if numbers is None:
             raise LeastActionError(f"plot.sparsity: expected a Mechanism or a matrix, got {shown(what)}")

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from leastaction._jit import inline, routine
 from leastaction.forces.arrays import ForceModel, ForceModes, named_forces, named_modes
 from leastaction.kinematics.reduced.arrays import CoordinateData, CoordinateModel
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SCREW_RATE = np.dtype([("P1", "f8", 6), ("X", "f8", 6), ("Y", "f8", 6)], align=True)

@@ -14,14 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.kinematics.reduced.lift_derivatives import block_derivatives
 from leastaction.kinematics.reduced.state import State
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import state_vector, tangent
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def _bracket(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -101,7 +100,7 @@ def _maps(state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
     return T, D, D2
 
 
-def jacobian(mechanism: Mechanism, q: Any, *, chart: str = "euler") -> FloatArray:
+def jacobian(mechanism: Mechanism, q: ArrayLike, *, chart: str = "euler") -> FloatArray:
     """J (6 bodies, nv): twists of all bodies, each in its own frame [rad/s, m/s], per unit of the reduced velocities.
 
     Reduced velocities are v, but of ball and free joints the rates of their coordinates inside `BDF`.
@@ -116,7 +115,7 @@ def jacobian(mechanism: Mechanism, q: Any, *, chart: str = "euler") -> FloatArra
     return (J @ _maps(state)[0]).reshape(-1, state.coordinates.nr)
 
 
-def jacobian_slopes(mechanism: Mechanism, q: Any, *, chart: str = "euler") -> FloatArray:
+def jacobian_slopes(mechanism: Mechanism, q: ArrayLike, *, chart: str = "euler") -> FloatArray:
     """dJ/dr (6 bodies, nv, nv): entry (i, j, k) is the derivative of J[i, j] by reduced coordinate k (Algorithm 11)."""
     state = State(mechanism, q, chart=chart)
     J, first, _ = _nodal(state, 1)
@@ -127,14 +126,14 @@ def _slopes(J: FloatArray, first: FloatArray, T: FloatArray, D: FloatArray) -> F
     return np.einsum("bijm,jc,md->bicd", first, T, T) + np.einsum("bij,jcd->bicd", J, D)
 
 
-def jacobian_rate(mechanism: Mechanism, q: Any, v: Any, *, chart: str = "euler") -> FloatArray:
+def jacobian_rate(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, *, chart: str = "euler") -> FloatArray:
     """dJ/dt (6 bodies, nv) at velocities v [rad/s or m/s], shape (nv,) (Algorithm 2)."""
     state = State(mechanism, q, v, chart=chart)
     J, first, _ = _nodal(state, 1)
     return (_slopes(J, first, *_maps(state)[:2]) @ state.rd).reshape(-1, state.coordinates.nr)
 
 
-def jacobian_rate_slopes(mechanism: Mechanism, q: Any, v: Any, *, chart: str = "euler") -> FloatArray:
+def jacobian_rate_slopes(mechanism: Mechanism, q: ArrayLike, v: ArrayLike, *, chart: str = "euler") -> FloatArray:
     """d(dJ/dt)/dr (6 bodies, nv, nv) at fixed reduced velocities (Algorithm 11)."""
     state = State(mechanism, q, v, chart=chart)
     J, first, second = _nodal(state, 2)
@@ -147,7 +146,7 @@ def jacobian_rate_slopes(mechanism: Mechanism, q: Any, v: Any, *, chart: str = "
 
 
 def jacobian_product(
-    mechanism: Mechanism, q: Any, v: Any, x: Any, *, chart: str = "euler"
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike, x: ArrayLike, *, chart: str = "euler"
 ) -> tuple[FloatArray, FloatArray]:
     """(J x, dJ/dt x), each (6 bodies,), in O(n) without building J (Algorithm 5).
 
@@ -183,7 +182,9 @@ def jacobian_product(
     return out.ravel(), rate.ravel()
 
 
-def jacobian_transposed_product(mechanism: Mechanism, q: Any, y: Any, *, chart: str = "euler") -> FloatArray:
+def jacobian_transposed_product(
+    mechanism: Mechanism, q: ArrayLike, y: ArrayLike, *, chart: str = "euler"
+) -> FloatArray:
     """J^T y, shape (nv,), of wrenches y on all bodies in their own frames, (6 bodies,), in O(n) (Algorithm 6)."""
     state = State(mechanism, q, chart=chart)
     t = state.coordinates.tree

@@ -1,7 +1,8 @@
 """The zoo: robots and benchmark systems, written from published figures.
 
 Every function builds one `Mechanism`; `catalogue` lists them, `get` finds them by name and `home` gives each
-a start. Closed loops are closed at q = 0. `on_ground` puts any robot on its feet, `decompose` makes convex pieces of
+a start. Closed loops are closed at q = 0. `on_ground` puts any robot on its feet, `holding_controls` lets its
+servos rest there, `decompose` makes convex pieces of
 its meshes.
 """
 
@@ -26,7 +27,7 @@ from leastaction.robots._linkages import (
 from leastaction.robots._minitaur import minitaur
 from leastaction.robots._nao import nao
 from leastaction.robots._pendulums import acrobot, cart_pole, double_pendulum, heavy_top, pendulum
-from leastaction.robots._placing import on_ground
+from leastaction.robots._placing import holding_controls, on_ground
 from leastaction.robots._quadrupeds import littledog, unitree_a1
 from leastaction.robots._spring_flamingo import spring_flamingo
 
@@ -50,6 +51,7 @@ __all__ = [
     "free_body",
     "get",
     "heavy_top",
+    "holding_controls",
     "home",
     "humanoid_tree",
     "littledog",

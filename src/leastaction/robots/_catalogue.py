@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
@@ -32,9 +31,9 @@ from leastaction.robots._nao import nao
 from leastaction.robots._pendulums import acrobot, cart_pole, double_pendulum, heavy_top, pendulum
 from leastaction.robots._quadrupeds import littledog, unitree_a1
 from leastaction.robots._spring_flamingo import spring_flamingo
+from leastaction.typing import FloatArray
 
 Values = Mapping[str, float]
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, Pose, Sphere, solid_sphere
 from leastaction.mechanism._check import positive
@@ -14,7 +14,9 @@ from leastaction.robots._parts import checked, count, ground_plane, segment
 
 
 @checked
-def free_body(mass: float = 1.0, moments: Any = (0.7, 1.1, 1.6), *, gravity: Any = (0.0, 0.0, 0.0)) -> Mechanism:
+def free_body(
+    mass: float = 1.0, moments: ArrayLike = (0.7, 1.1, 1.6), *, gravity: ArrayLike = (0.0, 0.0, 0.0)
+) -> Mechanism:
     """One rigid body that moves freely, by default without gravity (Euler's top).
 
     With moments=(1, 2, 3) and a spin about the middle axis it tumbles as Dzhanibekov's wing nut does.

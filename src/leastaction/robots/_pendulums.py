@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from numpy.typing import ArrayLike
+
 from leastaction.mechanism import Box, Inertia, Mechanism, MechanismBuilder, solid_box, solid_sphere
-from leastaction.mechanism._check import choice
+from leastaction.mechanism._check import choice, made
 from leastaction.robots._parts import checked, count, segment, thin_rod
 
 JOINTS = ("revolute", "spherical", "universal")
@@ -119,7 +121,9 @@ def acrobot(*, lengths: tuple[float, float] = (1.0, 2.0), masses: tuple[float, f
 
 
 @checked
-def heavy_top(*, mass: float = 1.0, com: Any = (0.0, 0.0, 0.5), moments: Any = (0.1, 0.1, 0.05)) -> Mechanism:
+def heavy_top(
+    *, mass: float = 1.0, com: ArrayLike = (0.0, 0.0, 0.5), moments: ArrayLike = (0.1, 0.1, 0.05)
+) -> Mechanism:
     """A rigid body on a ball joint at the origin; by default Lagrange's top, above its support.
 
     With com=(0, 0, -0.5), moments=(0.1, 0.2, 0.3) it is an asymmetric body that hangs, which no closed form
@@ -133,6 +137,6 @@ def heavy_top(*, mass: float = 1.0, com: Any = (0.0, 0.0, 0.5), moments: Any = (
     """
     b = MechanismBuilder("heavy_top")
     shapes = segment((0, 0, 0), com, 0.02), segment(com, com, 0.15)
-    b.body("top", inertia=Inertia(mass, com, moments), shapes=shapes)
+    b.body("top", inertia=made(Inertia, mass, com, moments), shapes=shapes)
     b.spherical("support", "world", "top")
     return b.build()

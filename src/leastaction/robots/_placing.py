@@ -1,21 +1,20 @@
-"""Where a robot stands: configurations in which it just touches the ground."""
+"""Where a robot stands: configurations in which it just touches the ground, and controls that hold it there."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Motion, Shape, Sphere, _check
 from leastaction.mechanism.arguments import configuration
 from leastaction.mechanism.building.graph import WORLD
+from leastaction.mechanism.drives.actuators import Servo
+from leastaction.mechanism.drives.control_forces import tendon_length
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 
-
-def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> FloatArray:
+def on_ground(robot: Mechanism, q: ArrayLike | None = None, *, clearance: float = 0.0) -> FloatArray:
     """q, moved up or down so that the lowest point of the robot is on the level ground z = 0; shape (nq,).
 
     Its contact points and shapes for collision count; all bodies that fly are moved by the same distance, prescribed
@@ -56,6 +55,28 @@ def on_ground(robot: Mechanism, q: Any = None, *, clearance: float = 0.0) -> Flo
     for at, up in rises:
         q[at : at + 3] += (clearance - min(lowest)) * np.asarray(up)
     return q
+
+
+def holding_controls(robot: Mechanism, q: ArrayLike | None = None) -> FloatArray:
+    """Controls at which the position servos of a robot rest at q, shape (nu,); those of other actuators are zero.
+
+    Where something pulls, such as gravity, servos give way by force / kp.
+
+    Args:
+        robot: any robot.
+        q: joint positions [rad or m], shape (nq,); default home.
+    """
+    _check.instance(robot, Mechanism, "robot")
+    q = configuration(robot, robot.home() if q is None else q)
+    u, along = np.zeros(robot.nu), robot.difference(robot.neutral(), q)
+    tendons = {tendon.name: tendon for tendon in robot.tendons}
+    for k, servo in enumerate(robot.actuators):
+        if not isinstance(servo, Servo) or not servo.kp or not servo.push:
+            continue
+        name = servo.coordinate
+        x = tendon_length(robot, q, tendons[name]) if name in tendons else along[robot.velocity_names.index(name)]
+        u[k] = servo.kp * (servo.gear * x - servo.rest) / (servo.push / servo.gear)
+    return u
 
 
 def _lowest(shape: Shape, X: FloatArray) -> float:

@@ -6,14 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Shape, Sphere
 from leastaction.spatial import cross, dot3, load3, load9, mattvec, sub3
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 NONE = math.inf
 """Where a ray meets nothing."""

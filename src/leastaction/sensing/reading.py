@@ -160,8 +160,8 @@ def read_run(
     lengths: FloatArray,
     Q: FloatArray,
     V: FloatArray,
-    U: Any,
-    contacts: Any,
+    U: FloatArray | None,
+    contacts: FloatArray | None,
     rigid: bool,
 ) -> dict[str, FloatArray]:
     """Readings of all sensors at all states of a run, by their names, arrays of shape (states, numbers).

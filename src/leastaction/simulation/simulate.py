@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
@@ -25,6 +26,7 @@ from leastaction.simulation.error_control import accurate_run
 from leastaction.simulation.long_steps import warn_of_long_steps
 from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.trajectory import Trajectory
+from leastaction.typing import Controller, Controls, Motions, Positions, Velocities
 
 LONG = 0.01
 """Time of a step [s] from which on steps with a controller can be interrupted by Ctrl-C; before, they are over soon."""
@@ -32,21 +34,21 @@ LONG = 0.01
 
 def simulate(
     mechanism: Mechanism,
-    q: Any = None,
-    v: Any = None,
+    q: Positions | None = None,
+    v: Velocities | None = None,
     *,
-    p: Any = None,
+    p: ArrayLike | None = None,
     dt: float | None = None,
     accuracy: float | None = None,
     duration: float | None = None,
     steps: int | None = None,
     integrator: Integrator | None = None,
-    controls: Any = None,
-    controller: Callable[[float, FloatArray, FloatArray], Any] | None = None,
-    activation: Any = None,
+    controls: Controls | None = None,
+    controller: Controller | None = None,
+    activation: ArrayLike | None = None,
     start: float = 0.0,
     project: bool = False,
-    motions: Any = None,
+    motions: Motions | None = None,
     progress: bool | None = None,
 ) -> Trajectory:
     """Simulate the motion of a mechanism.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.actuation.actuation import Actuation, hold_controls
 from leastaction.actuation.controls import control_at
@@ -15,6 +17,7 @@ from leastaction.initial_state.start import checked_integrator, first_state, sta
 from leastaction.initial_state.unsupported_features import warn_of_ignored
 from leastaction.integration.default import announce, choose
 from leastaction.integration.integrators import Integrator
+from leastaction.integration.linearizer import Linearizer
 from leastaction.integration.record import Record
 from leastaction.integration.settings import is_number
 from leastaction.mechanism import Mechanism
@@ -29,6 +32,7 @@ from leastaction.simulation.simulator_state import ReadOnlyMethod, SimulatorStat
 from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.contact_log import contact_table
 from leastaction.trajectory.trajectory import Trajectory
+from leastaction.typing import Motions, Positions, Velocities
 
 ROOM = 256
 """Steps for which there is room before the last two states move to the front again."""
@@ -79,7 +83,7 @@ class Simulator:
         integrator: Integrator | None = None,
         dt: float = 0.01,
         *,
-        pushable: Any = None,
+        pushable: Iterable[str] | str | None = None,
         recording: bool = False,
         once: WarnOnce | None = None,
     ) -> None:
@@ -109,6 +113,7 @@ class Simulator:
         self._controls = np.zeros((ROOM, *self._u.shape[1:]))
         self._known_v: dict[int, FloatArray] = {}  # velocities after the last two steps, where they were asked for
         self._records = recording
+        self._linearizer: Linearizer | None = None
 
     def __getattr__(self, name: str) -> Any:
         """A simulator that has no start does so at home, once anything of its run is asked for."""
@@ -143,13 +148,13 @@ class Simulator:
 
     def reset(
         self,
-        q: Any = None,
-        v: Any = None,
+        q: Positions | None = None,
+        v: Velocities | None = None,
         *,
-        p: Any = None,
+        p: ArrayLike | None = None,
         t: float = 0.0,
         project: bool = False,
-        activation: Any = None,
+        activation: ArrayLike | None = None,
     ) -> None:
         """Start anew; arguments as of `simulate`, with t the time of the start [s].
 
@@ -187,7 +192,13 @@ class Simulator:
         for name, x in rows.items():
             own[name][:2] = x[:2]
 
-    def push(self, body: str, force: Any = (0.0, 0.0, 0.0), torque: Any = (0.0, 0.0, 0.0), point: Any = None) -> None:
+    def push(
+        self,
+        body: str,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike | None = None,
+    ) -> None:
         """Push a body over the next step; pushes add up.
 
         Over the step it keeps its directions in the body, and the point at which it acts.
@@ -204,7 +215,7 @@ class Simulator:
         pushes = self._pushes or Pushes(self.mechanism, ())
         pushes.add(self._record.q[self._row], body, force, torque, point)
 
-    def step(self, u: Any = None, motions: Any = None) -> None:
+    def step(self, u: ArrayLike | None = None, motions: Motions | None = None) -> None:
         """Advance by dt.
 
         Args:
@@ -339,6 +350,28 @@ class Simulator:
     def p(self, value: Any) -> None:
         raise not_set("p", keeps=True)
 
+    def linearize(
+        self, u: ArrayLike | None = None, *, out: tuple[FloatArray, FloatArray] | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Derivatives of the step that begins here, (q, p, u) -> (q', p'), as of `leastaction.linearize`.
+
+        It moves nothing.
+
+        Args:
+            u: controls held over the step, shape (nu,); default zero.
+            out: arrays for A and B, which are filled and returned.
+
+        Returns:
+            A, shape (2 nv, 2 nv), of (q, p), and B, shape (2 nv, nu), of u.
+        """
+        if self._linearizer is None:
+            stepper = self.integrator.prepare(self.mechanism, self.dt)
+            if "linearize" not in stepper.can:
+                stepper.refuse("linearize")
+            self._linearizer = Linearizer(self.mechanism, stepper)
+        record = self._record
+        return self._linearizer.at(record.q[self._row], record.second[self._row], u, out)
+
     @property
     def activation(self) -> FloatArray:
         """Activations of the actuators, shape (nu,); zero for those without, see `Activation`."""
@@ -360,7 +393,7 @@ class Simulator:
         return self._noted()[:, 1:]
 
     @property
-    def contact_table(self) -> Any:
+    def contact_table(self) -> np.recarray:
         """The same by names: a record array with `first`, `second`, `point`, `force` and `gap`, see `run.contacts`."""
         return contact_table(self.mechanism, self._noted())
 

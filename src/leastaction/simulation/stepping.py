@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 from weakref import WeakKeyDictionary
+
+from numpy.typing import ArrayLike
 
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Integrator
@@ -14,6 +15,7 @@ from leastaction.mechanism._check import shown
 from leastaction.mechanism.arguments import FloatArray, robot
 from leastaction.simulation.simulator import Simulator
 from leastaction.simulation.simulator_state import SimulatorState
+from leastaction.typing import Positions, Velocities
 
 __all__ = ["State", "step"]
 
@@ -41,8 +43,8 @@ _kept = threading.local()
 
 def step(
     mechanism: Mechanism,
-    state: Any = None,
-    u: Any = None,
+    state: State | tuple[Positions | None, Velocities | None] | None = None,
+    u: ArrayLike | None = None,
     *,
     dt: float = 0.01,
     integrator: Integrator | None = None,

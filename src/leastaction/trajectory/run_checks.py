@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.mechanism import Mechanism, Motion
 from leastaction.mechanism._check import shown
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.integration.integrators import Stepper
     from leastaction.trajectory.trajectory import Trajectory
 
-FloatArray = NDArray[np.float64]
 
 FLOATS = ("p", "v", "poses", "u", "commands", "activation", "contacts", "violation", "work")
 """Arrays of a run that hold floats, whatever they came as."""

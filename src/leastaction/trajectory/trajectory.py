@@ -9,10 +9,10 @@ from functools import cached_property
 from os import PathLike
 from os.path import isfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction._files._archive import FORMAT, UNREADABLE, check_format, read_archive
 from leastaction._files._output import writing
@@ -24,8 +24,14 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
 from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.trajectory.run_checks import check_shapes, check_values, check_widths, numbers, stored_numbers
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+
+    from leastaction.integration.integrators import Integrator
+
 
 SAME_LENGTH = 1e-6
 """Difference of the times between states, relative to the time step, that is round-off of the times."""
@@ -71,7 +77,7 @@ class Trajectory:
     def of_record(
         cls,
         mechanism: Mechanism,
-        integrator: Any,
+        integrator: Integrator | None,
         dt: float,
         t: FloatArray,
         record: Record,
@@ -83,7 +89,14 @@ class Trajectory:
 
     @classmethod
     def from_states(
-        cls, mechanism: Mechanism, q: Any, v: Any, *, dt: float | None = None, t: Any = None, u: Any = None
+        cls,
+        mechanism: Mechanism,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        dt: float | None = None,
+        t: ArrayLike | None = None,
+        u: ArrayLike | None = None,
     ) -> Trajectory:
         """A run from positions and velocities that were measured or computed elsewhere, to plot, view and save.
 
@@ -143,7 +156,7 @@ class Trajectory:
 
         return join(self, other)
 
-    def resample(self, times: Any) -> Trajectory:
+    def resample(self, times: ArrayLike) -> Trajectory:
         """Positions and velocities at other times, by cubic interpolation on the configuration manifold.
 
         Between two states of the run the error shrinks with dt^4 where the motion is smooth; at those states it is
@@ -284,7 +297,7 @@ class Trajectory:
         return read_run(self.mechanism, lengths, self.q, self.v, u, touching, rigid)
 
     @property
-    def contacts(self) -> Any:
+    def contacts(self) -> np.recarray:
         """Contacts of all steps by names: a record array with `step`, `first`, `second`, `point`, `force` and `gap`.
 
         The step counts from 0, and bodies are names ("world" among them). Forces [N] on the second body are means over
@@ -389,7 +402,7 @@ class Trajectory:
             words = f"{type(error).__name__} {error}" if isinstance(error, KeyError) else error
             raise FormatError(f"not a trajectory that leastaction wrote: {words}", file=path) from None
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """The run as a pandas DataFrame: one row per time, indexed by t [s]. Needs the extra `data`.
 
         Columns `q.NAME`, `v.NAME`, `u.NAME` (control at the start of each step), energies [J], `constraint_violation`,
@@ -399,7 +412,7 @@ class Trajectory:
 
         return to_pandas(self)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> xarray.Dataset:
         """The run as an xarray Dataset with named coordinates and units. Needs the extra `data`."""
         from leastaction._files._export import to_xarray
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.pose import Pose
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def poses_of_q(mechanism: Mechanism, q: FloatArray) -> FloatArray:

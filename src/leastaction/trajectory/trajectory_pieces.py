@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Mechanism, Motion
 from leastaction.mechanism._check import real_array, shown
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.trajectory.trajectory import Trajectory
 
-FloatArray = NDArray[np.float64]
 
 OF_STEPS = ("u", "commands")
 """What has a row for each step; the log "contacts" names steps; other arrays of that length have a row per state."""

@@ -18,6 +18,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from leastaction._public import unknown
+
 if TYPE_CHECKING:
     from leastaction.view.camera import Camera
     from leastaction.view.files import depth_image, export_html, export_mp4, screenshot
@@ -61,7 +63,7 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(f"leastaction.view.{_NAMES[name]}"), name)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'leastaction.view' has no attribute {name!r}")
+    raise unknown(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism._check import number, positive, vector
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Camera:
         """Position of the camera [m], shape (3,)."""
         return np.array(self.target) + self.distance * self.axes()[2]
 
-    def moved(self, shift: Any) -> Camera:
+    def moved(self, shift: ArrayLike) -> Camera:
         """The camera carried along by a vector [m]."""
         return replace(self, target=tuple((np.array(self.target) + vector(shift, 3, "shift")).tolist()))
 

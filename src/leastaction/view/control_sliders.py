@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.drives.actuators import Actuator, JointActuator, Servo
+from leastaction.robots import holding_controls
 from leastaction.simulation.simulator import Simulator
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 FEW = 12
 """Up to so many sliders their folder is open."""
@@ -36,9 +35,10 @@ class ControlSliders:
         weight = sum(body.inertia.mass for body in robot.bodies) * (float(np.linalg.norm(robot.gravity)) or 9.81)
         self._sliders = []
         with gui.add_folder("Controls", expand_by_default=len(actuators) <= FEW):
-            for actuator in actuators:
-                low, high, start = _range(robot, actuator, simulator.q, weight * size)
-                start = 0.0 if offsets else start
+            rest = holding_controls(robot, simulator.q)
+            for actuator, held in zip(actuators, rest, strict=True):
+                low, high = _range(robot, actuator, weight * size)
+                start = 0.0 if offsets else float(held)
                 low, high = min(low, start), max(high, start, low + 1e-6)
                 self._sliders.append(gui.add_slider(actuator.name, low, high, (high - low) / 500.0, start))
             zero = gui.add_button("Controls to zero")
@@ -54,15 +54,13 @@ class ControlSliders:
             slider.value = min(max(0.0, slider.min), slider.max)
 
 
-def _range(robot: Mechanism, actuator: Actuator, q: FloatArray, effort: float) -> tuple[float, float, float]:
-    """Lowest and highest control that a slider offers, and where it starts."""
-    low, high, start = -math.inf, math.inf, 0.0
+def _range(robot: Mechanism, actuator: Actuator, effort: float) -> tuple[float, float]:
+    """Lowest and highest control that a slider offers."""
+    low, high = -math.inf, math.inf
     if isinstance(actuator, Servo) and actuator.kp > 0.0:
-        k, joint, place = _coordinate(robot, actuator.coordinate)
         per = actuator.gear * actuator.kp / ((actuator.push / actuator.gear) or 1.0)  # control per joint position
-        ends = [per * (x - actuator.rest / actuator.gear) for x in (joint.lower[place], joint.upper[place])]
+        ends = [per * (x - actuator.rest / actuator.gear) for x in _limits(robot, actuator.coordinate)]
         low, high = min(ends), max(ends)
-        start = per * (float(q[k]) - actuator.rest / actuator.gear)
         wide = abs(per) * math.pi
     elif isinstance(actuator, Servo):
         wide = 10.0
@@ -72,16 +70,13 @@ def _range(robot: Mechanism, actuator: Actuator, q: FloatArray, effort: float) -
         wide = effort
     wide = float(f"{wide:.1g}")
     low, high = max(low, actuator.lower, -wide), min(high, actuator.upper, wide)
-    return (low, high, start) if low < high else (-wide, wide, start)
+    return (low, high) if low < high else (-wide, wide)
 
 
-def _coordinate(robot: Mechanism, name: str) -> tuple[int, Any, int]:
-    """Index in q of a joint's only position, its joint, and its place among the joint's freedoms."""
-    k = 0
-    for joint in robot.joints:
-        place = 0
-        for primitive in joint.primitives:
-            if joint.velocity_names()[place] == name:
-                return k, joint, place
-            k, place = k + primitive.nq, place + primitive.nv
-    raise KeyError(name)
+def _limits(robot: Mechanism, name: str) -> tuple[float, float]:
+    """Limits of a degree of freedom or of a tendon."""
+    for tendon in robot.tendons:
+        if tendon.name == name:
+            return tendon.lower, tendon.upper
+    limits = [pair for joint in robot.joints for pair in zip(joint.lower, joint.upper, strict=True)]
+    return limits[robot.velocity_names.index(name)]

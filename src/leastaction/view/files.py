@@ -6,9 +6,9 @@ import os
 import struct
 import subprocess
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from leastaction.actuation.controls import check_call
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.integration.settings import is_number
 from leastaction.mechanism._check import shown, text
+from leastaction.typing import SceneOptions, Viewable
 from leastaction.view.html_page import page
 from leastaction.view.render import Painter
 from leastaction.view.scene import Scene, scene_of
@@ -26,7 +27,7 @@ from leastaction.view.scene import Scene, scene_of
 PathLike = str | os.PathLike[str]
 
 
-def export_html(what: Any, path: PathLike, *, title: str | None = None, **options: Any) -> Path:
+def export_html(what: Viewable, path: PathLike, *, title: str | None = None, **options: Unpack[SceneOptions]) -> Path:
     """Write a run as one HTML file that plays in any browser with WebGL 2, without Python and without a network.
 
     Args:
@@ -48,14 +49,14 @@ def export_html(what: Any, path: PathLike, *, title: str | None = None, **option
 
 
 def export_mp4(
-    what: Any,
+    what: Viewable,
     path: PathLike,
     *,
     width: int = 960,
     height: int = 640,
     fps: int = 30,
     speed: float = 1.0,
-    show: Any = ("forces", "traces"),
+    show: Iterable[str] = ("forces", "traces"),
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> Path:
@@ -80,8 +81,8 @@ def export_mp4(
         raise LeastActionError(f"fps and speed must be positive, got {shown(fps)} and {shown(speed)}")
     if progress is not None:
         check_call(progress, "progress", ("done", "count"))
-    options = {"fps": fps / speed, "max_frames": 100_000, "plots": ()} | options
-    scene = scene_of(what, options)
+    defaults: SceneOptions = {"fps": fps / speed, "max_frames": 100_000, "plots": ()}
+    scene = scene_of(what, defaults | options)
     painter = Painter(scene, show)
     # The run may have fewer states than the film has frames: then a state is shown for several of them.
     times = np.arange(scene.t[0], scene.t[-1] + 1e-9, speed / fps)
@@ -105,14 +106,14 @@ def export_mp4(
 
 
 def screenshot(
-    what: Any,
+    what: Viewable,
     path: PathLike | None = None,
     *,
     time: float | None = None,
     width: int = 960,
     height: int = 640,
-    show: Any = ("forces", "traces"),
-    **options: Any,
+    show: Iterable[str] = ("forces", "traces"),
+    **options: Unpack[SceneOptions],
 ) -> NDArray[np.uint8]:
     """A picture of a run at one time, or of a robot; needs nothing but NumPy.
 
@@ -139,7 +140,7 @@ def screenshot(
 
 
 def depth_image(
-    what: Any, *, time: float | None = None, width: int = 320, height: int = 240, **options: Any
+    what: Viewable, *, time: float | None = None, width: int = 320, height: int = 240, **options: Unpack[SceneOptions]
 ) -> NDArray[np.float64]:
     """What a depth camera sees of a run at one time, or of a robot; needs nothing but NumPy.
 
@@ -160,11 +161,12 @@ def depth_image(
     return Painter(scene, ()).depth(frame, width, height)
 
 
-def _still(what: Any, time: float | None, options: dict[str, Any]) -> tuple[Scene, int]:
+def _still(what: Viewable, time: float | None, options: SceneOptions) -> tuple[Scene, int]:
     """The scene, and its frame nearest to a time."""
     if time is not None and not is_number(time):
         raise LeastActionError(f"time must be a time of the run [s], got {shown(time)}")
-    scene = scene_of(what, {"plots": ()} | options)
+    defaults: SceneOptions = {"plots": ()}
+    scene = scene_of(what, defaults | options)
     return scene, 0 if time is None else int(np.argmin(np.abs(scene.t - time)))
 
 

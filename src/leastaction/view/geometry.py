@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Box, Capsule, Cylinder, Ellipsoid, HeightField, Mesh, Shape, Sphere
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CREASE = math.cos(math.radians(35.0))
 """Faces of a mesh that meet at a larger angle than 35 degrees keep a sharp edge."""

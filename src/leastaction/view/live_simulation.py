@@ -10,20 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.actuation.controls import check_call
 from leastaction.errors import LeastActionError, LeastActionWarning
 from leastaction.mechanism._check import flag
 from leastaction.simulation.simulator import Simulator
+from leastaction.typing import CameraLike, FloatArray
 from leastaction.view import body_colours
 from leastaction.view.control_sliders import ControlSliders
 from leastaction.view.mouse_spring import Pull
 from leastaction.view.poses import body_frames, rotate
 from leastaction.view.scene import build_scene, turned
 from leastaction.view.server import RATE, SPEEDS, Served
-
-FloatArray = NDArray[np.float64]
 
 PLOTTED = 10.0
 """Seconds of the energy that are plotted."""
@@ -52,14 +51,14 @@ class SimulationViewer(Served):
         self,
         simulator: Simulator,
         *,
-        controller: Callable[[Simulator], Any] | None = None,
+        controller: Callable[[Simulator], ArrayLike] | None = None,
         drive: bool = True,
         pull: bool = True,
         host: str = "127.0.0.1",
         port: int = 8080,
         play: bool = True,
         follow: bool = False,
-        camera: Any = None,
+        camera: CameraLike | None = None,
     ) -> None:
         if controller is not None:
             check_call(controller, "controller", ("simulator",))

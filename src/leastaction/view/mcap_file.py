@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from leastaction._extras import require
 from leastaction._files._output import check_output, writing
+from leastaction.typing import PathName, SceneOptions, Viewable
 from leastaction.view import body_colours
 from leastaction.view.geometry import join
 from leastaction.view.rerun_log import color_bytes, names_of, parts_of_bodies, series_of, unique
@@ -73,7 +74,7 @@ SCHEMAS = {
 FOREVER = {"sec": 0, "nsec": 0}
 
 
-def export_mcap(what: Any, path: Any, **options: Any) -> Path:
+def export_mcap(what: Viewable, path: PathName, **options: Unpack[SceneOptions]) -> Path:
     """Write a run as an MCAP file, which Foxglove and other tools play. Needs the extra `mcap`.
 
     Topics: `/tf` with the frames of the bodies (`ROBOT/BODY` in "world"), `/scene` with their shapes, `/forces` with

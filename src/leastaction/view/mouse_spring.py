@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics import mass_matrix
 from leastaction.kinematics.frame_jacobians import Placement
 from leastaction.simulation.simulator import Simulator
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 FREQUENCY = 10.0
 """Of the spring with the mass that it feels [rad/s]; it is critically damped, and mild enough for any usual step."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leastaction.typing import FloatArray
 from leastaction.view import body_colours
-
-FloatArray = NDArray[np.float64]
 
 PLOTS = ("energy", "error", "momentum", "violation", "sensors")
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def body_frames(mechanism: Mechanism, q: Any) -> FloatArray:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from leastaction._extras import require
 from leastaction._files._output import check_output, writing
 from leastaction.mechanism._check import flag
+from leastaction.typing import PathName, SceneOptions, Viewable
 from leastaction.view import body_colours
 from leastaction.view.figure import Part
 from leastaction.view.geometry import join
@@ -19,7 +20,9 @@ from leastaction.view.scene import Actor, Scene, runs_of, scene_of
 TIMELINE = "time"
 
 
-def rerun(what: Any, path: Any = None, *, spawn: bool | None = None, **options: Any) -> Any:
+def rerun(
+    what: Viewable, path: PathName | None = None, *, spawn: bool | None = None, **options: Unpack[SceneOptions]
+) -> Any:
     """Log a run to Rerun: to a file that its viewer opens, or to the viewer at once. Needs the extra `rerun`.
 
     Entities are `world/ROBOT/BODY` with the shapes of each body, `world/ROBOT/forces` with contact forces, and curves

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction._display.labels import run_names
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice, count, flag, instances, positive, shown
 from leastaction.mechanism.elements import attachment
+from leastaction.typing import AttachmentLike, CameraLike, FloatArray, Viewable
 from leastaction.view import body_colours
 from leastaction.view.camera import Camera, choose_camera
 from leastaction.view.figure import Part, Path, figure, ground, path_points, reach
 from leastaction.view.panels import PLOTS, Panel, panels
 from leastaction.view.poses import body_frames, frames_of_run, rotate, transform
-
-FloatArray = NDArray[np.float64]
 
 LAYOUTS = ("ghost", "overlay", "side")
 
@@ -143,15 +142,15 @@ class Scene:
 
 
 def build_scene(
-    what: Any,
+    what: Viewable,
     *,
-    q: Any = None,
+    q: ArrayLike | None = None,
     labels: Sequence[str] | None = None,
     layout: str = "ghost",
-    traces: Sequence[Any] = (),
+    traces: Iterable[AttachmentLike] = (),
     plots: Sequence[str] = ("energy",),
     follow: bool | None = None,
-    camera: Any = None,
+    camera: CameraLike | None = None,
     fps: float = 60.0,
     max_frames: int = 3000,
 ) -> Scene:
@@ -198,7 +197,7 @@ def build_scene(
     return _composed(title, t, actors, curves, layout, follow, camera)
 
 
-def scene_of(what: Any, options: dict[str, Any]) -> Scene:
+def scene_of(what: Viewable, options: Mapping[str, Any]) -> Scene:
     """A scene that is ready, or the one of `build_scene`."""
     return what if isinstance(what, Scene) else build_scene(what, **options)
 

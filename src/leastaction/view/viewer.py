@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.errors import LeastActionError
 from leastaction.mechanism import Mechanism
@@ -88,7 +89,14 @@ class Viewer(Served):
     """
 
     def __init__(
-        self, scene: Scene, *, host: str, port: int, play: bool, robot: Mechanism | None = None, q: Any = None
+        self,
+        scene: Scene,
+        *,
+        host: str,
+        port: int,
+        play: bool,
+        robot: Mechanism | None = None,
+        q: ArrayLike | None = None,
     ) -> None:
         super().__init__(scene, host, port)
         self.frame, self.playing, self.speed = 0, play and scene.frames > 1, 1.0

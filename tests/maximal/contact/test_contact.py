@@ -202,6 +202,22 @@ def test_height_field():
     np.testing.assert_allclose(run.v[-1], 0.0, atol=1e-4)
 
 
+@pytest.mark.parametrize(("count", "dt", "least", "most"), [(21, 5e-3, 0.1, 0.31), (81, 5e-3, 0.1, 0.25)])
+def test_a_ball_in_a_bowl_of_triangles_loses_energy_at_their_creases(count, dt, least, most):
+    """It slides without friction: each crease is an impact, so it loses some energy, and gains none."""
+    x = np.linspace(-0.8, 0.8, count)
+    heights = 1.0 - np.sqrt(1.0 - np.minimum(x[:, None] ** 2 + x**2, 0.98))
+    b = MechanismBuilder("bowl")
+    b.add_shape("world", HeightField(heights, x[1] - x[0], friction=0.0))
+    b.body("ball", mass=1.0, shapes=Sphere(0.05, friction=0.0))
+    b.free("ball")
+    start = {"ball_free.x": 0.4, "ball_free.z": 1.0 - np.sqrt(1.0 - 0.4**2) + 0.05 / np.sqrt(1.0 - 0.4**2) + 2e-3}
+    run = la.simulate(b.build(), start, dt=dt, duration=5.0, integrator=la.Maximal())
+    energy = run.energy - 9.81 * 0.05
+    assert least < 1.0 - energy[-1] / energy[0] < most
+    assert np.diff(energy).max() < 1e-3 * energy[0]
+
+
 def test_overlap_at_the_start_is_left_without_a_jump():
     """Two cubes 2 cm in each other: pushed apart slowly, not shot."""
     robot = cubes(2)
@@ -274,16 +290,16 @@ def test_smoothing_makes_the_step_a_smooth_function():
     assert bends(1e-3) < 0.05
 
 
-def test_warm_start_saves_iterations():
-    """A stack at rest: the same motion, in fewer iterations."""
+def test_warm_start_changes_no_motion():
+    """A stack that slides: by the modes of the step before, and from nothing, by the contact problem as a whole."""
     robot = cubes(3)
     q = placed(robot, *[(0.03 * i, 0, 0.25 + 0.5 * i) for i in range(3)])
     v = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0] * 3)
     warm, cold = (
         la.simulate(robot, q, v, dt=0.01, duration=1.0, integrator=la.Maximal(warm_start=w)) for w in (True, False)
     )
-    np.testing.assert_allclose(warm.q, cold.q, atol=1e-5)
-    assert warm.iterations.sum() < 0.75 * cold.iterations.sum()
+    np.testing.assert_allclose(warm.q, cold.q, atol=1e-9)
+    assert cold.iterations.max() <= 10
 
 
 def test_modes_of_the_step_before_solve_the_next():

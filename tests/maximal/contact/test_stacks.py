@@ -44,18 +44,18 @@ def test_what_rests_is_solved_with_kept_factors():
     record["q"][0] = q = placed(robot, (0, 0, 0.25), (0, 0, 0.75))
     assert stepper.advance(record, 0, 10, u[:10]) == 10
     now = stepper.contact.now[0]
-    before = {name: now[name].copy() for name in ("solves", "iterations", "matrices", "interior")}
+    before = {name: now[name].copy() for name in ("solves", "iterations", "matrices", "dense")}
     assert stepper.advance(record, 10, 30, u[:20]) == 30
     more = {name: (stepper.contact.now[0][name] - count).tolist() for name, count in before.items()}
     assert more["solves"] == [20, 20]
-    assert more["matrices"] == more["interior"] == [0, 0]
+    assert more["matrices"] == more["dense"] == [0, 0]
     assert max(more["iterations"]) <= 20
     np.testing.assert_allclose(record["q"], np.tile(q, (31, 1)), atol=1e-8)
 
 
-def test_few_problems_are_left_to_the_interior_point_method():
+def test_few_problems_are_left_to_the_dense_contact_problem():
     """Modes of feet with redundant contacts, which creep as slowly as compliance lets them, do not go round."""
-    solves, interior = np.zeros(2), np.zeros(2)
+    solves, dense = np.zeros(2), np.zeros(2)
     for seed in range(3):
         drop = scene("drop_unitree_a1", seed)
         stepper = la.Maximal().prepare(drop.robot, drop.dt)
@@ -63,14 +63,14 @@ def test_few_problems_are_left_to_the_interior_point_method():
         record["q"][0] = stepper.prepare_start(stepper.clear_start(drop.q))
         record["p"][0] = la.dynamics.mass_matrix(drop.robot, record["q"][0]) @ drop.v
         assert stepper.advance(record, 0, drop.steps, u) == drop.steps
-        solves, interior = solves + stepper.contact.now[0].solves, interior + stepper.contact.now[0].interior
-    assert (interior < np.array([0.06, 0.01]) * solves).all()
+        solves, dense = solves + stepper.contact.now[0].solves, dense + stepper.contact.now[0].dense
+    assert (dense < np.array([0.06, 0.01]) * solves).all()
 
 
 def test_legs_that_creep_at_the_bound_of_friction_are_solved_by_modes():
-    """A fallen robot that rests on its trunk and four feet: modes from the solution of the interior point method.
+    """A fallen robot that rests on its trunk and four feet: modes, weighed with the mass behind them, do not settle.
 
-    Weighed with all of the mass behind the feet, they took 97 iterations in one step after another.
+    It took 97 iterations in one step after another.
     """
     drop = scene("drop_littledog", 10)
     run = la.simulate(drop.robot, drop.q, dt=drop.dt, steps=drop.steps, integrator=la.Maximal())

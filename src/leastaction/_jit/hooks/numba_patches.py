@@ -12,7 +12,9 @@ from importlib import import_module
 from typing import Any
 
 from numba import types
-from numba.core import itanium_mangler
+from numba.core import event, itanium_mangler
+from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
 
 __all__ = ["keep_large_functions", "patched_numba", "patched_numba_cuda"]
@@ -24,7 +26,8 @@ _at_work = False
 
 @contextlib.contextmanager
 def patched_numba() -> Iterator[None]:
-    """Within, no garbage is collected, operators are looked up once per types, and names of functions are short.
+    """Within, no garbage is collected, operators are looked up once per types, names of functions are short, locks are
+    not timed, and the lifetimes of variables are only computed where they are used.
 
     Compilations come one at a time (Numba has a lock), so that no other one is touched.
     """
@@ -39,6 +42,9 @@ def patched_numba() -> Iterator[None]:
         with (
             _instead(BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
             _instead(itanium_mangler, "mangle", _short_names(itanium_mangler.mangle)),
+            _instead(event, "start_event", _but_of_locks(event.start_event)),
+            _instead(event, "end_event", _but_of_locks(event.end_event)),
+            _instead(PostProcessor, "run", _lazy_lifetimes(PostProcessor.run)),
         ):
             yield
     finally:
@@ -137,6 +143,31 @@ def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
         return known[key][0]
 
     return get_call_type
+
+
+def _but_of_locks(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Leave out the events of locks: one at every call of LLVM, told to a timer of every function being compiled."""
+
+    def trigger(kind: str, *args: Any, **kwargs: Any) -> None:
+        if kind not in ("numba:llvm_lock", "numba:compiler_lock"):
+            ordinary(kind, *args, **kwargs)
+
+    return trigger
+
+
+def _lazy_lifetimes(ordinary: Callable[..., Any]) -> Callable[..., Any]:
+    """Do not list the variables that live at the beginning of each block, five times a function: generators and
+    Python's own code ask for them."""
+
+    def run(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        code = self.func_ir
+        if emit_dels or code.is_generator:
+            return ordinary(self, emit_dels, extend_lifetimes)
+        code.blocks = canonicalize_cfg(code.blocks)
+        code.variable_lifetime, code.generator_info = VariableLifetime(code.blocks), None
+        return None
+
+    return run
 
 
 def _short_names(ordinary: Callable[..., Any]) -> Callable[..., Any]:

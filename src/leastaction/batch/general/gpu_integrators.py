@@ -213,7 +213,8 @@ def _maximal(plan: Plan, steppers: Sequence[MaximalStepper]) -> Problem:
         usual = min(ROOM, (SMOOTH if not one.near.features else CORNERS) * max(1, len(one.near.pairs)))
         room = plan.contacts or usual
         count = len(one.model.coordinates)
-        contact = contact_data(len(one.model.bodies), len(one.near.pairs), room, count, LOGGED * room, one.table.turns)
+        size, turning = len(one.data.fixed), one.near.turning
+        contact = contact_data(one.model.bodies.group, len(one.near.pairs), room, count, LOGGED * room, size, turning)
         near = [own.near for own in steppers]
     record = one.record(1)
     rows = MaximalRows(

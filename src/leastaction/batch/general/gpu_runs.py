@@ -11,8 +11,8 @@ from leastaction._jit import routine
 from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, load, mark_failed, shift, shift_bodies, write_state
 from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.step.maximal_rollout import DONE, run
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

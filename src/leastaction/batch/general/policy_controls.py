@@ -14,8 +14,7 @@ from leastaction.dynamics.legendre import solve_rows
 from leastaction.dynamics.workspace import Workspace
 from leastaction.kinematics.reduced.native import to_public
 from leastaction.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class PolicyScratch(NamedTuple):

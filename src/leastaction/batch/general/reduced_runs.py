@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit import routine
 from leastaction.batch.general.arrays import UNSOLVED, GeneralBatch, load, mark_failed, shift, write_state
 from leastaction.redmax.step.energies import begin_balance
 from leastaction.redmax.step.reduced_rollout import bisected_step
 from leastaction.redmax.stepper import ReducedStepper
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class ReducedRows(NamedTuple):

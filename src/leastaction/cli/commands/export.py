@@ -16,11 +16,14 @@ from leastaction.errors import LeastActionError
 
 @verb(
     "export run.npz --csv",
-    "export run.npz --html --output scene.html",
+    "export run.npz scene.html",
     "export run.npz --mp4 --html",
 )
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN.npz", help="A saved run.", autocompletion=complete_run)],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="File to write; its ending says what. Default: --output.")
+    ] = None,
     html: Annotated[bool, typer.Option("--html", help="A page that plays in any browser, without Python.")] = False,
     mp4: Annotated[bool, typer.Option("--mp4", help="A film.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="A table of numbers.")] = False,
@@ -35,13 +38,16 @@ def export(
     from leastaction._files._output import check_output
     from leastaction.trajectory.trajectory import archive_path
 
+    if file is not None and output is not None:
+        raise LeastActionError(f"give one file to write, {file} or --output {output}")
+    output = file if output is None else output
     kinds = [kind for kind, wanted in (("html", html), ("mp4", mp4), ("csv", csv)) if wanted]
     if not kinds and output is not None:
         kinds = [kind for kind in ("html", "mp4", "csv") if output.suffix.lower() == f".{kind}"]
     if not kinds:
-        raise LeastActionError("say what to write: --html, --mp4 or --csv")
+        raise LeastActionError("say what to write: --html, --mp4, --csv, or a file that ends in one of these")
     if output is not None and len(kinds) > 1:
-        raise LeastActionError("--output names one file; leave it out to write several kinds")
+        raise LeastActionError(f"{output} is one file; leave it out to write several kinds")
     trajectory = la.Trajectory.load(run)
     files = {kind: output or archive_path(run).with_suffix(f".{kind}") for kind in kinds}
     for kind, path in files.items():

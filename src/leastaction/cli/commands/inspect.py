@@ -114,7 +114,7 @@ def _remarks(robot: Any) -> list[str]:
     limited = [j.name for j in robot.joints if any(x > -float("inf") for x in j.lower)]
     if limited:
         which = f"joint {limited[0]} has limits" if len(limited) == 1 else f"{len(limited)} joints have limits"
-        remarks.append(f"{which}, which act with maximal, grounded, constrained-euler and staggered-projections only")
+        remarks.append(f"{which}, which act with minimal, maximal, constrained-euler and staggered-projections only")
     for joint in robot.joints:
         bounds = [abs(x) for x in (*joint.lower, *joint.upper) if abs(x) < float("inf")]
         if joint.kind == "revolute" and bounds and max(bounds) > MOST_TURNS * 2.0 * math.pi:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from leastaction._disk_cache import cached_arrays, key_of
 from leastaction.mechanism.shapes import Mesh
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 FLAT = 1e-6
 """Triangles whose normals differ by less are one face."""

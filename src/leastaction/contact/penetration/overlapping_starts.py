@@ -20,8 +20,7 @@ from leastaction.dynamics.workspace import Workspace
 from leastaction.kinematics.reduced.compiled import has_splines
 from leastaction.kinematics.sweeps import positions
 from leastaction.spatial import IDENTITY, compose, load3, load9, store3, store9
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 ROOM = 64
 """Contacts of a pair that there is room for: one that has more is looked at by the search."""

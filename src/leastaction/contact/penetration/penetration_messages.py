@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.records import CONTACT, records
+from leastaction.typing import FloatArray
 from leastaction.warn import warn
-
-FloatArray = NDArray[np.float64]
 
 DEEP = 1e-3
 """Overlap at the start that is worth a warning, in terms of the size of a body."""

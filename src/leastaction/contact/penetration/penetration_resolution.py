@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from leastaction.contact.penetration.penetration_messages import DEEP, REMEDY
@@ -25,9 +24,8 @@ from leastaction.contact.penetration.penetration_search import Found, Search, fl
 from leastaction.dynamics.loops import RANK_TOLERANCE, closed_but_for, loop_jacobian, prescribed_freedoms
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism.building.graph import WORLD
+from leastaction.typing import FloatArray
 from leastaction.warn import warn
-
-FloatArray = NDArray[np.float64]
 
 ITERATIONS = 60
 """Most steps that part links to first order."""

@@ -26,8 +26,7 @@ from leastaction.dynamics.api import body_jacobian, mass_matrix
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.building.graph import WORLD
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CLEAR = 1e-4
 """Gap that links are moved to, in terms of the size of the smaller one."""

@@ -54,8 +54,14 @@ def island_arrays(nodes: Any, cones: int, m: int) -> Islands:
     for t in range(count):
         own = nodes[trees == t]
         spans[t] = own.iv.min(), (own.iv + own.nv).max()
+    return islands_of(trees.astype(np.int64), spans, cones, m, int(spans.max()))
+
+
+def islands_of(trees: Integers, spans: Integers, cones: int, m: int, nv: int) -> Islands:
+    """Arrays for so many cones with m impulses in all, on bodies of these trees, with nv entries in a column."""
+    count = len(spans)
     return Islands(
-        trees=trees.astype(np.int64),
+        trees=trees,
         spans=spans,
         root=np.zeros(count, np.int64),
         rank=np.zeros(count, np.int64),
@@ -69,6 +75,6 @@ def island_arrays(nodes: Any, cones: int, m: int) -> Islands:
         place=np.zeros(m + 1, np.int64),
         begins=np.zeros(m, np.int64),
         ends=np.zeros(m, np.int64),
-        support=np.zeros(int(spans.max()), np.int64),
-        entries=np.zeros(int(spans.max())),
+        support=np.zeros(nv, np.int64),
+        entries=np.zeros(nv),
     )

@@ -177,3 +177,16 @@ def multiply_packed(rows, which, low, high, islands, many, out):
             si += rows[i, support[s]] * entries[s]
         out[i] = si
         a += 1
+
+
+@routine
+def fill_delassus(touch, islands, n):
+    """W of the n impulses that take part, with the products of `rows` and `columns`."""
+    which, one, two, spans = touch.which, islands.one, islands.two, islands.spans
+    for b in range(n):
+        k, s, t = which[b], one[b], two[b]
+        low, high, many = islands.low[k], islands.high[k], pack(islands, touch.columns[k])
+        multiply_packed(touch.rows, which, low, high, islands, many, touch.W[k])
+        for a in range(low, high if spans.shape[0] > 1 else low):
+            if not ((s >= 0 and (one[a] == s or two[a] == s)) or (t >= 0 and (one[a] == t or two[a] == t))):
+                touch.W[which[a], k] = 0.0  # the range of the other one may end before this one

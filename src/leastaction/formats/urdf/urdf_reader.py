@@ -45,6 +45,7 @@ from leastaction.formats.urdf._xacro import expanded, macro
 from leastaction.mechanism import Mechanism, MechanismBuilder
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.building.graph import WORLD
+from leastaction.warn import warn
 
 
 def load_urdf(
@@ -57,7 +58,7 @@ def load_urdf(
     allow_outside: bool = False,
     package_dirs: Sequence[str | PathLike[str]] = (),
     max_bytes: int = MAX_BYTES,
-    xacro_args: Mapping[str, Any] | None = None,
+    xacro_args: Mapping[str, object] | None = None,
 ) -> Mechanism:
     """Read a URDF file, or one with macros of xacro (`pip install "leastaction[xacro]"`).
 
@@ -246,9 +247,22 @@ class _Reader:
             joint += "_"
         self.builder.joint(joint, "free" if self.floating_base else "fixed", WORLD, name)
 
+    def _look_for_degrees(self, joint: Element) -> None:
+        """Warn of limits that are angles in degrees, as far as one can tell."""
+        limits = limits_of(joint, "revolute", 1)
+        angles = [x for name in ("lower", "upper") for x in limits.get(name, ())]
+        if any(30.0 <= abs(x) <= 360.0 for x in angles) and all(x % 5.0 == 0.0 and abs(x) != 100.0 for x in angles):
+            low, high = angles
+            warn(
+                f"{self.notes.file}:{joint.line}: joint {joint.required('name')!r} turns from {low:g} to {high:g} rad; "
+                "URDF has angles in radians, and these look like degrees"
+            )
+
     def _joint(self, joint: Element) -> None:
         if joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None:
             self.notes.add("limits of joints whose type needs a <limit>, which move freely", joint.required("name"))
+        if joint.get("type") == "revolute":
+            self._look_for_degrees(joint)
         with _at(joint):
             self.builder.joint(
                 joint.required("name"),

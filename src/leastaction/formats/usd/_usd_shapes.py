@@ -12,8 +12,7 @@ from leastaction.formats._files import Notes
 from leastaction.formats.usd._usd_stage import SHEAR, Stage
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Pose, Shape, Sphere
 from leastaction.mechanism.pose import quaternion_of_matrix
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 PRIMITIVES = ("Cube", "Sphere", "Cylinder", "Capsule", "Cone", "Plane")
 

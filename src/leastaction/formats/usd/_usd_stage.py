@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._extras import require
 from leastaction.errors import FormatError, MechanismError
 from leastaction.mechanism import Pose
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
 

@@ -33,8 +33,7 @@ from leastaction.mechanism.closure import COUPLING
 from leastaction.mechanism.joints import SPLINES, Motion
 from leastaction.mechanism.pose import Pose, quaternion_of_matrix
 from leastaction.mechanism.tree import PROPERTIES, Span, Tree
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class ReducedCoordinates:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.kinematics.reduced.arrays import CoordinateModel
 from leastaction.kinematics.reduced.lift import CURVE, SURFACE
 from leastaction.spatial import exponential as ex
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CUMULATIVE = np.array([[5, 3, -3, 1], [1, 3, 3, -2], [0, 0, 0, 1]]) / 6.0
 """Coefficients of the cumulative basis functions 2, 3 and 4 (Sueda 2021, Eq. 2.72)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction._jit import entry
 from leastaction.kinematics.reduced.charts import XYZ, use_charts
@@ -14,8 +14,7 @@ from leastaction.kinematics.reduced.lift import lift
 from leastaction.kinematics.sweeps import JOINT_SCREW, LINK, positions, velocities
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import configuration, tangent
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class NodeMotion(NamedTuple):
@@ -121,7 +120,7 @@ class State:
 
 
 def reduced_coordinates(
-    mechanism: Mechanism, q: Any, v: Any = None, *, chart: str = "euler"
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike | None = None, *, chart: str = "euler"
 ) -> tuple[FloatArray, FloatArray]:
     """(r, rd), each (nv,): the coordinates of `BDF` and their rates; they differ from q and v in ball and free joints.
 
@@ -138,7 +137,7 @@ def reduced_coordinates(
 
 
 def from_reduced_coordinates(
-    mechanism: Mechanism, r: Any, rd: Any = None, *, chart: str = "euler"
+    mechanism: Mechanism, r: ArrayLike, rd: ArrayLike | None = None, *, chart: str = "euler"
 ) -> tuple[FloatArray, FloatArray]:
     """(q, v) of reduced coordinates and rates: the inverse of `reduced_coordinates`, from the chart R_x R_y R_z.
 
@@ -154,6 +153,6 @@ def from_reduced_coordinates(
     return q[0], v[0]
 
 
-def body_poses(mechanism: Mechanism, q: Any) -> FloatArray:
+def body_poses(mechanism: Mechanism, q: ArrayLike) -> FloatArray:
     """Poses of all bodies, world from body, shape (bodies, 4, 4); also of mechanisms with splines."""
     return State(mechanism, q, chart="exponential").body_poses()

@@ -83,6 +83,13 @@ def factorize(plan, factors, tolerance):
 @borrowing
 def solve(plan, factors, rhs):
     """rhs <- F^-1 rhs in place, for one right-hand side, shape (rows,)."""
+    solve_forward(plan, factors, rhs)
+    solve_backward(plan, factors, rhs)
+
+
+@borrowing
+def solve_forward(plan, factors, rhs):
+    """rhs <- (L D)^-1 rhs in place, for one right-hand side, shape (rows,)."""
     nodes, links, values, pivots, live = plan.nodes, plan.links, factors.values, factors.pivots, factors.live
     for k in range(nodes.shape[0]):
         n, row, d = np.int64(nodes[k].width), np.int64(nodes[k].row), np.int64(nodes[k].block)
@@ -93,6 +100,12 @@ def solve(plan, factors, rhs):
                 continue
             lower, width, c = np.int64(links[p].lower), np.int64(links[p].width), np.int64(links[p].row)
             straight_column(values, lower, rhs, row, c, width, n)
+
+
+@borrowing
+def solve_backward(plan, factors, rhs):
+    """rhs <- U^-1 rhs in place, for one right-hand side, shape (rows,)."""
+    nodes, links, values, live = plan.nodes, plan.links, factors.values, factors.live
     for k in range(nodes.shape[0] - 1, -1, -1):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row)
         first, count = np.int64(nodes[k].first), np.int64(nodes[k].count)

@@ -59,8 +59,7 @@ from leastaction.mechanism.drives.servos import driven_joints
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.pose import Pose
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 FREEDOMS = {SLIDE: 1, HINGE: 1, BALL: 3, FREE: 6}
 """Degrees of freedom of kinds of coordinates."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.contact import collision_filter
 from leastaction.contact.contact_table import ContactTable
@@ -14,8 +13,7 @@ from leastaction.maximal.coordinates.placement import place
 from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.model import Model
 from leastaction.mechanism.closure import COUPLING
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def exclude_pairs(model: Model, table: ContactTable) -> ContactTable:

@@ -6,7 +6,6 @@ import math
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.maximal.maximal_records import BALL, FREE, HINGE
 from leastaction.maximal.model import Model
@@ -14,8 +13,8 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.pose import Pose, rotation_matrix
 from leastaction.mechanism.pose_arrays import carried
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 _Vector: TypeAlias = tuple[float, float, float]
 _Quaternion: TypeAlias = tuple[float, float, float, float]
 _Place: TypeAlias = tuple[_Vector, _Quaternion]

@@ -10,7 +10,7 @@ import numpy as np
 from leastaction._jit import entry, routine
 from leastaction.forces import total
 from leastaction.linalg.graph.graph_factorization import refine, solve_transposed
-from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
+from leastaction.maximal.arrays import ContactModel, MaximalSettings, named_contact, named_data, named_model
 from leastaction.maximal.derivatives.arrays import Rows, named_back
 from leastaction.maximal.derivatives.joint_gradients import (
     add_read,
@@ -79,7 +79,7 @@ def adjoint_sweep(model, settings, data, places, back, first, last):
 def adjoint_sweep_with_contact(model, settings, data, near, contact, places, back, first, last):
     """`adjoint_sweep` with contacts, limits or dry friction."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    near, contact = ContactModel(*near), ContactData(*contact)
+    near, contact = ContactModel(*near), named_contact(contact)
     return sweep(model, settings, data, near, contact, places, named_back(back), first, last)
 
 
@@ -97,6 +97,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
         read_bars(model, data, back, back.bq[last + 1], back.bp[last + 1])
     while k >= first:
         copy_bars(back.bars, back.reached)
+        by_rest, hits = back.rest[0], back.rest[1]
         why = unfold(model, settings, data, near, contact, back, k)
         for j in range(parts_of(back, k) - 1, -1, -1):
             if why == DONE:
@@ -119,6 +120,7 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                 add_read(back)
         if why != DONE:
             copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
+            back.rest[0], back.rest[1] = by_rest, hits
             clear_controls(back, k)
             return k, np.int64(why)
         k -= 1

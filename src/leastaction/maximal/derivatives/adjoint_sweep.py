@@ -47,6 +47,11 @@ LATE_CONTACTS = (
     "no derivatives by parameters through it; take a smaller dt, or leastaction.Minimal"
 )
 
+BEGINS_AT_IMPACT = (
+    "Maximal: the run begins at an impact, whose time depends on the state; its derivatives do not know that: begin a "
+    "step before it, or take leastaction.Minimal"
+)
+
 TOO_FINE = "Maximal: step {step} was divided so finely that the run does not record its substeps; it has no derivative"
 
 
@@ -128,6 +133,7 @@ class BackwardPass:
         self.kept = StepTape(solver, self.parted, derivatives)
         self.by_parameters = np.zeros(len(derivatives))
         self.planned = False
+        self.rest = np.zeros(2)  # see `BackData.rest`; of the piece after this one at first
 
     def _place(self, q: FloatArray, p: FloatArray) -> None:
         """Bodies of joint positions and momenta in the first row, as `MaximalStepper.begin` has them."""
@@ -166,6 +172,8 @@ class BackwardPass:
         read = np.array([bq, bp])
         read[:, : 1 if self.row == 0 else 0] = 0.0  # what is read off the start of a run is left to others
         while True:
+            if len(rows[0]):
+                self.rest[:] = 0.0
             if s.contact is not None:
                 s.contact.written[0] = 0
             back = plain(self._data(found, bq, bp, controls, rows, ends))
@@ -184,6 +192,8 @@ class BackwardPass:
                 if left < 0 and self.row == 0:
                     self.kept.add_start(self.by_parameters, self._state(0), found, self.start)
             if why == DONE and left < 0:
+                if self.row == 0 and self.rest[1] > 0.0:
+                    raise IntegratorError(BEGINS_AT_IMPACT)
                 return found
             ends = ends and left == last
             if why == DONE:
@@ -233,7 +243,7 @@ class BackwardPass:
             shares=self.parted.shares,
             plastic=self.parted.plastic,
             hit=np.zeros((4, bars.shape[1], 7)),
-            rest=np.zeros(2),
+            rest=self.rest,
             rests=np.zeros(len(rows[0])),
             fresh=self.row == 0,
             ends=ends,

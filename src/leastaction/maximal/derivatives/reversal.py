@@ -41,6 +41,7 @@ class MaximalReversal(Reversal):
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bars: FloatArray | None = None
+        self.rest = np.zeros(2)  # of the piece after the next one, see `BackData`
         nv = stepper.mechanism.nv
         self.before = np.zeros((2, 0, nv))  # gradients by q and p of states that belong to the piece before
         self.first = np.zeros((2, nv))
@@ -51,9 +52,10 @@ class MaximalReversal(Reversal):
         bars[:, bars.shape[1] - 1 - count : bars.shape[1] - 1] += self.before
         if len(u):
             way = BackwardPass(self.stepper, self.solver, record, row, u, self.derivatives)
+            way.rest[:] = self.rest
             self.bars = way.over(self.bars, bars[0, row:], bars[1, row:], controls)
             self.by_parameters += way.by_parameters
-            self.first = way.start
+            self.first, self.rest = way.start, way.rest
         if row == 0:
             self.first = self.first + bars[:, 0]
         self.before = bars[:, :row].copy()

@@ -1,9 +1,8 @@
 """How the impulses of rigid contacts respond to the motion of a solved step, for derivatives.
 
 Modes are read from the natural map at the solution, and `W` of every cone is that of its mode
-(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and what the interior
-point method has solved where no modes were found, has the response of the central path instead
-(`contact.cones.reduce`).
+(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and that with a
+linearised cone, has the response of the central path instead (`contact.cones.reduce`).
 """
 
 import math
@@ -17,6 +16,7 @@ from leastaction.maximal.step.solver.semismooth_newton import (
     OPEN,
     SLIP,
     evaluate_modes,
+    is_rigid,
     mode_of,
     respond,
     slack_of,
@@ -29,12 +29,6 @@ CENTRAL = 3
 
 
 @inline
-def has_modes(contact):
-    """Whether the present phase of a solved step was solved by modes."""
-    return contact.now[0].soft[contact.now[0].phase] == 0
-
-
-@inline
 def grip_of(contact):
     """See `semismooth_newton.HEAVY`."""
     return min(HEAVY / contact.now[0].load, 1.0) if contact.now[0].load > 0.0 else 1.0
@@ -43,7 +37,7 @@ def grip_of(contact):
 @routine(allocates=False)
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
-    if not has_modes(contact):
+    if not is_rigid(settings):
         evaluate_cones(model.coordinates, data.bodies, data.coordinates, contact, dt)
         for k in range(contact.now[0].count):
             c = contact.cones[k]

@@ -97,7 +97,7 @@ class StepTape:
     def _scratch(self, n: int, m: int, nq: int, N: int) -> None:
         s = self.stepper
         near, q = np.zeros(len(s.model.coordinates)), np.zeros(nq)
-        self.contact = contact_data(0, 0, 0, 0, 0)._replace(
+        self.contact = contact_data(np.zeros(0, np.int64), 0, 0, 0, 0, 0, s.near.turning)._replace(
             cones=records(self.size[0], CONE), contacts=records(self.size[1], CONTACT)
         )
         self.scratch = near, q, np.zeros(N + 3 * self.size[0] + 12 * n)

@@ -7,10 +7,10 @@ from leastaction.contact.laws.cones import TURN
 from leastaction.contact.laws.restitution import ACCEPT, BEGIN, GIVE_UP, NEAREST, has_too_many_impacts
 from leastaction.forces import total
 from leastaction.maximal.arrays import (
-    ContactData,
     ContactModel,
     MaximalRecord,
     MaximalSettings,
+    named_contact,
     named_data,
     named_model,
 )
@@ -58,9 +58,8 @@ from leastaction.maximal.step.initial_guess import (
     guess_spins,
     store_velocities,
 )
-from leastaction.maximal.step.solver.crossover import SOLVED_BY_MODES
 from leastaction.maximal.step.solver.interior_point import solve_step, stuck_step
-from leastaction.maximal.step.solver.semismooth_newton import accelerate, is_rigid
+from leastaction.maximal.step.solver.semismooth_newton import SOLVED_BY_MODES, accelerate, is_rigid
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
@@ -96,7 +95,7 @@ def rollout(model, settings, data, record, u, substeps, started):
 def rollout_with_contact(model, settings, data, near, contact, record, u, substeps, started):
     """`rollout` with contacts, limits or dry friction: near and contact are those of `ContactModel`, `ContactData`."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    near, contact = ContactModel(*near), ContactData(*contact)
+    near, contact = ContactModel(*near), named_contact(contact)
     return run(model, settings, data, near, contact, MaximalRecord(*record), u, substeps, started)
 
 

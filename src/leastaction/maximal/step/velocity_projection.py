@@ -17,7 +17,7 @@ from leastaction.maximal.contact.limit_setup import coordinate_wrenches
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.initial_guess import LATER
-from leastaction.maximal.step.solver.crossover import end_by_modes
+from leastaction.maximal.step.solver.delassus_newton import delassus_newton
 from leastaction.maximal.step.solver.interior_point import interior_step
 from leastaction.maximal.step.solver.newton import DEPENDENT
 from leastaction.maximal.step.solver.semismooth_newton import (
@@ -102,7 +102,7 @@ def begin_second_phase(settings, data, contact, dt):
     now.phase = VELOCITIES
     for k in range(now.count):
         c = contact.cones[k]
-        if now.soft[POSITIONS] == 1:
+        if not is_rigid(settings):
             contact.first[k] = c
         ip.copy_block(c, contact.saved[k])
         contact.impulses[k, 0], contact.impulses[k, 1], contact.impulses[k, 2] = c.gam, c.beta[0], c.beta[1]
@@ -165,7 +165,6 @@ def solve_velocities(model, settings, data, contact, dt):
         data: with the factors that the second phase uses.
     """
     now, rigid = contact.now[0], is_rigid(settings)
-    now.soft[VELOCITIES] = 1
     if rigid:
         fresh = not knows_matrix(data, contact, dt)
         if fresh:
@@ -173,18 +172,14 @@ def solve_velocities(model, settings, data, contact, dt):
         if follow_modes(model, settings, data, contact, dt, fresh) >= 0:
             for k in range(now.count if now.kept_second > 0.0 else 0):
                 ip.copy_block(contact.cones[k], contact.second[k])
-            now.soft[VELOCITIES] = 0
             return True
         start_velocities(data, contact)
+        return delassus_newton(model, settings, data, contact, dt) >= 0
     for k in range(now.count):
         c = contact.cones[k]
         c.share = c.target_share
         ip.begin(c, max(c.s, settings.gravity * dt), c.y[0], c.y[1], now.energy)
-    if interior_step(model, settings, data, contact, dt) < 0:
-        return False
-    if rigid:
-        end_by_modes(model, settings, data, contact, dt)
-    return True
+    return interior_step(model, settings, data, contact, dt) >= 0
 
 
 @routine(allocates=False)
@@ -192,7 +187,7 @@ def take_back(settings, contact):
     """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if contact.now[0].soft[POSITIONS] == 1:
+        if not is_rigid(settings):
             contact.cones[k] = contact.first[k]
             continue
         ip.copy_block(contact.saved[k], c)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
+
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
@@ -16,8 +18,10 @@ from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
 from leastaction.mechanism.mechanism import Mechanism
+from leastaction.mechanism.motions import Primitive
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.shapes import Shape
+from leastaction.typing import Axis, JointOptions, PoseLike
 
 
 class MechanismBuilder(ElementBuilder):
@@ -35,7 +39,7 @@ class MechanismBuilder(ElementBuilder):
         strict: refuse inertias that no real body has (True) or keep them with a warning (False).
     """
 
-    def __init__(self, name: str = "robot", *, gravity: Any = (0.0, 0.0, -9.81), strict: bool = True) -> None:
+    def __init__(self, name: str = "robot", *, gravity: ArrayLike = (0.0, 0.0, -9.81), strict: bool = True) -> None:
         super().__init__()
         self.name = _check.text(name, "name of a mechanism")
         self.gravity = gravity
@@ -65,8 +69,8 @@ class MechanismBuilder(ElementBuilder):
         name: str,
         *,
         mass: float | None = None,
-        com: Any = None,
-        inertia: Any = None,
+        com: ArrayLike | None = None,
+        inertia: Inertia | ArrayLike | None = None,
         shapes: Shape | Iterable[Shape] = (),
         density: float | None = None,
     ) -> str:
@@ -111,16 +115,16 @@ class MechanismBuilder(ElementBuilder):
         parent: str,
         child: str,
         *,
-        axis: Any = None,
+        axis: Axis | None = None,
         pitch: float = 0.0,
-        parts: Any = (),
-        frames: Any = (),
-        controls: Any = (),
-        position: Any = None,
-        rotation: Any = None,
-        pose: Any = None,
-        child_pose: Any = None,
-        limits: Any = None,
+        parts: Iterable[Primitive] = (),
+        frames: Iterable[Pose | ArrayLike] = (),
+        controls: ArrayLike = (),
+        position: ArrayLike | None = None,
+        rotation: ArrayLike | None = None,
+        pose: PoseLike | None = None,
+        child_pose: PoseLike | None = None,
+        limits: ArrayLike | None = None,
         **properties: Any,
     ) -> str:
         """Add a joint of any kind; returns its name.
@@ -166,21 +170,19 @@ class MechanismBuilder(ElementBuilder):
             raise MechanismError(f"{what}: {error}") from None
         if limits is not None:
             properties["lower"], properties["upper"] = _check.pair(limits, f"{what}: limits")
-        known = {"lower", "upper", "velocity_limit", "effort_limit", "stiffness", "rest", "damping", "friction", "home"}
-        unknown = set(properties) - known - {"armature", "loop", "limit_stiffness", "limit_damping", "motions"}
+        unknown = sorted(set(properties) - JointOptions.__annotations__.keys())
         if unknown:
-            name = sorted(unknown)[0]
-            raise MechanismError(f"{what}: a joint has no property {name!r}{suggestion(name, sorted(known))}")
-        self._joints[name] = Joint(
-            name, kind, parent, child, primitives, pose, Pose() if child_pose is None else child_pose, **properties
-        )
+            known = (*JointOptions.__annotations__, "axis", "pitch")
+            raise MechanismError(f"{what}: a joint has no property {unknown[0]!r}{suggestion(unknown[0], known)}")
+        poses = pose, Pose() if child_pose is None else child_pose
+        self._joints[name] = _check.made(Joint, name, kind, parent, child, primitives, *poses, **properties)
         return name
 
-    def fixed(self, name: str, parent: str, child: str, **options: Any) -> str:
+    def fixed(self, name: str, parent: str, child: str, **options: Unpack[JointOptions]) -> str:
         """Weld `child` to `parent`; options as of `joint`, such as `position` [m]."""
         return self.joint(name, "fixed", parent, child, **options)
 
-    def revolute(self, name: str, parent: str, child: str, *, axis: Any = "z", **options: Any) -> str:
+    def revolute(self, name: str, parent: str, child: str, *, axis: Axis = "z", **options: Unpack[JointOptions]) -> str:
         """A hinge about `axis`, "x", "y", "z" or 3 numbers in the joint's frame; q is an angle [rad].
 
         Options as of `joint`: `position` [m] in the parent, `limits` [rad], `damping` [N m s/rad], `stiffness`
@@ -188,7 +190,9 @@ class MechanismBuilder(ElementBuilder):
         """
         return self.joint(name, "revolute", parent, child, axis=axis, **options)
 
-    def prismatic(self, name: str, parent: str, child: str, *, axis: Any = "z", **options: Any) -> str:
+    def prismatic(
+        self, name: str, parent: str, child: str, *, axis: Axis = "z", **options: Unpack[JointOptions]
+    ) -> str:
         """A slider along `axis`, "x", "y", "z" or 3 numbers in the joint's frame; q is a length [m].
 
         Options as of `joint`: `position` [m] in the parent, `limits` [m], `damping` [N s/m], `stiffness` [N/m] with
@@ -196,11 +200,11 @@ class MechanismBuilder(ElementBuilder):
         """
         return self.joint(name, "prismatic", parent, child, axis=axis, **options)
 
-    def spherical(self, name: str, parent: str, child: str, **options: Any) -> str:
+    def spherical(self, name: str, parent: str, child: str, **options: Unpack[JointOptions]) -> str:
         """A ball joint; q is a unit quaternion (w, x, y, z), v the angular velocity in the child's frame [rad/s]."""
         return self.joint(name, "spherical", parent, child, **options)
 
-    def free(self, child: str, *, name: str = "", parent: str = WORLD, **options: Any) -> str:
+    def free(self, child: str, *, name: str = "", parent: str = WORLD, **options: Unpack[JointOptions]) -> str:
         """Let `child` move freely; q is (x, y, z, qw, qx, qy, qz) [m, 1].
 
         v is the twist (angular, linear) in the child's frame [rad/s, m/s].
@@ -237,7 +241,13 @@ class MechanismBuilder(ElementBuilder):
                 self._add_element(element)
 
     def attach(
-        self, robot: Mechanism, *, prefix: str = "", parent: str = WORLD, pose: Any = None, ground: bool = True
+        self,
+        robot: Mechanism,
+        *,
+        prefix: str = "",
+        parent: str = WORLD,
+        pose: PoseLike | None = None,
+        ground: bool = True,
     ) -> None:
         """Add all of another robot: a second one to a scene, a gripper to a hand.
 
@@ -355,7 +365,8 @@ class MechanismBuilder(ElementBuilder):
 
     def build(self) -> Mechanism:
         """Check everything and make the mechanism."""
-        return Mechanism(
+        return _check.made(
+            Mechanism,
             name=self.name,
             bodies=tuple(self._with_added(body) for body in self._bodies.values()),
             joints=tuple(self._joints.values()),

@@ -13,11 +13,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import Attachment, MechanismBuilder, _check
 from leastaction.mechanism.arguments import FloatArray
+from leastaction.typing import AttachmentLike
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class Network:
 def add_network(
     builder: MechanismBuilder,
     name: str,
-    points: Any,
-    edges: Any,
+    points: ArrayLike,
+    edges: ArrayLike,
     *,
-    mass: Any,
+    mass: ArrayLike,
     stiffness: float,
     damping: float = 0.0,
-    attached: Mapping[int, Any] | None = None,
-    rest_lengths: Any = None,
+    attached: Mapping[int, AttachmentLike] | None = None,
+    rest_lengths: ArrayLike | None = None,
 ) -> Network:
     """Add point masses at `points`, tied along `edges` by springs.
 
@@ -149,13 +150,13 @@ def _attachment(value: Any, what: str) -> Attachment:
 def add_chain(
     builder: MechanismBuilder,
     name: str,
-    points: Any,
+    points: ArrayLike,
     *,
-    mass: Any,
+    mass: ArrayLike,
     stiffness: float,
     damping: float = 0.0,
-    start: Any = None,
-    end: Any = None,
+    start: AttachmentLike | None = None,
+    end: AttachmentLike | None = None,
 ) -> Network:
     """Add a chain of point masses and springs, such as a rope or a muscle.
 
@@ -174,14 +175,14 @@ def add_chain(
 def add_cloth(
     builder: MechanismBuilder,
     name: str,
-    points: Any,
+    points: ArrayLike,
     *,
-    mass: Any,
+    mass: ArrayLike,
     stiffness: float,
     shear: float | None = None,
     bending: float = 0.0,
     damping: float = 0.0,
-    attached: Mapping[tuple[int, int], Any] | None = None,
+    attached: Mapping[tuple[int, int], AttachmentLike] | None = None,
 ) -> Network:
     """Add a sheet: springs along the grid, across its cells and, against bending, over two cells.
 
@@ -223,13 +224,13 @@ def add_cloth(
 def add_tetrahedra(
     builder: MechanismBuilder,
     name: str,
-    points: Any,
-    tetrahedra: Any,
+    points: ArrayLike,
+    tetrahedra: ArrayLike,
     *,
     density: float,
     stiffness: float,
     damping: float = 0.0,
-    attached: Mapping[int, Any] | None = None,
+    attached: Mapping[int, AttachmentLike] | None = None,
 ) -> Network:
     """Add a solid of tetrahedra: a quarter of each one's mass at its corners, springs along all edges.
 

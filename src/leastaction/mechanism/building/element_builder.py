@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
+
+from numpy.typing import ArrayLike
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism.contact_pairs import ContactPair
-from leastaction.mechanism.drives.actuators import INF, BodyActuator, JointActuator, Servo
+from leastaction.mechanism.drives.actuators import INF, Activation, BodyActuator, JointActuator, Servo
 from leastaction.mechanism.drives.tendons import Tendon, Wrap
 from leastaction.mechanism.elements import (
     Cable,
@@ -25,6 +27,7 @@ from leastaction.mechanism.elements import (
 from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
+from leastaction.typing import AttachmentLike, Axis, PoseLike, TendonOptions
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -62,8 +65,8 @@ class ElementBuilder:
     def spring(
         self,
         name: str,
-        start: Any,
-        end: Any,
+        start: AttachmentLike,
+        end: AttachmentLike,
         *,
         stiffness: float = 0.0,
         rest_length: float = 0.0,
@@ -84,14 +87,14 @@ class ElementBuilder:
         self._elements["springs"].append(Spring(name, *ends, stiffness, rest_length, damping, isotropic))
         return name
 
-    def damper(self, name: str, start: Any, end: Any, *, damping: float) -> str:
+    def damper(self, name: str, start: AttachmentLike, end: AttachmentLike, *, damping: float) -> str:
         """A damper [N s/m] along the line between two points; each is a body's name or (body, point [m])."""
         return self.spring(name, start, end, damping=damping)
 
     def cable(
         self,
         name: str,
-        via: Iterable[Any],
+        via: Iterable[AttachmentLike],
         *,
         stiffness: float,
         rest_length: float,
@@ -127,7 +130,7 @@ class ElementBuilder:
         *,
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
-        activation: Any = None,
+        activation: Activation | float | None = None,
     ) -> str:
         """A drive of one degree of freedom: force [N m or N] = gear * u.
 
@@ -139,7 +142,7 @@ class ElementBuilder:
             activation: an `Activation`, or the time constant of a filter between control and force [s].
         """
         low, high = _control_limits(limits, f"actuator {name!r}")
-        self._elements["actuators"].append(JointActuator(name, coordinate, gear, low, high, activation))
+        self._elements["actuators"].append(_check.made(JointActuator, name, coordinate, gear, low, high, activation))
         return name
 
     def position_servo(
@@ -151,7 +154,7 @@ class ElementBuilder:
         kv: float = 0.0,
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
-        activation: Any = None,
+        activation: Activation | float | None = None,
         force_limits: tuple[float, float] | None = None,
     ) -> str:
         """A motor whose control is the position that it holds: force = gear (kp (u - gear x) - kv gear dx/dt).
@@ -168,7 +171,7 @@ class ElementBuilder:
         """
         low, high = _control_limits(limits, f"servo {name!r}")
         self._elements["actuators"].append(
-            Servo(name, coordinate, gear, low, high, activation, kp=kp, kv=kv, force_limits=force_limits)
+            _check.made(Servo, name, coordinate, gear, low, high, activation, kp=kp, kv=kv, force_limits=force_limits)
         )
         return name
 
@@ -180,7 +183,7 @@ class ElementBuilder:
         kv: float,
         gear: float = 1.0,
         limits: tuple[float, float] | None = None,
-        activation: Any = None,
+        activation: Activation | float | None = None,
         force_limits: tuple[float, float] | None = None,
     ) -> str:
         """A motor whose control is the velocity that it keeps: force = gear kv (u - gear dx/dt).
@@ -196,12 +199,18 @@ class ElementBuilder:
         """
         low, high = _control_limits(limits, f"servo {name!r}")
         self._elements["actuators"].append(
-            Servo(name, coordinate, gear, low, high, activation, kv=kv, force_limits=force_limits)
+            _check.made(Servo, name, coordinate, gear, low, high, activation, kv=kv, force_limits=force_limits)
         )
         return name
 
     def thruster(
-        self, name: str, body: str, wrench: Any, *, limits: tuple[float, float] | None = None, activation: Any = None
+        self,
+        name: str,
+        body: str,
+        wrench: ArrayLike,
+        *,
+        limits: tuple[float, float] | None = None,
+        activation: Activation | float | None = None,
     ) -> str:
         """A drive that pushes on a body, fixed to it.
 
@@ -213,10 +222,18 @@ class ElementBuilder:
             activation: an `Activation`, or the time constant of a filter between control and force [s].
         """
         low, high = _control_limits(limits, f"actuator {name!r}")
-        self._elements["actuators"].append(BodyActuator(name, body, wrench, low, high, activation))
+        self._elements["actuators"].append(_check.made(BodyActuator, name, body, wrench, low, high, activation))
         return name
 
-    def tendon(self, name: str, *, joints: Any = (), via: Any = (), limits: Any = None, **options: Any) -> str:
+    def tendon(
+        self,
+        name: str,
+        *,
+        joints: Mapping[str, float] | Iterable[tuple[str, float]] = (),
+        via: Iterable[AttachmentLike | Wrap | float] = (),
+        limits: tuple[float, float] | None = None,
+        **options: Unpack[TendonOptions],
+    ) -> str:
         """A tendon along joints or through points; see `Tendon`.
 
         Args:
@@ -230,16 +247,16 @@ class ElementBuilder:
         low, high = _control_limits(limits, f"tendon {name!r}")
         pairs = tuple(joints.items()) if isinstance(joints, Mapping) else joints
         plain = (float, int, Wrap)
-        known = ("stiffness", "rest", "damping", "limit_stiffness", "limit_damping", "force_limits", "rigid")
-        for option in sorted(set(options) - set(known)):
-            hint = _check.suggestion(option, known)
+        known = TendonOptions.__annotations__
+        for option in sorted(set(options) - known.keys()):
+            hint = _check.suggestion(option, (*known, "joints", "via", "limits"))
             raise MechanismError(f"tendon {name!r}: a tendon has no property {option!r}{hint}")
         path = _check.instances(via, object, f"tendon {name!r}: via")
         points = tuple(x if isinstance(x, plain) else attachment(x, f"tendon {name!r}") for x in path)
-        self._elements["tendons"].append(Tendon(name, pairs, points, lower=low, upper=high, **options))
+        self._elements["tendons"].append(_check.made(Tendon, name, pairs, points, lower=low, upper=high, **options))
         return name
 
-    def frame(self, name: str, body: str, pose: Any = Pose()) -> str:
+    def frame(self, name: str, body: str, pose: PoseLike = Pose()) -> str:
         """A named frame on a body, for Jacobians, inverse kinematics and sensors; see `Frame`.
 
         Args:
@@ -262,7 +279,9 @@ class ElementBuilder:
         self._elements["sensors"].append(Sensor(name, kind, target, **options))
         return name
 
-    def wrench(self, name: str, body: str, wrench: Any, *, point: Any = (0, 0, 0), frame: str = "world") -> str:
+    def wrench(
+        self, name: str, body: str, wrench: ArrayLike, *, point: ArrayLike = (0, 0, 0), frame: str = "world"
+    ) -> str:
         """A constant external wrench on a body.
 
         Args:
@@ -272,14 +291,14 @@ class ElementBuilder:
             point: where the force acts, in the body's frame [m].
             frame: "world", directions that stay, or "body", directions that turn with it.
         """
-        self._elements["wrenches"].append(ExternalWrench(name, body, wrench, point, frame))
+        self._elements["wrenches"].append(_check.made(ExternalWrench, name, body, wrench, point, frame))
         return name
 
     def contact(
         self,
         name: str,
         body: str,
-        point: Any = (0, 0, 0),
+        point: ArrayLike = (0, 0, 0),
         *,
         radius: float = 0.0,
         friction: float = 0.0,
@@ -305,7 +324,7 @@ class ElementBuilder:
                 [m].
         """
         surface = friction, restitution, spinning, rolling, static_friction, compliance, relaxation_time
-        self._elements["contacts"].append(ContactPoint(name, body, point, radius, *surface))
+        self._elements["contacts"].append(_check.made(ContactPoint, name, body, point, radius, *surface))
         return name
 
     def exclude_contact(self, first: str, *others: str) -> None:
@@ -364,7 +383,7 @@ class ElementBuilder:
         """
         self._prescribed += [_check.label(name, "prescribe") for name in names if name not in self._prescribed]
 
-    def penalty_contact(self, name: str, body: str, points: Any, *, stiffness: float, **options: Any) -> str:
+    def penalty_contact(self, name: str, body: str, points: ArrayLike, *, stiffness: float, **options: Any) -> str:
         """Let a plane push back points of a body with springs, dampers and friction; see `PenaltyContact`.
 
         Args:
@@ -374,10 +393,12 @@ class ElementBuilder:
             stiffness: [N/m].
             **options: damping, friction, stiction, origin, normal; friction alone is enough for what rubs.
         """
-        self._elements["penalties"].append(PenaltyContact(name, body, points, stiffness, **options))
+        self._elements["penalties"].append(_check.made(PenaltyContact, name, body, points, stiffness, **options))
         return name
 
-    def drag(self, name: str, body: str, *, linear: float = 0.0, quadratic: float = 0.0, point: Any = (0, 0, 0)) -> str:
+    def drag(
+        self, name: str, body: str, *, linear: float = 0.0, quadratic: float = 0.0, point: ArrayLike = (0, 0, 0)
+    ) -> str:
         """Let air or water resist the motion of a point of a body.
 
         Args:
@@ -386,10 +407,12 @@ class ElementBuilder:
             linear, quadratic: of the force -(linear + quadratic |v|) v [N s/m, N s^2/m^2].
             point: in the body's frame [m].
         """
-        self._elements["forces"].append(Drag(name, body, point, linear, quadratic))
+        self._elements["forces"].append(_check.made(Drag, name, body, point, linear, quadratic))
         return name
 
-    def rolling(self, name: str, body: str, radius: float, *, axis: Any = None, center: Any = (0, 0, 0)) -> str:
+    def rolling(
+        self, name: str, body: str, radius: float, *, axis: Axis | None = None, center: ArrayLike = (0, 0, 0)
+    ) -> str:
         """Let a body roll on the plane z = 0 without slipping: a disc with `axis`, or a ball without.
 
         Args:
@@ -399,7 +422,7 @@ class ElementBuilder:
             axis: of the disc, in the body's frame; None is a ball.
             center: in the body's frame [m].
         """
-        self._elements["rollings"].append(Rolling(name, body, radius, axis, center))
+        self._elements["rollings"].append(_check.made(Rolling, name, body, radius, axis, center))
         return name
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import MechanismError
 from leastaction.mechanism.arguments import configuration, state_vector
@@ -18,11 +17,10 @@ from leastaction.mechanism.elements import Attachment
 from leastaction.mechanism.joints import SPLINES, Motion, Primitive
 from leastaction.mechanism.pose import Pose
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, string
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
 
 
 def generalized_forces(mechanism: Mechanism, u: Any, q: Any) -> FloatArray:
@@ -84,16 +82,6 @@ def tendon_length(mechanism: Mechanism, q: FloatArray, tendon: Tendon) -> float:
         far = float(np.linalg.norm(ends[1] - ends[0])) if wrap is None else string(ends - wrap[0], *wrap[1:])[0]
         length += far / divisor
     return float(length)
-
-
-def tendon_path(mechanism: Mechanism, q: FloatArray, points: tuple[Attachment | Wrap, ...], arc: int) -> FloatArray:
-    """World points of a stretch of a path [m], with so many points on what it goes around; shape (k, 3)."""
-    out: list[FloatArray] = []
-    for _, start, around, end in pieces(((1.0, points),)):
-        _, ends, wrap = _ends(mechanism, q, start, around, end)
-        bent = np.zeros((0, 3)) if wrap is None else string(ends - wrap[0], *wrap[1:], points=arc)[2] + wrap[0]
-        out += [ends[:1]] * (not out) + [bent, ends[1:]]
-    return np.concatenate(out)
 
 
 def _ends(mechanism: Mechanism, q: FloatArray, start: Attachment, around: Wrap | None, end: Attachment) -> Any:

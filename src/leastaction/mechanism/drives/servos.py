@@ -23,11 +23,10 @@ from leastaction.mechanism.drives.actuators import Servo
 from leastaction.mechanism.drives.muscles import Muscle
 from leastaction.mechanism.drives.tendons import drives_tendon, has_range
 from leastaction.mechanism.joints import Joint, Motion
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
-
-FloatArray = NDArray[np.float64]
 
 
 class Feedback(NamedTuple):

@@ -3,10 +3,10 @@
 Kinetic energies are those of the momenta after the momentum phase, the work of forces that of the step's own
 quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
 contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with; soft
-contacts have an energy of their own. Where
-dampers are so strong that momenta hold some of their impulses (`damping_in_momenta`), no loss is looked for, and in the
-finest substeps neither: light links that heavy ones pull taut stop as in an impact, which no substep resolves. What is
-lost there where nothing touches may come back within the same step.
+contacts have an energy of their own. Where dampers are so strong that they are implicit at the end
+(`joint_momenta.end_damping_of`), no loss is looked for, and in the finest substeps neither: light links that heavy ones
+pull taut stop as in an impact, which no substep resolves. What is lost there where nothing touches may come back within
+the same step.
 """
 
 from leastaction._jit import inline, routine
@@ -14,7 +14,7 @@ from leastaction.contact.solver.cone_kinds import CONTACT, LIMIT, TIE
 from leastaction.minimal.contact.body_sweeps import work_of_thrust
 from leastaction.minimal.contact.detection.detected_contacts import is_partial
 from leastaction.minimal.contact.elastic_contacts import elastic_energies
-from leastaction.minimal.contact.joint_momenta import excess_damping_of, factor, solve
+from leastaction.minimal.contact.joint_momenta import end_damping_of, factor, solve, take_out_end_damping
 from leastaction.minimal.contact.solver.prescribed_joints import add_work, goals_of, solve_relative, work_of_drives
 from leastaction.spatial import dot3, load3, sub3
 from leastaction.step_control.bisection import FINEST
@@ -81,24 +81,25 @@ def rotates_too_far(model, data):
 
 
 @routine
-def kinetic_energy(model, data, before, factored):
+def kinetic_energy(model, data, dt, factored):
     """Kinetic energy [J] of the momenta at the start of the robot, and their velocities into `dx`.
 
     Args:
-        before: length of the step before [s], see `legendre.excess_damping_of`.
-        factored: whether `phase.W` has the factors of the mass matrix there.
+        dt: length of the step that has just led here [s], with whose dampers momenta are (M + k) v, see
+            `joint_momenta.end_damping_of`; 0 where they are M v.
+        factored: whether `phase.W` has the factors of M + k there.
     """
     W, v, energy = data.touch.phase.W, data.dx, 0.0
     if factored:
         solve_relative(model, data, W, goals_of(data.touch), data.p, v)
     else:
-        factor(model, data, W, before, None)
+        factor(model, data, W, dt, None)
         solve(model, data, W, data.p, v)
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
         for k in range(node.iv, node.iv + node.nv):
-            late = excess_damping_of(model.dofs[k], before) if node.nv == 1 else 0.0
-            energy += 0.5 * (data.p[k] - late * v[k]) * v[k]
+            implicit = end_damping_of(model.dofs[k], dt) if node.nv == 1 else 0.0
+            energy += 0.5 * (data.p[k] - implicit * v[k]) * v[k]
     return energy
 
 
@@ -140,7 +141,7 @@ def work_of_forces(model, data, dt):
             force = dof.stiffness * (0.5 * (data.q0[node.iq] + data.q1[node.iq]) - dof.rest)
             work -= force * moved
             size += dt * abs(force)
-            if excess_damping_of(dof, dt) > 0.0:
+            if end_damping_of(dof, dt) > 0.0:
                 known = False
             else:
                 work -= dof.damping * moved * moved / dt
@@ -172,7 +173,7 @@ def know_start(model, data, touch):
         return
     touch.balance[0]["owed"], touch.balance[0]["elastic_start"] = 0.0, -1.0
     if not touch.balance[0]["kinetic"] >= 0.0:
-        touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], False)
+        touch.balance[0]["kinetic"] = kinetic_energy(model, data, 0.0, False)
         for k in range(data.p.shape[0]):
             touch.v[k] = data.dx[k]
 
@@ -220,6 +221,7 @@ def accept_or_go_back(model, data, touch, dt, factored):
             balance["owed"] = max(balance["owed"] - gain, 0.0)
         for k in range(data.p.shape[0]):
             touch.v[k] = data.dx[k]
+        take_out_end_damping(model, dt, touch.v, data.p)
         return True
     data.now[0] = 1 - data.now[0]
     for k in range(data.p.shape[0]):

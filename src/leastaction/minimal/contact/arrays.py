@@ -12,7 +12,7 @@ from leastaction.contact.records import CONTACT as CONTACT_RECORD
 from leastaction.contact.records import records
 from leastaction.contact.solver.cone_kinds import DRY, PLAIN, TURNING
 from leastaction.contact.solver.island_arrays import Islands, island_arrays
-from leastaction.dynamics.mobility import HOLDS, mobility_at_home
+from leastaction.dynamics.mobility import mobility_at_home
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.tree import NODE
 from leastaction.minimal.contact.forces.control_wrenches import GEAR, gears
@@ -149,7 +149,6 @@ class Touch(NamedTuple):
         col: columns of the factor, shape (nv, 6).
         kick: what the impulses do along the joints, shape (nv,).
         total: impulses of the whole step, shape (m,).
-        before: length of the step before [s], 0 at the start of a run, shape (1,).
         M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of those that take part, (m,),
             of which `unknown`, (m,), lists those that are solved for.
         best: impulses that Newton on them goes back to, shape (m,).
@@ -182,7 +181,6 @@ class Touch(NamedTuple):
     col: FloatArray
     kick: FloatArray
     total: FloatArray
-    before: FloatArray
     M: FloatArray
     b: FloatArray
     best: FloatArray
@@ -314,7 +312,7 @@ def robot_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Rob
 
     dofs, forces = as_records(tree.dofs, ROBOT_DOF), None if cones is None else pulling(mechanism)
     capped = cones is not None and tree.dofs.damping.any()
-    dofs.holds = HOLDS / mobility_at_home(mechanism) if capped else NEVER
+    dofs.holds = 1.0 / mobility_at_home(mechanism) if capped else NEVER
     if cones is not None:
         dofs.servo = dofs.stiffness  # with contacts, all springs pull from the middle of the step
 
@@ -398,7 +396,7 @@ def robot_array_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
             ("W", "M"), (m, m)
         )
         own |= dict.fromkeys(("columns", "rows"), (m, nv)) | dict.fromkeys(("kick",), (nv,))
-        own |= {"col": (nv, 6), "before": (1,), "b": (m, 1), "deepest": (1,), "balance": (1,)}
+        own |= {"col": (nv, 6), "b": (m, 1), "deepest": (1,), "balance": (1,)}
         own |= {"q_start": (nq,), "p_start": (nv,), "v": (nv,)}
         shapes["touch"] = Touch(**own)
     return RobotData(**shapes)
@@ -407,11 +405,11 @@ def robot_array_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
 def memory_size(shapes: Any) -> int:
     """Numbers that `memory.keep` keeps of one robot with arrays of these shapes.
 
-    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the length of the
-    last part, the impulses along the joints, and the impulses.
+    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the impulses along
+    the joints, and the impulses.
     """
     size = 2 + shapes.q0[0] + 3 * shapes.p[0]
-    return size if shapes.touch is None else size + 1 + shapes.p[0] + shapes.touch.lam[0]
+    return size if shapes.touch is None else size + shapes.p[0] + shapes.touch.lam[0]
 
 
 def robot_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) -> RobotData:

@@ -37,18 +37,12 @@ def policy_forces(policy):
 
     @routine
     def ask(model, data, settings, batch, done, total, robot):
-        velocities(model, data, data.p, length_before(data.touch), data.dx)
+        velocities(model, data, data.p, data.dx)
         own = batch.policy[:, min(robot, batch.policy.shape[1] - 1)]
         policy((total + done) * settings.dt, data.q0, data.dx, own, data.u)
         drive(model, data, model.limited)
 
     return ask
-
-
-@routine
-def length_before(touch):
-    """Length of the step before, or of its last part [s]."""
-    return 0.0 if touch is None else touch.before[0]
 
 
 @routine
@@ -84,7 +78,7 @@ def place(model, data, settings, batch, robot):
 def write_velocity(model, data, touch, batch, robot):
     """Velocities at the end of a run, into `batch.v`: with contacts, the energy balance of the last step knows them."""
     if touch is None:
-        velocities(model, data, data.p, 0.0, data.dx)
+        velocities(model, data, data.p, data.dx)
         for k in range(data.p.shape[0]):
             batch.v[k, robot] = data.dx[k]
     else:

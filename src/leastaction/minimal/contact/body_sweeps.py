@@ -176,8 +176,9 @@ def work_of_thrust(pushed, model, data, i, shift, dt):
 
 
 @inline
-def excess_damping(dof, dt, h):
-    """What of the impulse of a damper at the end of the step, per motion, acts at its start: see `mobility.HOLDS`."""
+def end_damping(dof, dt, h):
+    """What of the impulse of a damper at the end of the step, per motion, is implicit in the velocity there: see
+    `joint_momenta.end_damping_of`."""
     return max(0.5 * dof.damping - 0.25 * dt * dof.servo - h * dof.holds, 0.0)
 
 
@@ -259,7 +260,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
                 dof = dofs[c]
                 moved = q1[node.iq] - q0[node.iq]
                 # Servos pull from the middle of the step, which is stable for any stiffness.
-                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo + excess_damping(dof, dt, h)
+                slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
             r, slope = with_pull(pulls_of(touch), c, r, slope)
             r = with_friction(locked_joints(touch), c, r)
@@ -332,7 +333,8 @@ def update(model, data, touch, branched):
 @routine
 def end_residual(model, data, touch, dt, soft, driven, branched):
     """The momentum at the end of the step, in `end`; returns the largest residual of its equations there, over the
-    pivots that `eliminate` has kept."""
+    pivots that `eliminate` has kept. Dampers that are implicit there are in `end` as `joint_momenta.end_damping_of` has
+    it."""
     nodes, dofs, slots, W = model.nodes, model.dofs, model.slots, data.W
     R0_, x0_, R1_, x1_, S0_, S1_, branch_sums = (
         data.R[data.now[0]],
@@ -379,9 +381,9 @@ def end_residual(model, data, touch, dt, soft, driven, branched):
             if soft is not None and node.nv == 1:
                 dof = dofs[c]
                 moved, k = q1[node.iq] - q0[node.iq], 0.5 * dt * dof.stiffness
-                turn = h * dof.armature + 0.25 * dt * dof.servo + excess_damping(dof, dt, h)
+                turn = h * dof.armature + 0.25 * dt * dof.servo
                 r -= k * (q0[node.iq] - dof.rest) + (0.5 * dof.damping + turn) * moved
-                last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn) * moved
+                last -= k * (q1[node.iq] - dof.rest) + (0.5 * dof.damping - turn - end_damping(dof, dt, h)) * moved
             r, last = with_pulls(pulls_of(touch), c, r, last)
             last_p[c] = last
             r = with_friction(locked_joints(touch), c, r)

@@ -31,7 +31,7 @@ class GroundFirstSteps(FirstSteps):
         touch = own.data.touch
         found = touch.found
         self._now: Any = None if found is None else found.now.view(np.ndarray)  # fields of a recarray are slow
-        self._kept = (touch.lam, touch.kick, touch.before, own.steady)
+        self._kept = (touch.lam, touch.kick, own.steady)
         u = self.u.reshape(1, own.mechanism.nu, 1)
         rows = *own.record_arrays(record), own.steady, *own.no_goals
         self._call = LengthCall(self._with_length, u, rows, False)

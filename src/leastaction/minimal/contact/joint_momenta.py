@@ -16,9 +16,28 @@ def turned(Ic, R):
 
 
 @inline
-def excess_damping_of(dof, before):
-    """What momenta hold of the impulse of a damper, per rate, after a step of length `before`: `damping_in_momenta`."""
-    return max(0.5 * before * (dof.damping - 0.5 * before * dof.servo) - dof.holds, 0.0)
+def end_damping_of(dof, dt):
+    """What of the impulse of a damper at the end of a step of length dt is implicit in the velocity there, per rate.
+
+    Half of what a damper d does in a step acts at each end, over the mean rate r. Where h d / 2 is more than the
+    inertia m of the joint, the impulse at the end would reverse its motion; so k = h d / 2 - m of it goes with the
+    velocity v1 at the end in place of r,
+
+        M v1 = P + k (r - v1),    (M + k) v1 = P + k r.
+
+    A joint alone of that inertia, which a force f drives, has v1 = f / d then, and 0 without a force, at any h d / m;
+    in steady motion v1 = r. Where h d / 2 < m, k is zero and the step is of order 2. The momentum is M v1 always.
+    """
+    return max(0.5 * dt * (dof.damping - 0.5 * dt * dof.servo) - dof.holds, 0.0)
+
+
+@routine
+def take_out_end_damping(model, dt, v, p):
+    """p = (M + k) v becomes M v, see `end_damping_of`."""
+    for i in range(model.nodes.shape[0]):
+        node = model.nodes[i]
+        if node.nv == 1:
+            p[node.iv] -= end_damping_of(model.dofs[node.iv], dt) * v[node.iv]
 
 
 @routine
@@ -28,11 +47,11 @@ def momenta(model, data, v, out):
 
 
 @routine
-def momenta_of_velocities(model, data, ground, v, before, twists, out):
-    """out = (M + late) v and what bodies have where the ground moves with a twist (6).
+def momenta_of_velocities(model, data, ground, v, dt, twists, out):
+    """out = (M + k) v and what bodies have where the ground moves with a twist (6).
 
     Args:
-        before: length of the step before, whose dampers may be late; 0 for M alone.
+        dt: length of the step that ends here, whose dampers may be implicit (`end_damping_of`); 0 for M alone.
         twists: scratch, a row for each body.
     """
     nodes, dofs, slots, branch_sums = model.nodes, model.dofs, model.slots, data.branch_sums
@@ -59,7 +78,7 @@ def momenta_of_velocities(model, data, ground, v, before, twists, out):
         for c in range(node.iv, node.iv + node.nv):
             out[c] = times(six(S_[c]), H) + dofs[c].armature * v[c]
             if node.nv == 1:
-                out[c] += excess_damping_of(dofs[c], before) * v[c]
+                out[c] += end_damping_of(dofs[c], dt) * v[c]
         if node.parent != i - 1:
             if node.parent >= 0:
                 accumulate(branch_sums[slots[node.parent]], 0, H)
@@ -67,19 +86,19 @@ def momenta_of_velocities(model, data, ground, v, before, twists, out):
 
 
 @routine
-def velocities(model, data, p, before, out):
-    """out = (M + late)^-1 p, with bodies placed at q0; see `momenta_of_velocities`."""
-    factor(model, data, data.W, before, None)
+def velocities(model, data, p, out):
+    """out = M^-1 p, with bodies placed at q0."""
+    factor(model, data, data.W, 0.0, None)
     solve(model, data, data.W, p, out)
 
 
 @routine
-def factor(model, data, W, before, joints):
-    """Factors of M + late (`momenta_of_velocities`), with bodies at q0, from leaves to root as in `eliminate`.
+def factor(model, data, W, dt, joints):
+    """Factors of M + k (`momenta_of_velocities`), with bodies at q0, from leaves to root as in `eliminate`.
 
     Args:
         W: what is left of it, as in `RobotData.W`.
-        joints: `LockedJoints`, whose joints have no velocity; None for M + late itself.
+        joints: `LockedJoints`, whose joints have no velocity; None for M + k itself.
     """
     nodes, dofs, slots, branch_sums = model.nodes, model.dofs, model.slots, data.branch_sums
     R_, x_, S_ = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]
@@ -97,7 +116,7 @@ def factor(model, data, W, before, joints):
         for c in range(node.iv + node.nv - 1, node.iv - 1, -1):
             S = six(S_[c])
             col = column_of(A, S)
-            own = dofs[c].armature + (excess_damping_of(dofs[c], before) if node.nv == 1 else 0.0)
+            own = dofs[c].armature + (end_damping_of(dofs[c], dt) if node.nv == 1 else 0.0)
             D = 0.0 if is_locked(joints, c) else 1.0 / (times(S, col) + own)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = col
@@ -111,9 +130,9 @@ def factor(model, data, W, before, joints):
 
 @routine
 def reduce(model, data, W, p, out):
-    """out = L^-1 p with the factors L D^-1 L' of M + late that `factor` has left in W, their pivots D in W[:, 6].
+    """out = L^-1 p with the factors L D^-1 L' of M + k that `factor` has left in W, their pivots D in W[:, 6].
 
-    Sums of D times the products of two such vectors are those of (M + late)^-1.
+    Sums of D times the products of two such vectors are those of (M + k)^-1.
     """
     nodes, slots, branch_sums, S_ = model.nodes, model.slots, data.branch_sums, data.S[data.now[0]]
     for k in range(model.branches):
@@ -135,9 +154,9 @@ def reduce(model, data, W, p, out):
 
 @routine
 def solve(model, data, W, p, out):
-    """out = (M + late)^-1 p with the factors that `factor` has left in W.
+    """out = (M + k)^-1 p with the factors that `factor` has left in W.
 
-    What their equations lack goes to W[:, 7]: of joints that are held by how much p is larger than (M + late) v.
+    What their equations lack goes to W[:, 7]: of joints that are held by how much p is larger than (M + k) v.
     """
     nodes, slots, branch_sums, S_ = model.nodes, model.slots, data.branch_sums, data.S[data.now[0]]
     reduce(model, data, W, p, out)

@@ -122,11 +122,11 @@ def close_detected(model, touch, found):
 
 
 @routine
-def relate_momenta(model, data, touch, dt, before):
+def relate_momenta(model, data, touch, dt, length):
     """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L.
 
     Args:
-        before: length of the step that has led here [s], see `joint_momenta.excess_damping_of`.
+        length: of the step that ends here [s], see `joint_momenta.end_damping_of`; 0 for an impact.
     """
     phase, found, lam = touch.phase, touch.found, touch.lam
     n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]
@@ -135,7 +135,7 @@ def relate_momenta(model, data, touch, dt, before):
         if touch.active[c]:
             find_directions(model, data, phase, model.cones[c], c)
     find_detected_directions(model, data, phase, found)
-    factor(model, data, phase.W, before, touch.joints)
+    factor(model, data, phase.W, length, touch.joints)
     for k in range(nv):
         phase.off[k] = data.p[k]
         for i in range(n):

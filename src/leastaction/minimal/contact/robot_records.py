@@ -9,10 +9,10 @@ import numpy as np
 from leastaction.mechanism.tree import DOF
 
 ROBOT_DOF = np.dtype([*((name, DOF[name]) for name in DOF.names or ()), ("holds", "f8")], align=True)
-"""`tree.DOF` with the most impulse of a damper per rate at the end of a step; see `dynamics.mobility.HOLDS`."""
+"""`tree.DOF` with the inertia that a joint has for its own impulses at home: see `joint_momenta.end_damping_of`."""
 
 NEVER = 1e30
-"""Such impulses of joints that stand any."""
+"""Such inertias of joints whose dampers are never implicit at the end of a step."""
 
 ROBOT_CONE = np.dtype(
     [

@@ -18,11 +18,10 @@ def keep(data, touch, memory, robot, total, parts):
         memory[at + 2 * nv + k, robot] = data.v_older[k]
     at += 3 * nv
     if touch is not None:
-        memory[at, robot] = touch.before[0]
         for k in range(nv):
-            memory[at + 1 + k, robot] = touch.kick[k]
+            memory[at + k, robot] = touch.kick[k]
         for k in range(touch.lam.shape[0]):
-            memory[at + 1 + nv + k, robot] = touch.lam[k]
+            memory[at + nv + k, robot] = touch.lam[k]
 
 
 @routine
@@ -40,8 +39,7 @@ def recall(model, data, touch, memory, robot):
     prepare(model, data)
     reset_contacts(touch)
     if touch is not None:
-        touch.before[0] = memory[at, robot]
         for k in range(nv):
-            touch.kick[k] = memory[at + 1 + k, robot]
+            touch.kick[k] = memory[at + k, robot]
         for k in range(touch.lam.shape[0]):
-            touch.lam[k] = memory[at + 1 + nv + k, robot]
+            touch.lam[k] = memory[at + nv + k, robot]

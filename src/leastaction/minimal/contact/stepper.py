@@ -19,7 +19,7 @@ from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, 
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.contact.solver.cone_kinds import CONTACT
-from leastaction.dynamics.legendre import velocity_of_momentum
+from leastaction.dynamics.legendre import Velocities, velocity_of_momentum
 from leastaction.dynamics.loops import check_closed, fitting_momentum, loop_jacobian
 from leastaction.errors import ConvergenceError
 from leastaction.initial_state.goal_rows import fill_goals
@@ -39,6 +39,7 @@ from leastaction.minimal.contact.arrays import (
     robot_model,
 )
 from leastaction.minimal.contact.derivatives.backward_pass import GroundReversal, OneStep, Sweep
+from leastaction.minimal.contact.derivatives.one_step import Linearization, is_plain
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
@@ -186,21 +187,29 @@ class GroundStepper(Stepper):
     def advance(self, record: Record, first: int, last: int, u: FloatArray) -> int:
         """See `Stepper.advance`."""
         self._read_log()
-        data = self.data
         if first == 0:
-            q, p = record["q"][:1], record["p"][:1]
-            data.v_last[:] = velocity_of_momentum(self.mechanism, q, p)[0] if p.any() else 0.0
-            data.v_older[:] = data.v_last
-            data.touch.lam[:] = data.touch.kick[:] = data.touch.before[:] = 0.0
-            self.steady[0] = 0
-            if data.touch.found is not None:
-                data.touch.found.now.kept, data.touch.found.now.listed = 0, -1
+            self.begin(record)
         if self.carries and not self.goals_given:
             fill_goals(self, record, first, last)
         if self.data.touch.found is not None:
             return self._advance_and_find(record, first, last, u)
         done, _ = self._run(record, first, last, u)
         return first + done
+
+    def begin(self, record: Record) -> None:
+        """Nothing of a step before, at row 0 of a record."""
+        data, p = self.data, record["p"][0]
+        data.v_last[:] = self._velocities.at(record["q"][0], p) if p.any() else 0.0
+        data.v_older[:] = data.v_last
+        data.touch.lam[:] = data.touch.kick[:] = 0.0
+        self.steady[0] = 0
+        if data.touch.found is not None:
+            now = data.touch.found.now.view(np.ndarray)  # fields of a recarray are slow
+            now["kept"], now["listed"] = 0, -1
+
+    @cached_property
+    def _velocities(self) -> Velocities:
+        return Velocities(self.mechanism)
 
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
         """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
@@ -419,7 +428,7 @@ class GroundStepper(Stepper):
         """See `Stepper.memory`."""
         touch: Touch = self.data.touch
         kept = [getattr(self.data, name).copy() for name in CARRIED]
-        kept += [touch.lam[: self.own].copy(), touch.kick.copy(), touch.before.copy()]
+        kept += [touch.lam[: self.own].copy(), touch.kick.copy()]
         last, u = self.reached
         return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
 
@@ -431,9 +440,9 @@ class GroundStepper(Stepper):
 
     def restore_memory(self, memory: Any) -> None:
         """See `Stepper.restore_memory`."""
-        (v_last, v_older, lam, kick, before), self.steady[:], self.reached, impulses = memory
+        (v_last, v_older, lam, kick), self.steady[:], self.reached, impulses = memory
         data, touch = self.data, self.data.touch
-        data.v_last[:], data.v_older[:], touch.kick[:], touch.before[:] = v_last, v_older, kick, before
+        data.v_last[:], data.v_older[:], touch.kick[:] = v_last, v_older, kick
         touch.lam[: self.own] = lam
         if impulses is not None:
             count = len(impulses[0])
@@ -456,7 +465,8 @@ class GroundStepper(Stepper):
 
     def _with(self, dt: float, whole: float) -> GroundStepper:
         other = copy.copy(self)
-        other.__dict__.pop("_hit_once", None)
+        for own in ("_hit_once", "linearization"):
+            other.__dict__.pop(own, None)
         other.dt, other.settings = dt, self.settings._replace(dt=dt, whole=whole)
         other.steady = np.zeros(1, np.int64)
         other.clear_contacts()
@@ -473,7 +483,7 @@ class GroundStepper(Stepper):
 
     def memory_after(self, v_last: FloatArray, impulses: FloatArray) -> Any:
         """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
-        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last), np.full(1, self.dt)]
+        kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last)]
         own: DetectedContacts | None = self.data.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
         return kept, np.ones(1, np.int64), (0, np.zeros(self.mechanism.nu)), found
@@ -484,7 +494,15 @@ class GroundStepper(Stepper):
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Stepper.linearize`."""
+        found = None if self.linearization is None else self.linearization.at(q, p, u)
+        if found is not None:
+            return found[0].copy(), found[1].copy()
         return OneStep(self._replay, q, p, u).jacobians()
+
+    @cached_property
+    def linearization(self) -> Linearization | None:
+        """What makes A and B in one call, of robots that have it."""
+        return Linearization(self.part(self.dt)) if is_plain(self.model, self.mechanism.nu) else None
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
         """See `Stepper.pull_back`."""
@@ -526,7 +544,7 @@ class _Carried:
     def __init__(self, stepper: GroundStepper) -> None:
         touch: Touch = stepper.data.touch
         own = [getattr(stepper.data, name) for name in CARRIED]
-        own += [touch.lam[: stepper.own], touch.kick, touch.before, stepper.steady]
+        own += [touch.lam[: stepper.own], touch.kick, stepper.steady]
         found: DetectedContacts = touch.found
         self.now = found.now.view(np.ndarray)  # fields of a recarray are slow
         self.pairs = [(x, np.empty_like(x)) for x in (*own, found.keys, found.impulses, self.now) if x.size]

@@ -29,8 +29,7 @@ from leastaction.minimal.galerkin_bodies.spherical_joints import BALL
 from leastaction.minimal.quadrature_rules import lobatto
 from leastaction.minimal.substep_rollout import SubstepData
 from leastaction.spatial.exponential import UNTURNED
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 BODY_AT_NODE = np.dtype(
     [

@@ -98,7 +98,9 @@ class GalerkinBodiesStepper(ActionStepper):
         n, nu = self.mechanism.nv, self.mechanism.nu
         self._differentiate(record["p"][0], u)
         A, B = np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))
-        body_entries.linearize(self.data.dense, A, B)
+        if "linearize" not in self._kernels:
+            self._kernels["linearize"] = Bound(body_entries.linearize, self.data.dense)
+        self._kernels["linearize"](A, B)
         return A, B
 
     def rows_of(self, mechanism: Mechanism, p: FloatArray, u: FloatArray) -> FloatArray:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from leastaction.optimize.constraints.reaction_constraints import PointPiece, along
 from leastaction.optimize.constraints.reaction_hessians import by_unknowns, gap_bends, slip_bends
 from leastaction.optimize.transcriptions.chain_rule import Columns, Motion
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.constraints.contact_implicit import ContactReaction
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 ALL, STARTS, ENDS, LAST = slice(None), slice(None, -1), slice(1, None), slice(-1, None)
 """Control points of a contact, those from which and to which it goes on, and the last one."""
 

@@ -28,8 +28,8 @@ from leastaction.optimize.constraints.complementarity_rows import Complementarit
 from leastaction.optimize.constraints.reaction_constraints import ForceLimits, PointPiece
 from leastaction.optimize.constraints.reactions import Reaction, evaluate, patterns
 from leastaction.optimize.constraints.terrain import Terrain
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

@@ -21,12 +21,12 @@ from leastaction.optimize.constraints.reaction_constraints import ForceLimits, H
 from leastaction.optimize.constraints.reactions import Reaction, evaluate
 from leastaction.optimize.constraints.terrain import Terrain, flat
 from leastaction.optimize.functions import argument_checks
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.problem.problem import Problem
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 LOOP = "loop"

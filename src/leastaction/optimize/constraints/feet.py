@@ -14,8 +14,8 @@ from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import CLOSURE_ROW, DOT, SHIFT
 from leastaction.optimize.constraints.reactions import Reaction, patterns
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 AXES = ("x", "y", "z", "pitch", "roll", "yaw")

@@ -21,11 +21,11 @@ from leastaction.optimize.constraints.reaction_constraints import PointPiece, al
 from leastaction.optimize.constraints.reactions import Reaction
 from leastaction.optimize.transcriptions.chain_rule import Columns, Motion
 from leastaction.optimize.transcriptions.sparsity import Pattern
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 

@@ -17,11 +17,11 @@ from leastaction.optimize.constraints.reaction_hessians import by_unknowns, weig
 from leastaction.optimize.constraints.reactions import Reaction
 from leastaction.optimize.functions.manifold_derivatives import times
 from leastaction.optimize.transcriptions.chain_rule import Columns, Motion
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

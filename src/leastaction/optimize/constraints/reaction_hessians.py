@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.optimize.functions.manifold_derivatives import even
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.constraints.contact_implicit import ContactReaction
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.chain_rule import Motion
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 STEP = 1e-5

@@ -20,12 +20,12 @@ from leastaction.optimize.constraints.reaction_hessians import contracted
 from leastaction.optimize.constraints.reaction_kernels import ReactionData, ReactionModel, reaction_rows
 from leastaction.optimize.transcriptions.layout import quadrature
 from leastaction.optimize.transcriptions.sparsity import Pattern
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.chain_rule import Motion
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 

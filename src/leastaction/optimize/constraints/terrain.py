@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import LARGEST
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 @dataclass(frozen=True)

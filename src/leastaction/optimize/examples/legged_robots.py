@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction import robots
 from leastaction.mechanism import Box, Mechanism, Pose
@@ -15,8 +14,7 @@ from leastaction.optimize.constraints.reactions import evaluate
 from leastaction.optimize.constraints.terrain import flat, gaps
 from leastaction.optimize.functions import costs, motion_constraints
 from leastaction.optimize.problem.problem import Problem
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 SHIN = 0.42
 """Length of Spring Flamingo's upper and lower legs [m]."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.mechanism import Box, Capsule, Inertia, Mechanism, MechanismBuilder, Plane, Pose, joints
 from leastaction.optimize.functions import costs
 from leastaction.optimize.problem.problem import Problem
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 GRAVITY = 9.81
 LEG = 0.75

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics import body_poses
 from leastaction.errors import ConvergenceError
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.kinematic_functions import BodyPose, CenterOfMass
 from leastaction.optimize.functions.motion_functions import Place
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def balanced(mechanism: Mechanism, q: Any, body: str, over: Any, *, max_iterations: int = 100) -> FloatArray:

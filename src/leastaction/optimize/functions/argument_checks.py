@@ -6,13 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import LeastActionError, ProblemError
 from leastaction.integration.settings import is_count, is_number
 from leastaction.mechanism._check import real_array, shown, suggestion
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def numbers(

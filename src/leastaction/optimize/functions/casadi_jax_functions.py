@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._extras import require
 from leastaction.errors import ProblemError
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class UserRows(Protocol):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism import Mechanism
@@ -23,8 +23,8 @@ from leastaction.optimize.functions.motion_functions import (
     Velocity,
 )
 from leastaction.optimize.functions.user_functions import UserFunctionAtKnots, UserFunctionOverSteps
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 At = Sequence[int] | int | None
 
 
@@ -120,7 +120,7 @@ def time(weight: float = 1.0) -> Cost:
 
 
 def cost(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     *,
     where: str = "steps",
     kind: str = "numpy",

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.exponential_jacobians import left_jacobians
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 Matrices = FloatArray | None
 """Shape (rows, nv, nv); None: the identity."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -144,7 +143,7 @@ def centroidal_momentum(lower: ArrayLike, upper: ArrayLike, *, at: At = None) ->
 
 
 def constraint(
-    f: Callable[..., Any],
+    f: Callable[..., object],
     lower: ArrayLike = 0.0,
     upper: ArrayLike = 0.0,
     *,

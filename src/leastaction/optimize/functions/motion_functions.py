@@ -16,8 +16,8 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.manifold_derivatives import Tangents
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 
 

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction.forces.arrays import force_model
@@ -26,11 +25,11 @@ from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.manifold_derivatives import Tangents
 from leastaction.optimize.hessians.rotational_drive_hessian import TurningControls
 from leastaction.optimize.transcriptions.chain_rule import Motion
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.variational import Variational
 
-FloatArray = NDArray[np.float64]
 
 STEP = 1e-5
 """How far control points move along the multipliers [rad or m], where a stepper has no analytic contraction."""

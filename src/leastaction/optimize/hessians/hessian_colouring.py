@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.optimize.transcriptions.sparsity import Pattern
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 Gradient = Callable[[FloatArray, FloatArray], None]
 """gradient(z, out): into out (n,)."""
 

@@ -10,15 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.optimize.functions.manifold_derivatives import even, left_jacobian, transport
 from leastaction.optimize.functions.motion_functions import Curvature, Place
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.chain_rule import Motion, Piece
 
-FloatArray = NDArray[np.float64]
 
 SMALL = 1e-30
 """Of imaginary parts."""

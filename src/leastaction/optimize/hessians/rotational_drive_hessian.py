@@ -13,15 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.forces.arrays import force_model
 from leastaction.optimize.functions.manifold_derivatives import even, left_jacobian, transport
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.variational import Variational
 
-FloatArray = NDArray[np.float64]
 
 SMALL = 1e-30
 """Of imaginary parts."""

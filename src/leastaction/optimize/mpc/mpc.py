@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import choice, shown
@@ -21,8 +21,7 @@ from leastaction.optimize.solvers.nlp_solver import REASONS
 from leastaction.optimize.solvers.primal_dual import Interior
 from leastaction.optimize.solvers.real_time_iteration import leap, stride
 from leastaction.optimize.transcriptions.variational import Variational
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class MPC:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.integration.integrators import Integrator
@@ -21,11 +21,10 @@ from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.mpc.stance_feedback import Stance, StanceFeedback
 from leastaction.optimize.solution.solution import Solution
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.trajectory.trajectory import Trajectory
-
-FloatArray = NDArray[np.float64]
 
 
 def servo_track(

@@ -15,7 +15,6 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.kinematics.frame_jacobians import Placement
@@ -23,8 +22,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.motions import Motion
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.solution.solution import Solution
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 MAX_UNLOADING = 0.8
 """Share of its planned force that a foot may be relieved of."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity
@@ -21,12 +21,11 @@ from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.optimize.solution.foothold_replay import held, replay
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution
     from leastaction.trajectory.trajectory import Trajectory
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

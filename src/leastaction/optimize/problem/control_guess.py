@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.drives.actuators import Servo
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def resting_controls(mechanism: Mechanism, q: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.forces.arrays import force_model, moves_with_bodies
@@ -30,11 +30,11 @@ from leastaction.optimize.transcriptions.direct_collocation import Collocation
 from leastaction.optimize.transcriptions.layout import CONTROLS
 from leastaction.optimize.transcriptions.transcription import TURN, Transcription
 from leastaction.optimize.transcriptions.variational import Variational
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution
 
-FloatArray = NDArray[np.float64]
 INF = math.inf
 
 Bounds = tuple[ArrayLike, ArrayLike] | Mapping[str, tuple[float, float]]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -55,9 +55,9 @@ class Shot(Solution):
         bounds: of the controls, shape (2, nu).
     """
 
-    gains: Any = None
-    cost_to_go: Any = None
-    bounds: Any = None
+    gains: FloatArray = field(default=None)  # type: ignore[assignment]
+    cost_to_go: FloatArray = field(default=None)  # type: ignore[assignment]
+    bounds: FloatArray = field(default=None)  # type: ignore[assignment]
 
     @property
     def tracker(self) -> Tracker:
@@ -73,7 +73,7 @@ def ilqr(
     penalty: float = 10.0,
     max_iterations: int = 300,
     time_limit: float | None = None,
-    log: bool | Callable[[Iteration], Any] = False,
+    log: bool | Callable[[Iteration], object] = False,
 ) -> Shot:
     """Solve a problem by shooting, through the derivatives of the steps of its integrator.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
+
 BoolArray = NDArray[np.bool_]
 
 ITERATIONS = 50

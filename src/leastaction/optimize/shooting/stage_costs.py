@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.motion_functions import Deviation, Function, Place, Velocity
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.problem.problem import Problem
 
-FloatArray = NDArray[np.float64]
 SHIFT = 1e-5
 """Of positions [rad or m], for differences of velocities at constant momentum."""
 

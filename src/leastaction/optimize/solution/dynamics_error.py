@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics.api import forward_dynamics, passive_forces
 from leastaction.errors import ProblemError
 from leastaction.optimize.functions.manifold_derivatives import Tangents
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.solution.solution import Solution
 
-FloatArray = NDArray[np.float64]
 
 POINTS = 5
 """Gauss points on each step, on which |x' - f| is integrated."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from leastaction.errors import ProblemError
 from leastaction.integration.integrators import Integrator
@@ -19,8 +19,11 @@ from leastaction.optimize.constraints.feet import Phase
 from leastaction.optimize.solution.diagnostics import decided, explanation, largest_violation
 from leastaction.optimize.transcriptions.transcription import Transcription
 from leastaction.trajectory.trajectory import Trajectory
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 REPLAY_TOLERANCE = 1e-3
 """How far [rad or m] the run of a plan may be from it, unless somebody says otherwise."""
@@ -241,11 +244,16 @@ class Solution:
 
         save(self, file)
 
-    def plot(self, **options: Any) -> Any:
-        """Positions, velocities and controls over time, as a Matplotlib figure."""
+    def plot(self, *, path: str | PathLike[str] | None = None, size: tuple[float, float] = (7.0, 6.0)) -> Figure:
+        """Positions, velocities and controls over time, as a Matplotlib figure.
+
+        Args:
+            path: where to write the figure.
+            size: width and height [inch].
+        """
         from leastaction.optimize.solution.solution_plot import picture
 
-        return picture(self, **options)
+        return picture(self, path=path, size=size)
 
     def __str__(self) -> str:
         """One line."""

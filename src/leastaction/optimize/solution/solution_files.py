@@ -15,6 +15,7 @@ from leastaction._files._archive import FORMAT, UNREADABLE, check_format, read_a
 from leastaction._files._output import writing
 from leastaction.errors import FormatError, LeastActionError
 from leastaction.integration import registry
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.mechanism.text.codec import from_json, to_json
@@ -45,7 +46,9 @@ def save(solution: Solution, file: str | PathLike[str]) -> None:
         np.savez(stream, **data)
 
 
-def load(file: str | PathLike[str], mechanism: Mechanism | None = None, integrator: Any = None) -> Solution:
+def load(
+    file: str | PathLike[str], mechanism: Mechanism | None = None, integrator: Integrator | None = None
+) -> Solution:
     """A solution from a file of `Solution.save`.
 
     Args:

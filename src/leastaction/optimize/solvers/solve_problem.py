@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,10 @@ def solve(
     tolerance: float = 1e-8,
     max_iterations: int = 500,
     time_limit: float | None = None,
-    log: bool | Callable[[Iteration], Any] = False,
+    log: bool | Callable[[Iteration], object] = False,
     progress: bool | None = None,
     warm_start: Solution | None = None,
-    options: dict[str, Any] | None = None,
+    options: Mapping[str, object] | None = None,
     replay_tolerance: float = REPLAY_TOLERANCE,
 ) -> Solution:
     """Solve a problem.

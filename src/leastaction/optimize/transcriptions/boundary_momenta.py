@@ -11,11 +11,11 @@ from leastaction.dynamics.legendre import Momenta
 from leastaction.optimize.transcriptions.chain_rule import Motion
 from leastaction.optimize.transcriptions.layout import Layout
 from leastaction.optimize.transcriptions.sparsity import Pattern
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.problem.problem import Problem
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 STEP = 1e-5

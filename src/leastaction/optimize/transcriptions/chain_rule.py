@@ -12,11 +12,11 @@ from leastaction.optimize.functions import knot_kinematics
 from leastaction.optimize.functions.manifold_derivatives import Matrices, times
 from leastaction.optimize.functions.motion_functions import Function, Place
 from leastaction.optimize.hessians.midpoint_hessians import chord_hessian
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 

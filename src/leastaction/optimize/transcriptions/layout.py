@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from leastaction.errors import ProblemError
 from leastaction.mechanism._check import choice
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 CONTROLS = ("held", "linear", "nodes")

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit import entry
+from leastaction.typing import FloatArray
 
 Made = TypeVar("Made")
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 NO_BLOCKS, NO_ROWS = np.zeros((0, 0, 0)), np.zeros((0, 0))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from leastaction.optimize.constraints.impact_knots import Cuts
 from leastaction.optimize.constraints.reactions import Reactions
@@ -22,12 +22,12 @@ from leastaction.optimize.functions.manifold_derivatives import Tangents
 from leastaction.optimize.transcriptions.chain_rule import Chords, Motion, Piece
 from leastaction.optimize.transcriptions.layout import Controls, Layout
 from leastaction.optimize.transcriptions.sparsity import Pattern, add_products, add_slopes
+from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.functions.costs import Cost
     from leastaction.optimize.problem.problem import Problem
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 TURN = 3.0
@@ -165,7 +165,13 @@ class Transcription(ABC):
     # ------------------------------------------------------------------ construction
 
     def add_rows(
-        self, name: str, where: str, index: IntArray, labels: tuple[str, ...], lower: Any = 0.0, upper: Any = 0.0
+        self,
+        name: str,
+        where: str,
+        index: IntArray,
+        labels: tuple[str, ...],
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = 0.0,
     ) -> IntArray:
         """Register constraints, one element for each of `index`; returns their numbers (elements, labels)."""
         first = sum(rows.count for rows in self.rows)

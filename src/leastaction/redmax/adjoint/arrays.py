@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit import inline
 from leastaction.forces.arrays import ForceGradients, force_gradients
 from leastaction.redmax.reduced_model import Reduced
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 COTANGENT = np.dtype([("W", "f8", 6), ("alpha", "f8", 6), ("beta", "f8", 6), ("M", "f8", 10)], align=True)
 """Per node: virtual twist, sums over its subtree, and its own inertia (the Newton matrix destroys that of links)."""

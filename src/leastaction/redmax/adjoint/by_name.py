@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces.tendons.tendon_records import acting
@@ -17,8 +16,7 @@ from leastaction.mechanism.joints import Joint, Motion
 from leastaction.mechanism.tree import Span
 from leastaction.parameters.parameters import parameter
 from leastaction.redmax.adjoint.run_gradients import Gradients
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 _PATH = {"stiffness": 0, "rest": 1, "damping": 2}
 _TENDON = {"stiffness": 0, "damping": 1}

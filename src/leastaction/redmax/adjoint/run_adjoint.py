@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit.interruptible import interruptible
 from leastaction._tuples import plain
@@ -23,8 +22,7 @@ from leastaction.redmax.adjoint.chart_adjoint import pull_public, push_public
 from leastaction.redmax.adjoint.run_gradients import Gradients
 from leastaction.redmax.adjoint.stage_adjoint import close_first, reverse
 from leastaction.redmax.arrays import ReducedRun
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def welded(mechanism: Mechanism, names: Iterable[str]) -> Mechanism | None:

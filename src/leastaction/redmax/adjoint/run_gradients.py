@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leastaction.redmax.adjoint.arrays import ParameterGradients
 from leastaction.redmax.reduced_model import Reduced
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

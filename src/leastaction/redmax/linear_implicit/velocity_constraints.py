@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from leastaction.actuation.controls import check_call
 from leastaction.dynamics import api
@@ -131,7 +132,7 @@ class PrescribedTwist(Constraint):
     """
 
     body: str
-    twist: Callable[[float], Any]
+    twist: Callable[[float], ArrayLike]
     components: tuple[int, ...] = (0, 1, 2, 3, 4, 5)
     point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     frame: str = "body"
@@ -172,7 +173,7 @@ class ReducedConstraint(Constraint):
     No rows, `([], [])`, are no constraint; only inequalities may have more rows at one time than at another.
     """
 
-    function: Callable[[float, FloatArray], Any]
+    function: Callable[[float, FloatArray], tuple[ArrayLike, ArrayLike]]
     inequality: bool = False
 
     def __post_init__(self) -> None:
@@ -197,7 +198,7 @@ class MaximalConstraint(Constraint):
     """
 
     bodies: Sequence[str]
-    function: Callable[[float, FloatArray], Any]
+    function: Callable[[float, FloatArray], tuple[ArrayLike, ArrayLike]]
     inequality: bool = False
 
     def __post_init__(self) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leastaction._jit import entry
 from leastaction._tuples import plain
@@ -16,8 +14,7 @@ from leastaction.mechanism import Mechanism
 from leastaction.redmax.arrays import named_data, named_model
 from leastaction.redmax.reduced_model import Reduced
 from leastaction.redmax.step.columns import wrench_changes
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 @entry
@@ -32,7 +29,9 @@ def node_wrenches(model, data, u, derivative, out):
         drives.wrenches(model.forces.drives, data.links, u, out)
 
 
-def body_forces(mechanism: Mechanism, q: Any, v: Any = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+def body_forces(
+    mechanism: Mechanism, q: ArrayLike, v: ArrayLike | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Wrenches of springs, cables, constant wrenches and penalty contacts, with K = df/dE and D = df/d(phi).
 
     Args:

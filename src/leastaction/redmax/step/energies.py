@@ -15,8 +15,7 @@ from leastaction.dynamics.workspace import Workspace
 from leastaction.kinematics.reduced.native import to_public
 from leastaction.mechanism import Mechanism, MechanismBuilder
 from leastaction.step_control.energy_balance import SHARE, is_balanced
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Energies(NamedTuple):

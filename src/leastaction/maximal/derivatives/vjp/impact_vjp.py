@@ -8,7 +8,7 @@ its part of the gradient.
 import math
 
 from leastaction._jit import entry, routine
-from leastaction.maximal.arrays import ContactData, ContactModel, MaximalSettings, named_data, named_model
+from leastaction.maximal.arrays import ContactModel, MaximalSettings, named_contact, named_data, named_model
 from leastaction.maximal.contact.contact_setup import cone_of, find_cones
 from leastaction.maximal.derivatives.arrays import ImpactTape
 from leastaction.maximal.derivatives.resolve_substep import row_of, rows_of
@@ -62,7 +62,7 @@ def weigh_impacts(model, settings, data, near, own, contact, kept, scratch, left
         left: impacts of this step, and of those before it, do not count.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    near, own, contact, kept = ContactModel(*near), ContactModel(*own), ContactData(*contact), ImpactTape(*kept)
+    near, own, contact, kept = ContactModel(*near), ContactModel(*own), named_contact(contact), ImpactTape(*kept)
     coordinates, q, keys, gaps = scratch
     states, total = data.bodies, 0.0
     for m in range(kept.count[0]):

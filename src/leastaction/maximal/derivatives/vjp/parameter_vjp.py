@@ -9,7 +9,7 @@ evaluation of the equations for each step and value, no solve.
 from leastaction._jit import entry, routine
 from leastaction.contact.laws.cones import DRY
 from leastaction.contact.narrow_phase.gap import gap
-from leastaction.maximal.arrays import ContactData, MaximalSettings, named_data, named_model
+from leastaction.maximal.arrays import MaximalSettings, named_contact, named_data, named_model
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.derivatives.arrays import ParameterTape, PoseInputs, SolvedStep
 from leastaction.maximal.derivatives.rigid_response import friction_direction
@@ -141,7 +141,7 @@ def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
         slots: numbers of those that are as long as the settings say.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    contact, kept = ContactData(*contact), ParameterTape(*kept)
+    contact, kept = named_contact(contact), ParameterTape(*kept)
     (contacts, which), (near, q, out, u) = there, scratch
     n, total, N = model.bodies.shape[0], 0.0, data.fixed.shape[0]
     for at_slot in range(slots.shape[0]):
@@ -241,7 +241,7 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
             second of each is zero.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
-    contact, kept = ContactData(*contact), ParameterTape(*kept)
+    contact, kept = named_contact(contact), ParameterTape(*kept)
     near, q, out, impulses, twists = scratch
     n, rows, start = model.bodies.shape[0], model.rows, model.graph.first
     total = 0.0

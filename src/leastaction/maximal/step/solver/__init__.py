@@ -1,1 +1,1 @@
-"""Solving a step: Newton, interior point, semismooth Newton, and the crossover between them."""
+"""Solving a step: Newton, semismooth Newton, Newton around the contact problem, and the interior point method."""

@@ -10,8 +10,9 @@ from leastaction._jit import inline, routine
 from leastaction.contact.laws import cones as ip
 from leastaction.linalg.graph.graph_factorization import factorize
 from leastaction.maximal.contact.open_contacts import is_open
+from leastaction.maximal.step.initial_guess import FOUND
 from leastaction.maximal.step.solver.contact_masses import fill_compliance
-from leastaction.maximal.step.solver.crossover import SOLVED_BY_MODES, end_by_modes
+from leastaction.maximal.step.solver.delassus_newton import delassus_newton
 from leastaction.maximal.step.solver.newton import apply, newton_step
 from leastaction.maximal.step.solver.predictor_corrector import (
     NEAR,
@@ -22,7 +23,16 @@ from leastaction.maximal.step.solver.predictor_corrector import (
     push_cones,
 )
 from leastaction.maximal.step.solver.redundant_rows import find_redundant, leave_out_rows
-from leastaction.maximal.step.solver.semismooth_newton import OPEN, STICK, active_step, is_rigid, sticking_step
+from leastaction.maximal.step.solver.semismooth_newton import (
+    OPEN,
+    SOLVED_BY_MODES,
+    STICK,
+    active_step,
+    begin_at_solution,
+    begin_modes,
+    is_rigid,
+    sticking_step,
+)
 from leastaction.maximal.step.solver.tolerances import NOTHING, SHARPEST, largest_residual, least_product, scales
 from leastaction.maximal.step.velocity_equations import VELOCITIES, equations
 
@@ -87,24 +97,37 @@ def contact_step(model, settings, data, contact, dt):
     for k in range(now.count):
         fill_compliance(settings, contact.cones[k], dt)
     find_redundant(model, settings, data, now, dt, settings.loops)
-    tried, now.failed, now.soft[now.phase] = 0, 0, 1
-    if now.sure > 0:
-        now.sure = 0
-        tried = active_step(model, settings, data, contact, dt)
-        if tried >= 0:
-            now.sure, now.soft[now.phase] = SOLVED_BY_MODES, 0
-            return tried
-        tried = -tried
-        begin_again(data, contact)
-    spent = interior_step(model, settings, data, contact, dt)
-    if spent >= 0 and is_rigid(settings):
-        spent += end_by_modes(model, settings, data, contact, dt)
-    if spent >= 0 and now.sure != SOLVED_BY_MODES:
+    if is_rigid(settings):
+        spent = rigid_step(model, settings, data, contact, dt)
+    else:
+        spent = interior_step(model, settings, data, contact, dt)
         for k in range(now.count):
             c = contact.cones[k]
             c.mode = OPEN if is_open(model.bodies, c) else STICK
     now.failed = 1 if spent < 0 else 0
-    return spent + tried if spent >= 0 else spent - tried
+    return spent
+
+
+@routine(allocates=False)
+def rigid_step(model, settings, data, contact, dt):
+    """`contact_step` of rigid contact: by modes, or where these do not come to rest soon, by `delassus_newton`."""
+    now, tried = contact.now[0], 0
+    if now.sure > 0:
+        now.sure = 0
+        spent = active_step(model, settings, data, contact, dt)
+        if spent >= 0:
+            now.sure = SOLVED_BY_MODES
+            return spent
+        tried = -spent
+        begin_again(data, contact)
+    begin_modes(model.bodies, contact)
+    if data.past[0].known == FOUND:
+        begin_at_solution(model, settings, data, contact, dt)
+    spent = delassus_newton(model, settings, data, contact, dt)
+    if spent < 0:
+        return spent - tried
+    now.sure = SOLVED_BY_MODES
+    return spent + tried
 
 
 @routine(allocates=False)
@@ -130,7 +153,7 @@ def stuck_step(model, settings, data, contact, dt):
     find_redundant(model, settings, data, now, dt, settings.loops)
     spent = sticking_step(model, settings, data, contact, dt)
     if spent >= 0:
-        now.sure, now.soft[now.phase], now.failed = SOLVED_BY_MODES, 0, 0
+        now.sure, now.failed = SOLVED_BY_MODES, 0
     else:
         begin_again(data, contact)
     return spent
@@ -148,7 +171,6 @@ def interior_step(model, settings, data, contact, dt):
     floor = goal if smooth else 0.0
     _, typical, limit, closed = scales(bodies, settings, contact, dt)
     stuck, size, largest = 0, math.inf, math.inf
-    now.interior[now.phase] += 1
     for iteration in range(most):
         now.iterations[now.phase] += 1
         now.matrices[now.phase] += 1

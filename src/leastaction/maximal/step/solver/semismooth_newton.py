@@ -10,8 +10,8 @@ s = gap / dt + c gam and the slip y = (sliding velocity) + c beta of a contact,
 
 Closed contacts give impulses in proportion to the motion, 1 / c, so they stay out of the graph's unknowns, and the
 Newton matrix is the same from iteration to iteration while no mode changes: one factorisation serves for all of them.
-Without compliance a proximal term takes its place (Rockafellar 1976), which vanishes at the solution. The interior
-point method (`interior`) needs no modes to start from and takes over where they do not come to rest soon.
+Without compliance a proximal term takes its place (Rockafellar 1976), which vanishes at the solution. Where modes do
+not come to rest soon, `delassus_newton` takes over, which solves for all of them at once in each of its iterations.
 """
 
 import math
@@ -32,13 +32,16 @@ from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCI
 OPEN, STICK, SLIP = 0, 1, 2
 """Modes of a cone; limits stick."""
 
+SOLVED_BY_MODES = 2
+"""In `sure`: the step was solved by modes; residuals then belong to its velocities."""
+
 PROXIMAL = 1e-9
 """Least compliance in the Newton matrix, relative to the mass that a contact moves: that of a proximal term where there
 is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
 
 WATCH = 9
 """Iterations within which the merit function, the largest residual in m/s, must fall to HALF: else modes go round in a
-circle, and the interior point method takes over. With 6, drops of A1 take up to 78 iterations a step, with 9 up to 35
+circle, and `delassus_newton` takes over. With 6, drops of A1 take up to 78 iterations a step, with 9 up to 35
 (corpus, 6 seeds)."""
 
 SMOOTH = 2.0

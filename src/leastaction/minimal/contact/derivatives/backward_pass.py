@@ -6,17 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import Reversal
+from leastaction.minimal.contact.arrays import bounces
+from leastaction.minimal.contact.derivatives.impact_map import HitMap
+from leastaction.minimal.contact.derivatives.one_step import Linearization
 from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.derivatives.substep_map import PartMap, State
 from leastaction.parameters.parameter_differences import by_name, stencils
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 CONTROLS = "controls"
+
+ALIKE = 1e-6
+"""Difference [rad or m], and of momenta relative to the largest, up to which a step solved anew is the same."""
 
 
 class Sweep:
@@ -103,15 +108,28 @@ class GroundReversal(Reversal):
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bar: State | None = None
+        self.hit: HitMap | None = None  # which the piece that was looked at last begins with
         self.before = np.zeros((2, 0, m.nv))  # gradients by q and p of states that belong to the piece before
         self.first = np.zeros((2, m.nv))
+        plain = not found and not bounces(stepper.model)
+        self.quick: Linearization | None = stepper.linearization if plain else None
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
         """See `Reversal.piece`."""
         bars = np.stack([bq, bs])
         last = bars.shape[1] - 1
         bars[:, last - self.before.shape[1] : last] += self.before
+        if self.quick is not None:
+            bar = self.bar
+            try:
+                self._single_steps(self.quick, record, row, first, u, bars)
+                return
+            except IntegratorError:  # a step that the run has found another solution of, from the step before it
+                self.bar = bar
         maps, _ = self.replay.piece(record, row, first, u)
+        if self.hit is not None:
+            maps[-1][-1] = self.replay.ending_at(self.hit, maps[-1][-1], u[-1, 0])
+        self.hit = maps[0][0] if row > 0 and isinstance(maps[0][0], HitMap) else None
         controls = np.zeros(u.shape)
         if self.bar is None:
             self.bar = State(bars[0, last], bars[1, last])
@@ -120,7 +138,40 @@ class GroundReversal(Reversal):
             bar, by_controls = self.sweep.over(maps[k], self.bar)
             self.bar = State(bar.q + q, bar.p + p, bar.t)
             controls[k, 0] += by_controls
-        if row == 0:
+        self._end(row, bars, controls)
+
+    def _single_steps(
+        self, quick: Linearization, record: Any, row: int, first: int, u: FloatArray, bars: FloatArray
+    ) -> None:
+        """`piece` by A and B of one step after the other, each from its state: where nothing goes on but that."""
+        controls, n, replay = np.zeros(u.shape), bars.shape[2], self.replay
+        if self.bar is None:
+            self.bar = State(bars[0, -1], bars[1, -1])
+        for k in range(len(u) - 1, -1, -1):
+            at = row + k
+            acting = np.clip(u[k, 0], replay.lower, replay.upper)
+            found = quick.at(record["q"][at], record["p"][at], acting)
+            if found is not None and self._same(quick, record, at + 1):
+                A, B = found
+                bar = np.concatenate([self.bar.q, self.bar.p])
+                by_state, by_controls = bar @ A, np.where(acting == u[k, 0], bar @ B, 0.0)
+                self.bar = State(by_state[:n], by_state[n:])
+            else:
+                self.bar, by_controls = self.sweep.over(replay.single(record, at, first + k, u[k, 0]), self.bar)
+            self.bar = State(self.bar.q + bars[0, at], self.bar.p + bars[1, at])
+            controls[k, 0] = by_controls
+        self._end(row, bars, controls)
+
+    def _same(self, quick: Linearization, record: Any, row: int) -> bool:
+        """Whether a step solved again ends where it did, to what the tolerance of steps leaves."""
+        q, p = quick.end
+        moved = np.abs(self.stepper.mechanism.difference(record["q"][row], q)).max(initial=0.0)
+        pushed = np.abs(record["p"][row] - p).max(initial=0.0)
+        return bool(moved <= ALIKE and pushed <= ALIKE * max(1.0, np.abs(p).max(initial=0.0)))
+
+    def _end(self, row: int, bars: FloatArray, controls: FloatArray) -> None:
+        """Keep what a piece that begins at a row has found."""
+        if row == 0 and self.bar is not None:
             self.first = np.stack([self.bar.q, self.bar.p])
         self.before = bars[:, :row].copy()
         if self.keeps_controls:

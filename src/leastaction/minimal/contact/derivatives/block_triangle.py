@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 _factor, _substitute = get_lapack_funcs(("getrf", "getrs"), dtype=np.float64)
 

@@ -28,9 +28,9 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     TURN,
     TURN_RATE,
     Part,
-    Rows,
     place_of,
 )
+from leastaction.minimal.contact.derivatives.contact_slopes import Rows
 from leastaction.minimal.contact.solver.contact_response import remaining_overlap
 
 
@@ -238,7 +238,8 @@ def position_law_slopes(part, modes, places, rows, F):
     """
     part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
     for k in range(part.cones.shape[0]):
-        position_slopes(part, modes, places, rows, k, F)
+        own, turned = places.n + 3 * k, places.n + 3 * modes.turn[k]
+        position_slopes(part, modes, places, rows, k, (own, own, turned, turned), F)
 
 
 @entry
@@ -246,7 +247,9 @@ def momentum_law_slopes(part, modes, places, rows, impulses, F):
     """The same for the momentum phase; impulses: as of `law_values`."""
     part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
     for k in range(part.cones.shape[0]):
-        momentum_slopes(part, modes, places, rows, k, impulses, F)
+        own, turned = places.impulses + 3 * k, places.impulses + 3 * modes.turn[k]
+        at = own, own, places.n + 3 * k, turned, turned
+        momentum_slopes(part, modes, places, rows, k, at, impulses, F)
 
 
 @inline
@@ -257,40 +260,44 @@ def put(F, row, part, places, rows, k, value, scale):
     """
     late = place_of(part, k) - 2
     for b in range(places.n):
-        F[row, b] = scale * rows.slopes[1, k, value, b]
-        F[row, places.start + b] = scale * rows.slopes[0, k, value, b]
+        F[row, b] = scale * rows.slopes[1, k, b, value]
+        F[row, places.start + b] = scale * rows.slopes[0, k, b, value]
         if late >= 0:
-            F[row, places.late + late * places.n + b] = scale * rows.slopes[2, k, value, b]
+            F[row, places.late + late * places.n + b] = scale * rows.slopes[2, k, b, value]
 
 
 @routine
-def position_slopes(part, modes, places, rows, k, F):
-    """Rows of contact k in the position phase."""
-    at, lam, v, n = places.n + 3 * k, part.lam[k], rows.values[k], places.n
+def position_slopes(part, modes, places, rows, k, at, F):
+    """Rows of contact k in the position phase.
+
+    Args:
+        at: its first row and the column of its first impulse; those of its torques.
+    """
+    (row, own, turned_row, turned), lam, v, n = at, part.lam[k], rows.values[k], places.n
     _, deeper, creep, less = compliance_at(modes, k, lam[0])
-    put(F, at, part, places, rows, k, GAP, 1.0)
-    F[at, at] = deeper
+    put(F, row, part, places, rows, k, GAP, 1.0)
+    F[row, own] = deeper
     if modes.overlaps[k]:
         phi, d = v[START_GAP], 1e-4 * abs(v[START_GAP])
         low, high = least_gap(modes, k, phi - d), least_gap(modes, k, phi + d)
         for b in range(n):
-            F[at, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, START_GAP, b]
-            F[at, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, START_GAP, b]
+            F[row, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, b, START_GAP]
+            F[row, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, b, START_GAP]
     soft = creep + modes.creep[0, k]
     for i in range(1, 3):
-        put(F, at + i, part, places, rows, k, SLIDE + i - 1, 1.0)
-        F[at + i, at + i] = soft
-        F[at + i, at] = less * lam[i]
+        put(F, row + i, part, places, rows, k, SLIDE + i - 1, 1.0)
+        F[row + i, own + i] = soft
+        F[row + i, own] = less * lam[i]
     w = v[SLIDE] + soft * lam[1], v[SLIDE + 1] + soft * lam[2]
-    disc_slopes(F, at + 1, at + 1, lam, 1, w, modes.friction[k], (at, lam[0]), modes.slides[0, k])
+    disc_slopes(F, row + 1, own + 1, lam, 1, w, modes.friction[k], (own, lam[0]), modes.slides[0, k])
     if modes.turn[k] < 0:
         return
-    row, torques = n + 3 * modes.turn[k], part.torques[k]
+    torques = part.torques[k]
     for i in range(3):
-        put(F, row + i, part, places, rows, k, TURN + i, 1.0)
-    spin_slopes(F, row, row, torques[0], modes.spin[k], at, modes.spins[0, k])
+        put(F, turned_row + i, part, places, rows, k, TURN + i, 1.0)
+    spin_slopes(F, turned_row, turned, torques[0], modes.spin[k], own, modes.spins[0, k])
     w = v[TURN + 1], v[TURN + 2]
-    disc_slopes(F, row + 1, row + 1, torques, 1, w, modes.roll[k], (at, lam[0]), modes.rolls[0, k])
+    disc_slopes(F, turned_row + 1, turned + 1, torques, 1, w, modes.roll[k], (own, lam[0]), modes.rolls[0, k])
 
 
 @inline
@@ -302,35 +309,39 @@ def spin_slopes(F, row, column, torque, spin, push, moves):
 
 
 @routine
-def momentum_slopes(part, modes, places, rows, k, impulses, F):
-    """Rows of contact k in the momentum phase."""
+def momentum_slopes(part, modes, places, rows, k, at, impulses, F):
+    """Rows of contact k in the momentum phase.
+
+    Args:
+        at: its first row, the columns of its first impulse in this phase and in the position phase; first row and
+            column of its torques.
+    """
     L, T = impulses[0][k], impulses[1][k]
-    at, half, n = places.impulses + 3 * k, places.n + 3 * k, places.n
-    turned = places.impulses + 3 * modes.turn[k]
+    (row, own, half, turned_row, turned), n = at, places.n
     if not modes.pushes[k]:
         for i in range(3):
-            only(F, at + i, at + i)
+            only(F, row + i, own + i)
             if modes.turn[k] >= 0:
-                only(F, turned + i, turned + i)
+                only(F, turned_row + i, turned + i)
         return
     normal, tangent, steeper, less = momentum_compliance(modes, k, part.lam[k, 0])
     for i in range(3):
-        put(F, at + i, part, places, rows, k, RATE + i, part.h)
+        put(F, row + i, part, places, rows, k, RATE + i, part.h)
         for b in range(n):
-            F[at + i, places.velocities + b] = part.h * rows.columns[1, k, i, b]
+            F[row + i, places.velocities + b] = part.h * rows.columns[1, k, i, b]
         give = normal if i == 0 else tangent
-        F[at + i, at + i] = give + (modes.creep[1, k] if i > 0 else 0.0)
-        F[at + i, half + i] -= 2.0 * give
-        F[at + i, half] += (steeper if i == 0 else less) * (L[i] - 2.0 * part.lam[k, i])
+        F[row + i, own + i] = give + (modes.creep[1, k] if i > 0 else 0.0)
+        F[row + i, half + i] -= 2.0 * give
+        F[row + i, half] += (steeper if i == 0 else less) * (L[i] - 2.0 * part.lam[k, i])
     _, w1, w2 = momentum_motion(part, modes, k, rows.values[k], impulses[0])
-    disc_slopes(F, at + 1, at + 1, L, 1, (w1, w2), modes.friction[k], (at, L[0]), modes.slides[1, k])
+    disc_slopes(F, row + 1, own + 1, L, 1, (w1, w2), modes.friction[k], (own, L[0]), modes.slides[1, k])
     if modes.turn[k] < 0:
         return
     for i in range(3):
-        put(F, turned + i, part, places, rows, k, TURN_RATE + i, part.h)
+        put(F, turned_row + i, part, places, rows, k, TURN_RATE + i, part.h)
         for b in range(n):
-            F[turned + i, places.velocities + b] = part.h * rows.columns[1, k, 3 + i, b]
-    spin_slopes(F, turned, turned, T[0], modes.spin[k], at, modes.spins[1, k])
+            F[turned_row + i, places.velocities + b] = part.h * rows.columns[1, k, 3 + i, b]
+    spin_slopes(F, turned_row, turned, T[0], modes.spin[k], own, modes.spins[1, k])
     v = rows.values[k]
     w = part.h * v[TURN_RATE + 1], part.h * v[TURN_RATE + 2]
-    disc_slopes(F, turned + 1, turned + 1, T, 1, w, modes.roll[k], (at, L[0]), modes.rolls[1, k])
+    disc_slopes(F, turned_row + 1, turned + 1, T, 1, w, modes.roll[k], (own, L[0]), modes.rolls[1, k])

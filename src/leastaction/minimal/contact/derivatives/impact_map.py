@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import RobotShapes
@@ -38,7 +38,6 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     contact_law_values,
     contact_rows,
     heavier,
-    heavy_matrix,
     impulses_of,
     loop_equations,
     modes_of,
@@ -50,8 +49,7 @@ from leastaction.minimal.contact.derivatives.substep_map import (
     with_coefficients,
     write_momentum_slopes,
 )
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class HitMap(PartMap):
@@ -73,7 +71,7 @@ class HitMap(PartMap):
         self.n, self.modes = len(solved.p), modes_of(solved, smooth)
         s, n, e, f, nu = solved, self.n, impulses_of(solved), len(loops), len(solved.u)
         placed = smooth.at(s.q0, s.q0, s.u, s.h, False)
-        M, part = heavy_matrix(s, smooth), part_of(s, s.cones, s.contacts, [placed], self.reach)
+        M, part = mass_matrix(smooth.mechanism, s.q0), part_of(s, s.cones, s.contacts, [placed], self.reach)
         columns, (_, (_, A)) = contact_rows(smooth, part, [placed]), loop_equations(s, smooth)
         N, driven, own_loops = rows_at(s, columns[1], A), driven_rows(s, n), len(A)
         if share < 1.0 and len(driven):
@@ -163,7 +161,7 @@ class HitMap(PartMap):
         part: Part = part_of(s, cones, contacts, [placed], self.reach)
         part = part._replace(twists=body_twists(smooth, placed, self.v))
         columns, (_, (_, A)) = contact_rows(smooth, part, [placed]), loop_equations(s, smooth)
-        M, first = heavy_matrix(s, smooth), s.p + rows_at(s, columns[1], A).T @ added(s)
+        M, first = mass_matrix(smooth.mechanism, s.q0), s.p + rows_at(s, columns[1], A).T @ added(s)
         second = self._given_back(first, cones, columns[1], np.concatenate([A, driven_rows(s, n)]))
         p = first + self.share * (second - first)
         work: list[float] = []

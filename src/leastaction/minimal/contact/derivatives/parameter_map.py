@@ -17,8 +17,7 @@ from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes
 from leastaction.minimal.contact.robot_variants import whole_model
 from leastaction.parameters.parameter_differences import Stencil
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Variant:
@@ -40,9 +39,9 @@ class Variant:
         placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
         cones, contacts = self._cones(s.cones, s.contacts, placed)
         stops = self.cones[self._index(s.stops)]
-        closing = s.closing, s.closing_contacts
-        if len(s.closing):
-            closing = self._cones(s.closing, s.closing_contacts, placed)
+        closing = part.closing
+        if len(closing[0]):
+            closing = self._cones(*closing, placed)
         return part.equations(self.smooth, cones, stops, contacts, placed, closing)
 
     def _cones(self, known: Any, found: Any, placed: Placed) -> tuple[Any, Any]:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from leastaction.contact.contact_entries import detect_all, measure_all
 from leastaction.contact.records import CONTACT, records
 from leastaction.minimal.contact.arrays import RobotShapes
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def gaps_at(contacts: Any, poses: FloatArray) -> FloatArray:

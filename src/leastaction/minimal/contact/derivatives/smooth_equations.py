@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
@@ -20,8 +19,7 @@ from leastaction.minimal.galerkin_bodies.arrays import (
     galerkin_bodies_model,
 )
 from leastaction.minimal.galerkin_bodies.derivatives import body_horizon
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Placed(NamedTuple):
@@ -29,7 +27,7 @@ class Placed(NamedTuple):
 
     Attributes:
         rows: of the discrete Lagrangian with its forces, shape (2, nv): row 0 vanishes with the momentum at the start
-            and what touches, row 1 is the momentum at the end.
+            and what touches, row 1 is the momentum at the end, (M + k) v with `Smooth.end_damping` k.
         H: derivatives of the rows by displacements at both ends, shape (2, nv, 2, nv); empty where not asked for.
         C: by the controls, shape (2, nv, nu); likewise.
         S: world twists of unit joint velocities, shape (2, nv, 6).
@@ -104,7 +102,7 @@ class Smooth:
             self._blocks(settings, Q, U, True, rows, H, C)
         else:
             self._rows(settings, Q, U, True, rows)
-        self._hold_dampers(q0, q1, h, rows[0], H[0])
+        self._add_end_damping(q0, q1, h, rows[0], H[0])
         bodies, turns = self.data.bodies, self.data.turns
         count = len(self.model.nodes)
         return Placed(
@@ -130,20 +128,19 @@ class Smooth:
                 lam[0, k] = 0.0
         return out
 
-    def held_damping(self, h: float) -> FloatArray:
-        """What of dampers acts at the start of a step of length h rather than at its end, over the single axes."""
-        return np.maximum(0.5 * self.damping - 0.25 * h * self.servo - self.holds / h, 0.0)
+    def end_damping(self, h: float) -> FloatArray:
+        """See `joint_momenta.end_damping_of`: of a step of length h, shape (nv,)."""
+        out = np.zeros(self.mechanism.nv)
+        out[self.single] = np.maximum(0.5 * h * (self.damping - 0.5 * h * self.servo) - self.holds, 0.0)
+        return out
 
-    def _hold_dampers(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
-        """Add what `held_damping` does, see `body_sweeps.excess_damping`."""
-        k, late = self.single, self.held_damping(h)
-        if not late.any():
-            return
-        push = late * (q1 - q0)[self.single_q]
-        for end, sign in ((0, -1.0), (1, 1.0)):
-            rows[end, k] += sign * push
-            H[end, k, 0, k] -= sign * late
-            H[end, k, 1, k] += sign * late
+    def _add_end_damping(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
+        """Add what `end_damping` does at the end, k times the mean rate."""
+        k, rate = self.single, self.end_damping(h)[self.single] / h
+        if rate.any():
+            rows[1, k] += rate * (q1 - q0)[self.single_q]
+            H[1, k, 0, k] -= rate
+            H[1, k, 1, k] += rate
 
 
 def without_pulls(model: GalerkinBodiesModel) -> GalerkinBodiesModel:

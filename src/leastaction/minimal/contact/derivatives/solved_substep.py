@@ -16,8 +16,7 @@ from leastaction.contact.solver.cone_response import GIVING
 from leastaction.contact.solver.torque_laws import SPIN
 from leastaction.minimal.contact.arrays import RobotData, is_prescribed
 from leastaction.minimal.contact.robot_records import ROBOT_CONE
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 AT_IMPACT = 1e3 * NEAREST
 """Gap [m] up to which the end of a part is at an impact."""
@@ -31,7 +30,7 @@ class Solved:
     """A solved part of a step.
 
     Attributes:
-        h, before: lengths of it and of the part before it [s]; 0 at the start of a run.
+        h: its length [s].
         whole: length of the steps that it may be a part of [s].
         q0, q1: configurations at its ends, shape (nq,).
         p: momentum at its start, shape (nv,).
@@ -57,7 +56,6 @@ class Solved:
     """
 
     h: float
-    before: float
     whole: float
     q0: FloatArray
     q1: FloatArray
@@ -108,7 +106,7 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
     Args:
         data: after it.
         own: `ROBOT_CONE` records that are always there.
-        start: h, before, whole, q0, p, v0 and u of it.
+        start: h, whole, q0, p, v0 and u of it.
     """
     touch, q1, rates = data.touch, np.array(data.q0, float), np.array(data.v_last, float)
     found = touch.found

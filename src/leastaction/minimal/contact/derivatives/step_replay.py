@@ -18,13 +18,13 @@ from leastaction.contact.solver.cone_kinds import LOOP
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError
 from leastaction.minimal.contact.arrays import bounces
+from leastaction.minimal.contact.derivatives.impact_at_start import ImpactAtStart
 from leastaction.minimal.contact.derivatives.impact_map import HitMap
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved, ends_at, hit_by, left_by
 from leastaction.minimal.contact.derivatives.substep_map import PartMap
 from leastaction.step_control.substeps import UNKNOWN, ends_of
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 SAME = 1e-4
 """Largest difference of joint positions to those of the run [rad or m]."""
@@ -37,14 +37,12 @@ class At:
     Attributes:
         q, p: configuration and momentum.
         v: velocities of the momentum.
-        before: length of the part before [s].
         memory: of a stepper; None at the start of a run.
     """
 
     q: FloatArray
     p: FloatArray
     v: FloatArray
-    before: float
     memory: Any
 
 
@@ -59,7 +57,7 @@ class Replay:
 
     def start(self, q: FloatArray, p: FloatArray) -> At:
         """The start of a run."""
-        return At(q, p, self._velocity(q, p), 0.0, None)
+        return At(q, p, self._velocity(q, p), None)
 
     def _velocity(self, q: FloatArray, p: FloatArray) -> FloatArray:
         """Velocities of momenta."""
@@ -97,10 +95,10 @@ class Replay:
         impacts = s.data.touch.impacts
         if record["divided"][first + 1] or (impacts is not None and impacts.now[0].hits):
             return None
-        start = {"h": h, "before": at.before, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
+        start = {"h": h, "whole": s.settings.whole, "q0": at.q, "p": at.p, "v0": at.v}
         start["u"] = np.clip(u, self.lower, self.upper)
         solved = left_by(s.data, s.cones, start)
-        return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), h, s.memory())
+        return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), s.memory())
 
     def _goals(self, at: At, goals: FloatArray | None) -> FloatArray:
         """Rows of goals at both ends of a part, shape (2, nq + nv): at rest where there are none."""
@@ -177,13 +175,13 @@ class Replay:
 
     def _hits(self, s: Any, at: At, u: FloatArray) -> tuple[list[PartMap], At]:
         """Maps of the hits at the start of a part, and what the part goes on from."""
-        maps: list[PartMap] = []
+        maps: list[Any] = []
         q, p, touch = at.q.copy(), at.p.copy(), s.data.touch
         s.data.v_last[:] = at.v
         if at.memory is not None:
             s.restore_memory(at.memory)
         while True:
-            start = {"h": at.before or s.dt, "part": s.dt, "before": at.before, "whole": s.settings.whole, "q0": q}
+            start = {"h": s.dt, "part": s.dt, "whole": s.settings.whole, "q0": q}
             start |= {"p": p.copy(), "v0": at.v, "u": np.clip(u, self.lower, self.upper)}
             if not s.hit(q, p, len(maps)):
                 break
@@ -194,7 +192,9 @@ class Replay:
             maps.append(HitMap(solved, self.smooth, self.stepper.model.shapes, share, loops))
         if not maps:
             return maps, at
-        return maps, At(q, p, touch.v.copy(), at.before, at.memory)
+        if at.memory is None:
+            maps.insert(0, ImpactAtStart(maps[0]))
+        return maps, At(q, p, touch.v.copy(), at.memory)
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
         """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.
@@ -203,24 +203,40 @@ class Replay:
             record, row, first: see `Reversal.piece`.
             u: controls, shape (steps, 1, nu).
         """
-        m, maps = self.stepper.mechanism, []
+        maps: list[list[PartMap]] = []
         at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._continued(record, row)
         for k in range(len(u)):
             goals = record["goals"][row + k : row + k + 2] if self.stepper.carries else None
             parts, at = self.step(at, u[k, 0], self.stepper.dt, goals)
             if k > 0 and isinstance(parts[0], HitMap):
-                maps[-1][-1] = self._ending_at(parts[0], maps[-1][-1], u[k - 1, 0])
+                maps[-1][-1] = self.ending_at(parts[0], maps[-1][-1], u[k - 1, 0])
             maps.append(parts)
-            q = record["q"][row + k + 1]
-            if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
-                raise IntegratorError(
-                    f"Minimal: step {first + k} of the run was solved again with another result: it has several "
-                    "solutions, so no derivative; take a smaller dt"
-                )
-            at = At(q.copy(), record["p"][row + k + 1].copy(), at.v, at.before, at.memory)
+            self._check(record, row + k, first + k, at)
+            at = At(record["q"][row + k + 1].copy(), record["p"][row + k + 1].copy(), at.v, at.memory)
         return maps, at
 
-    def _ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
+    def single(self, record: Any, row: int, first: int, u: FloatArray) -> list[PartMap]:
+        """Maps of the step that follows one row of a record, solved from its state alone.
+
+        Args:
+            record, first: see `Reversal.piece`; row: of the start of the step.
+            u: controls, shape (nu,).
+        """
+        at = self.start(record["q"][0], record["p"][0]) if row == 0 else self._continued(record, row)
+        parts, at = self.step(at, u, self.stepper.dt)
+        self._check(record, row, first, at)
+        return parts
+
+    def _check(self, record: Any, row: int, first: int, at: At) -> None:
+        """Refuse the step that follows a row where it has now ended elsewhere."""
+        m, q = self.stepper.mechanism, record["q"][row + 1]
+        if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
+            raise IntegratorError(
+                f"Minimal: step {first} of the run was solved again with another result: it has several "
+                "solutions, so no derivative; take a smaller dt"
+            )
+
+    def ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
         """The last part of a step as one that ends at the impact of the hit which the next step begins with.
 
         When that impact is depends on the state, whichever of the two steps it is in. Of several contacts it is that of
@@ -237,8 +253,7 @@ class Replay:
 
     def _continued(self, record: Any, row: int) -> At:
         """What the step after a row goes on from, where the run has begun before."""
-        s, h = self.stepper, self.stepper.dt
-        q = record["q"][row]
-        near = s.mechanism.difference(record["q"][row - 1], q) / h
+        s, q = self.stepper, record["q"][row]
+        near = s.mechanism.difference(record["q"][row - 1], q) / s.dt
         memory = s.memory_after(near, record["impulses"][row])
-        return At(q.copy(), record["p"][row].copy(), self._velocity(q, record["p"][row]), h, memory)
+        return At(q.copy(), record["p"][row].copy(), self._velocity(q, record["p"][row]), memory)

@@ -17,8 +17,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import Places
 from leastaction.minimal.contact.derivatives.smooth_equations import Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.robot_records import GIVEN
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 def gravity_drop(gravity: Any, h: float) -> float:

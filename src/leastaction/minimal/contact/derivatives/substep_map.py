@@ -7,9 +7,10 @@ at the end, impulses of the momentum phase) and the equations F of both phases o
 
 for changes x of the state and the controls (implicit function theorem). The momentum phase is
 
-    M v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or   what else the law of a row is,
+    (M + d) v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or   what else the law of a row is,
 
-and comes after the position phase, so F_z is a block triangle. Contacts of one rigid body share its load by their
+with the dampers d that are implicit at the end (`joint_momenta.end_damping_of`), p1 = M v1. It comes after the position
+phase, so F_z is a block triangle. Contacts of one rigid body share its load by their
 compliance, as in the solver. Limits, torques against turning and equations of loops have none: their impulses are held
 back by a tiny share of what gives way under them, which picks one of many ways to share a load and leaves the motion.
 """
@@ -36,11 +37,7 @@ from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
     START_GAP,
     VALUES,
-    Joints,
     Part,
-    Rows,
-    contact_columns,
-    contact_slopes,
     contact_values,
 )
 from leastaction.minimal.contact.derivatives.contact_laws import (
@@ -50,6 +47,7 @@ from leastaction.minimal.contact.derivatives.contact_laws import (
     momentum_law_slopes,
     position_law_slopes,
 )
+from leastaction.minimal.contact.derivatives.contact_slopes import Joints, Rows, contact_columns, contact_slopes
 from leastaction.minimal.contact.derivatives.smooth_equations import Placed, Smooth
 from leastaction.minimal.contact.derivatives.solved_substep import Solved
 from leastaction.minimal.contact.derivatives.stop_laws import (
@@ -61,8 +59,7 @@ from leastaction.minimal.contact.derivatives.stop_laws import (
 )
 from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, remaining_overlap, slight_overlap
 from leastaction.parameters.parameter_differences import CENTRAL
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 LENGTHEN = 1e-3
 """Central differences by the length of a part are this share of it wide. They are of order 4, of explicit equations at
@@ -113,7 +110,8 @@ class PartMap:
         self.by_found: list[FloatArray] = []
         self.placed = placed = smooth.at(solved.q0, solved.q1, solved.u, solved.h, True)
         self.modes = modes_of(solved, smooth)
-        if impulses_of(solved):
+        self.k = smooth.end_damping(solved.h)
+        if impulses_of(solved) or self.k.any():
             self._with_contacts(placed, np.where(free, placed.C, 0.0))
         else:
             self._without_contacts(placed, np.where(free, placed.C, 0.0))
@@ -132,7 +130,7 @@ class PartMap:
     def _with_contacts(self, placed: Placed, C: FloatArray) -> None:
         s, smooth, H, n, e = self.solved, self.smooth, placed.H, self.n, impulses_of(self.solved)
         first, size = n + e, 2 * (n + e)
-        M, ((_, loops), (_, loops_end)) = heavy_matrix(s, smooth), loop_equations(s, smooth)
+        M, ((_, loops), (_, loops_end)) = damped_matrix(s, smooth), loop_equations(s, smooth)
         found = [placed, *(part.placed for part in self.earlier)]
         part = part_of(s, s.cones, s.contacts, found, self.reach)
         columns = contact_rows(smooth, part, found)
@@ -175,6 +173,7 @@ class PartMap:
             self.F_x, self.O_x = self.F_x + by_found[:size] @ moved, self.O_x + by_found[size:] @ moved
         self.O_z = np.concatenate([np.eye(n, size), P[:, :size]])
         rigid, loose = n + rigid_rows(s.cones, e), len(s.loops)
+        self.O_z[n:, last] -= np.diag(self.k)
         phases = slice(0, first), slice(first, size)
         self.solver = BlockTriangle(F[:, :size], [(at, Block(F[at, at], n, e, rigid, loose)) for at in phases])
 
@@ -198,7 +197,7 @@ class PartMap:
         if len(s.closing):
             part = part_of(s, s.closing, s.closing_contacts, [placed], self.reach)
             rows = slopes_of(self.smooth, part, [placed], contact_rows(self.smooth, part, [placed]))
-            row[:n], F_x[size, :n] = rows.slopes[1, 0, GAP], rows.slopes[0, 0, GAP]
+            row[:n], F_x[size, :n] = rows.slopes[1, 0, :, GAP], rows.slopes[0, 0, :, GAP]
             O_x[2 * n, 2 * n] = O_z[2 * n, size] = 1.0
             corner = 0.0
         else:
@@ -254,6 +253,11 @@ class PartMap:
         return -self.solver.solve(equations[: self.O_z.shape[1]])[: self.n]
 
     @property
+    def closing(self) -> tuple[Any, Any]:
+        """`ROBOT_CONE` and `CONTACT` records of the contact whose impact the part ends at, if any."""
+        return self.solved.closing, self.solved.closing_contacts
+
+    @property
     def outputs(self) -> int:
         """How many numbers the state at the end has."""
         return len(self.O_x)
@@ -290,7 +294,8 @@ class PartMap:
         N = rows_at(s, columns[1], loops_end)
         p = placed.rows[1] + N.T @ added(s)
         stopped, stopped_end = stop_values(s, smooth, stops, self.v)
-        own = heavy_matrix(s, smooth) @ self.v - p, second, stopped_end, s.h * loops_end @ self.v
+        own = damped_matrix(s, smooth) @ self.v - p, second, stopped_end, s.h * loops_end @ self.v
+        p = p - smooth.end_damping(s.h) * self.v
         return np.concatenate([placed.rows[0] + kick, first, stopped, ends, *own, np.zeros(n), p])
 
 
@@ -454,21 +459,22 @@ def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed],
 def joints_of(smooth: Smooth, placed: Sequence[Placed]) -> tuple[Any, ...]:
     """The joints as kernels read them."""
     S = np.concatenate([placed[0].S, *(one.S[1:] for one in placed[1:])])
-    return tuple(Joints(S, smooth.carried, smooth.owner, smooth.parents))
+    return tuple(Joints(S, smooth.owner, smooth.model.nodes))
 
 
 def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatArray:
     """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
     columns = np.zeros((2, len(part.cones), 6, placed[0].S.shape[1]))
-    _columns(tuple(part), joints_of(smooth, placed), columns)
+    _columns(tuple(part), joints_of(smooth, placed), columns, np.zeros((columns.shape[3], 2), np.int64))
     return columns
 
 
 def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
     """Values of the contacts of a part and their derivatives by the joints."""
     m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
-    shapes = (3, m, VALUES, n), (ends, n, n), (ends, n, n), (3, 2, 6, VALUES), VALUES, (n, 6)
-    rows = Rows(np.zeros((m, VALUES)), columns, *map(np.zeros, shapes))
+    slopes, kick, kick_end = map(np.zeros, ((3, m, n, VALUES), (ends, n, n), (ends, n, n)))
+    scratch = np.zeros((2, 6, 12)), np.zeros((2, 2, 6, VALUES)), np.zeros((n, 2), np.int64), np.zeros((n, 12))
+    rows = Rows(np.zeros((m, VALUES)), columns, slopes, kick, kick_end, *scratch)
     _slopes(tuple(part), joints_of(smooth, placed), tuple(rows))
     return rows
 
@@ -488,11 +494,9 @@ def body_twists(smooth: Smooth, placed: Placed, v: FloatArray) -> FloatArray:
     return (smooth.carried * v) @ placed.S[1]
 
 
-def heavy_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
-    """M at the end, with what of dampers momenta hold, shape (nv, nv)."""
-    M = mass_matrix(smooth.mechanism, solved.q1)
-    M[smooth.single, smooth.single] += solved.h * smooth.held_damping(solved.h)
-    return np.asarray(M, np.float64)
+def damped_matrix(solved: Solved, smooth: Smooth) -> FloatArray:
+    """M + k at the end, see `Smooth.end_damping`, shape (nv, nv)."""
+    return mass_matrix(smooth.mechanism, solved.q1) + np.diag(smooth.end_damping(solved.h))
 
 
 def rigid_rows(cones: Any, e: int) -> NDArray[np.int64]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction.dynamics.arrays import ClosureModel
 from leastaction.errors import IntegratorError
@@ -15,8 +14,7 @@ from leastaction.forces.tendons.tendon_records import HINGE, SLIDE
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.closure import COUPLING
 from leastaction.minimal.galerkin_bodies.arrays import BODY_AT_NODE
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class Pulls(NamedTuple):

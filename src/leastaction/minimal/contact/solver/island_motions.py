@@ -1,7 +1,7 @@
-"""Motions that impulses bring about, island by island: the Delassus matrix of joint coordinates."""
+"""Motions that impulses bring about, island by island: the contact problem of joint coordinates."""
 
 from leastaction._jit import inline, routine
-from leastaction.contact.solver.islands import multiply_packed, pack
+from leastaction.contact.solver.islands import fill_delassus
 
 
 @inline
@@ -19,10 +19,4 @@ def relate_islands(touch, islands, n, W_):
     for a in range(n):
         add_motion(touch.w, which[a], touch.rows, W_, spans, one[a])
         add_motion(touch.w, which[a], touch.rows, W_, spans, two[a])
-    for b in range(n):
-        k, s, t = which[b], one[b], two[b]
-        low, high, many = islands.low[k], islands.high[k], pack(islands, touch.columns[k])
-        multiply_packed(touch.rows, which, low, high, islands, many, touch.W[k])
-        for a in range(low, high if spans.shape[0] > 1 else low):
-            if not ((s >= 0 and (one[a] == s or two[a] == s)) or (t >= 0 and (one[a] == t or two[a] == t))):
-                touch.W[which[a], k] = 0.0  # the range of the other one may end before this one
+    fill_delassus(touch, islands, n)

@@ -102,7 +102,7 @@ def jump_at(model, data, touch, impacts, settings, dt):
         add_hit_impulses(model, data, touch, touch.found, impacts)
         hits += 1
     impacts.now[0]["hits"] += hits
-    touch.balance[0]["kinetic"] = kinetic_energy(model, data, touch.before[0], hits > 0)
+    touch.balance[0]["kinetic"] = kinetic_energy(model, data, 0.0, hits > 0)
     for k in range(data.p.shape[0]):
         touch.v[k] = data.v_last[k] = data.v_older[k] = data.dx[k]
     for j in range(touch.lam.shape[0]):
@@ -138,7 +138,7 @@ def hold(model, data, touch, settings, dt):
     lam, which, phase = touch.lam, touch.which, touch.phase
     for j in range(lam.shape[0]):
         lam[j] = 0.0
-    relate_momenta(model, data, touch, dt, touch.before[0])
+    relate_momenta(model, data, touch, dt, 0.0)
     solve_all_cones(model, touch, touch.found, dt, 0.1 * settings.floor * dt / settings.whole)
     for i in range(phase.count[0]):
         for k in range(data.p.shape[0]):
@@ -161,7 +161,7 @@ def hit(model, data, touch, impacts, settings, dt):
     cones, count = cones_of(model, touch.found)
     for k in range(v.shape[0]):
         dv[k], dp[k] = v[k], 0.0
-    count_from(model, data, goals_of(touch), v, touch.before[0], data.p)
+    count_from(model, data, goals_of(touch), v, 0.0, data.p)
     hold(model, data, touch, settings, dt)
     taken = linear = square = 0.0
     loops = False

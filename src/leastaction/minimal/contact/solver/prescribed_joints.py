@@ -67,13 +67,13 @@ def set_substep_targets(goals, start, end):
 
 
 @routine
-def count_from(model, data, goals, velocities, before, p):
-    """Count momenta p from those of the given ones among the velocities; before: as of `momenta_of_velocities`."""
+def count_from(model, data, goals, velocities, dt, p):
+    """Count momenta p from those of the given ones among the velocities; dt: as of `momenta_of_velocities`."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
         goals.v[goals.dofs[i]], goals.back[goals.dofs[i]] = velocities[goals.dofs[i]], 0.0
-    momenta_of_velocities(model, data, ZEROS, goals.v, before, goals.twists, goals.p)
+    momenta_of_velocities(model, data, ZEROS, goals.v, dt, goals.twists, goals.p)
     for k in range(p.shape[0]):
         p[k] -= goals.p[k]
 

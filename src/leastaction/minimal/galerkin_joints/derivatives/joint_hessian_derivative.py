@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to
@@ -56,8 +55,7 @@ from leastaction.spatial import (
     sub3,
 )
 from leastaction.spatial import exponential as ex
-
-FloatArray = NDArray[np.float64]
+from leastaction.typing import FloatArray
 
 
 class ContractionData(NamedTuple):

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.optimize.solvers.kkt_system.bunch_kaufman import VECTOR
+from leastaction.typing import FloatArray
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
