@@ -199,8 +199,8 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             results,
             "crocoddyl_plans",
             "Trajectory optimisation beside Crocoddyl",
-            "motions without contact. Crocoddyl's time is that of its C++ alone, ours of all that a user calls. Its wheel "
-            "3.2.1 with Pinocchio 4.1.0 forgets gravity and velocities unless an armature is set, as it is here.",
+            "motions without contact. Crocoddyl's time is that of its C++ alone, ours of all that a user calls. Its "
+            "wheel 3.2.1 with Pinocchio 4.1.0 forgets gravity and velocities unless an armature is set, as it is here.",
             (0,),
         ),
         *whole(
