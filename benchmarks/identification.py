@@ -45,16 +45,19 @@ NAMES = {
 }
 DT, EVERY, STEPS, DELAY = 0.005, 50, 160, 0.003
 NOISE_Q, NOISE_V = 2e-4, 2e-3
+SUBSTEPS = 5
+"""Of `identify`: controls change within a step of the log, by the delay."""
 LEVELS = (0.5, 0.8, 0.95)
 SEEDS, FEW = range(60), range(4)
 RUBBED = range(2)
 """Logs of the arm with dry friction, which takes an integrator with contacts, and that a minute each."""
 
-NOTES = f"""A motor-driven arm of three joints, whose controls come {1e3 * DELAY:g} ms late, moved by MuJoCo in steps \
-of 0.1 ms; {STEPS} states {1e3 * DT:g} ms apart with noise of {NOISE_Q:g} rad and {NOISE_V:g} rad/s, each log \
+NOTES = f"""A motor-driven arm of three joints, whose controls come {1e3 * DELAY:g} ms late, moved by MuJoCo in \
+steps of 0.1 ms; {STEPS} states {1e3 * DT:g} ms apart with noise of {NOISE_Q:g} rad and {NOISE_V:g} rad/s, each log \
 identified alone, from first values that are off by 10 to 70 %. {len(SEEDS)} logs without dry friction with \
-`Galerkin(order=2)`: an interval of level c should hold the truth in a share c of them; the binomial deviation of such \
-a share stands below. {len(RUBBED)} logs with dry friction, which is soft in MuJoCo, with `Minimal()`."""
+`Galerkin(order=2)` in {SUBSTEPS} substeps a state, which follow the delay: an interval of level c should hold the \
+truth in a share c of them; the binomial deviation of such a share stands below. {len(RUBBED)} logs with dry \
+friction, which is soft in MuJoCo, with `Minimal()`."""
 
 
 def arm(values, rubs):
@@ -92,7 +95,8 @@ def identified(progress, seeds, rubs, integrator):
     for seed in seeds:
         progress.next(f"log {seed}{', dry friction' * rubs}")
         began = time.process_time()
-        found = la.identify(robot, logged(robot, seed, rubs), list(truth), integrator=integrator)
+        parts = 1 if rubs else SUBSTEPS
+        found = la.identify(robot, logged(robot, seed, rubs), list(truth), integrator=integrator, substeps=parts)
         seconds.append(time.process_time() - began)
         intervals = [found.interval(level) for level in LEVELS]
         values.append([number(found.values[name]) for name in truth])

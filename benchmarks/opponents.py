@@ -179,7 +179,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             "An accuracy in place of a step",
             "the error that is found over the one that was asked for; below 1 the accuracy was kept. CENIC's contacts "
             "are compliant and its friction regularised, so in contact it converges to another law.",
-            (0, 2),
+            (0, 2, 3),
         ),
         *whole(
             results,
@@ -194,6 +194,21 @@ def page(results: dict[str, dict[str, Any]]) -> str:
             "Trajectory optimisation",
             "IPOPT beside the package's own solver, from the same first guess.",
             (0, 1),
+        ),
+        *whole(
+            results,
+            "crocoddyl_plans",
+            "Trajectory optimisation beside Crocoddyl",
+            "motions without contact. Crocoddyl's time is that of its C++ alone, ours of all that a user calls. Its "
+            "wheel 3.2.1 with Pinocchio 4.1.0 forgets gravity and velocities unless an armature is set, as it is here.",
+            (0,),
+        ),
+        *whole(
+            results,
+            "contact_planning",
+            "Plans through contact",
+            "idto's spinner and hopper. idto itself has no wheel and was not run; its files ask for 200 and 100 Hz.",
+            (0, 2),
         ),
         *whole(
             results,

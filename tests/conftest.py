@@ -23,6 +23,8 @@ LONG = {
     "test_examples.py": 20,
     "test_sweep.py": 20,
     "test_search.py": 20,
+    "test_nodes.py": 20,
+    "test_wrong_calls.py": 10,
     "test_browser.py": 20,
     "test_processes.py": 20,
 }

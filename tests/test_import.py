@@ -54,6 +54,14 @@ def test_import_loads_no_optional_package():
     assert python("-c", code).stdout.strip() == "[]"
 
 
+def test_an_integrator_does_not_bring_the_kernels_of_others():
+    """Importing all of them takes twice as long."""
+    others = ("minimal.contact", "minimal.galerkin_joints", "maximal", "redmax")
+    names = (*(f"leastaction.{name}.stepper" for name in others), "scipy.linalg")
+    code = f"import leastaction as la, sys; la.Galerkin(); print([name for name in {names} if name in sys.modules])"
+    assert python("-c", code).stdout.strip() == "[]"
+
+
 def test_import_compiles_nothing():
     code = (
         "import leastaction as la\n"

@@ -100,6 +100,20 @@ def test_gears_and_delays():
     assert result.delays == pytest.approx([0.025, 0.025], abs=0.002)
 
 
+def test_substeps_follow_delays_within_a_step():
+    """Of controls held over 10 ms that act 4 ms late: substeps of 2 ms simulate just that, and find it exactly."""
+    held = torques(100, 0.01)
+    fine = np.repeat(held, 5, axis=0)
+    acting = np.concatenate([np.repeat(fine[:1], 2, axis=0), fine])[:500]
+    options = {"dt": 0.002, "steps": 500, "integrator": SECOND, "progress": False}
+    run = la.simulate(arm(), [0.3, 0.2], controls=acting, **options)
+    log = la.Trajectory.from_states(arm(), run.q[::5], run.v[::5], dt=0.01, u=held)
+    known = {"integrator": SECOND, "noise": {"q": 1e-5, "v": 1e-4}, "longest_delay": 0.02}
+    found = la.identify(arm(), log, ["damping:elbow", "delay"], substeps=5, **known)
+    assert found.delays == pytest.approx([0.004, 0.004], abs=1e-7)
+    assert found.values["damping:elbow"] == pytest.approx(0.05, rel=1e-4)
+
+
 def test_dry_friction_in_joints():
     """By `Minimal`, whose joints stick and slip; inverse dynamics, which knows no sticking, finds where to begin."""
     true = with_parameters(arm(), {"friction:elbow": 0.15, "friction:shoulder": 0.3})

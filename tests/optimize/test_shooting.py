@@ -230,3 +230,24 @@ def test_what_is_not_finite_is_named():
         shot = opt.ilqr(problem)
         assert not shot.success
         assert words in shot.reason
+
+
+def test_a_step_without_a_derivative_ends_the_search_with_the_motion_so_far(monkeypatch):
+    """Such as one that was divided too finely; what was found before is a run, and the reason says which step."""
+    problem = opt.Problem(la.robots.cart_pole(), steps=20, duration=1.0, integrator=la.Galerkin(order=2))
+    problem.start(q=[0, 0], v=0).minimize(opt.terminal([0.5, 0.0], 10.0), opt.effort(1e-3))
+    stepper, calls = type(problem.integrator.prepare(problem.mechanism, 0.05)), []
+    ordinary = stepper.linearize
+
+    def linearize(self, *state):
+        calls.append(1)
+        if len(calls) > 20:
+            raise la.IntegratorError("step 7 has no derivative")
+        return ordinary(self, *state)
+
+    monkeypatch.setattr(stepper, "linearize", linearize)
+    shot = opt.ilqr(problem)
+    assert not shot.success
+    assert "step 7 has no derivative" in shot.reason
+    assert len(shot.iterations) > 1
+    assert np.abs(shot.replay().q - shot.q).max() < 1e-9

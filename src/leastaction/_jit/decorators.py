@@ -90,11 +90,18 @@ _DISPATCHER = type(numba.njit(lambda: None))
 
 
 def _same_for_all_numbers(compiled: Any) -> None:
-    """Keep Numba from compiling a function again for each constant that is passed to it: LLVM knows constants, too."""
-    ordinary = compiled.get_call_template
+    """Keep Numba from compiling a function again for each constant that is passed to it: LLVM knows constants, too.
+
+    What stands for the function in calls with the same types is kept; Numba makes a new class for each call.
+    """
+    ordinary, known = compiled.get_call_template, {}
 
     def get_call_template(args: Any, kws: Any) -> Any:
-        return ordinary(tuple(map(_any_number, args)), {name: _any_number(kind) for name, kind in kws.items()})
+        args, kws = tuple(map(_any_number, args)), {name: _any_number(kind) for name, kind in kws.items()}
+        key = args, tuple(kws.items())
+        if key not in known:
+            known[key] = ordinary(args, kws)
+        return known[key]
 
     compiled.get_call_template = get_call_template
 

@@ -73,7 +73,7 @@ def identify(
             "gear:ACTUATOR", and "delay" of all controls or "delay:ACTUATOR" [s].
         integrator: `Galerkin(...)`, `Midpoint()`, `Minimal()` or `Maximal(...)`; default that of `simulate`.
         segment: steps of the logs that are simulated in one piece; None: each log in one.
-        substeps: steps of the simulation for each step of the logs.
+        substeps: steps of the simulation for each step of the logs; delayed controls change at these.
         starts: "estimated": the first states of segments are estimated, too; "measured": they are taken from the logs.
         noise: standard deviations of the measurements, {"q": ..., "v": ...}, one number or nv of them each [rad or m,
             rad/s or m/s], infinite for what was not measured. Default: from the logs, then from what the fit leaves.

@@ -135,9 +135,10 @@ class PredictionErrors:
 
     def controls(self, segment: Segment, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Controls of all steps of the simulation and their derivatives by delays, shape (steps, nu) each."""
-        u, slopes = delayed(segment.log.u, segment.log.dt, self.chart.delays(x))
-        rows = slice(segment.first, segment.last)
-        return np.repeat(u[rows], self.substeps, axis=0), np.repeat(slopes[rows], self.substeps, axis=0)
+        fine, n = np.repeat(segment.log.u, self.substeps, axis=0), self.substeps
+        u, slopes = delayed(fine, segment.log.dt / n, self.chart.delays(x))
+        rows = slice(n * segment.first, n * segment.last)
+        return u[rows], slopes[rows]
 
     def residuals(self, z: FloatArray) -> FloatArray:
         """All errors in units of the noise; not numbers where a run fails."""

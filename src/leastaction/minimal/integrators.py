@@ -10,10 +10,7 @@ from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice
-from leastaction.minimal.contact.stepper import GroundStepper
 from leastaction.minimal.contact.unsupported import unknown_parts
-from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
-from leastaction.minimal.galerkin_joints.stepper import variational_stepper
 from leastaction.minimal.quadrature_rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
@@ -28,9 +25,27 @@ def _check(integrator: Any) -> None:
     choice(integrator.solver, SOLVERS, f"{name}: solver", IntegratorError)
 
 
+# Steppers are imported by what needs them: all of them define thousand kernels, which takes half a second.
+
+
 def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
-    make = galerkin_bodies_stepper if integrator.interpolates == "bodies" else variational_stepper
-    return make(integrator, mechanism, dt)
+    if integrator.interpolates == "joints":
+        return _variational_stepper(integrator, mechanism, dt)
+    from leastaction.minimal.galerkin_bodies.constrained_stepper import galerkin_bodies_stepper
+
+    return galerkin_bodies_stepper(integrator, mechanism, dt)
+
+
+def _variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
+    from leastaction.minimal.galerkin_joints.stepper import variational_stepper
+
+    return variational_stepper(integrator, mechanism, dt)
+
+
+def _ground_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
+    from leastaction.minimal.contact.stepper import GroundStepper
+
+    return GroundStepper(integrator, mechanism, dt)
 
 
 @dataclass(frozen=True)
@@ -107,7 +122,7 @@ class Midpoint(Integrator):
     max_iterations: int = 200
     solver: str = "auto"
     order: ClassVar[int] = 2
-    stepper_class: ClassVar[Any] = staticmethod(variational_stepper)
+    stepper_class: ClassVar[Any] = staticmethod(_variational_stepper)
     handles: ClassVar[frozenset[str]] = PENALTIES
 
     def __post_init__(self) -> None:
@@ -143,7 +158,7 @@ class Minimal(Integrator):
     max_iterations: int = 12
     self_collision: bool = True
     order: ClassVar[int] = 2
-    stepper_class: ClassVar[Any] = GroundStepper
+    stepper_class: ClassVar[Any] = staticmethod(_ground_stepper)
     handles: ClassVar[frozenset[str]] = (
         PENALTIES | {"moving surface", "static friction", "prescribed motion", "soft contact"}
     ) - SOFT

@@ -77,6 +77,14 @@ def test_legs_that_creep_at_the_bound_of_friction_are_solved_by_modes():
     assert (run.iterations > 60).sum() <= 4
 
 
+def test_substeps_of_a_jam_press_nothing_in():
+    """Friction that wedges boxes presses with any force. Each substep added what contacts give way by at most to the
+    overlap that the one before had left: 1e-5 m in all."""
+    stack = scene("stack", 46)
+    run = la.simulate(stack.robot, stack.q, stack.v, dt=stack.dt, steps=60, integrator=la.Maximal())
+    assert run.stored["contacts"][:, 9].min() > -5e-7
+
+
 def test_each_contact_is_solved_to_the_end():
     """Products of slack and impulse are one number: as it was, their mean was small, but single ones 1000 times less or
     more, by how the interior point method had come there."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.mechanism.shapes import Box, Cylinder, Plane, Sphere
-from leastaction.minimal.contact.solver.contact_response import DEEPEST
 from tests.minimal.contact.test_planes import assert_taken_up
 
 G = 9.81

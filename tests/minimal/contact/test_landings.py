@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.mechanism import Box, MechanismBuilder, Plane, Pose, Sphere
-from leastaction.minimal.contact.solver.contact_response import DEEPEST
 
 DT, STEPS = 0.01, 80
 

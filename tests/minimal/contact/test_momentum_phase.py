@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.derivatives import backpropagate, gradient, parameter, with_parameters
 from leastaction.mechanism import Box, MechanismBuilder, Sphere
-from leastaction.minimal.contact.solver.contact_response import DEEPEST
 from tests.derivatives.checks import assert_gradient
 from tests.maximal.contact.test_hard_contact import pressing_arm
 from tests.oracles.differences import by_vector

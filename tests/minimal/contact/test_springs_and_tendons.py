@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.mechanism.shapes import Plane, Sphere
-from leastaction.minimal.contact.solver.contact_response import DEEPEST
 from tests.derivatives.checks import assert_linearized
 
 DT = 0.01

@@ -105,6 +105,7 @@ def _take_apart(ir_module: Any) -> None:
             block.instructions.clear()
             block.terminator = block.parent = None
         function.blocks.clear()
+        function.args, function.return_value = (), None
     ir_module.globals.clear()
 
 

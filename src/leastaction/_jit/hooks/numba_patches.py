@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from numba import types
-from numba.core import event, itanium_mangler
+from numba.core import errors, event, itanium_mangler
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.transforms import canonicalize_cfg
 from numba.core.types.functions import BaseFunction
@@ -27,7 +27,7 @@ _at_work = False
 @contextlib.contextmanager
 def patched_numba() -> Iterator[None]:
     """Within, no garbage is collected, operators are looked up once per types, names of functions are short, locks are
-    not timed, and the lifetimes of variables are only computed where they are used.
+    not timed, messages have no colours, and the lifetimes of variables are only computed where they are used.
 
     Compilations come one at a time (Numba has a lock), so that no other one is touched.
     """
@@ -44,6 +44,7 @@ def patched_numba() -> Iterator[None]:
             _instead(itanium_mangler, "mangle", _short_names(itanium_mangler.mangle)),
             _instead(event, "start_event", _but_of_locks(event.start_event)),
             _instead(event, "end_event", _but_of_locks(event.end_event)),
+            _instead(getattr(errors, "HighlightColorScheme", None), "_markup", _without_colours),
             _instead(PostProcessor, "run", _lazy_lifetimes(PostProcessor.run)),
         ):
             yield
@@ -153,6 +154,12 @@ def _but_of_locks(ordinary: Callable[..., Any]) -> Callable[..., Any]:
             ordinary(kind, *args, **kwargs)
 
     return trigger
+
+
+def _without_colours(scheme: Any, message: str, *_: Any, **__: Any) -> str:
+    """In place of escape sequences around a message, for which Numba wraps the terminal each time: it raises and
+    catches thousands of errors, and composes the message of each, to find the functions that suit some types."""
+    return message
 
 
 def _lazy_lifetimes(ordinary: Callable[..., Any]) -> Callable[..., Any]:

@@ -67,6 +67,7 @@ CONE = np.dtype(
         ("share", "f8"),  # share of kappa that its products are to have now
         ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
         ("gravity_drop", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
+        ("slight", "f8"),  # overlap that is none [m], see `penetration_recovery.slight_overlap`
         ("gap", "f8"),  # at the start of the step [m], and at its end once it is solved
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.linalg import null_space
 
 from leastaction.contact.penetration.penetration_messages import DEEP, REMEDY
 from leastaction.contact.penetration.penetration_search import Found, Search, flying_freedoms
@@ -192,6 +191,8 @@ class _Search:
         m, free = self.m, self.search.free
         if m.is_tree:
             return np.eye(m.nv)[self._between()]
+        from scipy.linalg import null_space
+
         N = null_space(loop_jacobian(m, self.start)[1][:, free], rcond=RANK_TOLERANCE)
         axes = np.zeros((N.shape[1], m.nv))
         axes[:, free] = N.T

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import null_space
 
 from leastaction.contact.broad_phase import reach_of_bodies
 from leastaction.contact.collision_filter import (
@@ -229,6 +228,8 @@ class Search:
         c = c + G @ gone
         N = np.eye(len(self.free))
         if not m.is_tree:
+            from scipy.linalg import null_space
+
             N = null_space(loop_jacobian(m, q)[1][:, self.free], rcond=RANK_TOLERANCE)
         L = np.linalg.cholesky(N.T @ M @ N)
         E = np.linalg.solve(L, N.T @ G[:, self.free].T)  # least |y| with E^T y >= c

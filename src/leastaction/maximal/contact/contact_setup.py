@@ -12,7 +12,7 @@ from leastaction.contact.laws.sticking import is_sticking
 from leastaction.contact.narrow_phase.closest_points import tangents
 from leastaction.contact.narrow_phase.detect import detect, detect_smooth
 from leastaction.contact.narrow_phase.gap import gap, material_points
-from leastaction.contact.penetration.penetration_recovery import overlap_left
+from leastaction.contact.penetration.penetration_recovery import overlap_left, slight_overlap
 from leastaction.maximal.contact.contact_margins import has_moved, lightest, margin_of, spread_speeds
 from leastaction.maximal.contact.limit_setup import coordinate_cones
 from leastaction.maximal.contact.mid_phase import contact_clearance, list_pairs
@@ -212,7 +212,9 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
     # Features that were not seen to overlap before get out of each other without a jump.
     cone.gravity_drop = gravity * dt * dt
-    cone.rest = overlap_left(phi, cone.gravity_drop)
+    whole = settings.whole
+    cone.slight = slight_overlap(gravity * whole * whole, whole)
+    cone.rest = overlap_left(phi, cone.gravity_drop, cone.slight)
     cone.side = OVERLAPPING if cone.rest < 0.0 else APART
     if phi < HAIR:
         cone.rest = min(cone.rest, -HAIR)

@@ -2,7 +2,7 @@
 
 from leastaction._jit import inline, routine
 from leastaction.contact.laws import cones as ip
-from leastaction.contact.penetration.penetration_recovery import overlap_left
+from leastaction.contact.penetration.penetration_recovery import overlap_left, slight_overlap
 from leastaction.maximal.contact.contact_margins import REACH
 from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.assembly import work
@@ -81,7 +81,9 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
     base_cone(cone, c, k, ip.LIMIT)
     cone.side, cone.bound, cone.key = side, bound, limit_key(k, side)
     cone.gravity_drop, cone.gap = typical * dt, room
-    cone.rest = overlap_left(room, cone.gravity_drop)
+    whole = settings.whole
+    cone.slight = slight_overlap(typical_rate(bodies, settings, c, s, whole) * whole, whole)
+    cone.rest = overlap_left(room, cone.gravity_drop, cone.slight)
     coordinate_wrenches(cone, s)
     speed = max(typical, speed_scale(settings, push, mass, dt) / size_of(bodies, c, s)) + abs(rate)
     cone.s, cone.gam = max((room - cone.rest) / dt + side * rate, speed), mass * (size_of(bodies, c, s) * speed) ** 2

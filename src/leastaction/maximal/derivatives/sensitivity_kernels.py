@@ -51,7 +51,7 @@ def renew_cones(model, settings, data, contact, dt):
             fill_compliance(settings, c, dt)
             # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
             if c.side == OVERLAPPING:
-                c.rest = overlap_left(phi, c.gravity_drop)
+                c.rest = overlap_left(phi, c.gravity_drop, c.slight)
             continue
         j = -1 - c.source
         coordinate_wrenches(c, cstates[j])
@@ -59,7 +59,7 @@ def renew_cones(model, settings, data, contact, dt):
         if c.kind == ip.LIMIT:
             c.bound = coordinates[j].lower if c.side > 0.0 else coordinates[j].upper
             if c.rest < 0.0:
-                c.rest = overlap_left(c.side * (cstates[j].value - c.bound), c.gravity_drop)
+                c.rest = overlap_left(c.side * (cstates[j].value - c.bound), c.gravity_drop, c.slight)
 
 
 @inline

@@ -2,6 +2,7 @@
 
 from leastaction._jit import routine
 from leastaction.contact.laws.restitution import ACCEPT
+from leastaction.contact.penetration.penetration_recovery import slight_overlap
 from leastaction.contact.solver.ncp_solver import solve_all_cones
 from leastaction.minimal.contact.acceptance import accept_or_go_back, keep_start, know_start, rotates_too_far
 from leastaction.minimal.contact.body_sweeps import (
@@ -19,7 +20,6 @@ from leastaction.minimal.contact.detection.robot_contacts import choose, gravity
 from leastaction.minimal.contact.detection.tunnelling_of_joints import passes_through
 from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_controls, pulls_of, regularize_loops
 from leastaction.minimal.contact.momentum_phase import solve_momenta
-from leastaction.minimal.contact.solver.contact_response import slight_overlap
 from leastaction.minimal.contact.solver.joint_impacts import (
     begin_step,
     end_at_impact,

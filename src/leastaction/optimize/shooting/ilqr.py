@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
-from leastaction.errors import ConvergenceError, ProblemError
+from leastaction.errors import ConvergenceError, IntegratorError, ProblemError
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_user_derivatives
 from leastaction.optimize.mpc.tvlqr import Tracker
@@ -135,7 +135,7 @@ class _Search:
         self.held = np.zeros((1, len(self.runner.control_nodes), self.nu))
         self.lower, self.upper = problem.u_bounds
         self.log, self.iterations = log, []
-        self.mu, self.price, self.stuck = LEAST, 0.0, False
+        self.mu, self.price, self.stuck, self.why = LEAST, 0.0, False, ""
         self.gains = np.zeros((self.N, self.nu, 2 * self.n))
         self.cost_to_go = np.zeros((self.N + 1, 2 * self.n, 2 * self.n))
         self.states = self._first()
@@ -309,7 +309,11 @@ class _Search:
             if time.perf_counter() - began > limit:
                 status = "Maximum_WallTime_Exceeded"
                 break
-            over = self.improve(max(tolerance, LOOSE * min(before, 1.0) if worst > allowed else 0.0))
+            try:
+                over = self.improve(max(tolerance, LOOSE * min(before, 1.0) if worst > allowed else 0.0))
+            except IntegratorError as error:  # a step has no derivative; the motion so far is a run all the same
+                status, self.why = "Error_In_Step_Computation", str(error)
+                break
             worst = self._note()
             if not over:
                 continue
@@ -339,7 +343,7 @@ class _Search:
         s, problem = self.states, self.problem
         wrong = "" if status == "Solve_Succeeded" else self.stages.not_finite(s)
         status = INVALID if wrong else status
-        reason = REASONS.get(status, status)
+        reason = self.why or REASONS.get(status, status)
         if wrong:
             reason += f": {wrong} is not finite"
         elif worst > allowed:

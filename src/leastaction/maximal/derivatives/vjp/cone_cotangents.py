@@ -164,7 +164,7 @@ def contact_cotangents(model, data, contact, c, by, back, G, dt):
         along1, along2 = axpy3(by_first, slip, along1), axpy3(by_second, slip, along2)
     by_normal = add3(by_normal, tangents_transposed(n, along1, along2))
     if c.side == OVERLAPPING:
-        gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.gravity_drop), back, G)
+        gap_cotangents(model, data, contact, c, START, -by_rest * overlap_slope(phi, c.gravity_drop, c.slight), back, G)
     if touching.kind == POINT_ON_PLANE:
         first, second, R, side = (c.b, c.a, Ra, -1.0) if touching.flip == 1 else (c.a, c.b, Rb, 1.0)
         by_normal = axpy3(-side * touching.r2, by_point, by_normal)
@@ -335,5 +335,5 @@ def limit_cotangents(model, data, c, by_gap, qa, qb, E, G):
         return
     now, tb, ta, f = coordinate(tie, value, Ra, xa, Rb, xb)
     if c.rest < 0.0 and by_gap != 0.0:
-        slope = overlap_slope(c.side * (now - c.bound), c.gravity_drop)
+        slope = overlap_slope(c.side * (now - c.bound), c.gravity_drop, c.slight)
         add_gradient(G, c.a, c.b, tb, ta, f, c.side * by_gap * slope)

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.laws.soft_contact import soft_law
+from leastaction.contact.penetration.penetration_recovery import slight_overlap
 from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, PLAIN
 from leastaction.linalg.many_columns import add_rows, factor_towards_root, solve_pivoted, substitute
 from leastaction.minimal.contact.derivatives.contact_kernels import START_GAP, Part
@@ -34,7 +35,7 @@ from leastaction.minimal.contact.derivatives.contact_slopes import (
 from leastaction.minimal.contact.derivatives.step_matrices import StepMatrices, step_matrices
 from leastaction.minimal.contact.joint_momenta import end_damping_of
 from leastaction.minimal.contact.robot_records import GIVEN
-from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap, slight_overlap
+from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap
 
 HOLD = 1e-10
 """Share of what gives way under them that holds impulses back which have no compliance, see `block_triangle`."""

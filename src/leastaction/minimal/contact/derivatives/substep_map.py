@@ -26,7 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction._jit.bound import Bound
+from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.contact.laws.soft_contact import soft_law
+from leastaction.contact.penetration.penetration_recovery import slight_overlap
 from leastaction.dynamics import mass_matrix
 from leastaction.dynamics.legendre import momentum_slopes
 from leastaction.dynamics.loops import loop_jacobian
@@ -57,7 +59,7 @@ from leastaction.minimal.contact.derivatives.stop_laws import (
     stop_slopes,
     stop_values,
 )
-from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, DEEPEST, remaining_overlap, slight_overlap
+from leastaction.minimal.contact.solver.contact_response import COMPLIANCE, remaining_overlap
 from leastaction.parameters.parameter_differences import CENTRAL
 from leastaction.typing import FloatArray
 

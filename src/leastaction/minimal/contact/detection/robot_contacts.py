@@ -18,6 +18,8 @@ What is beyond its plane or limit at the start of a step, as a run may start, go
 """
 
 from leastaction._jit import inline, routine
+from leastaction.contact.laws.compliance import DEEPEST
+from leastaction.contact.penetration.penetration_recovery import slight_overlap
 from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, TIE
 from leastaction.contact.solver.cone_response import depth_of
 from leastaction.contact.solver.islands import impulses
@@ -27,13 +29,7 @@ from leastaction.minimal.contact.detection.detected_contacts import find
 from leastaction.minimal.contact.forces.spring_forces import kick_loop, loop_violation, relate_tie
 from leastaction.minimal.contact.paths import pull_up, push_up
 from leastaction.minimal.contact.row_vec6 import six, wrench
-from leastaction.minimal.contact.solver.contact_response import (
-    DEEPEST,
-    compliance_of,
-    remaining_overlap,
-    slight_overlap,
-    soften_contact,
-)
+from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap, soften_contact
 from leastaction.minimal.contact.solver.island_motions import relate_islands
 from leastaction.minimal.contact.solver.locked_joints import exclude_locked_friction
 from leastaction.minimal.contact.solver.torsional_rolling import relate_turn, turn_violation, with_torque

@@ -15,9 +15,8 @@ force, with c / h for each unit of an impulse in a part of length h.
 """
 
 from leastaction._jit import inline, routine
-from leastaction.contact.laws.compliance import DEEPEST
 from leastaction.contact.laws.soft_contact import required_gap, soft_law
-from leastaction.contact.penetration.penetration_recovery import SLIGHT, overlap_left
+from leastaction.contact.penetration.penetration_recovery import overlap_left
 
 COMPLIANCE = 1e-5
 """Compliance of a contact in units of dt^2 / m.
@@ -49,14 +48,4 @@ def remaining_overlap(phi, fall, slight):
 
     An overlap of less than `slight`, see `slight_overlap`, is none.
     """
-    return overlap_left(phi + slight - SLIGHT * fall, fall)
-
-
-@inline
-def slight_overlap(fall, whole):
-    """Overlap at the start of a part that is none [m]: contacts give way by as much.
-
-    Args:
-        fall: how far gravity moves things in the whole step [m]; whole: its length [s].
-    """
-    return max(SLIGHT * fall, DEEPEST * whole * whole)
+    return overlap_left(phi, fall, slight)
