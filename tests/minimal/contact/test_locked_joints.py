@@ -45,6 +45,24 @@ def test_friction_opposes_what_slides_and_holds_what_does_not(limits):
     assert np.diff(run.energy).max() < weight * DEEPEST * dt**2  # as contacts spring back, see `compliance`
 
 
+@pytest.mark.parametrize("off", [-1e-13, 0.0, 1e-13])
+@pytest.mark.parametrize("friction", [1.5, 4.0])
+def test_a_limit_bears_what_friction_cannot(friction, off):
+    """A pendulum that lies on its limit, from a round-off beside it: the limit bears what is left for it."""
+    b, dt = la.MechanismBuilder("pendulum"), 0.01
+    b.body("rod", mass=1.0, com=(0.3, 0, 0), inertia=(0.002, 0.01, 0.01))
+    b.revolute("hinge", "world", "rod", axis="y", friction=friction, limits=(-1.0, 0.2))
+    robot = b.build()
+    cones = la.Minimal().prepare(robot, dt).cones
+    run = la.simulate(robot, [0.2 + off], dt=dt, steps=20, integrator=la.Minimal())
+    rub, push = (run.stored["impulses"][1:, cones.row[cones.kind == kind]][:, 0] / dt for kind in (DRY, LIMIT))
+    torque = 9.81 * 0.3 * np.cos(0.2)
+    assert rub == pytest.approx(np.full(20, -min(friction, torque)), rel=1e-9)
+    assert push == pytest.approx(np.full(20, max(torque - friction, 0.0)), rel=1e-9, abs=1e-9)
+    assert np.abs(run.q - 0.2).max() < 1e-12
+    assert run.iterations.max() <= 3
+
+
 def test_a_restart_goes_on_as_before():
     """(q, p) is the state: which joints were held is not part of it."""
     robot, options = arm(), {"dt": 0.004, "integrator": la.Minimal()}

@@ -261,7 +261,7 @@ def test_impulses_of_random_problems_settle(seed):
     m, kinds = 11, [0, 0, 0, LIMIT, DRY]
     E = rng.normal(size=(m, m if seed % 2 else 8))
     cones = np.zeros(5, ROBOT_CONE).view(np.recarray)
-    cones.width = [3, 3, 3, 1, 1]
+    cones.width, cones.dof = [3, 3, 3, 1, 1], range(5)
     cones.kind, cones.row, cones.friction = kinds, [0, 3, 6, 9, 10], [0.3, 0.8, 0.0, 0.0, 20.0]
     one, two, three, four, five = (np.zeros(5) for _ in range(5))
     w0 = rng.normal(size=m) if seed % 2 else E @ rng.normal(size=8)

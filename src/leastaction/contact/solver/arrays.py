@@ -22,6 +22,7 @@ PROBLEM_CONE = np.dtype(
         ("node", "i8"),  # bodies, -1 for the world
         ("other", "i8"),
         ("cone", "i8"),  # which of the engine's own cones it is
+        ("dof", "i8"),  # another number for each: limits and dry friction have laws of their own, see `joint_stops`
         ("friction", "f8"),  # coefficient, or bound of dry friction [N s or N m s]
         ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
         ("roll", "f8"),

@@ -12,9 +12,18 @@ problems prone to Newton like solution methods, CMAME 92, 1991), held back as by
 """
 
 from leastaction._jit import inline, routine
-from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LOOP, PLAIN, TIE
+from leastaction.contact.solver.cone_kinds import CONTACT, DRY, PLAIN, TIE
 from leastaction.contact.solver.cone_response import GIVING, add, add_three, depth_of, disc_rows, stiffness, within
 from leastaction.contact.solver.islands import arrange, cone_at, find_ranges, impulses, range_of
+from leastaction.contact.solver.joint_stops import (
+    BY_LIMIT,
+    has_friction_beside,
+    has_limit_beside,
+    stop,
+    stop_of_joint,
+    sweep_joint,
+    violation_of_joint,
+)
 from leastaction.contact.solver.torque_laws import clip_turn, sweep_turn, turn_rows, violation_of_turn
 from leastaction.linalg.dense import solve_leading, solve_within
 
@@ -53,20 +62,6 @@ def contact(W, w, lam, o, mu):
     f2 = lam[o + 2] - (w[o + 2] + W[o, o + 2] * change) / k
     share = within(f1, f2, most)
     return push, share * f1, share * f2
-
-
-@inline
-def stop(cone, side, W, w, lam, dt):
-    """Impulse of a limit, of dry friction, or of a tie while all others hold."""
-    o, bound = cone.row, dt * cone.friction
-    if cone.kind == TIE:
-        return side * (W[o, o] * lam[o] - w[o]) / (1.0 + side * W[o, o])
-    new = lam[o] - w[o] / W[o, o]
-    if cone.kind == LOOP:
-        return new
-    if bound > 0.0:
-        return min(bound, max(-bound, new))
-    return max(0.0, new)
 
 
 @routine
@@ -113,7 +108,9 @@ def sweep(cones, touch, n, dt, relax):
                 add_three(touch, n, o, (e0, e1, e2))
                 moved = abs(W[o, o] * e0) + abs(W[o + 1, o + 1] * e1) + abs(W[o + 2, o + 2] * e2)
             moved += sweep_turn(cones[c], touch, touch.rolls, n, relax)
-        else:
+        elif has_friction_beside(cones, active, c):
+            moved = sweep_joint(cones, touch, n, c, dt)
+        elif not has_limit_beside(cones, active, c):
             new = stop(cones[c], touch.side[c], W, w, lam, dt)
             e0 = new - lam[o]
             lam[o] = new
@@ -133,8 +130,12 @@ def violation(cones, touch, dt):
         if not active[c]:
             continue
         o = cones[c].row
+        if has_friction_beside(cones, active, c):
+            worst = max(worst, violation_of_joint(cones, touch, c, dt))
+            continue
         if cones[c].kind != CONTACT:
-            worst = max(worst, W[o, o] * abs(lam[o] - stop(cones[c], touch.side[c], W, w, lam, dt)))
+            if not has_limit_beside(cones, active, c):
+                worst = max(worst, W[o, o] * abs(lam[o] - stop(cones[c], touch.side[c], W, w, lam, dt)))
             continue
         push = max(0.0, lam[o] - w[o] / W[o, o])
         worst = max(worst, W[o, o] * abs(lam[o] - push))
@@ -171,6 +172,22 @@ def linear_rows(cones, touch, n, dt, hold):
             continue
         o, size = cones[c].row, impulses(cones[c])
         low, high = range_of(touch.found, o, n)
+        if has_limit_beside(cones, active, c):
+            continue  # it was looked at with that
+        if has_friction_beside(cones, active, c):
+            f, side = cones[c + 1].row, touch.side[c]
+            push, rub, ends = stop_of_joint(cones[c], cones[c + 1], side, W, w, lam, dt)
+            d[i], d[i + 1] = push - lam[o], rub - lam[f]
+            if ends > 0:
+                at, row = o if ends == BY_LIMIT else f, i + ends - 1
+                for j in range(low, high):
+                    M[row, j] = W[index[j], at]
+                M[row, row] += hold * W[at, at]
+                d[row] = -w[o] if ends == BY_LIMIT else side * max(side * w[f] - w[o], 0.0) - w[f]
+                touch.unknown[count] = row
+                count += 1
+            i += 2
+            continue
         if cones[c].kind == TIE:
             for j in range(low, high):
                 M[i, j] = touch.side[c] * W[index[j], o]

@@ -94,7 +94,7 @@ def relate(model, data, contact):
 def begin_cone(own, contact, k, turns, row):
     """Make cone k of the engine, and those of its turning, a cone of the contact problem, with their impulses."""
     c, lam = contact.cones[k], contact.problem.lam
-    own.row, own.node, own.other, own.cone, own.width = row, c.a, c.b, k, 1
+    own.row, own.node, own.other, own.cone, own.dof, own.width = row, c.a, c.b, k, k, 1
     own.spin = own.roll = own.friction = 0.0
     own.kind = LIMIT
     if c.kind == ip.DRY:
