@@ -49,6 +49,10 @@ ROUNDS = 16
 all. Edges of a box that moves over another one are found anew with each solution: 131 iterations in a part of a step of
 a stack (corpus, seed 3), which failed at any length while all these problems together had 12."""
 
+AT_IMPACTS = 0.01
+"""Share of the tolerance to which parts that end at impacts are solved, and gaps there: a tumbling box multiplies what
+is wrong with the time of an impact by a hundred in its next ones."""
+
 LATE_ROUNDS = 16
 """Solutions of a part of a step at whose ends contacts may be found that took no part in it, before it is divided.
 Where edges cross that can reach no solution together, there are always others: a step of a thrown tree had 130 contacts
@@ -84,6 +88,16 @@ def newton(model, data, touch, settings, dt, placed):
 def contact_violation(model, data, touch, dt):
     """By how much the laws of contact are missed [m or rad]; see `contacts.law_violation`."""
     return 0.0 if touch is None else law_violation(model, data, dt)
+
+
+@routine
+def tolerance_of(touch, settings, dt, at_impact):
+    """Update [rad or m] at which a part of a step, of length dt, is solved: velocities at its end are known alike in
+    parts of any length, and better where it is to end at an impact, whose time depends on them."""
+    if touch is None:
+        return settings.tolerance
+    share = settings.tolerance * (dt / settings.whole)
+    return AT_IMPACTS * share if at_impact else share
 
 
 @routine
@@ -167,11 +181,12 @@ def begin(model, data, settings, dt, steady, holds):
 
 
 @routine
-def attempt(model, data, settings, dt, steady, holds):
+def attempt(model, data, settings, dt, steady, holds, at_impact):
     """Solve one step of dt from (q0, p) for q1 and `end`; returns its iterations, or minus their number.
 
     The first guess goes on with the mean rate of the last step, `v_last`, or where `steady` with its change since the
-    one before, `v_older`. Where `holds` is False, the contact problem has all dry friction.
+    one before, `v_older`. Where `holds` is False, the contact problem has all dry friction. `at_impact`: whether
+    the step is to end at an impact.
     """
     dx, displacement = data.dx, data.displacement
     placed = begin(model, data, settings, dt, steady, holds)
@@ -180,6 +195,7 @@ def attempt(model, data, settings, dt, steady, holds):
     if is_full(data.touch):
         return -1
     last, most, it = False, settings.max_iterations, 0
+    tolerance = tolerance_of(data.touch, settings, dt, at_impact)
     while it < most or (last and it == most):
         it += 1
         size, norm = newton(model, data, data.touch, settings, dt, placed)
@@ -202,7 +218,7 @@ def attempt(model, data, settings, dt, steady, holds):
                 continue
             floor = size <= settings.floor and new > 0.25 * norm
             floor = floor or (it >= PATIENCE and size <= allowed)
-            solved = min(size, new) <= settings.tolerance or floor
+            solved = min(size, new) <= tolerance or floor
             if (
                 solved
                 and not last
@@ -235,11 +251,11 @@ def step(model, data, settings, steady):
     cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
     recentre(model, data, data.touch, model.turning)
     know_start(model, data, data.touch)
-    begin_step(data.touch, min(settings.tolerance, settings.floor))
+    begin_step(data.touch, AT_IMPACTS * min(settings.tolerance, settings.floor))
     while part < parts:
         dt = length_of(impacts, settings.dt, parts, split or cut > 0.0, start, cut if cut > 0.0 else end)
         set_substep_targets(goals_of(data.touch), start, cut if cut > 0.0 else end)
-        spent = solve(model, data, data.touch, settings, dt, steady)
+        spent = solve(model, data, data.touch, settings, dt, steady, cut > 0.0)
         total += abs(spent)
         if spent > 0:
             look, cut, early, late = end_at_impact(impacts, settings.dt, start, end, cut, early, late)
@@ -309,14 +325,14 @@ def most_parts(data, touch, spent):
 
 
 @routine
-def solve(model, data, touch, settings, dt, steady):
+def solve(model, data, touch, settings, dt, steady, at_impact):
     """`attempt`, but for a step in which things pass through each other or bodies turn by more than a right angle.
 
     One that goes beyond an impact is not looked at.
     """
-    spent = attempt(model, data, settings, dt, steady, dt != 0.0)
+    spent = attempt(model, data, settings, dt, steady, dt != 0.0, at_impact)
     if spent < 0 and holds_any(locked_joints(touch)):
-        again = attempt(model, data, settings, dt, steady, dt == 0.0)
+        again = attempt(model, data, settings, dt, steady, dt == 0.0, at_impact)
         spent = again - spent if again > 0 else again + spent
     if touch is None or spent < 0 or is_partial(touch.found) or find_impact(model, data, touch, dt):
         return spent

@@ -53,12 +53,18 @@ def mean_direction(d0, d1):
 
 
 @routine
-def tendon_length(tendon, items, links):
-    """Length of a tendon [m or rad]."""
+def tendon_length(tendon, items, q, links):
+    """Length of a tendon [m or rad] at the joint positions q (nq,), where the bodies are at `links`."""
     length = tendon.offset
     for k in range(tendon.first, tendon.first + tendon.count):
-        length += items[k].weight * measure(items[k], links)[0]
+        length += items[k].weight * (q[items[k].iq] if items[k].iq >= 0 else measure(items[k], links)[0])
     return length
+
+
+@inline
+def is_along_joint(tendon, items):
+    """Whether a tendon is the position of one joint, as those of servos are."""
+    return tendon.count == 1 and items[tendon.first].iq >= 0
 
 
 @routine
@@ -117,10 +123,10 @@ def push_vector(path, points, links, f, external):
 
 
 @routine
-def tendon_tension(model, pulls, k, dt):
+def tendon_tension(model, data, pulls, k, dt):
     """Tension of tendon k over the step, its derivative by the length at the end, and how much longer it gets."""
-    tendon, items = model.forces.tendons[k], pulls.modes.items
-    a, b = tendon_length(tendon, items, pulls.links[0]), tendon_length(tendon, items, pulls.links[1])
+    tendon, items, links = model.forces.tendons[k], pulls.modes.items, pulls.links
+    a, b = tendon_length(tendon, items, data.q0, links[0]), tendon_length(tendon, items, data.q1, links[1])
     force, _, slope, _ = tendon_forces.step_tension(tendon, pulls.modes.pull[0, k, 0], a, b, dt)
     return force, slope, b - a
 
@@ -141,13 +147,20 @@ def vector_between(path, points, links):
 
 
 @routine
-def pull_lengths(model, pulls, dt):
-    """Add the wrenches of all of them at both ends to `external`; returns their work over the step [J]."""
-    forces, work = model.forces, 0.0
+def pull_lengths(model, data, pulls, dt):
+    """Add the wrenches of all of them at both ends to `external`, and what single joints feel to their impulses and
+    slopes; returns their work over the step [J]."""
+    forces, items, work = model.forces, pulls.modes.items, 0.0
     for k in range(forces.tendons.shape[0]):
-        force, _, longer = tendon_tension(model, pulls, k, dt)
+        force, slope, longer = tendon_tension(model, data, pulls, k, dt)
         work -= force * longer
-        push_tendon(forces.tendons[k], pulls.modes.items, pulls.links, -force, pulls.external)
+        if is_along_joint(forces.tendons[k], items):
+            item = items[forces.tendons[k].first]
+            pulls.start[item.iv] -= 0.5 * dt * force * item.weight
+            pulls.end[item.iv] -= 0.5 * dt * force * item.weight
+            pulls.slope[item.iv] += 0.5 * dt * slope * item.weight * item.weight
+        else:
+            push_tendon(forces.tendons[k], items, pulls.links, -force, pulls.external)
     for k in range(forces.paths.shape[0]):
         path = forces.paths[k]
         if path.isotropic != 0:

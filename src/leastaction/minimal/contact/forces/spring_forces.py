@@ -16,7 +16,6 @@ from leastaction._jit import inline, routine
 from leastaction.contact.solver.cone_kinds import LOOP, TIE
 from leastaction.forces import drags
 from leastaction.forces.tendons import tendon_forces
-from leastaction.forces.tendons.tendon_records import HINGE, SLIDE
 from leastaction.kinematics.closure_kernels import evaluate, is_coupling, polynomial, push
 from leastaction.kinematics.loop_equations import coordinate_of
 from leastaction.minimal.contact.forces.joint_forces import pull_in_joints, turn_slopes
@@ -82,18 +81,14 @@ def pull(model, data, pulls, dt):
     tendon_forces.unwrap_angles(pulls.modes.items, data.q0)
     clear(pulls.external[0])
     clear(pulls.external[1])
-    pulls.work[0] = pull_lengths(model, pulls, dt)
-    for k in range(2):
-        drags.wrenches(forces.drags, pulls.links[k], pulls.external[k])
     for c in range(start.shape[0]):
         start[c] = end[c] = pulls.slope[c] = 0.0
+    pulls.work[0] = pull_lengths(model, data, pulls, dt)
+    for k in range(2):
+        drags.wrenches(forces.drags, pulls.links[k], pulls.external[k])
     pulls.work[0] += work_of_drags(forces.drags, pulls.links[0], dt)
     mean_along(model, data, pulls.external, 0.5 * dt, start, end)
     pulls.work[0] += pull_in_joints(model, data, pulls, dt)
-    for k in range(forces.tendons.shape[0]):
-        item = pulls.modes.items[forces.tendons[k].first]
-        if forces.tendons[k].count == 1 and (item.kind == HINGE or item.kind == SLIDE):
-            pulls.slope[item.iv] += item.weight * item.weight * slope_of_tie(model, pulls, k, 0, dt)
 
 
 @routine
@@ -114,12 +109,12 @@ def clear(external):
 
 
 @routine
-def slope_of_tie(model, pulls, k, axis, dt):
+def slope_of_tie(model, data, pulls, k, axis, dt):
     """By how much the impulse at the start falls where the length at the end grows [N s/m]; k, axis: see `ties`."""
     forces = model.forces
     many, paths = forces.tendons.shape[0], forces.paths.shape[0]
     if k < many:
-        return 0.5 * dt * tendon_tension(model, pulls, k, dt)[1]
+        return 0.5 * dt * tendon_tension(model, data, pulls, k, dt)[1]
     if k < many + paths:
         path = forces.paths[k - many]
         if path.isotropic != 0:
@@ -235,7 +230,7 @@ def relate_tie(model, data, pulls, cone, c, dt):
     touch, at = data.touch, cone.row
     if cone.kind == TIE:
         touch.lam[at] = touch.w[at] = 0.0
-        touch.side[c] = slope_of_tie(model, pulls, cone.tie, cone.axis, dt)
+        touch.side[c] = slope_of_tie(model, data, pulls, cone.tie, cone.axis, dt)
         push_tie(model, data, pulls, cone)
         push_all(model, data, pulls.external[0], pulls.tau, touch.columns[at])
         tie_wrenches(model, data, pulls, cone, dt)
