@@ -44,7 +44,7 @@ from leastaction.minimal.contact.derivatives.parameter_map import Derivative
 from leastaction.minimal.contact.derivatives.step_replay import Replay
 from leastaction.minimal.contact.detection.constraints import cones_and_shapes, starts_apart
 from leastaction.minimal.contact.detection.logged_contacts import list_contacts
-from leastaction.minimal.contact.first_steps import GroundFirstSteps
+from leastaction.minimal.contact.robot_first_steps import GroundFirstSteps
 from leastaction.minimal.contact.robot_variants import is_whole, whole_model
 from leastaction.minimal.contact.rollout import hit_once, rollout, rollout_with_shapes
 from leastaction.minimal.contact.steps import LAST
