@@ -23,7 +23,7 @@ NEAR = 0.1
 """Distance of the last knot from the goal [rad] up to which it is reached."""
 
 NOTES = f"""All minimise the integral of u² + w v² (w = 0.1; arm 100; A1: beside it 1e3 times the squared distance \
-of the last posture from the goal, but for its base's place). Double pendulum: swung up in 2 s by motors of 20 N m, 160 \
+of the last posture from the goal, but for base's place). Double pendulum: swung up in 2 s by motors of 20 N m, 160 \
 steps. Arm: 7 joints, 1 s, 100 steps, from rest to rest at postures within ±0.5 rad. A1: falls for 0.5 s, 50 steps, \
 its base turned by up to 0.3 rad about each axis; legs alone right it, since its angular momentum is zero. Ours: the \
 last state is given (A1: a cost); Crocoddyl: weighs {HEAVY:g}, from the same guess: standing still with the controls \
