@@ -86,6 +86,8 @@ BUDGETS: dict[str, Budget] = {
     "viewer": Budget(30, 90),
     "accuracy": Budget(15, 60),
     "contact_gradients": Budget(12, 40),
+    "crocoddyl_plans": Budget(40, 130),
+    "contact_planning": Budget(80, 700),
     "local_minima": Budget(8, 25),
     "identification": Budget(8, 170),
     "trajectory_optimization": Budget(12, 40),

@@ -76,6 +76,7 @@ def _parts() -> list[tuple[str, Callable[[], Any]]]:
     parts: list[tuple[str, Callable[[], Any]]] = [("classical dynamics", lambda: _dynamics(robot))]
     for integrator in (*explicit, *implicit):
         parts.append((_title(integrator), lambda i=integrator: _simulate(robot, i)))
+    parts.append(("runs with an accuracy", lambda: la.simulate(robot, duration=0.01, accuracy=1e-2)))
     for solver in ("recursive", "sparse", "dense"):
         parts.append((f"rare steps, {solver}", lambda s=solver: _rare_steps(robot, s)))
     bodies, joints = la.Galerkin(order=2), la.Galerkin(order=2, interpolation="joints")

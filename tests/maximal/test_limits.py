@@ -154,7 +154,7 @@ def test_starts_beyond_limits_of_loops_start_within_them_and_closed():
     b.joint("d", "spherical", "world", "bar2", position=(1.2, 0, 0), child_pose=(1.0, 0, 0), loop=True)
     robot = b.build()
     q = la.dynamics.close_loops(robot, [-0.6, 1.0, 1.0])
-    with pytest.warns(la.LeastActionWarning, match="beyond the limits of joint 'a' by 0.242, 'b' by 1.33"):
+    with pytest.warns(la.LeastActionWarning, match="beyond the limits of joint 'a' by 0.242 rad, 'b' by 1.33 rad"):
         q = within_limits(la.Maximal().prepare(robot, 0.01), q)
     assert 0.3 - 1e-9 <= q[0] <= 2.0
     assert -2.0 <= q[1] <= -0.2 + 1e-7

@@ -100,7 +100,7 @@ def reach():
 
 def test_solvers_without_second_derivatives(sqp):
     mine, theirs = reach().solve(solver="snopt"), reach().solve()
-    assert mine.success, str(mine)
+    assert mine.converged, str(mine)
     assert mine.cost == pytest.approx(theirs.cost, rel=1e-6)
     assert len(mine.iterations) > 1
     assert reach().solve(solver="snopt", max_iterations=1).status == "Maximum_Iterations_Exceeded"

@@ -15,7 +15,8 @@ def robots():
     kinds = {bool: "flag", float: "number", str: "choice"}
     for name in r.__all__:
         function = getattr(r, name)
-        if name in ("get", "home", "on_ground", "catalogue", "decompose") or not inspect.isfunction(function):
+        others = "catalogue", "decompose", "get", "holding_controls", "home", "on_ground"
+        if name in others or not inspect.isfunction(function):
             continue
         valid = {n: p.default for n, p in inspect.signature(function).parameters.items()}
         said = {}
@@ -32,6 +33,7 @@ def robots():
         "robots.get", r.get, {"name": "pendulum", "links": 1}, {"name": "known", "links": ["a", ODD, 0, -1, NAN]}
     )
     yield Call("robots.home", r.home, {"robot": ROBOT})
+    yield Call("robots.holding_controls", r.holding_controls, {"robot": ROBOT})
     yield Call(
         "robots.decompose",
         r.decompose,

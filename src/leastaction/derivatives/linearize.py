@@ -174,4 +174,6 @@ def backpropagate(
     reversal = stepper.reverse(["controls"])
     reversal.piece(record, 0, 0, controls, by_q, by_p)
     found = reversal.finish(run.q[0])
+    if reversal.kink:
+        raise IntegratorError(reversal.kink)
     return found["q"], found["p"], found["controls"]

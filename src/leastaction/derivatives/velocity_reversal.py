@@ -59,6 +59,8 @@ class VelocityReversal:
             activations: of the actuators, shape (steps + 1, nu), where there are any.
         """
         found = self.inner.finish(q)
+        if self.inner.kink and (self.own or "q" in self.names):
+            raise IntegratorError(self.inner.kink)
         if "controls" in found:
             if commands is not None:
                 actuation = Actuation(self.stepper.mechanism, self.stepper.dt, self.stepper.control_nodes)

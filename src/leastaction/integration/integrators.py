@@ -395,7 +395,12 @@ class Reversal(ABC):
 
     A run may come in pieces, the last one first; gradients by states that a piece only looks back to are carried on to
     the piece before it.
+
+    Attributes:
+        kink: why there are no gradients by the first positions and by parameters; empty where there are.
     """
+
+    kink: str = ""
 
     @abstractmethod
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:

@@ -370,13 +370,28 @@ def named_contact(contact):
     return ContactData(*(contact[:-1] + (named_problem(contact[-1]),)))
 
 
+PROBLEM_SCRATCH = ("W", "M", "columns", "rows")
+"""Matrices of `ConeProblem`, which each solve writes before it reads them."""
+
+
 def copied(arrays: Any) -> Any:
-    """The same named tuple with arrays of its own, but for scratch: another robot in the same state."""
-    if isinstance(arrays, ConeProblem):
-        return arrays
+    """The same named tuple with arrays of its own: another robot in the same state."""
     if isinstance(arrays, tuple):
         return type(arrays)(*(copied(x) for x in arrays))
     return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
+
+
+def without_scratch(contact: ContactData) -> ContactData:
+    """The same without the log and without matrices of the contact problem, which are most of all: their shapes."""
+    sizes = {name: np.array(getattr(contact.problem, name).shape) for name in PROBLEM_SCRATCH}
+    return contact._replace(log=np.zeros((0, 10)), problem=contact.problem._replace(**sizes))
+
+
+def with_scratch(contact: ContactData, log: Floats) -> ContactData:
+    """What `without_scratch` left, with arrays of its own and this log."""
+    own: ContactData = copied(contact)
+    matrices = {name: np.zeros(tuple(getattr(own.problem, name))) for name in PROBLEM_SCRATCH}
+    return own._replace(log=log, problem=own.problem._replace(**matrices))
 
 
 def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int) -> MaximalData:

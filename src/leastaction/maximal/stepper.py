@@ -35,6 +35,8 @@ from leastaction.maximal.arrays import (
     maximal_data,
     on_graph,
     plain,
+    with_scratch,
+    without_scratch,
 )
 from leastaction.maximal.compilation.compiler import compile_model
 from leastaction.maximal.composition import composition
@@ -318,8 +320,7 @@ class MaximalStepper(Stepper):
         """See `Stepper.memory`."""
         plan = copy.copy(self.layout), self.planned, self.wider, self.age, self.usual_width
         last, u = self.reached
-        # The log is no part of it: each step writes its own, and the room for it is most of all there is.
-        contact = None if self.contact is None else copied(self.contact._replace(log=np.zeros((0, 10))))
+        contact = None if self.contact is None else copied(without_scratch(self.contact))
         return plan, copied(self.data), contact, self.room, (last, u.copy())
 
     def restore_memory(self, memory: Any) -> None:
@@ -327,10 +328,10 @@ class MaximalStepper(Stepper):
         self.read_log()
         (layout, self.planned, self.wider, self.age, self.usual_width), data, contact, self.room, self.reached = memory
         log = None if self.contact is None else self.contact.log
-        self.layout, self.data, self.contact = copy.copy(layout), copied(data), copied(contact)
-        if self.contact is not None:
-            fits = log is not None and len(log) == self._log_rows
-            self.contact = self.contact._replace(log=log if fits else np.zeros((self._log_rows, 10)))
+        self.layout, self.data, self.contact = copy.copy(layout), copied(data), None
+        if contact is not None:
+            own = log if log is not None and len(log) == self._log_rows else np.zeros((self._log_rows, 10))
+            self.contact = with_scratch(contact, own)
         self._bind()
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:

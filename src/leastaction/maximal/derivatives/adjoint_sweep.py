@@ -97,6 +97,7 @@ class BackwardPass:
     Attributes:
         start: gradients by q and p with which the run starts, shape (2, nv); where the piece begins it.
         by_parameters: gradients by the parameters so far.
+        kink: see `Reversal.kink`.
     """
 
     def __init__(
@@ -132,7 +133,7 @@ class BackwardPass:
             solver.contact.now.known = 0
         self.kept = StepTape(solver, self.parted, derivatives)
         self.by_parameters = np.zeros(len(derivatives))
-        self.planned = False
+        self.planned, self.kink = False, ""
         self.rest = np.zeros(2)  # see `BackData.rest`; of the piece after this one at first
 
     def _place(self, q: FloatArray, p: FloatArray) -> None:
@@ -193,7 +194,7 @@ class BackwardPass:
                     self.kept.add_start(self.by_parameters, self._state(0), found, self.start)
             if why == DONE and left < 0:
                 if self.row == 0 and self.rest[1] > 0.0:
-                    raise IntegratorError(BEGINS_AT_IMPACT)
+                    self.kink = BEGINS_AT_IMPACT
                 return found
             ends = ends and left == last
             if why == DONE:

@@ -55,7 +55,7 @@ class MaximalReversal(Reversal):
             way.rest[:] = self.rest
             self.bars = way.over(self.bars, bars[0, row:], bars[1, row:], controls)
             self.by_parameters += way.by_parameters
-            self.first, self.rest = way.start, way.rest
+            self.first, self.rest, self.kink = way.start, way.rest, way.kink
         if row == 0:
             self.first = self.first + bars[:, 0]
         self.before = bars[:, :row].copy()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import FloatArray
 from leastaction.maximal.derivatives.adjoint_sweep import BackwardPass, solver_of
 from leastaction.maximal.derivatives.parameter_gradients import Derivative
@@ -35,7 +36,13 @@ class OneStep:
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
         """(A, B) of `leastaction.linearize`, for controls that are held over the step."""
-        return self.way.jacobians()
+        found = self.way.jacobians()
+        self._refuse_kinks()
+        return found
+
+    def _refuse_kinks(self) -> None:
+        if self.way.kink:
+            raise IntegratorError(self.way.kink)
 
     def backward(self, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Gradients by q, by p, by the controls at the nodes and by parameters from those by (q', p')."""
@@ -43,6 +50,7 @@ class OneStep:
         bars[0, 1], bars[1, 1] = bq, bp
         self.way.by_parameters[:] = 0.0
         self.way.over(None, bars[0], bars[1], controls)
+        self._refuse_kinks()
         by_q, by_p = self.way.start.copy()
         return by_q, by_p, controls[0], self.way.by_parameters.copy()
 

@@ -98,6 +98,8 @@ def _solution(data: dict[str, Any], mechanism: Mechanism, integrator: Any) -> So
         values["replay_tolerance"] = float(data["replay_tolerance"])
     for name in ("cost", "violation", "duration", "seconds"):
         values[name] = float(values[name])
+    if not abs(values["duration"] - (run.t[-1] - run.t[0])) <= 1e-9 * max(1.0, abs(run.t[-1])):
+        raise ValueError(f"a duration of {values['duration']:g} s, but times from {run.t[0]:g} to {run.t[-1]:g} s")
     phases = tuple(_phase(*each) for each in json.loads(str(data["phases"]))) if "phases" in data else ()
     return Solution(phases=phases, trajectory=run, multipliers=(data["lam_x"], data["lam_g"]), iterations=log, **values)
 
