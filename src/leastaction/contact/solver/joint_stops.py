@@ -12,7 +12,7 @@ from leastaction.contact.solver.cone_kinds import DRY, LIMIT, LOOP, TIE
 from leastaction.contact.solver.cone_response import add
 
 STILL = 1e-11
-"""What a joint must go to leave its limit, to tell its friction a way [rad or m]: less is what steps are solved to."""
+"""Least way out of a limit that gives friction a direction [rad or m]: less is round-off of a solved step."""
 
 BY_LIMIT, BY_FRICTION = 1, 2
 """What determines where a joint with a limit and dry friction ends; 0 where friction has its full size alone."""
