@@ -153,11 +153,15 @@ def test_a_batch_takes_the_integrator_of_single_runs(robot):
     batch = la.batch.simulate(robot, dt=0.01, steps=3)
     assert batch.integrator == one.integrator == la.default_integrator(robot)
     assert np.array_equal(batch.q[0], one.q)
+    sim = la.batch.Simulator(robot, 1, dt=0.01)
+    sim.step(steps=3)
+    assert sim.integrator == one.integrator
+    assert np.array_equal(sim.q[0], one.q[-1])
 
 
 def test_the_simulator_warns_once_for_all_robots():
     with pytest.warns(la.LeastActionWarning) as said:
-        la.batch.Simulator(la.robots.cube(), 5)
+        la.batch.Simulator(la.robots.cube(), 5, integrator=la.Galerkin())
     assert len(said) == 1
     assert str(said[0].message).startswith("contacts do not act with Galerkin: 'cube' falls through")
     assert said[0].filename == __file__

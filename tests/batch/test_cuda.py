@@ -44,7 +44,8 @@ for robot in (la.robots.pendulum(2), la.robots.unitree_a1()):
     same |= dict(integrator=la.Galerkin(order=2))
     gpu, cpu = (la.batch.simulate(robot, q, v, device=device, **same) for device in ("cuda", "cpu"))
     assert abs(gpu.q - cpu.q).max() < 1e-9 and abs(gpu.p - cpu.p).max() < 1e-7
-    gpu, cpu = (la.batch.Simulator(robot, 2, dt=0.01, device=device) for device in ("cuda", "cpu"))
+    own = dict(dt=0.01, integrator=la.Galerkin(order=2))
+    gpu, cpu = (la.batch.Simulator(robot, 2, **own, device=device) for device in ("cuda", "cpu"))
     for sim in (gpu, cpu):
         sim.reset(q, v)
         sim.step(u)

@@ -25,6 +25,8 @@ def test_results_of_other_jobs_are_refused(tmp_path):
     (tmp_path / "sweep.json").write_text("{")
     with pytest.raises(FormatError, match="description"):
         Store(tmp_path, [1, 2, 3])
+    with pytest.raises(FormatError, match="no folder of results can be made: File exists"):
+        Store(tmp_path / "sweep.json", [1, 2, 3])
 
 
 def test_a_killed_worker_loses_nothing(tmp_path):

@@ -40,6 +40,9 @@ def test_results_go_where_they_are_asked_to(name):
     for wrong in (np.zeros(2), np.zeros(new.shape, int), new.tolist()):
         with pytest.raises(MechanismError, match="out: expected an array of floats of shape"):
             call(robot, q, v, a, wrong)
+    out.setflags(write=False)
+    with pytest.raises(MechanismError, match="out: this array is read only"):
+        call(robot, q, v, a, out)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

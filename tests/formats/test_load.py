@@ -45,6 +45,8 @@ def test_other_formats_are_refused_by_name_root_and_line(tmp_path, name, root, w
 def test_unknown_extensions_are_refused_unread(tmp_path):
     with pytest.raises(la.FormatError, match=r"unknown extension '.step'"):
         load(tmp_path / "robot.step")
+    with pytest.raises(la.FormatError, match=r"'.npz'; Trajectory.load reads runs"):
+        load(tmp_path / "run.npz")
 
 
 def test_options_reach_the_reader(tmp_path):
@@ -130,6 +132,8 @@ def test_a_text_may_have_keyframes_macros_and_an_encoding_that_was_its_file_s():
 def test_what_is_no_text_is_refused_and_a_text_in_place_of_a_path_names_the_remedy():
     with pytest.raises(la.FormatError, match="load_string needs a text, got bytes"):
         la.load_string(b"<robot/>")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(la.FormatError, match=r"looks like a path: load\('a/arm.urdf'\) reads it"):
+        la.load_string("a/arm.urdf")
     with pytest.raises(la.FormatError, match=r"<string>:2: <x>: this is an unknown format"):
         la.load_string("\n<x/>")
     with pytest.raises(la.FormatError, match="there is no folder 'nowhere'"):

@@ -211,6 +211,9 @@ def test_files(tmp_path):
         opt.load(__file__, la.robots.acrobot())
     with pytest.raises(la.FormatError, match="there is no such file"):
         opt.load(tmp_path / "nowhere.npz", la.robots.cart_pole())
+    run.save(tmp_path / "run.npz")
+    with pytest.raises(la.FormatError, match=r"Trajectory\.load reads runs"):
+        opt.load(tmp_path / "run.npz")
 
 
 def test_files_without_a_robot_ask_for_one(tmp_path):

@@ -52,7 +52,7 @@ def test_a_robot_without_pushes_moves_as_without_handles():
 
 
 def test_a_push_of_no_pushable_body_is_refused():
-    sim = la.Simulator(la.robots.pendulum(2), la.RungeKutta(), pushable=["link1"])
+    sim = la.Simulator(la.robots.pendulum(2), la.RungeKutta(), pushable="link1")
     for body in ("link2", "world", "nobody", 3):
         with pytest.raises(la.IntegratorError, match="no body that can be pushed"):
             sim.push(body, FORCE)

@@ -11,17 +11,23 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from leastaction.actuation.controls import refuse_names
 from leastaction.batch.arrays import is_there
-from leastaction.batch.batch_simulate import checked_parameters, checked_states, mechanisms_of, number_type
+from leastaction.batch.batch_simulate import (
+    checked_parameters,
+    checked_states,
+    default_on,
+    mechanisms_of,
+    number_type,
+)
 from leastaction.batch.gpu_initial_states import moved_starts
 from leastaction.errors import ConvergenceError, IntegratorError, MechanismError
 from leastaction.initial_state.initial_motions import checked_names, motion_at
 from leastaction.initial_state.start import checked_integrator, first_state
 from leastaction.initial_state.unsupported_features import warn_of_ignored
+from leastaction.integration.default import announce
 from leastaction.integration.integrators import Integrator
 from leastaction.integration.settings import is_count
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice, real_array, shown
-from leastaction.minimal import Galerkin
 from leastaction.simulation.energy_monitor import WarnOnce
 from leastaction.simulation.simulator import Simulator as One
 from leastaction.simulation.simulator_state import not_set
@@ -45,7 +51,7 @@ class Simulator:
         mechanism: the robot.
         robots: how many.
         dt: time step [s].
-        integrator: default `Galerkin(order=2)`; on a GPU that one or `Minimal()`.
+        integrator: default what `leastaction.batch.simulate` takes; on a GPU `Galerkin(order=2)` or `Minimal()`.
         parameters: values by name, as in `leastaction.batch.simulate`.
         device: "cpu" or "cuda".
         dtype: numpy.float64, or on a GPU numpy.float32.
@@ -75,7 +81,10 @@ class Simulator:
         if workers is not None and not is_count(workers):
             raise IntegratorError(f"workers must be a whole number of at least 1, got {shown(workers)}")
         self.mechanism, self.robots, self.dt, self.device = mechanism, robots, dt, device
-        self.integrator = Galerkin(order=2) if integrator is None else checked_integrator(integrator)
+        if integrator is None:
+            integrator, why = default_on(mechanism, device)
+            announce(mechanism, integrator, why)
+        self.integrator = checked_integrator(integrator)
         self._stepper = self.integrator.prepare(mechanism, dt)
         warn_of_ignored(self._stepper)
         names = checked_parameters(parameters)

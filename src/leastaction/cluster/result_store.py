@@ -29,7 +29,10 @@ class Store:
 
     def __init__(self, folder: str | Path, jobs: Sequence[Any]) -> None:
         self.folder, self.count = Path(folder), len(jobs)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FormatError(f"no folder of results can be made: {error.strerror}", file=folder) from None
         own = {"jobs": self.count, "digest": _digest(jobs)}
         path = self.folder / "sweep.json"
         if path.exists():

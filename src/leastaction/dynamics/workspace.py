@@ -148,5 +148,7 @@ def given(values: FloatArray, out: FloatArray | None) -> FloatArray:
         return values.copy()
     if type(out) is not np.ndarray or out.shape != values.shape or out.dtype is not FLOAT:
         raise MechanismError(f"out: expected an array of floats of shape {values.shape}, got {shown(out)}")
+    if not out.flags.writeable:
+        raise MechanismError("out: this array is read only")
     out[:] = values
     return out

@@ -60,7 +60,10 @@ def load(path: str | PathLike[str], **options: Any) -> Mechanism:
         path, own = described(str(path))
         options = own | options
     if path.suffix.lower() not in _XML_SUFFIXES:
-        raise FormatError(f"unknown extension {path.suffix!r}; expected .urdf, .sdf, .usd, or .xml for MJCF", file=path)
+        wanted = "expected .urdf, .sdf, .usd, or .xml for MJCF"
+        if path.suffix.lower() == ".npz":
+            wanted = "Trajectory.load reads runs, optimize.load solutions"
+        raise FormatError(f"unknown extension {path.suffix!r}; {wanted}", file=path)
     return _read(path, options)
 
 
@@ -82,6 +85,8 @@ def load_string(text: str, *, folder: str | PathLike[str] = ".", **options: Any)
     """
     if not isinstance(text, str):
         raise FormatError(f"load_string needs a text, got {type(text).__name__}")
+    if "\n" not in text and Path(text).suffix.lower() in (*_XML_SUFFIXES, *_USD_SUFFIXES):
+        raise FormatError(f"load_string needs the text of a file, got what looks like a path: load({text!r}) reads it")
     try:
         place = Path(folder)
     except TypeError:

@@ -23,7 +23,7 @@ class Pushes:
 
     Args:
         mechanism: the robot.
-        bodies: names of those that can be pushed, or True for all that move.
+        bodies: names of those that can be pushed, one name, or True for all that move.
 
     Attributes:
         whole: the robot with thrusters for pushes behind its own actuators.
@@ -34,7 +34,7 @@ class Pushes:
         frames = mechanism.tree.frames
         if bodies is True:
             bodies = [body.name for body in mechanism.bodies if frames[body.name][0] >= 0]
-        bodies = instances(bodies, str, "pushable")
+        bodies = (bodies,) if isinstance(bodies, str) else instances(bodies, str, "pushable")
         self._at: dict[str, int] = {}
         thrusters: list[Actuator] = []
         for name in dict.fromkeys(bodies):

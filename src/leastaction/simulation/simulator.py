@@ -57,7 +57,7 @@ class Simulator:
         mechanism: the robot.
         integrator: such as `Galerkin(order=4)`; default what the robot needs, see `simulate`.
         dt: time step [s].
-        pushable: names of bodies that `push` may push, or True for all; None: none. Each costs six controls inside.
+        pushable: bodies that `push` may push, by name, or True for all; None: none. Each costs six controls inside.
         recording: keep all states, controls and contacts since the last reset, for `trajectory`.
         once: simulators with the same `energy_monitor.WarnOnce` warn of spurious energy once for all.
 
@@ -83,7 +83,7 @@ class Simulator:
         integrator: Integrator | None = None,
         dt: float = 0.01,
         *,
-        pushable: Iterable[str] | str | None = None,
+        pushable: Iterable[str] | str | bool | None = None,
         recording: bool = False,
         once: WarnOnce | None = None,
     ) -> None:

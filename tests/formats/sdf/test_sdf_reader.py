@@ -58,6 +58,14 @@ def test_an_arm_is_the_one_of_the_same_numbers_in_urdf():
     assert (tip.radius, tip.friction, tip.pose.position) == (0.03, 0.7, (0.0, 0.0, -0.4))
 
 
+def test_a_bare_link_called_world_is_the_world():
+    older = la.load_string(ARM.replace('<link name="base">', '<link name="world"/><link name="base">'))
+    assert older == la.load_string(ARM)
+    spoiled = ARM.replace('<link name="base">', '<link name="world"><pose>1 0 0 0 0 0</pose></link><link name="base">')
+    with pytest.raises(la.FormatError, match="taken by the fixed world"):
+        la.load_string(spoiled)
+
+
 def test_pinocchio_says_the_same_of_the_urdf():
     pin = pytest.importorskip("pinocchio")
     model = pin.buildModelFromXML(URDF)

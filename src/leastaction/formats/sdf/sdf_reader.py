@@ -204,6 +204,7 @@ class _Reader:
         static = static or (own is not None and own.text.strip() in ("true", "1"))
         scope = Scope(model, version, prefix, static)
         scope.frames["__model__"] = Frame(model, "", Pose(), "")
+        model.children = [child for child in model.children if not _is_world(child)]
         for link in model.all("link"):
             self._frame(scope, link, "__model__", link.required("name"))
         for joint in model.all("joint"):
@@ -441,3 +442,9 @@ class _Reader:
         for a, b in combinations(moving, 2):
             if not {a.rpartition("::")[2], b.rpartition("::")[2]} <= open_:
                 self.builder.exclude_contact(a, b)
+
+
+def _is_world(element: Element) -> bool:
+    """Whether an element is a link without anything that older files call the world, to hang joints on."""
+    parts = ("inertial", "collision", "visual", "pose")
+    return element.tag == "link" and element.get("name") == WORLD and not any(element.find(x) for x in parts)

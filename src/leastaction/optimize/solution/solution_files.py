@@ -70,6 +70,8 @@ def load(
             raise ValueError("it holds no robot: give load the Mechanism of the solution")
         given: Mechanism = mechanism or from_json(about["mechanism"])
         integrator = integrator or registry.from_json(about.get("integrator")) or registry.make("midpoint")
+        if "lam_x" not in data:
+            raise ValueError("it is none of Solution.save; Trajectory.load reads runs")
         robot, q = str(data["robot"]), data["q"]
         if robot != given.name or q.shape[1:] != (given.nq,):
             raise ValueError(f"the solution is one of {robot!r}, not of {given.name!r}")
