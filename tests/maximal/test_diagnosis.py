@@ -163,3 +163,16 @@ def test_a_start_that_limits_hold_in_the_ground_is_named(kind):
     b.revolute("wrist", "arm", "hand", axis="y", position=(0, 0, -0.45), lower=-0.01, upper=0.01)
     with pytest.raises(ConvergenceError, match=r"'world/plane' and 'hand/box' overlap by 0\.05 m at the start"):
         la.simulate(b.build(), dt=0.01, steps=1, integrator=kind())
+
+
+@pytest.mark.parametrize("kind", [la.Minimal, la.Maximal])
+def test_a_later_step_that_has_no_solution_names_what_touches(kind):
+    """A box that falls on the ground, and steps that are never accepted from then on."""
+    robot = box().build()
+    sim = la.Simulator(robot, kind(), dt=0.01)
+    sim.reset([0, 0, 0.1005, 1, 0, 0, 0])
+    for _ in range(5):
+        sim.step()
+    sim._stride = lambda row: row
+    with pytest.raises(ConvergenceError, match=r"step 5, t = 0\.05 s: .*in touch there: 'world/plane' and 'box/box'"):
+        sim.step()

@@ -60,7 +60,7 @@ def test_a_push_of_no_pushable_body_is_refused():
         sim.push("link1", [1.0, np.nan, 0.0])
     with pytest.raises(la.IntegratorError, match="pushable"):
         la.Simulator(la.robots.pendulum(2), la.RungeKutta()).push("link1", FORCE)
-    for pushable in ("link1", [3], 4.0):
+    for pushable in (3, [3], 4.0):
         with pytest.raises(la.LeastActionError, match="pushable"):
             la.Simulator(la.robots.pendulum(2), la.RungeKutta(), pushable=pushable)
     with pytest.raises(la.LeastActionError, match="nobody"):

@@ -95,8 +95,8 @@ class _Cuts:
         done = interruptible(self.stepper.advance, record, row, last - first + row, u)
         if done < last - first + row:
             step = first + done - row
-            error = self.stepper.failure(step, record)
-            error.time = float(self.start.times(step, step)[0])
+            error = self.stepper.failure(done, record)
+            error.step, error.time = step, float(self.start.times(step, step)[0])
             raise error
         if k == self.pieces - 1:
             self.stepper.finish(record)  # what the last state is may take a look beyond it

@@ -239,7 +239,7 @@ class Stepper:
         """Begin a new list of contacts."""
 
     def failure(self, step: int, record: Record) -> ConvergenceError:
-        """The error for a step that did not converge."""
+        """The error for the step from row `step` of a record, which did not converge."""
         raise NotImplementedError
 
     def memory(self) -> Any:

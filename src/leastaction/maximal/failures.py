@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from leastaction.contact.penetration.penetration_messages import overlap_at_start
+from leastaction.contact.penetration.penetration_messages import contacts_of_failed_step
 from leastaction.errors import ConvergenceError
 from leastaction.integration.record import Record
 from leastaction.maximal.contact_graph import as_transforms
@@ -25,14 +25,14 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
     if stepper.exhausted:
         why = (
             f"the step took more than max_work = {own.work} Newton iterations in all its parts; take a smaller dt, "
-            f"masses that differ less, or a larger max_work{_overlap(stepper, record) if step == 0 else ''}"
+            f"masses that differ less, or a larger max_work{_contacts(stepper, step, record)}"
         )
     elif any(math.isnan(x) for x in residuals):
         why = f"the Newton matrix is singular{_reason(stepper, step, record)}"
     else:
         why = (
             f"the Newton updates did not fall below {own.tolerance:g} m/s within {own.max_iterations} iterations; "
-            f"take a smaller dt or a larger tolerance{_overlap(stepper, record) if step == 0 else ''}"
+            f"take a smaller dt or a larger tolerance{_contacts(stepper, step, record)}"
         )
     if names := stepper.mechanism.prescribed:
         why += f"; do the prescribed motions ({', '.join(names)}) leave room for what they push?"
@@ -43,15 +43,14 @@ def _reason(stepper: Any, step: int, record: Record) -> str:
     """What may be the matter with a step that has no solution, as the end of a sentence."""
     if light := _spinning_without_inertia(stepper.model):
         return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
-    overlap = _overlap(stepper, record) if step == 0 else ""
-    return overlap or ("; is a loop in a singular configuration?" if stepper.loops else "")
+    return _contacts(stepper, step, record) or ("; is a loop in a singular configuration?" if stepper.loops else "")
 
 
-def _overlap(stepper: Any, record: Record) -> str:
-    """What overlaps most at the start, as the end of a sentence; empty where nothing does."""
+def _contacts(stepper: Any, step: int, record: Record) -> str:
+    """What overlaps at the start, or touches where a later step begins, as the end of a sentence; empty if nothing."""
     if stepper.contact is None:
         return ""
-    return overlap_at_start(stepper.table, as_transforms(record["rigid_poses"][0]))
+    return contacts_of_failed_step(stepper.table, as_transforms(record["rigid_poses"][step]), step)
 
 
 def _spinning_without_inertia(model: Model) -> str:

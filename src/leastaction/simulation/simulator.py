@@ -248,8 +248,8 @@ class Simulator:
         stepper.clear_contacts()
         if self._stride(row) == row:
             self._look_at_energy()
-            error = stepper.failure(self._steps, self._record)
-            error.time = self.t
+            error = stepper.failure(row, self._record)
+            error.step, error.time = self._steps, self.t
             raise error
         self._row, self._steps, self._activation, self._kept = row + 1, self._steps + 1, activation, None
         if self._recording is not None:

@@ -1,4 +1,4 @@
-"""Bodies that overlap at the start of a run, in words that name them."""
+"""Bodies that overlap at the start of a run, or touch where a step fails, in words that name them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ DEEP = 1e-3
 ROUNDED = 1e-9
 """Overlap that may be a rounding error [m], whatever the size; points have none."""
 
+NEAR = 1e-4
+"""Gap of shapes that the message of a failed step calls in touch [m]."""
+
 SHOWN = 5
-"""Pairs that a warning names."""
+"""Pairs that a message names."""
 
 REMEDY = "start them apart, or let them pass through each other by exclude_contact of a builder"
 
@@ -48,15 +51,28 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
         warn(f"{text}; {REMEDY}")
 
 
-def overlap_at_start(table: ContactTable, X: FloatArray) -> str:
-    """The shapes that overlap most at the start, with poses X (n, 12), as the end of a sentence; empty if none do."""
+def contacts_of_failed_step(table: ContactTable, X: FloatArray, step: int) -> str:
+    """The shapes that overlap most, or else are nearest, where a step begins that has no solution.
+
+    Args:
+        table: of the shapes.
+        X: poses of what they are on, shape (n, 12).
+        step: its number.
+
+    Returns:
+        The end of a sentence; empty where nothing is near.
+    """
     pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
     found: Any = records(1 << 12, CONTACT)
-    found = found[: detect_all(table.shapes, pairs, X, table.data, found, 0.0)]
+    found = found[: detect_all(table.shapes, pairs, X, table.data, found, NEAR)]
     gaps, other = np.zeros(len(found)), np.zeros((2, len(found), 3))
     measure_all(found, X, gaps, other[0], other[1])
-    if gaps.min(initial=0.0) >= -ROUNDED:
+    near = [k for k in gaps.argsort() if gaps[k] < NEAR]
+    sides = [["/".join(table.names[shape]) for shape in (pairs.a[k], pairs.b[k])] for k in found.pair[near]]
+    names = list(dict.fromkeys(f"{a!r} and {b!r}" for a, b in sides))
+    if not names:
         return ""
-    k = int(gaps.argmin())
-    a, b = ("/".join(table.names[shape]) for shape in (pairs.a[found.pair[k]], pairs.b[found.pair[k]]))
-    return f"; {a!r} and {b!r} overlap by {-gaps[k]:.2g} m at the start: {REMEDY}"
+    if step == 0 and gaps[near[0]] < -ROUNDED:
+        return f"; {names[0]} overlap by {-gaps[near[0]]:.2g} m at the start: {REMEDY}"
+    more = f" and {len(names) - SHOWN} other pairs" if len(names) > SHOWN else ""
+    return f"; in touch there: {', '.join(names[:SHOWN])}{more}"

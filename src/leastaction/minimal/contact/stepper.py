@@ -15,7 +15,12 @@ from leastaction._jit.bound import Bound
 from leastaction._tuples import plain
 from leastaction.contact.broad_phase import reach_of_bodies
 from leastaction.contact.penetration.overlapping_starts import overlapping
-from leastaction.contact.penetration.penetration_messages import DEEP, ROUNDED, overlap_at_start, warn_of_overlap
+from leastaction.contact.penetration.penetration_messages import (
+    DEEP,
+    ROUNDED,
+    contacts_of_failed_step,
+    warn_of_overlap,
+)
 from leastaction.contact.penetration.penetration_resolution import clear_start
 from leastaction.contact.penetration.penetration_search import Search
 from leastaction.contact.solver.cone_kinds import CONTACT
@@ -531,8 +536,8 @@ class GroundStepper(Stepper):
         why = f"Minimal: no step of dt / {LAST} converged"
         if (size := longest(self.mechanism)) > LONG:
             why += f"; with lengths of {size:.2g} m its tolerances [m] are round-off: take a larger unit, or Maximal"
-        if step == 0 and len(self.table.shapes):
-            why += overlap_at_start(self.table, self._starts.model.poses(record.q[0]))
+        if len(self.table.shapes):
+            why += contacts_of_failed_step(self.table, self._starts.model.poses(record.q[step]), step)
         if names := self.mechanism.prescribed:
             why += f"; do the prescribed motions ({', '.join(names)}) leave room for what they push?"
         return ConvergenceError(why, step=step, residuals=[])
