@@ -1,5 +1,6 @@
 """What is said while a kernel compiles."""
 
+import atexit
 import contextlib
 import os
 import sys
@@ -39,6 +40,9 @@ _SUBJECTS = {
 """What users know of packages that have kernels."""
 
 _waiting: dict[str, threading.Timer] = {}
+_soon: dict[tuple[str, str], float] = {}
+"""What logs were not told yet: seconds by what kernels are for, and by what became of them."""
+
 _spent = 0.0
 
 
@@ -53,7 +57,8 @@ def subject(function: Any) -> str:
 def report_compilation(name: str, seconds: float | None = None, fate: str = "") -> None:
     """Say that a kernel is being compiled (without `seconds`) or was compiled: to listeners, else on stderr.
 
-    In a terminal that is one line, with the seconds that all kernels took so far; it goes when all is done.
+    In a terminal that is one line, with the seconds that all kernels took so far; it goes when all is done. A log has
+    a line for each kernel that takes longer than `PATIENCE`, and one for all others when the process ends.
     """
     global _spent
     if (timer := _waiting.pop(name, None)) is not None:
@@ -70,14 +75,28 @@ def report_compilation(name: str, seconds: float | None = None, fate: str = "") 
         return
     if sys.stderr.isatty():
         _line.draw(sys.stderr)
-    elif seconds is not None:
+    elif seconds is not None and seconds >= PATIENCE:
         print(f"leastaction: compiled {name} in {seconds:.1f} s ({fate})", file=sys.stderr, flush=True)
+    elif seconds is not None:
+        if not _soon:
+            atexit.register(_sum_up)
+        _soon[name, fate] = _soon.get((name, fate), 0.0) + seconds
     elif "ipykernel" in sys.modules:  # a notebook: somebody waits, but no line can be taken back
         _announce(name, sys.stderr)
     else:  # a log: what compiles soon has one line, the one after
         timer = _waiting[name] = threading.Timer(PATIENCE, _announce, (name, sys.stderr))
         timer.daemon = True
         timer.start()
+
+
+def _sum_up() -> None:
+    """Tell a log of all kernels that were compiled soon."""
+    for fate in dict.fromkeys(fate for _, fate in _soon):
+        own = {name: seconds for (name, other), seconds in _soon.items() if other == fate}
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # of a stream that was closed, or is none
+            text = f"leastaction: compiled {', '.join(own)} in {sum(own.values()):.1f} s ({fate})"
+            print(text, file=sys.stderr, flush=True)
+    _soon.clear()
 
 
 def report_failure(name: str) -> None:
