@@ -38,6 +38,46 @@ def linkage(digits, *, at_home=True, across=(0.02, -0.02), pull=0.0):
     return f"<mujoco><worldbody>{bodies}</worldbody><equality>{points}</equality></mujoco>"
 
 
+BODIES = {"a": ("world", (0, 0, 0)), "rod": ("a", (0.06, 0.08, 0)), "b": ("world", (0.31, 0, 0))}
+"""Parents of the three bodies of a linkage, and where they are."""
+
+
+def sdf_linkage(digits):
+    """The same in SDF, without springs, with a frame in the world for each body."""
+
+    def at(*x):
+        return " ".join(f"{v:.{digits}f}" for v in R @ np.array(x))
+
+    parts, inertia = "", "<inertia><ixx>0.02</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia>"
+    for name, (parent, place) in BODIES.items():
+        pose = at(*(np.array(place) + (BODIES[parent][1] if parent != "world" else 0)))
+        parts += f'<link name="{name}"><pose>{pose} 0 0 0</pose><inertial><mass>0.2</mass>{inertia}</inertial></link>'
+        parts += f'<joint name="j {name}" type="revolute"><parent>{parent}</parent><child>{name}</child>'
+        parts += f"<axis><xyz>{at(0, 0, 1)}</xyz></axis></joint>"
+    for k, z in enumerate((0.02, -0.02)):
+        parts += f'<joint name="pin{k}" type="ball"><parent>rod</parent><child>b</child>'
+        parts += f"<pose>{at(0.06, 0.08, z)} 0 0 0</pose></joint>"
+    return f'<sdf version="1.9"><model name="linkage">{parts}</model></sdf>'
+
+
+def urdf_linkage(digits):
+    """The same in URDF."""
+
+    def at(*x):
+        return " ".join(f"{v:.{digits}f}" for v in R @ np.array(x))
+
+    inertia = '<inertia ixx="0.02" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/>'
+    parts = '<link name="world"/>'
+    for name, (parent, place) in BODIES.items():
+        parts += f'<link name="{name}"><inertial><mass value="0.2"/>{inertia}</inertial></link>'
+        parts += f'<joint name="j {name}" type="continuous"><parent link="{parent}"/><child link="{name}"/>'
+        parts += f'<origin xyz="{at(*place)}"/><axis xyz="{at(0, 0, 1)}"/></joint>'
+    for k, z in enumerate((0.02, -0.02)):
+        parts += f'<loop_joint name="pin{k}" type="ball"><link1 link="rod" xyz="{at(0.31, 0, z)}"/>'
+        parts += f'<link2 link="b" xyz="{at(0.06, 0.08, z)}"/></loop_joint>'
+    return f'<robot name="linkage">{parts}</robot>'
+
+
 def run(text):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -56,6 +96,17 @@ def test_linkages_that_few_digits_close_twice_over_move_as_exact_ones(digits, at
     assert ["'pin0' (by" in words for words in said if "digits" in words] == [True]
     assert np.ptp(exact.q, axis=0).max() > 0.3
     np.testing.assert_allclose(rounded.q, exact.q, atol=1e3 * 10.0**-digits)
+    assert rounded.constraint_violation.max() < 1e-9
+
+
+@pytest.mark.parametrize("text", [sdf_linkage, urdf_linkage], ids=["SDF", "URDF"])
+def test_other_formats_have_few_digits_too(text):
+    exact, said = run(text(17))
+    assert said == []
+    rounded, said = run(text(7))
+    assert ["'pin0' (by" in words for words in said if "digits" in words] == [True]
+    assert np.ptp(exact.q, axis=0).max() > 0.3
+    np.testing.assert_allclose(rounded.q, exact.q, atol=1e-4)
     assert rounded.constraint_violation.max() < 1e-9
 
 

@@ -27,6 +27,7 @@ from leastaction.errors import MechanismError
 from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._repair_inertia import repair_inertias
+from leastaction.formats._rounded_loops import closed_to_digits
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.formats.sdf._sdf_elements import (
@@ -149,7 +150,7 @@ class _Reader:
         try:
             if not self.builder.strict:
                 repair_inertias(self.builder, self.notes.file)
-            return self.builder.build()
+            return closed_to_digits(self.builder.build(), self.notes.file)
         except MechanismError as error:
             raise self.root.error(str(error)) from None
 

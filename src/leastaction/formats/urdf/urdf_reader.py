@@ -36,6 +36,7 @@ from leastaction.formats._files import Folder, Notes, checked_options
 from leastaction.formats._meshes import MeshFiles
 from leastaction.formats._repair_inertia import repair_inertias
 from leastaction.formats._room import with_room
+from leastaction.formats._rounded_loops import closed_to_digits
 from leastaction.formats._xml import MAX_BYTES, Element, read_xml
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.formats.urdf._urdf_elements import inertia_of, limits_of, motion_of
@@ -159,7 +160,7 @@ class _Reader:
         if not self.builder.strict:
             repair_inertias(self.builder, self.notes.file)
         try:
-            return with_room(self.builder.build(), self.notes.file)
+            return closed_to_digits(with_room(self.builder.build(), self.notes.file), self.notes.file)
         except MechanismError as error:
             raise self._located(error) from None
 

@@ -32,6 +32,7 @@ import numpy as np
 from leastaction._extras import require
 from leastaction.formats._files import Notes, checked_options
 from leastaction.formats._repair_inertia import repair_inertias
+from leastaction.formats._rounded_loops import closed_to_digits
 from leastaction.formats._xml import MAX_BYTES
 from leastaction.formats.merge import merge_fixed_bodies
 from leastaction.formats.usd._usd_joints import DEGREE, Dof, UsdJoint, dofs_of
@@ -83,7 +84,7 @@ def read_layer(layer: Any, path: Path, strict: bool, meshes: bool) -> Mechanism:
     stage = Stage(layer, path)
     robot = guarded(path, lambda: _Reader(stage, notes, strict, meshes).read())
     notes.warn()
-    return robot
+    return closed_to_digits(robot, path)
 
 
 class _Collider(NamedTuple):
