@@ -1,6 +1,7 @@
 """Types of the public functions: what a type checker sees of them."""
 
 import inspect
+import re
 from importlib import import_module
 
 import pytest
@@ -65,6 +66,39 @@ def test_arguments_of_public_functions_have_types():
                 f"{where}: {argument.name} may be anything"
             )
     assert names > 1000
+
+
+ANY = {
+    # Results and jobs of functions of the user's own.
+    "cluster.Sweep.__init__: results",
+    "cluster.sweep: function",
+    # Arrays of NumPy, or of the GPU: which one depends on where the robots are.
+    "batch.BatchRun.__init__: device_q",
+    "batch.BatchRun.__init__: device_second",
+    "batch.Simulator.device_failed",
+    "batch.Simulator.p",
+    "batch.Simulator.q",
+    "batch.Simulator.v",
+    "derivatives.batch_gradient",
+    # Made six numbers of what has four forms.
+    "mechanism.Inertia.__init__: moments",
+    # Arrays of several kinds of numbers.
+    "Trajectory.__init__: stored",
+}
+"""The only arguments (after a colon) and results of public functions whose types say `Any`; keywords that are handed on
+to another function aside."""
+
+
+def test_any_stands_in_few_public_signatures():
+    """In those of `ANY`, each of them with a reason, and in no others."""
+    found = set()
+    for where, function in public_functions():
+        signature = inspect.signature(function)
+        arguments = {a.name: a.annotation for a in signature.parameters.values() if a.kind is not a.VAR_KEYWORD}
+        found |= {f"{where}: {name}" for name, said in arguments.items() if re.search(r"\bAny\b", str(said))}
+        if re.search(r"\bAny\b", str(signature.return_annotation)):
+            found.add(where)
+    assert {name.removeprefix("leastaction.") for name in found} == ANY
 
 
 def test_options_in_typed_dictionaries_are_those_that_exist():

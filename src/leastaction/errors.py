@@ -1,9 +1,14 @@
 """The exceptions of the package: every one is a `LeastActionError`. Warnings are `LeastActionWarning`s."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leastaction.trajectory.trajectory import Trajectory
 
 __all__ = [
     "AccuracyWarning",
@@ -114,7 +119,7 @@ class ConvergenceError(IntegratorError):
         time: float | None = None,
         step: int | None = None,
         residuals: Sequence[float] = (),
-        trajectory: Any = None,
+        trajectory: Trajectory | None = None,
     ) -> None:
         super().__init__(message)
         self.time = time

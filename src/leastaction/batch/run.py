@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.errors import IntegratorError, LeastActionError
+from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
 from leastaction.step_control.damping_quadrature import damping_in_momenta
@@ -42,7 +43,7 @@ class BatchRun:
     """
 
     mechanism: Mechanism
-    integrator: Any
+    integrator: Integrator
     dt: float
     every: int
     t: NDArray[np.float64]

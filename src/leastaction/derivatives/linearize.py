@@ -26,7 +26,7 @@ def a_run(run: Any) -> Trajectory:
     return run
 
 
-def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator, dt: float) -> Stepper:
+def stepper_that(what: str, mechanism: Mechanism, integrator: Integrator | None, dt: float) -> Stepper:
     """The stepper of an integrator, if it can do `what` of `leastaction.integration.integrators.CAPABILITIES`."""
     if not isinstance(integrator, Integrator):
         raise IntegratorError(f"expected an integrator such as leastaction.Galerkin(order=4), got {integrator!r}")

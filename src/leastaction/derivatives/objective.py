@@ -45,7 +45,7 @@ class SimulationObjective:
         objective: Objective,
         parameters: Iterable[str],
         *,
-        penalty: Callable[[dict[str, Any]], tuple[float, Mapping[str, ArrayLike]]] | None = None,
+        penalty: Callable[[dict[str, FloatArray]], tuple[float, Mapping[str, ArrayLike]]] | None = None,
         scale: dict[str, float] | None = None,
         checkpoints: int | bool | None = None,
         **options: Any,

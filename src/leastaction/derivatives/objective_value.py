@@ -90,9 +90,9 @@ class ObjectiveValue:
     def __sub__(self, other: Any) -> ObjectiveValue:
         return self + -1.0 * other
 
-    def directly(self, name: str) -> Any:
+    def directly(self, name: str) -> FloatArray:
         """Gradient by a parameter that does not come through the states."""
-        return 0.0 if self.direct is None else self.direct(name)
+        return np.asarray(0.0 if self.direct is None else self.direct(name), float)
 
 
 def evaluated(objective: Callable[..., Any], run: Trajectory, names: Iterable[str], *piece: int) -> ObjectiveValue:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,9 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import flag, number, real_array, shown
 from leastaction.mechanism.arguments import FloatArray, configuration, robot, tangent
 from leastaction.spatial import ZERO6, add, dot, load6, store6, sub
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
 
 NO_BLOCKS = np.zeros((0, 21))
 
@@ -212,7 +215,7 @@ class InverseInertia:
         return self @ np.eye(self.mechanism.nv)
 
     @property
-    def operator(self) -> Any:
+    def operator(self) -> LinearOperator:
         """The product as a `scipy.sparse.linalg.LinearOperator`: a preconditioner for its `cg`."""
         from scipy.sparse.linalg import LinearOperator
 

@@ -11,6 +11,7 @@ from leastaction.forces.user import PointForce
 from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice
+from leastaction.redmax.linear_implicit.velocity_constraints import PrescribedMotion
 from leastaction.redmax.prescribed_joints import DrivenStepper
 from leastaction.redmax.step import reduced_rollout
 from leastaction.redmax.stepper import LinearStepper, ReducedStepper
@@ -53,7 +54,7 @@ class BDF(Integrator):
     max_iterations: int = 100
     chart: str = "euler"
     forces: tuple[PointForce, ...] = ()
-    constraints: tuple[Any, ...] = ()
+    constraints: tuple[PrescribedMotion, ...] = ()
     handles: ClassVar[frozenset[str]] = PENALTIES | {"spline joint"}
     stepper_class: ClassVar[Any] = staticmethod(_stepper)
 

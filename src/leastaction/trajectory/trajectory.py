@@ -56,7 +56,7 @@ class Trajectory:
     """
 
     mechanism: Mechanism
-    integrator: Any
+    integrator: Integrator | None
     dt: float
     t: FloatArray
     q: FloatArray

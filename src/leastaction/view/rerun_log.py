@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -17,12 +17,15 @@ from leastaction.view.figure import Part
 from leastaction.view.geometry import join
 from leastaction.view.scene import Actor, Scene, runs_of, scene_of
 
+if TYPE_CHECKING:
+    from rerun import RecordingStream
+
 TIMELINE = "time"
 
 
 def rerun(
     what: Viewable, path: PathName | None = None, *, spawn: bool | None = None, **options: Unpack[SceneOptions]
-) -> Any:
+) -> RecordingStream:
     """Log a run to Rerun: to a file that its viewer opens, or to the viewer at once. Needs the extra `rerun`.
 
     Entities are `world/ROBOT/BODY` with the shapes of each body, `world/ROBOT/forces` with contact forces, and curves

@@ -13,7 +13,7 @@ from leastaction.errors import MechanismError
 from leastaction.mechanism import _check
 from leastaction.mechanism._check import suggestion
 from leastaction.mechanism.body import Body
-from leastaction.mechanism.building.element_builder import ElementBuilder
+from leastaction.mechanism.building.element_builder import Element, ElementBuilder
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.inertia import Inertia
 from leastaction.mechanism.joints import ALIASES, Joint, primitives_of
@@ -228,7 +228,7 @@ class MechanismBuilder(ElementBuilder):
             name = next(iter(left))
             raise MechanismError(f"home: unknown coordinate {name!r}{suggestion(name, known)}")
 
-    def add(self, *elements: Any) -> None:
+    def add(self, *elements: Body | Joint | Element) -> None:
         """Add ready-made elements: `Body`, `Joint`, `Spring`, `Cable`, `Coupling`, actuators, contacts, forces."""
         for element in elements:
             if isinstance(element, Body | Joint):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -28,6 +28,23 @@ from leastaction.mechanism.frames import Frame
 from leastaction.mechanism.pose import Pose
 from leastaction.mechanism.sensors import Sensor
 from leastaction.typing import AttachmentLike, Axis, PoseLike, TendonOptions
+
+Element: TypeAlias = (
+    Coupling
+    | Spring
+    | Cable
+    | JointActuator
+    | BodyActuator
+    | ExternalWrench
+    | ContactPoint
+    | Rolling
+    | PenaltyContact
+    | PointElement
+    | Frame
+    | Sensor
+    | ContactPair
+    | Tendon
+)
 
 FIELDS: dict[type, str] = {
     Coupling: "couplings",
@@ -56,7 +73,7 @@ class ElementBuilder:
         self._excluded: list[tuple[str, str]] = []
         self._prescribed: list[str] = []
 
-    def _add_element(self, element: Any) -> None:
+    def _add_element(self, element: Element) -> None:
         field = next((field for kind, field in FIELDS.items() if isinstance(element, kind)), None)
         if field is None:
             raise MechanismError(f"cannot add a {type(element).__name__} to a mechanism")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,8 @@ from leastaction.optimize.constraints.reactions import Reaction, patterns
 from leastaction.typing import FloatArray
 
 IntArray = NDArray[np.int64]
+
+ForceLimits: TypeAlias = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 AXES = ("x", "y", "z", "pitch", "roll", "yaw")
 """Equations of a foot: three of its place, three of its orientation; forces and torques have the same names."""
@@ -34,7 +36,7 @@ class Foot:
     at: tuple[float, float, float] | None
     heading: float
 
-    def rows(self, mechanism: Mechanism) -> tuple[Any, IntArray]:
+    def rows(self, mechanism: Mechanism) -> tuple[np.recarray, IntArray]:
         """Its equations as `CLOSURE_ROW` records, and which of `AXES` each is; without those that nothing moves."""
         frame = mechanism.tree.bodies[mechanism.body_index(self.body)]
         R = frame.R.reshape(3, 3)
@@ -71,7 +73,7 @@ class Foot:
         """What messages call it."""
         return f"foot {self.body}"
 
-    def limits(self, labels: tuple[str, ...], weight: float) -> tuple[tuple[str, ...], Callable[[FloatArray], Any]]:
+    def limits(self, labels: tuple[str, ...], weight: float) -> tuple[tuple[str, ...], ForceLimits]:
         """Names and function of what must not be negative: friction cone, centre of pressure, torque about the normal.
 
         The cone is that of squares, over the weight of the robot [N].

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from leastaction.dynamics.api import mass_matrix
 from leastaction.dynamics.legendre import momentum_of_velocity
 from leastaction.errors import ProblemError
+from leastaction.initial_state.start import checked_integrator
 from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
@@ -120,7 +121,7 @@ def _steppers(solution: Solution) -> list[Any]:
     run, m = solution.trajectory, solution.mechanism
 
     def prepared(robot: Mechanism) -> Any:
-        stepper = run.integrator.prepare(robot, run.dt)
+        stepper = checked_integrator(run.integrator).prepare(robot, run.dt)
         if "linearize" not in stepper.can:
             stepper.refuse("linearize")
         return stepper

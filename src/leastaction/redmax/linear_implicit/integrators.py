@@ -53,7 +53,7 @@ class ConstrainedEuler(Integrator):
         self_collision: whether shapes of bodies touch each other too, not only the ground.
     """
 
-    constraints: tuple[Any, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
     stabilization: str = "baumgarte"
     baumgarte: float = 5.0
     couplings: str = "constrain"
@@ -134,7 +134,7 @@ class StaggeredProjections(Integrator):
     method: str = "bisp"
     max_iterations: int = 300
     tolerance: float = 1e-8
-    constraints: tuple[Any, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
     stabilization: str = "baumgarte"
     baumgarte: float = 5.0
     couplings: str = "constrain"
