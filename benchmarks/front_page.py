@@ -1,4 +1,4 @@
-"""The tables of the README and of two pages of docs/how-to, made of published results."""
+"""The tables of the README and of three pages of docs/how-to, made of published results."""
 
 import math
 from collections.abc import Callable
@@ -32,26 +32,26 @@ def claims(results: dict[str, dict[str, Any]]) -> str:
     version = results["claims"]["machine"]["mujoco"]
     kinds = [name.removeprefix("MuJoCo ") for name in energy if name.startswith("MuJoCo ")]
 
-    def told(values: list[Any], unit: str = "") -> str:
+    def text_of(values: list[Any], unit: str = "") -> str:
         return f"{values[0]:.2g}{unit}"
 
     def timed(name: str, values: list[Any]) -> str:
         return f"{name}, {values[-1]:.2g} µs a step"
 
     def theirs(sheet: dict[str, list[Any]]) -> list[str]:
-        return [f"{told(sheet[f'MuJoCo {kind}'])} ({sheet[f'MuJoCo {kind}'][-1]:.2g} µs)" for kind in kinds]
+        return [f"{text_of(sheet[f'MuJoCo {kind}'])} ({sheet[f'MuJoCo {kind}'][-1]:.2g} µs)" for kind in kinds]
 
     ours = cube["Maximal"]
     depth = "never below the ground" if max(ours[0], ours[1]) < 1e-9 else f"{max(ours[0], ours[1]):.1e}"
     rows = [
         [
             "energy of a double pendulum, largest error in 60 s [m g l]",
-            f"{told(energy['Galerkin 4'])} ({timed('`Galerkin(order=4)`', energy['Galerkin 4'])})",
+            f"{text_of(energy['Galerkin 4'])} ({timed('`Galerkin(order=4)`', energy['Galerkin 4'])})",
             *theirs(energy),
         ],
         [
             "gap of a four-bar linkage's loop, largest in 60 s [m]",
-            f"{told(gap['Galerkin'])} ({timed('`Galerkin`', gap['Galerkin'])}); {told(gap['Maximal'])} "
+            f"{text_of(gap['Galerkin'])} ({timed('`Galerkin`', gap['Galerkin'])}); {text_of(gap['Maximal'])} "
             f"({timed('`Maximal`', gap['Maximal'])})",
             *theirs(gap),
         ],
@@ -71,12 +71,12 @@ def step_speed(results: dict[str, dict[str, Any]]) -> str:
     """What a step costs over whole motions, in forward dynamics."""
     rows = {(row[0], row[1]): row for row in Report.of(results["step_speed"]).sheets[0].rows}
 
-    def told(motion: str, method: str) -> str:
+    def text_of(motion: str, method: str) -> str:
         ratio, least, most = rows[motion, method][-3:]
         return f"{ratio:.1f} ({least:.1f} to {most:.1f})"
 
     def line(text: str, motion: str, *methods: str) -> list[str]:
-        return [text, *(told(motion, method) for method in methods)]
+        return [text, *(text_of(motion, method) for method in methods)]
 
     bodies, joints = ([f"{rule}, order {order}" for order in (2, 4)] for rule in ("bodies", "joints"))
     return lined(
@@ -89,15 +89,20 @@ def step_speed(results: dict[str, dict[str, Any]]) -> str:
     )
 
 
+def measured_on(result: dict[str, Any]) -> str:
+    """With what, when and where a result was measured."""
+    machine = result["machine"]
+    return (
+        f"Revision {machine['revision']}, {machine['date'][:10]}, {machine['processor']}, load {machine['load']} on "
+        f"{machine['cores']} cores.\n"
+    )
+
+
 def foreign_robots(results: dict[str, dict[str, Any]]) -> str:
     """All files of others, those of one suffix after another, and what was refused."""
     result = results["foreign_robots"]
     runs, refused = Report.of(result).sheets
-    told = result["machine"]
-    parts = [
-        f"{runs.title}; revision {told['revision']}, {told['date'][:10]}, {told['processor']}, load {told['load']} on "
-        f"{told['cores']} cores.\n"
-    ]
+    parts = [f"{runs.title}; r{measured_on(result)[1:]}"]
     for suffix, format in ((".xml", "MJCF"), (".urdf", "URDF")):
         rows = [[cell(shown_short(x)) for x in row] for row in runs.rows if row[0].endswith(suffix)]
         parts.append(lined([f"{format} file", *runs.columns[1:]], *rows))
@@ -111,12 +116,8 @@ def in_full(name: str) -> Callable[[dict[str, dict[str, Any]]], str]:
 
     def table(results: dict[str, dict[str, Any]]) -> str:
         result = results[name]
-        report, told = Report.of(result), result["machine"]
-        parts = [
-            f"{report.notes}\n",
-            f"Revision {told['revision']}, {told['date'][:10]}, {told['processor']}, load {told['load']} on "
-            f"{told['cores']} cores.\n",
-        ]
+        report = Report.of(result)
+        parts = [f"{report.notes}\n", measured_on(result)]
         bounds = [[r.what, shown_short(r.value), shown_short(r.bound)] for r in report.requirements]
         parts += [lined(["", "measured", "wanted, at most"], *bounds)] if bounds else []
         for sheet in report.sheets:

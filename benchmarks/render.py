@@ -14,7 +14,10 @@ from benchmarks.report import BETTER, NOT_REPRODUCED, REPRODUCED, Report, Sheet,
 from leastaction._files._output import writing
 
 PAGES = ROOT / "docs" / "benchmarks"
-FILLED = (ROOT / "README.md", *(PAGES.parent / "how-to" / name for name in ("foreign.md", "beside-mujoco.md")))
+FILLED = (
+    ROOT / "README.md",
+    *(PAGES.parent / "how-to" / name for name in ("foreign.md", "beside-mujoco.md", "speed.md")),
+)
 """Pages that are written by hand, with tables in them that are not."""
 RACES = "studies"
 """The page of benchmarks that belong to no paper."""

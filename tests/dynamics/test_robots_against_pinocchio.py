@@ -82,12 +82,12 @@ ROOTED = dict.fromkeys((f"{name}.urdf" for name in STANDING), "the root link is 
 
 
 @pytest.mark.skipif(not urdf_files(), reason=f"{PACKAGE} is not installed")
-def test_readme_says_how_many_files_are_checked():
+def test_documentation_says_how_many_files_are_checked():
     if not metadata.version(PACKAGE).startswith("6.0"):
-        pytest.skip("README speaks of release 6.0")
+        pytest.skip("the documentation speaks of release 6.0")
     names = [Path(file).name for file in urdf_files()]
     refused, mended = (sum(name in group for name in names) for group in (REFUSED, MENDED))
-    text = " ".join((Path(__file__).parents[2] / "README.md").read_text("utf-8").split())
+    text = " ".join((Path(__file__).parents[2] / "docs" / "index.md").read_text("utf-8").split())
     assert f"on {len(names) - refused - mended} of the {len(names)} URDF files" in text
     assert (refused, mended) == (2, 4)
 
