@@ -21,7 +21,7 @@ from leastaction import optimize
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-SIMULATORS = [(kind, dt) for kind in (la.Maximal(), la.Grounded()) for dt in (0.005, 0.001)]
+SIMULATORS = [(kind, dt) for kind in (la.Maximal(), la.Minimal()) for dt in (0.005, 0.001)]
 
 
 def arguments():

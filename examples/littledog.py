@@ -60,7 +60,7 @@ def level(friction=0.8):
 def follow(plan):
     """Runs of simulators that follow a plan, by name."""
     runs = {}
-    for integrator, robot in ((la.Maximal(), plan.mechanism), (la.Grounded(), level())):
+    for integrator, robot in ((la.Maximal(), plan.mechanism), (la.Minimal(), level())):
         for dt in (0.005, 0.001):
             name = f"{type(integrator).__name__}, {1e3 * dt:g} ms"
             runs[name] = optimize.servo_track(plan, robot, kp=KP, kv=KV, stance=BODY, integrator=integrator, dt=dt)

@@ -41,7 +41,7 @@ def run(seed, size, ticks=300, steps=30):
     problem = optimize.examples.pushed_hopper(steps)
     mpc = optimize.MPC(problem, iterations=3, barrier=0.1)
     mpc.reset()
-    simulator = la.Simulator(problem.mechanism, la.Grounded(), dt=DT)
+    simulator = la.Simulator(problem.mechanism, la.Minimal(), dt=DT)
     simulator.reset(q=problem.start_position, v=problem.start_velocity)
     q, seconds, jumps = [], [], pushes(seed, size)
     for k in range(ticks):

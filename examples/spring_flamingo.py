@@ -67,8 +67,8 @@ def main():
     for integrator, dt in (
         (la.Maximal(), 0.005),
         (la.Maximal(), 0.001),
-        (la.Grounded(), 0.005),
-        (la.Grounded(), 0.001),
+        (la.Minimal(), 0.005),
+        (la.Minimal(), 0.001),
     ):
         run = shot.track(integrator=integrator, dt=dt)
         every = round(plan.trajectory.dt / dt)

@@ -26,7 +26,7 @@ def walked(parameters: np.ndarray, duration: float, dt: float) -> float:
         q=standing(robot, parameters),
         dt=dt,
         duration=duration,
-        integrator=la.Grounded(),
+        integrator=la.Minimal(),
         controls=gait_controls(dt * np.arange(round(duration / dt)), parameters),
         progress=False,
     )
