@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.optimize.functions.manifold_derivatives import even
+from leastaction.optimize.functions.manifold_derivatives import CENTRAL_STEP, even
 from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.transcription import Transcription
 
 IntArray = NDArray[np.int64]
-
-STEP = 1e-5
-"""Of the difference along which impulses are differentiated twice [rad or m]."""
 
 
 def by_unknowns(
@@ -110,8 +107,8 @@ def impulse_bends(r: Reaction, motion: Motion, Y: FloatArray) -> tuple[FloatArra
     T = contracted(w, dA)
     size = np.maximum(np.abs(Y).max(axis=1, keepdims=True), 1e-300)
     q = motion.q[r.points]
-    ahead, back = (r.jacobian_slopes(m.integrate(q, sign * STEP * Y / size)) for sign in (1.0, -1.0))
-    third = contracted(w, ahead - back) * (size / (2.0 * STEP))[:, :, None]
+    ahead, back = (r.jacobian_slopes(m.integrate(q, sign * CENTRAL_STEP * Y / size)) for sign in (1.0, -1.0))
+    third = contracted(w, ahead - back) * (size / (2.0 * CENTRAL_STEP))[:, :, None]
     brackets = owner.tangents.brackets(Y)
     if brackets is not None:
         third = third + np.einsum("pjc,pic->pij", brackets, T) + np.einsum("pic,pcj->pij", brackets, T)

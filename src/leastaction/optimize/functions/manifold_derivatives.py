@@ -17,6 +17,13 @@ from leastaction.mechanism import Mechanism
 from leastaction.optimize.functions.exponential_jacobians import left_jacobians
 from leastaction.typing import FloatArray
 
+CENTRAL_STEP = 1e-5
+"""Step of central differences along the tangent [rad or m]: near the cube root of round-off, where what they leave out
+(the square of the step) and what round-off adds (1e-16 over the step) are both about 1e-10."""
+
+COMPLEX_STEP = 1e-30
+"""Imaginary part by which a complex step differentiates: nothing is subtracted, so its square need only vanish."""
+
 Matrices = FloatArray | None
 """Shape (rows, nv, nv); None: the identity."""
 

@@ -22,17 +22,13 @@ from leastaction._jit import entry
 from leastaction.forces.arrays import force_model
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism import Mechanism
-from leastaction.optimize.functions.manifold_derivatives import Tangents
+from leastaction.optimize.functions.manifold_derivatives import CENTRAL_STEP, Tangents
 from leastaction.optimize.hessians.rotational_drive_hessian import TurningControls
 from leastaction.optimize.transcriptions.chain_rule import Motion
 from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.variational import Variational
-
-
-STEP = 1e-5
-"""How far control points move along the multipliers [rad or m], where a stepper has no analytic contraction."""
 
 
 def is_gradient(mechanism: Mechanism) -> bool:
@@ -65,7 +61,7 @@ def contract(stepper: Stepper, q: FloatArray, u: FloatArray, dt: float, lam: Flo
     out[:] = 0.0
     if size == 0.0:
         return
-    h = STEP / size
+    h = CENTRAL_STEP / size
     m, N = stepper.mechanism, len(lam)
     rows, D = np.zeros(lam.shape), np.zeros(out.shape)
     C = np.zeros((N, *lam.shape[1:], len(stepper.control_nodes), m.nu))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from leastaction.optimize.functions.manifold_derivatives import CENTRAL_STEP
 from leastaction.optimize.transcriptions.sparsity import Pattern
 from leastaction.typing import FloatArray
 
@@ -15,9 +16,6 @@ Gradient = Callable[[FloatArray, FloatArray], None]
 
 STEP = 1e-7
 """Of differences [rad, m, N, ...]: what they leave out and round-off are both below 1e-6 of the largest entry."""
-
-CENTRAL_STEP = 1e-5
-"""Of central ones."""
 
 
 class Coloured:

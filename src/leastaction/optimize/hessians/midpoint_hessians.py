@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from leastaction.optimize.functions.manifold_derivatives import even, left_jacobian, transport
+from leastaction.optimize.functions.manifold_derivatives import COMPLEX_STEP, even, left_jacobian, transport
 from leastaction.optimize.functions.motion_functions import Curvature, Place
 from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.chain_rule import Motion, Piece
-
-
-SMALL = 1e-30
-"""Of imaginary parts."""
 
 
 def chord_hessian(
@@ -81,9 +77,9 @@ def _changes(owner: Any, x: FloatArray, by_q: FloatArray, by_x: FloatArray, A: F
     for group in owner.tangents.groups:
         y, m = x[:, group], group.stop - group.start
         both = np.r_[group.start : group.stop, nv + group.start : nv + group.stop]
-        dA, dQ = _maps(y[:, None] + 1j * SMALL * np.eye(m))
+        dA, dQ = _maps(y[:, None] + 1j * COMPLEX_STEP * np.eye(m))
         slope = np.einsum("kn,kcna->kac", by_x[:, group], dA.imag) + np.einsum("kn,kcna->kac", by_q[:, group], dQ.imag)
-        out[:, both[:, None], both] = even(slope / SMALL @ A[:, group][:, :, both])
+        out[:, both[:, None], both] = even(slope / COMPLEX_STEP @ A[:, group][:, :, both])
     return out
 
 

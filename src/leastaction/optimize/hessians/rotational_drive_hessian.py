@@ -15,15 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leastaction.forces.arrays import force_model
-from leastaction.optimize.functions.manifold_derivatives import even, left_jacobian, transport
+from leastaction.optimize.functions.manifold_derivatives import COMPLEX_STEP, even, left_jacobian, transport
 from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.transcriptions.variational import Variational
-
-
-SMALL = 1e-30
-"""Of imaginary parts."""
 
 
 class TurningControls:
@@ -58,12 +54,12 @@ class TurningControls:
             for k, c, gear in own:
                 wrench[:, c] += gear * u[:, k]
             ends = [lam[:, chi, iv : iv + nv] for chi in (0, 1)]
-            moved = xi[:, None] + 1j * SMALL * np.eye(3)  # one direction after the other
+            moved = xi[:, None] + 1j * COMPLEX_STEP * np.eye(3)  # one direction after the other
             gradient = _gradient(xi, wrench, ends)
-            rate = _gradient(moved, wrench[:, None], [e[:, None] for e in ends]).imag / SMALL
+            rate = _gradient(moved, wrench[:, None], [e[:, None] for e in ends]).imag / COMPLEX_STEP
             # How xi moves with both ends, and how that changes.
             A = _ends(xi)
-            slope = np.einsum("kc,kbca->kab", gradient, _ends(moved).imag / SMALL) @ A
+            slope = np.einsum("kc,kbca->kab", gradient, _ends(moved).imag / COMPLEX_STEP) @ A
             T = dt * (np.swapaxes(A, 1, 2) @ rate @ A + even(slope))
             for a in (0, 1):
                 for b in (0, 1):

@@ -16,14 +16,12 @@ from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.mechanism import Mechanism
+from leastaction.optimize.functions.manifold_derivatives import CENTRAL_STEP
 from leastaction.optimize.functions.motion_functions import Deviation, Function, Place, Velocity
 from leastaction.typing import FloatArray
 
 if TYPE_CHECKING:
     from leastaction.optimize.problem.problem import Problem
-
-SHIFT = 1e-5
-"""Of positions [rad or m], for differences of velocities at constant momentum."""
 
 
 @dataclass
@@ -227,8 +225,8 @@ def velocity_slopes(mechanism: Mechanism, s: States) -> tuple[FloatArray, FloatA
     n, rows = mechanism.nv, len(s.q)
     units = np.tile(np.eye(n), (rows, 1))
     by_p = velocity_of_momentum(mechanism, np.repeat(s.q, n, axis=0), units).reshape(rows, n, n)
-    moved = [mechanism.integrate(np.repeat(s.q, n, axis=0), sign * SHIFT * units) for sign in (1.0, -1.0)]
+    moved = [mechanism.integrate(np.repeat(s.q, n, axis=0), sign * CENTRAL_STEP * units) for sign in (1.0, -1.0)]
     p = np.repeat(s.p, n, axis=0)
     ahead, back = (velocity_of_momentum(mechanism, q, p) for q in moved)
-    by_q = ((ahead - back) / (2.0 * SHIFT)).reshape(rows, n, n)
+    by_q = ((ahead - back) / (2.0 * CENTRAL_STEP)).reshape(rows, n, n)
     return np.swapaxes(by_q, 1, 2), np.swapaxes(by_p, 1, 2)

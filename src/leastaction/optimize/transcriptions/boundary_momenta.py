@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.legendre import Momenta
+from leastaction.optimize.functions.manifold_derivatives import CENTRAL_STEP
 from leastaction.optimize.transcriptions.chain_rule import Motion
 from leastaction.optimize.transcriptions.layout import Layout
 from leastaction.optimize.transcriptions.sparsity import Pattern
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from leastaction.optimize.problem.problem import Problem
 
 IntArray = NDArray[np.int64]
-
-STEP = 1e-5
-"""Of differences [rad or m]."""
 
 
 class Ends:
@@ -69,9 +67,9 @@ class Ends:
                 continue
             y = -multipliers[self.rows[i]] if self.rows else (-1.0 if k else 1.0) * lam[k, k]
             T = np.zeros((n, n))
-            for b, e in enumerate(STEP * np.eye(n)):
+            for b, e in enumerate(CENTRAL_STEP * np.eye(n)):
                 more, less = (y @ self._slope(self.mechanism.integrate(q[k], x), v) for x in (e, -e))
-                T[:, b] = (more - less) / (2.0 * STEP)
+                T[:, b] = (more - less) / (2.0 * CENTRAL_STEP)
             H[k, k, :, k] += 0.5 * (T + T.T)
             gradient[k, k] += y @ self._slope(q[k], v)
 

@@ -7,7 +7,7 @@ left for `catch_up`, which takes eight at a time.
 from leastaction._jit import inline, routine
 
 TINY = 1e-300
-"""Pivots below are none."""
+"""Pivots below are none: their reciprocals overflow."""
 
 VECTOR = 8
 """Numbers that a processor takes at once; the room of fronts is a multiple of it."""

@@ -5,15 +5,13 @@ fronts with all others.
 """
 
 from leastaction._jit import routine
+from leastaction.optimize.solvers.kkt_system.bunch_kaufman import TINY
 
 GONE = -2
 """Place of an unknown that left before all stages."""
 
 THRESHOLD = 1e-8
 """Smallest pivot beside the largest entry of its row; with few neighbours nothing is built upon a pivot but them."""
-
-TINY = 1e-300
-"""Pivots below are none."""
 
 
 @routine
