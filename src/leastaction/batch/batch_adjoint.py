@@ -17,8 +17,8 @@ from leastaction.batch.general.gpu_adjoint import (
     velocity_run,
 )
 from leastaction.batch.general.gpu_runner import THREADS, at_least_one, kernel_of, launch
+from leastaction.batch.gpu_stepping import turned
 from leastaction.batch.run import BatchRun
-from leastaction.batch.stepping import turned
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
 from leastaction.minimal import Minimal

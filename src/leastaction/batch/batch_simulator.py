@@ -93,7 +93,7 @@ class Simulator:
                 raise IntegratorError(f"parameters: {name!r} has values for {len(values)} robots of {robots}")
         own, number = mechanisms_of(mechanism, names, robots), number_type(dtype)
         if device == "cuda":
-            from leastaction.batch.stepping import SteppingGpuBatch
+            from leastaction.batch.gpu_stepping import SteppingGpuBatch
 
             self._robots: Any = SteppingGpuBatch(mechanism, self.integrator, dt, robots, number, own)
         elif number != np.float64:

@@ -13,7 +13,7 @@ SHARPEST = 1e-13
 """... unless the tolerance asked for less than this."""
 
 AHEAD, CHORD = 0.1, 0.01
-"""Shares of the tolerance that an update must be below which is only foretold, by the residuals after a Newton step and
+"""Shares of the tolerance that an update must be below if it is only predicted, by the residuals after a Newton step or
 otherwise: what Newton steps leave is mostly far smaller than residuals suggest."""
 
 UNSEEN = 2e-17
@@ -76,7 +76,7 @@ def rate_of(size, before, new, norm, kept):
 def is_solved(size, before, new, norm, kept, tolerance, noise):
     """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
 
-    The next one is foretold by how much the last one shrank the residual. Residuals of heavy coordinates soon are
+    The next one is predicted by how much the last one shrank the residual. Residuals of heavy coordinates soon are
     round-off, far above those that matter of light ones; sizes of updates say more there, see `share_left`. Of Newton
     steps they show only that chord steps will do: by chance, one may leave more than the square of the last share.
 
@@ -87,7 +87,7 @@ def is_solved(size, before, new, norm, kept, tolerance, noise):
         norm: before it.
         kept: whether it was a chord step.
         tolerance: of updates [rad or m].
-        noise: updates that are round-off, see `round_off_updates`: none that is foretold need be smaller.
+        noise: updates that are round-off, see `round_off_updates`: none that is predicted need be smaller.
     """
     if size <= max(tolerance, noise) or size * new <= max((CHORD if kept else AHEAD) * tolerance, noise) * norm:
         return True

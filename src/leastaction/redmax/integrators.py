@@ -12,7 +12,7 @@ from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import choice
 from leastaction.redmax.linear_implicit.velocity_constraints import PrescribedMotion
-from leastaction.redmax.prescribed_joints import DrivenStepper
+from leastaction.redmax.prescribed_coordinates import DrivenStepper
 from leastaction.redmax.step import reduced_rollout
 from leastaction.redmax.stepper import LinearStepper, ReducedStepper
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import inline, routine
 
-GOOD, UNSOLVED = 0, -1
-"""How a step ended; `maximal.step.maximal_rollout` has more."""
+UNSOLVED = -1
+"""How a step ended that has no solution; `maximal.step.maximal_rollout` has more such codes."""
 
 
 class GeneralBatch(NamedTuple):

@@ -249,7 +249,7 @@ class _Reader:
         self.builder.joint(joint, "free" if self.floating_base else "fixed", WORLD, name)
 
     def _look_for_degrees(self, joint: Element) -> None:
-        """Warn of limits that are angles in degrees, as far as one can tell."""
+        """Warn of limits that are angles in degrees, as far as can be seen."""
         limits = limits_of(joint, "revolute", 1)
         angles = [x for name in ("lower", "upper") for x in limits.get(name, ())]
         if any(30.0 <= abs(x) <= 360.0 for x in angles) and all(x % 5.0 == 0.0 and abs(x) != 100.0 for x in angles):

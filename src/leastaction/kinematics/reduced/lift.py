@@ -15,7 +15,6 @@ from leastaction.mechanism.joints import Motion
 
 CURVE = int(Motion.SPLINE_CURVE)
 SURFACE = int(Motion.SPLINE_SURFACE)
-EXPONENTIAL = int(Motion.SPHERICAL)
 
 
 @inline

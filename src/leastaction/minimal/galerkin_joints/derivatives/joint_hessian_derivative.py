@@ -115,11 +115,6 @@ def _moved_inertia(M, eta):
 
 
 @inline
-def _put3(a, v):
-    a[0], a[1], a[2] = v
-
-
-@inline
 def _add_inertia(a, M):
     m, h, S = M
     a[0] += m
