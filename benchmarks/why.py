@@ -26,7 +26,7 @@ SECTIONS = (
         "Contact",
         "bruedigam2023/fig7",
         3,
-        "Contact is rigid: an inequality and Coulomb's cone, solved in every step. Nothing sinks in, at any step size. "
+        "Contact is rigid: an inequality and Coulomb's cone, solved in every step. A resting body does not sink in. "
         "Peers that model contact as a spring can be made stiffer, for smaller steps.",
     ),
     (
