@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leastaction as la
-from leastaction.mechanism import Capsule, Cylinder, MechanismBuilder, Plane, Pose, Sphere
+from leastaction.mechanism import Cylinder, MechanismBuilder, Plane, Pose
 from leastaction.mechanism.joints import prismatic
 from tests.maximal.scenes import G, cubes, placed
 
@@ -121,25 +121,6 @@ def test_spinning_and_sliding_cube_turns_about_a_mirror():
     np.testing.assert_allclose(a, b * [1, -1], atol=1e-7)
 
 
-@pytest.mark.parametrize(
-    "shape", [Sphere(0.2), Cylinder(0.2, 0.1, pose=LYING), Capsule(0.2, 0.1, pose=LYING)], ids=lambda s: s.kind
-)
-def test_wheel_starts_to_roll(shape):
-    """Pushed without spin it slides until v = v0 / (1 + I / m r^2), then rolls without slipping, for ever."""
-    b = MechanismBuilder("wheel")
-    b.body("wheel", mass=1.0, shapes=shape)
-    b.free("wheel")
-    b.add_shape("world", Plane(friction=0.5))
-    robot = b.build()
-    v = np.array([0, 0, 0, 1.0, 0, 0])
-    run = la.simulate(robot, placed(robot, (0, 0, 0.2)), v, dt=0.01, duration=1.5, integrator=la.Maximal())
-    inertia = robot.bodies[0].inertia.moments[3]
-    speed = np.gradient(run.q[:, 0], run.dt)[60:-1]
-    np.testing.assert_allclose(speed, 1.0 / (1.0 + inertia / 0.04), rtol=1e-3)
-    np.testing.assert_allclose(run.v[60:-1, 1] * 0.2, speed, rtol=1e-3)
-    np.testing.assert_allclose(run.q[:, 1], 0.0, atol=1e-6)
-
-
 def test_driven_wheel_on_an_axle_rolls():
     """A cart of one wheel on a slider: the torque on the axle moves it by the friction of the wheel alone."""
     b = MechanismBuilder("cart")
@@ -158,36 +139,6 @@ def test_driven_wheel_on_an_axle_rolls():
     assert x[-1] == pytest.approx(0.5 * a, rel=0.02)
     np.testing.assert_allclose(turned * 0.2, x, atol=1e-4)
     np.testing.assert_allclose(height, 0.2, atol=1e-6)
-
-
-@pytest.mark.parametrize("force", [0.0, 0.9, -0.99])
-def test_dry_friction_of_a_joint_holds(force):
-    robot = slider()
-    run = la.simulate(robot, [0.2], dt=0.01, duration=1.0, integrator=la.Maximal(), controls=[force])
-    np.testing.assert_allclose(run.q, 0.2, atol=1e-6)
-    np.testing.assert_allclose(run.v, 0.0, atol=1e-6)
-
-
-@pytest.mark.parametrize("force", [1.1, -3.0])
-def test_dry_friction_of_a_joint_slips(force):
-    """x = (|F| - friction) t^2 / 2 m."""
-    robot = slider()
-    errors = []
-    for dt in (0.01, 0.005):
-        run = la.simulate(robot, [0.0], dt=dt, duration=1.0, integrator=la.Maximal(), controls=[force])
-        errors.append(abs(abs(run.q[-1, 0]) - (abs(force) - 1.0) / 4.0))
-    assert errors[0] < 0.02 * abs(force)
-    assert errors[1] < max(0.6 * errors[0], 1e-8)  # exact but for what the solver leaves
-
-
-def test_dry_friction_stops_a_slider():
-    """After m v / friction, at m v^2 / (2 friction)."""
-    robot = slider()
-    for dt in (0.01, 0.0025):
-        run = la.simulate(robot, [0.0], [1.0], dt=dt, duration=2.5, integrator=la.Maximal(), controls=[0.0])
-        assert run.q[-1, 0] == pytest.approx(1.0, abs=0.6 * dt)
-        assert run.v[-1, 0] == pytest.approx(0.0, abs=1e-6)
-        assert np.diff(run.energy).max() < 1e-9
 
 
 def test_dry_friction_is_of_second_order_and_runs_can_be_taken_up():
@@ -217,11 +168,3 @@ def test_pendulum_with_dry_friction_stops_where_friction_can_hold_it():
     np.testing.assert_allclose(run.v[-50:], 0.0, atol=1e-6)
     with pytest.warns(la.LeastActionWarning, match="'pivot', does not act with Galerkin"):
         la.simulate(robot, [1.2], steps=1, integrator=la.Galerkin())
-
-
-def slider():
-    b = MechanismBuilder("slider", gravity=(0, 0, 0))
-    b.body("block", mass=2.0, inertia=0.1)
-    b.prismatic("rail", "world", "block", axis="x", friction=1.0)
-    b.actuator("push", "rail")
-    return b.build()

@@ -9,7 +9,6 @@ from leastaction.parameters.parameters import parameter, with_parameters
 from tests.maximal.scenes import G
 
 RADIUS, MASS, DT = 0.1, 2.0, 0.005
-MOMENT = 0.4 * MASS * RADIUS**2
 
 
 def ball(**surface):
@@ -21,40 +20,6 @@ def ball(**surface):
 
 
 START = [0, 0, RADIUS, 1, 0, 0, 0]
-
-
-def assert_spin_stops(integrator, rest, level):
-    """The torque mu m g stops a ball at t = I w / (mu m g), at an even rate, and it stays at rest, to `rest`."""
-    mu, speed = 0.01, 4.0
-    stop = MOMENT * speed / (mu * MASS * G)
-    robot, v = ball(friction=0.5, spinning=mu), [0, 0, speed, 0, 0, 0]
-    run = la.simulate(robot, START, v, dt=DT, duration=0.3, integrator=integrator)
-    w, before = run.v[:, 2], run.t < stop - 2 * DT
-    np.testing.assert_allclose(w[before], speed * (1.0 - run.t[before] / stop), atol=speed * DT / stop)
-    np.testing.assert_allclose(w[run.t > stop + 2 * DT], 0.0, atol=rest)
-    np.testing.assert_allclose(run.q[:, 2], RADIUS, atol=level)
-
-
-def assert_rolling_slows_down(integrator, rest):
-    """Rolling without slipping, by 5/7 mu g / r, until the ball stands, to `rest`."""
-    mu, speed = 0.003, 0.1
-    rate = 5.0 / 7.0 * mu * G / RADIUS
-    v = [0, speed / RADIUS, 0, speed, 0, 0]
-    run = la.simulate(ball(friction=0.8, rolling=mu), START, v, dt=DT, duration=0.6, integrator=integrator)
-    stop = speed / rate
-    travelled = np.where(run.t < stop, speed * run.t - 0.5 * rate * run.t**2, 0.5 * speed * stop)
-    np.testing.assert_allclose(run.q[:, 0], travelled, atol=2 * speed * DT)
-    np.testing.assert_allclose(run.v[-1], 0.0, atol=rest)
-    assert np.diff(run.energy).max() < 1e-9
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_spinning_ball_stops(order):
-    assert_spin_stops(la.Maximal(order), 1e-6, 1e-7)
-
-
-def test_a_rolling_ball_slows_down():
-    assert_rolling_slows_down(la.Maximal(), 1e-6)
 
 
 def test_derivatives_of_a_ball_that_spins_and_rolls():
@@ -82,12 +47,6 @@ def test_derivatives_of_a_ball_that_spins_and_rolls():
         ends = [step(with_parameters(robot, {name: value + d}), np.zeros(6), np.zeros(6)) for d in (h, -h)]
         slope = (ends[0] - ends[1]) / (2 * h)
         np.testing.assert_allclose(np.ravel(by_name[name]), slope, atol=2e-5 * np.abs(slope).max())
-
-
-def test_nothing_turns_without_the_coefficients():
-    """A ball without such friction spins on for ever."""
-    run = la.simulate(ball(friction=0.5), START, [0, 0, 4.0, 0, 0, 0], dt=DT, duration=0.1, integrator=la.Maximal())
-    np.testing.assert_allclose(run.v[:, 2], 4.0, rtol=1e-9)
 
 
 def test_a_ball_that_hardly_spins_any_more():

@@ -11,18 +11,10 @@ from tests.derivatives.checks import (
     assert_linearized,
     assert_parameters,
 )
-from tests.maximal.contact.test_torsional_rolling import START, assert_rolling_slows_down, assert_spin_stops, ball
+from tests.maximal.contact.test_torsional_rolling import START, ball
 from tests.oracles.differences import assert_close
 
 RIGID = la.Grounded(tolerance=1e-13)
-
-
-def test_a_spinning_ball_stops():
-    assert_spin_stops(la.Grounded(), 1e-9, 1e-9)
-
-
-def test_a_rolling_ball_slows_down():
-    assert_rolling_slows_down(la.Grounded(), 1e-9)
 
 
 def pair(**surface):
