@@ -188,7 +188,7 @@ def figures(case: Case) -> dict[str, float]:
     out = {}
     if case.model is not None:
         out["MuJoCo"] = step_of(Theirs(case))
-    for name, integrator in (("Maximal", la.Maximal()), ("Grounded", la.Grounded())):
+    for name, integrator in (("Maximal", la.Maximal()), ("Minimal", la.Minimal())):
         try:
             ours = Ours(case, integrator)
         except la.LeastActionError:  # loops, tendons: not in joint coordinates
@@ -202,8 +202,8 @@ def figures(case: Case) -> dict[str, float]:
 
 def run(steps, quick=False) -> Report:
     """All scenes; quick: a few of them."""
-    columns = ["scene", "bodies", "Maximal µs", "Grounded µs", "MuJoCo µs", "Maximal / MuJoCo", "Grounded / MuJoCo"]
-    sheet = Sheet(f"{DURATION:g} s of each", [*columns, "depth, Maximal", "depth, Grounded"])
+    columns = ["scene", "bodies", "Maximal µs", "Minimal µs", "MuJoCo µs", "Maximal / MuJoCo", "Minimal / MuJoCo"]
+    sheet = Sheet(f"{DURATION:g} s of each", [*columns, "depth, Maximal", "depth, Minimal"])
     report = Report("Speed with contact", f"{NOTES} {load_note()}", [sheet])
     todo, ratios = list(cases(quick)), []
     steps.total(len(todo))
@@ -219,10 +219,10 @@ def run(steps, quick=False) -> Report:
             found = figures(case)
         steps.done()
         peer = found.get("MuJoCo")
-        cells = [1e6 * found[k] if k in found else "" for k in ("Maximal", "Grounded", "MuJoCo")]
-        over = {k: found[k] / peer for k in ("Maximal", "Grounded") if peer and k in found}
-        depths = [found.get(f"{k} depth", "") for k in ("Maximal", "Grounded")]
-        cells += [over.get(k, "") for k in ("Maximal", "Grounded")]
+        cells = [1e6 * found[k] if k in found else "" for k in ("Maximal", "Minimal", "MuJoCo")]
+        over = {k: found[k] / peer for k in ("Maximal", "Minimal") if peer and k in found}
+        depths = [found.get(f"{k} depth", "") for k in ("Maximal", "Minimal")]
+        cells += [over.get(k, "") for k in ("Maximal", "Minimal")]
         sheet.rows.append([name, len(case.robot.bodies), *cells, *depths])
         for k, ratio in over.items():
             report.requirements.append(Requirement(f"{name}: {k} over MuJoCo", ratio, case.bound))

@@ -1,4 +1,4 @@
-"""Robots on flat ground in joint coordinates: `Grounded` beside `Maximal` and MuJoCo."""
+"""Robots on flat ground in joint coordinates: `Minimal` beside `Maximal` and MuJoCo."""
 
 import importlib.util
 import time
@@ -77,7 +77,7 @@ def deepest(run):
 
 def files(report, steps, seeds, count):
     """The robots of Gymnasium."""
-    columns = ["robot", "Grounded µs", "Maximal µs", "MuJoCo µs", "Grounded / MuJoCo", "iterations", "divided"]
+    columns = ["robot", "Minimal µs", "Maximal µs", "MuJoCo µs", "Minimal / MuJoCo", "iterations", "divided"]
     sheet = Sheet("Files of Gymnasium", [*columns, "penetration", "MuJoCo's"])
     report.sheets.append(sheet)
     for name in FILES:
@@ -93,7 +93,7 @@ def files(report, steps, seeds, count):
         own, other, peer, deep = [], [], [], []
         for seed in seeds:
             u = np.random.default_rng(seed).uniform(-0.3, 0.3, (count, robot.nu))
-            run, spent = timed(robot, la.Grounded(), robot.home(), count, u)
+            run, spent = timed(robot, la.Minimal(), robot.home(), count, u)
             own.append((spent, run.iterations.mean(), int((run.stored["divided"] > 0).sum()), deepest(run)))
             other.append(timed(robot, la.Maximal(), robot.home(), count, u)[1])
             spent, depth = mujoco_time(path, u)
@@ -103,7 +103,7 @@ def files(report, steps, seeds, count):
         ratio = median(a[0] / b for a, b in zip(own, peer, strict=True))
         row = [name, ours, median(other), median(peer), ratio, float(iterations), divided, max(x[3] for x in own)]
         sheet.rows.append([*row, max(deep)])
-        report.requirements.append(Requirement(f"{name}: Grounded over MuJoCo", ratio, 4.0))
+        report.requirements.append(Requirement(f"{name}: Minimal over MuJoCo", ratio, 4.0))
         report.requirements.append(Requirement(f"{name}: penetration [m]", depth, 1e-6))
         steps.done()
 
@@ -122,7 +122,7 @@ def fallen(name, robot, seed):
 def drops(report, steps, seeds, count):
     """The zoo's robots, thrown on the ground."""
     sheet = Sheet(
-        "Drops", ["robot", "Grounded µs", "Maximal µs", "iterations", "divided", "gain", "beyond limits", "penetration"]
+        "Drops", ["robot", "Minimal µs", "Maximal µs", "iterations", "divided", "gain", "beyond limits", "penetration"]
     )
     report.sheets.append(sheet)
     for name in DROPPED:
@@ -131,7 +131,7 @@ def drops(report, steps, seeds, count):
         own, other = [], []
         for seed in seeds:
             q, lower, upper = fallen(name, robot, seed)
-            run, spent = timed(robot, la.Grounded(), q, count // 4)
+            run, spent = timed(robot, la.Minimal(), q, count // 4)
             gain = float(np.diff(run.energy).max() / run.kinetic_energy.max())
             beyond = float(max((lower - run.q[:, 7:]).max(), (run.q[:, 7:] - upper).max(), 0.0))
             own.append(

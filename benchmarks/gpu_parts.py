@@ -43,7 +43,7 @@ SWINGING = (4, 20) if SIMULATED else (1024, 2000)
 INTEGRATORS = {
     "bodies": la.Galerkin(order=2, tolerance=1e-12),
     "joints": la.Galerkin(order=2, interpolation="joints"),
-    "Grounded": la.Grounded(tolerance=1e-12),
+    "Minimal": la.Minimal(tolerance=1e-12),
     "order 4": la.Galerkin(order=4),
     "Midpoint": la.Midpoint(),
     "Maximal": la.Maximal(),
@@ -160,9 +160,9 @@ def parts():
         "gradients of PyTorch": torch_gradients,
     }
     out |= {"gradients pendulum": partial(gradients, "pendulum", 2 if SIMULATED else 128 if COMPILING else 16384)}
-    for name, kind in (("A1 standing", "Grounded"), ("cart_pole", "bodies")):
+    for name, kind in (("A1 standing", "Minimal"), ("cart_pole", "bodies")):
         out[f"stepping {kind}, {name}"] = partial(stepping, name, INTEGRATORS[kind])
-    for name, kind in (("A1 standing", "Grounded"), ("cart_pole", "bodies"), ("pendulum", "Midpoint")):
+    for name, kind in (("A1 standing", "Minimal"), ("cart_pole", "bodies"), ("pendulum", "Midpoint")):
         out[f"driven {kind}, {name}"] = partial(agreement, name, INTEGRATORS[kind], driven=True)
     for name, kind, count, kinds in GENERAL:
         for number in kinds:
@@ -186,7 +186,7 @@ LEASE = (
     "gradients",
     "stepping",
     "driven",
-    "agreement Grounded, A1 standing",
+    "agreement Minimal, A1 standing",
     "agreement Maximal, A1 standing",
     "agreement SDIRK2, unitree_a1",
     "agreement Maximal, cube",
@@ -198,7 +198,7 @@ LEASE = (
     "agreement Midpoint, pendulum",
     "agreement Maximal, pendulum",
     "agreement BDF, pendulum",
-    "single Grounded, A1 standing",
+    "single Minimal, A1 standing",
     "single bodies, pendulum",
     "single order 4, pendulum",
     "single Midpoint, pendulum",

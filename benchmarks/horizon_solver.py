@@ -121,7 +121,7 @@ def thrown_hopper():
     problem = examples.steady_hopper()
     mpc, robot = la.optimize.MPC(problem, iterations=2, barrier=1e-2), problem.mechanism
     mpc.reset()
-    simulator = la.Simulator(robot, la.Grounded(), dt=0.02)
+    simulator = la.Simulator(robot, la.Minimal(), dt=0.02)
     simulator.reset(q=problem.start_position, v=problem.start_velocity)
     seconds, heights = [], []
     gc.collect()

@@ -20,8 +20,8 @@ STEP = 5e-3
 TRACKED = {
     "Maximal, 5 ms": (la.Maximal(), 5e-3),
     "Maximal, 1 ms": (la.Maximal(), 1e-3),
-    "Grounded, 5 ms": (la.Grounded(), 5e-3),
-    "Grounded, 1 ms": (la.Grounded(), 1e-3),
+    "Minimal, 5 ms": (la.Minimal(), 5e-3),
+    "Minimal, 1 ms": (la.Minimal(), 1e-3),
 }
 
 NOTES = """Contact without a schedule, from the examples' first guesses, both solvers to 1e-6; then each from the \

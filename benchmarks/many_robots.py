@@ -67,7 +67,7 @@ def cases():
         yield f"pendulum of {links}, sine", chain, sine, free, DT, double, single
         yield f"pendulum of {links}, random", chain, random, free, DT, None, None
     yield "humanoid tree, random", la.robots.humanoid_tree(), random, free, DT, 15e6, 30e6
-    yield "A1, standing", sprung_quadruped(), standing, la.Grounded, 0.005, 2e6, 5e6
+    yield "A1, standing", sprung_quadruped(), standing, la.Minimal, 0.005, 2e6, 5e6
 
 
 def bounded_cases():

@@ -27,7 +27,7 @@ def contenders():
         la.Galerkin(order=4, interpolation="joints"),
         la.Midpoint(),
         la.Maximal(),
-        la.Grounded(),
+        la.Minimal(),
         la.BDF(order=2),
         la.SDIRK2(),
         la.LinearlyImplicitEuler(),
@@ -40,7 +40,7 @@ def contenders():
         yield bar, integrator
     yield la.robots.heavy_top(), la.BDF(order=2)
     yield la.robots.cube(), la.Maximal()
-    for integrator in (la.Galerkin(order=2), la.Maximal(), la.Grounded()):
+    for integrator in (la.Galerkin(order=2), la.Maximal(), la.Minimal()):
         yield dog, integrator
 
 

@@ -27,7 +27,7 @@ Robots and accuracies at which none of the methods of this package but the expli
 FORMULATIONS = {
     "Galerkin": "The variational integrator in joint coordinates, of any order, also for plans.",
     "Maximal": "The variational integrator in body coordinates, with loops, rigid contact and friction.",
-    "Grounded": "The body rule of order 2 in joint coordinates, with rigid contact.",
+    "Minimal": "The body rule of order 2 in joint coordinates, with rigid contact.",
     "RungeKutta": "The explicit rule of order 4 on this package's forward dynamics: no structure is kept.",
     "Midpoint": "The variational midpoint rule, here for plans.",
     "BDF": "Reduced coordinates, backward differences: damps.",

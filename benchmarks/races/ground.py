@@ -16,7 +16,7 @@ HOLD = 0.02
 SHARE = 0.3
 SEEDS = (0, 1, 2)
 ACCURACIES = (1e-2, 1e-3, 1e-6)
-OURS = {"Grounded(2)": la.Grounded(), "Maximal(2)": la.Maximal()}
+OURS = {"Minimal(2)": la.Minimal(), "Maximal(2)": la.Maximal()}
 
 NOTES = f"""The robots of Gymnasium from their start pose, {DURATION:g} s, torques at random within {SHARE} of the \
 control range, each held for {HOLD:g} s, the same for all. Motions with contact part soon, whatever made them; error \
