@@ -1,6 +1,7 @@
 """The laws of contact in closed form, one suite for both engines: Signorini, Coulomb, Newton, limits, dry friction."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -154,6 +155,7 @@ def test_a_ball_bounces_to_its_height(e, engine):
 @pytest.mark.parametrize("e", [0.0, 0.6])
 def test_colliding_balls_keep_their_momentum(e, friction, engine):
     """Linear and angular momentum to round-off; along the line of centres the speed of separation is e times."""
+    engine = replace(engine, tolerance=1e-14)  # [m]; what a step leaves of its equations, momenta are off by
     robot = balls(2, gravity=0.0, ground=False, friction=friction, restitution=e)
     v = np.array([0.0, 0.0, 3.0, 2.0, 0.0, 0.0, *[0.0] * 6])
     run = la.simulate(robot, placed(robot, (0, 0, 0), (0.5, 0.08, 0.02)), v, dt=0.01, steps=60, integrator=engine)
