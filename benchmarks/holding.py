@@ -1,6 +1,7 @@
 """Poses after five seconds of holding by a file's own actuators, beside MuJoCo at a tenth of the step."""
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ COLUMNS = [
     "soft [m]",
     "MuJoCo's own step [rad]",
     "[m]",
+    "no dry friction [rad]",
+    "nor limits [rad]",
 ]
 
 NOTES = f"""The scenes of `menagerie` ({FOLDER} and {PICKED} say which) with actuators that hold a position. Each \
@@ -35,7 +38,9 @@ the file; MuJoCo (`implicitfast`) makes {FINER} steps in each of these. Columns:
 hinge [rad] and of a slider or the place of a free body [m], with rigid contacts and with those of \
 `la.load(..., contacts="soft")`, and that of MuJoCo with the step of the file. Soft rows: how many of MuJoCo's \
 constraints are there in the end (contacts, limits, dry friction, equations), each of which gives way. Where there is \
-none, nothing but the rules of the two differs."""
+none, nothing but the rules of the two differs. The last columns separate causes: differences of hinges with rigid \
+contacts where the file is read, by both, without dry friction, through which MuJoCo creeps, and then also without \
+limits, which give way in MuJoCo."""
 
 
 def serve(pipe) -> None:
@@ -73,7 +78,24 @@ def figures(path: str, duration: float) -> dict[str, Any]:
         steps = round(duration / dt)
         run = la.simulate(robot, q, dt=dt, steps=steps, controls=np.tile(u, (steps, 1)))
         out["engine"], out[kind] = type(run.integrator).__name__, apart(model, run.q[-1], fine)
+    out["causes"] = [hinges_without(mujoco, path, limits, duration) for limits in (False, True)]
     return out
+
+
+def hinges_without(mujoco: Any, path: str, limits: bool, duration: float) -> float:
+    """Difference of hinges [rad] where the file is read without dry friction, and perhaps without limits."""
+    import leastaction as la
+
+    spec = mujoco.MjSpec.from_file(path)
+    for part in (*spec.joints, *spec.tendons):
+        part.frictionloss = 0.0
+        part.limited = 0 if limits else part.limited
+    model = spec.compile()
+    dt, (q, u) = float(model.opt.timestep) or DT, start(mujoco, model)
+    fine, _ = held(mujoco, model, q, u, dt / FINER, duration)
+    robot, steps = la.load_string(spec.to_xml(), folder=Path(path).parent), round(duration / dt)
+    run = la.simulate(robot, q, dt=dt, steps=steps, controls=np.tile(u, (steps, 1)))
+    return apart(model, run.q[-1], fine)[0]
 
 
 def holds(model: Any) -> np.ndarray:
@@ -133,7 +155,9 @@ def run(progress, quick: bool = False) -> Report:
             reasons.rows.append([name, result["why"]])
             continue
         kinds = [result[kind] for kind in ("rigid", "soft", "mujoco")]
-        sheet.rows.append([name, result["engine"], result["rows"], *(x for pair in kinds for x in pair)])
+        sheet.rows.append(
+            [name, result["engine"], result["rows"], *(x for pair in kinds for x in pair), *result["causes"]]
+        )
         soft.append(max(result["soft"]))
         if result["rows"] == 0:
             free.append(max(result["rigid"]))
