@@ -70,11 +70,11 @@ def test_a_stiff_servo_is_stable_at_a_large_step_and_holds_its_target(name):
     assert np.abs(free.q - target).max() < 1e-3  # gravity alone moves it, by its torque / 1e6 and back
 
 
-@pytest.mark.parametrize(("integrator", "off"), [(la.Maximal(), 1e-4), (la.Minimal(), 5e-4)], ids=str)
-def test_a_stiff_damper_of_a_light_link_does_not_throw_it_back_and_forth(integrator, off):
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Minimal()], ids=str)
+def test_a_stiff_damper_of_a_light_link_does_not_throw_it_back_and_forth(integrator):
     """Steps of twenty times what the damper needs to stop the link: it moves on with the other one.
 
-    Until it does, it goes m v / d, with its inertia, speed and damping, and in a step of `Minimal` once more as far.
+    Until it does, it goes m v / d, with its inertia, speed and damping, and in a long step once more as far.
     """
     b = la.MechanismBuilder("light")
     b.body("arm", inertia=Inertia(1.0, (0, 0, -0.5), 0.01))
@@ -86,7 +86,7 @@ def test_a_stiff_damper_of_a_light_link_does_not_throw_it_back_and_forth(integra
         la.simulate(robot, [0.5, 0.8], [1.0, -5.0], dt=dt, duration=0.12, integrator=integrator) for dt in (0.01, 5e-4)
     )
     assert abs(coarse.v[1:, 1] - fine.v[20::20, 1]).max() < 0.4
-    assert abs(coarse.q - fine.q[::20]).max() < off
+    assert abs(coarse.q - fine.q[::20]).max() < 5e-4
 
 
 @pytest.mark.parametrize("integrator", [la.Maximal(), la.Grounded()], ids=["maximal", "grounded"])

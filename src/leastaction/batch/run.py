@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.run_velocities import velocities_of_rows
+from leastaction.dynamics.legendre import velocity_of_momentum
 from leastaction.errors import IntegratorError, LeastActionError
 from leastaction.integration.integrators import Integrator
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import shown
-from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.trajectory.trajectory import Trajectory
 
 FloatArray = NDArray[np.floating]
@@ -86,10 +85,8 @@ class BatchRun:
         out = np.full(self._second.shape, np.nan)
         for k, robot in enumerate(robots):
             rows = np.isfinite(self.q[k]).all(axis=1)
-            late = damping_in_momenta(self.integrator, robot, self.dt)
-            held = None if late is None else late.of_rows(len(rows), {})
             q, p = self.q[k, rows].astype(float), self._second[k, rows].astype(float)
-            out[k, rows] = velocities_of_rows(robot, q, p, None if held is None else held[rows])
+            out[k, rows] = velocity_of_momentum(robot, q, p)
         return out
 
     @property

@@ -139,9 +139,7 @@ class Cores:
     def asked(self, robot: int, done: int, stepper: Stepper, q: FloatArray, second: FloatArray) -> FloatArray:
         """Controls (1, nu) that the policy asks for in a state, after so many steps."""
         plan, m = self.plan, stepper.mechanism
-        v, late = second.copy(), stepper.late if done else None
-        if stepper.momentum:
-            v = velocity_of_momentum(m, q[None], second[None], None if late is None else late.after_whole_step)[0]
+        v = velocity_of_momentum(m, q[None], second[None])[0] if stepper.momentum else second.copy()
         own, u = plan.policy_parameters, np.zeros(m.nu)
         assert plan.policy is not None
         try:

@@ -6,24 +6,18 @@ through it: by q along the tree, by parameters with stencils of fourth order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from leastaction.dynamics.api import mass_matrix
-from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes
+from leastaction.dynamics.legendre import momentum_of_velocity, momentum_slopes, velocity_of_momentum
 from leastaction.dynamics.loops import RANK_TOLERANCE, close_loops, loop_jacobian
-from leastaction.dynamics.run_velocities import velocities_of_rows
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.parameters.parameter_differences import CENTRAL, Stencil, by_name, stencils
 from leastaction.parameters.parameters import parameter
-from leastaction.step_control.damping_quadrature import DampingInMomenta
-
-DAMPING = ("damping", "stiffness", "kp", "kv")
-"""Kinds of parameters that, beside these, what momenta hold of dampers depends on."""
 
 INERTIAL = ("mass", "com", "inertia", "armature", "position", "rotation")
 """Kinds of parameters that the mass matrix depends on."""
@@ -38,13 +32,11 @@ class LegendreTransform:
     Args:
         mechanism: the robot.
         names: of its parameters.
-        late: what momenta hold of dampers, of robots like this one, see `damping_in_momenta`; None: nothing.
     """
 
-    def __init__(self, mechanism: Mechanism, names: Sequence[str], late: DampingInMomenta | None = None) -> None:
-        self.mechanism, self.late = mechanism, late
-        kinds = INERTIAL if late is None else (*INERTIAL, *DAMPING)
-        self.names = [name for name in names if name.partition(":")[0] in kinds]
+    def __init__(self, mechanism: Mechanism, names: Sequence[str]) -> None:
+        self.mechanism = mechanism
+        self.names = [name for name in names if name.partition(":")[0] in INERTIAL]
         self.by_parameters = np.zeros(sum(parameter(mechanism, name).size for name in self.names))
 
     @cached_property
@@ -52,40 +44,22 @@ class LegendreTransform:
         """Those of all entries of the parameters; only made where there is something to differentiate."""
         return [stencil for name in self.names for stencil in stencils(self.mechanism, name)]
 
-    def from_velocities(
-        self, Q: FloatArray, P: FloatArray, bv: FloatArray, stored: Mapping[str, Any] | None = None
-    ) -> tuple[FloatArray, FloatArray]:
-        """Gradients by (q, p), rows of shape (nv,), from those by v = (M + late)^-1 p.
+    def from_velocities(self, Q: FloatArray, P: FloatArray, bv: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Gradients by (q, p), rows of shape (nv,), from those by v = M^-1 p.
 
         Args:
             Q, P: positions and momenta, shape (rows, nq) and (rows, nv).
             bv: gradients by the velocities, shape (rows, nv).
-            stored: of the rows, see `DampingInMomenta.of_rows`; None where momenta hold nothing of dampers.
         """
         bq, bp = np.zeros(bv.shape), np.zeros(bv.shape)
         rows = np.flatnonzero(bv.any(axis=1))
         if len(rows):
-            late, count = None if stored is None else self.late, len(Q)
-            held = None if late is None else late.of_rows(count, stored or {})
             Q = Q[rows]
-            held = None if held is None else held[rows]
-            V = velocities_of_rows(self.mechanism, Q, P[rows], held)
-            bp[rows] = velocities_of_rows(self.mechanism, Q, bv[rows], held)
-            # dv = (M + late)^-1 (dp - d(M + late) v)
-            bq[rows] = -momentum_slopes(self.mechanism, Q, V, bp[rows])
+            V = velocity_of_momentum(self.mechanism, Q, P[rows])
+            bp[rows] = velocity_of_momentum(self.mechanism, Q, bv[rows])
+            bq[rows] = -momentum_slopes(self.mechanism, Q, V, bp[rows])  # dv = M^-1 (dp - dM v)
             self._add(Q, V, -bp[rows])
-            if late is not None:
-                self._add_excess_damping(late, (count, stored or {}, rows), V, -bp[rows])
         return bq, bp
-
-    def _add_excess_damping(self, late: DampingInMomenta, at: Any, V: FloatArray, w: FloatArray) -> None:
-        """Add w' d(late)/d(parameter) v; at: number of all rows, what is stored of them, and which of them."""
-        count, stored, rows = at
-        for k, stencil in enumerate(self.stencils):
-            for weight, mechanism in stencil:
-                own = late.of(mechanism).of_rows(count, stored)
-                if own is not None:
-                    self.by_parameters[k] += weight * float((w * own[rows] * V).sum())
 
     def from_momenta(self, Q: FloatArray, V: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gradients by (q, v), rows of shape (nv,), from those by p = M v."""

@@ -32,14 +32,12 @@ class VelocityReversal:
         self.from_momentum = (from_momentum or "p" in names) and "v" not in names
         self.own = [name for name in self.names if name not in STATES]
         self.inner = stepper.reverse([*self.own, *(["controls"] if "controls" in self.names else [])])
-        self.legendre = LegendreTransform(stepper.mechanism, self.own, stepper.late if stepper.momentum else None)
+        self.legendre = LegendreTransform(stepper.mechanism, self.own)
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bv: FloatArray) -> None:
         """See `Reversal.piece`; bv: gradients by velocities."""
         if self.stepper.momentum:
-            stored: dict[str, Any] = {"cuts": [0] if first > row else []}
-            stored |= {name: record[name] for name in ("divided", "substeps") if name in record}
-            more, bv = self.legendre.from_velocities(record["q"], record["p"], bv, stored)
+            more, bv = self.legendre.from_velocities(record["q"], record["p"], bv)
             bq = bq + more
         self.inner.piece(record, row, first, u, bq, bv)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from leastaction._jit import entry
@@ -166,22 +164,17 @@ def momentum_slopes(mechanism: Mechanism, Q: FloatArray, V: FloatArray, W: Float
     return out
 
 
-def velocity_of_momentum(
-    mechanism: Mechanism, Q: FloatArray, P: FloatArray, late: FloatArray | None = None
-) -> FloatArray:
+def velocity_of_momentum(mechanism: Mechanism, Q: FloatArray, P: FloatArray) -> FloatArray:
     """v = M(q)^-1 p for each row, shape (rows, nv): the inverse Legendre transform.
 
     Where M(q) is singular, as of joints with massless bodies between them whose axes lie in one line, the least of the
     velocities that have this momentum.
-
-    Args:
-        late: what the momenta hold of dampers, see `damping_in_momenta`, shape (nv,); of mechanisms without splines.
     """
     Q, P = _rows(mechanism, Q, P, "p")
     if has_splines(mechanism):
         return spline_velocities(mechanism, Q, P)
     w = Workspace(mechanism)
-    model, Q = _with_excess_damping(w, late), near_origin(free_trees(w.tree), Q)
+    model, Q = w.weightless, near_origin(free_trees(w.tree), Q)
     V, zero = np.zeros_like(P), np.zeros(mechanism.nv)
     solve_rows(model, w.data, Q, P, V, zero)
     for k in np.flatnonzero(~(np.abs(V) < FAST).all(axis=1)):
@@ -189,15 +182,6 @@ def velocity_of_momentum(
         multiply_rows(model, w.data, np.tile(Q[k], (mechanism.nv, 1)), np.eye(mechanism.nv), M, zero)
         V[k] = np.linalg.pinv(0.5 * (M + M.T), rcond=SINGULAR, hermitian=True) @ P[k]
     return V
-
-
-def _with_excess_damping(w: Workspace, late: FloatArray | None) -> tuple[Any, ...]:
-    """`Workspace.weightless` whose drives have as much more inertia as momenta hold of dampers, shape (nv,)."""
-    nodes, dofs, gravity = w.weightless
-    if late is not None:
-        dofs = dofs.copy()
-        dofs.armature += late
-    return nodes, dofs, gravity
 
 
 def quantities(mechanism: Mechanism, Q: FloatArray, V: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -230,19 +214,14 @@ class Quantities:
 
 
 class Velocities:
-    """v = M(q)^-1 p at one state after another, for who asks again and again; not for two threads at once.
+    """v = M(q)^-1 p at one state after another, for who asks again and again; not for two threads at once."""
 
-    Args:
-        mechanism: the robot.
-        late: see `velocity_of_momentum`.
-    """
-
-    def __init__(self, mechanism: Mechanism, late: FloatArray | None = None) -> None:
-        self.mechanism, self._late = mechanism, late
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
         w, n = Workspace(mechanism), mechanism.nv
         self._q, self._p, self._v = np.zeros(mechanism.nq), np.zeros(n), np.zeros(n)
         self._plain, self._trees = not has_splines(mechanism), free_trees(w.tree)
-        first, state = (_with_excess_damping(w, late), w.data), (self._q, self._p, self._v, np.zeros(n))
+        first, state = (w.weightless, w.data), (self._q, self._p, self._v, np.zeros(n))
         self._solve = Bound(solve_velocity, *first, self._trees, *state)
         self._solve_anywhere = Bound(solve_velocity, *first, self._trees[:0].copy(), *state)
 
@@ -255,7 +234,7 @@ class Velocities:
             self._q[:] = near_origin(self._trees, q)
             if self._solve_anywhere():
                 return self._v.copy()
-        return velocity_of_momentum(self.mechanism, q[None], p[None], self._late)[0]
+        return velocity_of_momentum(self.mechanism, q[None], p[None])[0]
 
 
 class Momenta:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from leastaction.dynamics.api import body_twists, mass_matrix
-from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction.dynamics.legendre import Velocities, momentum_of_velocity, velocity_of_momentum
 from leastaction.dynamics.loops import RANK_TOLERANCE, loop_jacobian, prescribed_freedoms
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
@@ -28,9 +30,26 @@ ALONE = 0.5
 inertia in it as well, but all of their momentum is their own."""
 
 
-def velocities_of_run(
-    mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: FloatArray, late: FloatArray | None = None
-) -> FloatArray:
+class RunVelocities:
+    """Velocities at one row of a growing record after another; not for two threads at once.
+
+    Args:
+        stepper: whose record it is.
+        record: of which rows are filled one by one.
+        mechanism: the robot, where the stepper's has more actuators; default that of the stepper.
+    """
+
+    def __init__(self, stepper: Any, record: Any, mechanism: Mechanism | None = None) -> None:
+        self._record = record
+        self._of_momenta = Velocities(mechanism or stepper.mechanism) if stepper.momentum else None
+
+    def at(self, row: int) -> FloatArray:
+        """v of a row (nv,), in an array that may be the record's."""
+        q, second = self._record.q[row], self._record.second[row]
+        return second if self._of_momenta is None else self._of_momenta.at(q, second)
+
+
+def velocities_of_run(mechanism: Mechanism, t: FloatArray, Q: FloatArray, P: FloatArray) -> FloatArray:
     """v = M(q)^-1 p at the rows of a run, shape (rows, nv).
 
     Where the axes of joints with massless links between come close to one line, hardly anything resists motions of
@@ -41,9 +60,8 @@ def velocities_of_run(
     Args:
         t: times [s], shape (rows,).
         Q, P: positions and momenta, shapes (rows, nq) and (rows, nv).
-        late: what the momenta hold of dampers, see `damping_in_momenta`, shape (rows, nv); None: nothing.
     """
-    V = velocities_of_rows(mechanism, Q, P, late)
+    V = velocity_of_momentum(mechanism, Q, P)
     massless = _without_mass(mechanism)
     if len(t) < 2 or not massless.any():
         return V
@@ -91,32 +109,11 @@ def _turned(mechanism: Mechanism, q0: FloatArray, q1: FloatArray, v: FloatArray,
     return rate
 
 
-def velocities_of_rows(mechanism: Mechanism, Q: FloatArray, P: FloatArray, late: FloatArray | None) -> FloatArray:
-    """(M(q) + late)^-1 p row by row, shape (rows, nv); late: shape (rows, nv), or None for nothing.
-
-    Closed loops stay closed: momenta hold no more than M^-1 p of what would open them.
-    """
-    if late is None or not late.any():
-        return velocity_of_momentum(mechanism, Q, P)
-    kinds, which = np.unique(late, axis=0, return_inverse=True)
-    out = np.zeros(P.shape)
-    for k, own in enumerate(kinds):
-        rows = which.ravel() == k
-        out[rows] = velocity_of_momentum(mechanism, Q[rows], P[rows], own)
-        if own.any() and not mechanism.is_tree:
-            for r in np.flatnonzero(rows):
-                out[r] = closing_velocity(mechanism, Q[r], out[r], own)
-    return out
-
-
-def closing_velocity(mechanism: Mechanism, q: FloatArray, v: FloatArray, late: FloatArray | None = None) -> FloatArray:
-    """The velocity next to v, by its kinetic energy, that opens no loop and keeps what is prescribed, shape (nv,).
-
-    late: what is added to the diagonal of the mass matrix, shape (nv,).
-    """
+def closing_velocity(mechanism: Mechanism, q: FloatArray, v: FloatArray) -> FloatArray:
+    """The velocity next to v, by its kinetic energy, that opens no loop and keeps what is prescribed, shape (nv,)."""
     _, A = loop_jacobian(mechanism, q)
     free = np.setdiff1d(np.arange(mechanism.nv), prescribed_freedoms(mechanism))
-    M, out = mass_matrix(mechanism, q) + np.diag(np.zeros(mechanism.nv) if late is None else late), v.copy()
+    M, out = mass_matrix(mechanism, q), v.copy()
     ease = np.linalg.solve(M[np.ix_(free, free)], A[:, free].T)
     out[free] -= ease @ (np.linalg.pinv(A[:, free] @ ease, rcond=RANK_TOLERANCE) @ (A @ v))
     return out

@@ -282,16 +282,10 @@ class VelocityJacobians:
         if not stepper.momentum:
             name = type(stepper.integrator).__name__
             raise IntegratorError(f"{name} does not solve for momenta; use Galerkin, Midpoint, Minimal or Maximal")
-        late, rows = stepper.late, len(run)
-        held = None if late is None else late.of_rows(rows, run.stored)
-        self.late = np.zeros(run.v.shape) if held is None else held
         changes = np.zeros((len(columns), *run.v.shape))
         for k, stencil in enumerate(columns):
             for weight, mechanism in stencil:
                 changes[k] += weight * momentum_of_velocity(mechanism, run.q, run.v)
-                own = None if late is None else late.of(mechanism).of_rows(rows, run.stored)
-                if own is not None:
-                    changes[k] += weight * own * run.v
         self.changes = changes
 
     def momenta_by_parameters(self, k: int) -> FloatArray:
@@ -312,11 +306,11 @@ class VelocityJacobians:
         return out
 
     def of_momenta(self, k: int, S: FloatArray, at: list[int]) -> FloatArray:
-        """Derivatives of v of state k, from those of its (q, p): (M + late) dv = dp - d(M v)/dq dq - d(M v)."""
+        """Derivatives of v of state k, from those of its (q, p): M dv = dp - d(M v)/dq dq - d(M v)."""
         n, q, v = self.robot.nv, self.run.q[k], self.run.v[k]
         right = S[n:] - self.momenta.slope(q, v) @ S[:n]
         right[:, at] -= self.momenta_by_parameters(k)
-        return np.asarray(np.linalg.solve(mass_matrix(self.robot, q) + np.diag(self.late[k]), right), float)
+        return np.asarray(np.linalg.solve(mass_matrix(self.robot, q), right), float)
 
 
 def difference_slope(robot: Mechanism, q0: FloatArray, q1: FloatArray) -> FloatArray:

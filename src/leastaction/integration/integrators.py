@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -18,7 +18,6 @@ from leastaction.integration.settings import check_settings, is_number, make_pla
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import LARGEST, shown
 from leastaction.mechanism.arguments import robot
-from leastaction.step_control.damping_quadrature import DampingInMomenta, damping_in_momenta
 from leastaction.typing import FloatArray
 
 PENALTIES = frozenset(
@@ -83,10 +82,6 @@ class Integrator:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    def damping_in_momenta(self, mechanism: Mechanism, dt: float) -> DampingInMomenta | None:
-        """What its momenta hold of the dampers of a robot with steps of dt [s]; None: nothing, of any robot."""
-        return None
 
     def unknown_part(self, mechanism: Mechanism) -> str:
         """The first part of a mechanism that it does not run, in words; empty where it runs all of them."""
@@ -160,11 +155,6 @@ class Stepper:
     def first_steps(self) -> FirstSteps:
         """Single steps of any length, each as the first of a run, for who asks again and again."""
         return FirstSteps(self)
-
-    @cached_property
-    def late(self) -> DampingInMomenta | None:
-        """What its momenta hold of dampers; None: nothing."""
-        return damping_in_momenta(self.integrator, self.mechanism, self.dt)
 
     # ------------------------------------------------------------------ the start of a run
 

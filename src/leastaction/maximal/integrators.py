@@ -9,10 +9,7 @@ from typing import Any, ClassVar
 from leastaction.contact.laws.cones import DIRECTIONS
 from leastaction.errors import IntegratorError
 from leastaction.integration.integrators import PENALTIES, Integrator
-from leastaction.maximal.composition import composition
 from leastaction.maximal.stepper import MaximalStepper
-from leastaction.mechanism import Mechanism
-from leastaction.step_control.damping_quadrature import DampingInMomenta
 
 WORK = 200
 """Newton iterations that a step may take in all its parts, relative to `max_iterations`."""
@@ -75,10 +72,6 @@ class Maximal(Integrator):
             raise IntegratorError(
                 f"Maximal: smoothing must be a finite energy [J], not negative, got {self.smoothing!r}"
             )
-
-    def damping_in_momenta(self, mechanism: Mechanism, dt: float) -> DampingInMomenta | None:
-        """See `Integrator.damping_in_momenta`."""
-        return None if self.order == 1 else DampingInMomenta(mechanism, dt, True, float(composition(self.order)[-1]))
 
     @property
     def directions(self) -> int:

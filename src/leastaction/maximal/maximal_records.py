@@ -113,7 +113,7 @@ COORDINATE = np.dtype(
         ("rest", "f8"),
         ("stiffness", "f8"),  # of the spring, with that of servos; of BALL and FREE the largest
         ("damping", "f8", 6),
-        ("holds", "f8"),  # most impulse of a damper per rate at the end of a step, of SLIDE and HINGE
+        ("inertia", "f8"),  # of a SLIDE or HINGE with a damper, alone at home; infinite of all others
         (
             "armature",
             "f8",
@@ -172,6 +172,7 @@ COORDINATE_STATE = np.dtype(
     [
         ("value", "f8"),  # at the start; angles are continuous
         ("rate", "f8"),  # its mean rate over the step before
+        ("end_damping", "f8"),  # see `assembly.end_damping`, of the step that ends at the present node; 0 in the next
         ("wa", "f8", 6),  # gradient at the start, in the bodies' directions; see `ball_drives` for a BALL
         ("wb", "f8", 6),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.drives.actuators import JointActuator
 from leastaction.mechanism.elements import Drag
-from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.warn import warn
 
 if TYPE_CHECKING:
@@ -106,20 +104,13 @@ class EnergyMonitor:
         with np.errstate(all="ignore"):
             v = second
             if self.momentum:
-                late = None if self._damping_in_momenta is None else np.tile(self._damping_in_momenta, (len(q), 1))
-                v = velocities_of_run(m, np.asarray(t), q, second, late)
+                v = velocities_of_run(m, np.asarray(t), q, second)
             work = self._work + (np.zeros(len(q)) if u is None else _work(m, u, v, self.dt))
             self._work = float(work[-1])
             if fast:
                 # Prescribed motions: what the last step puts in is known by half.
                 put_in = 2.0 * (work + np.maximum(0.0 if motions is None else motions, 0.0))
                 self._compare(t, q, v, put_in)
-
-    @cached_property
-    def _damping_in_momenta(self) -> FloatArray | None:
-        """What momenta hold of dampers, shape (nv,); those of a start hold nothing, and so count as slower."""
-        late = damping_in_momenta(self.integrator, self.mechanism, self.dt)
-        return None if late is None else late.after_whole_step
 
     def _compare(self, t: Any, q: FloatArray, v: FloatArray, put_in: FloatArray) -> None:
         m, (q0, second0) = self.mechanism, self._first

@@ -15,6 +15,7 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
+from leastaction.dynamics.run_velocities import RunVelocities
 from leastaction.errors import IntegratorError
 from leastaction.initial_state.start import number_of_steps, start_run
 from leastaction.initial_state.unsupported_features import warn_of_limits
@@ -26,7 +27,6 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulation.bisected_steps import Bisected
 from leastaction.simulation.error_estimate import STROKES, Node, Rows, Steps, Task
 from leastaction.simulation.reversible_steps import Reversible
-from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.trajectory import Trajectory
 
 FINEST_ACCURACY, COARSEST_ACCURACY = 1e-12, 0.1
@@ -87,7 +87,7 @@ def accurate_run(
         what = "actuators with activations" if run.actuation.active else "prescribed motions"
         raise IntegratorError(f"accuracy: {what} need steps of one length; give dt alone")
     begun = RunVelocities(stepper, run.first)
-    node = Node(run.first.q[0].copy(), run.first.second[0].copy(), begun.at(0, False).copy())
+    node = Node(run.first.q[0].copy(), run.first.second[0].copy(), begun.at(0).copy())
     rows = Rows(node, stepper.start_time)
     smooth = stepper.momentum and not stepper.acts and not ABRUPT.intersection(mechanism.special_parts)
     way = Reversible if smooth and not sampled and not callable(controls) else Bisected

@@ -11,19 +11,15 @@ import numpy as np
 
 from leastaction._display.progress import Progress
 from leastaction.actuation.controls import control_at
-from leastaction.dynamics.legendre import Velocities, momentum_of_velocity
-from leastaction.dynamics.run_velocities import velocities_of_rows
+from leastaction.dynamics.legendre import Velocities
 from leastaction.errors import ConvergenceError
 from leastaction.initial_state.start import Start
 from leastaction.integration.first_steps import NO_CONTACTS
 from leastaction.integration.integrators import Stepper
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulation.state_differences import PLACES, RATES, Differences
-from leastaction.step_control.damping_quadrature import last_shares
+from leastaction.step_control.substeps import last_share
 from leastaction.trajectory.trajectory import Trajectory
-
-LAST = slice(1, 2)
-"""The row of a record of one step at which it ends."""
 
 STROKES = 1000
 """Of the bar that shows progress."""
@@ -60,8 +56,6 @@ class Steps:
         self.single = self.first.first_steps()
         self.acts = len(self.first.acts) > 0
         self._velocities = Velocities(self.mechanism)
-        law = self.first.integrator.damping_in_momenta(self.mechanism, self.first.dt)
-        self._law = law if law is not None and law.damps else None
 
     def step(self, node: Node, t: float, dt: float, u: FloatArray | None = None) -> Node | None:
         """The state a step of dt [s] after a state at t [s]; None where it has no solution.
@@ -71,12 +65,8 @@ class Steps:
             u: controls held over the step, shape (nu,); default those of the run.
         """
         record, single = self.single.record, self.single
-        q, second, late = record.q, record.second, None
+        q, second = record.q, record.second
         q[0], second[0] = node.q, node.second
-        if self._law is not None:  # momenta hold no more of dampers than those of a start
-            late = self._law.after(self._law.last * dt)
-            if late.any():
-                second[0] = momentum_of_velocity(self.mechanism, node.q[None], node.v[None])[0]
         own = single.u[0]
         own[:] = self._controls(t, dt) if u is None else self.actuation.clipped(u)
         if not single(dt, node.v) or not math.isfinite(q[1] @ q[1] + second[1] @ second[1]):
@@ -84,26 +74,14 @@ class Steps:
         extras = record.extras
         divided = self._is_divided(extras)
         iterations = int(extras["iterations"][1]) if "iterations" in extras else 0
-        v = self._velocity(q[1], second[1], late, divided)
+        v = self._velocities.at(q[1], second[1]) if self.first.momentum else second[1].copy()
         log = single.contacts() if self.acts else NO_CONTACTS
         return Node(q[1].copy(), second[1].copy(), v, iterations, log, own.copy() if own.any() else None, divided)
 
     def _is_divided(self, extras: dict[str, Any]) -> bool:
         if "divided" in extras:
             return int(extras["divided"][1]) not in (0, 1)
-        shares = last_shares(extras, LAST)
-        return shares is not None and bool(shares[0] != 1.0)
-
-    def _velocity(self, q: FloatArray, second: FloatArray, late: FloatArray | None, divided: bool) -> FloatArray:
-        """v at the end of a step, after which momenta hold so much of dampers if it was not divided."""
-        if not self.first.momentum:
-            return second.copy()
-        if self._law is not None and divided:
-            shares = last_shares(self.single.record.extras, LAST)
-            late = self._law.after_substep(1.0 if shares is None else shares[0])
-        if late is None or not late.any():
-            return self._velocities.at(q, second)
-        return velocities_of_rows(self.mechanism, q[None], second[None], late[None])[0]
+        return "substeps" in extras and last_share(np.asarray(extras["substeps"])[1, -1]) != 1.0
 
     def _controls(self, t: float, dt: float) -> FloatArray:
         """Controls at the nodes of a step, shape (nodes, nu)."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from leastaction._display.progress import Progress
 from leastaction._jit.interruptible import interruptible
 from leastaction.actuation.controls import check_call, control_at
+from leastaction.dynamics.run_velocities import RunVelocities
 from leastaction.errors import IntegratorError
 from leastaction.initial_state.start import Start, start_run
 from leastaction.initial_state.unsupported_features import warn_of_limits
@@ -24,7 +25,6 @@ from leastaction.mechanism.arguments import FloatArray
 from leastaction.simulation.energy_monitor import warn_of_energy
 from leastaction.simulation.error_control import accurate_run
 from leastaction.simulation.long_steps import warn_of_long_steps
-from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.trajectory import Trajectory
 from leastaction.typing import Controller, Controls, Motions, Positions, Velocities
 
@@ -186,7 +186,7 @@ def _advance_with(
     record.u = np.zeros((len(times) - 1, *now.shape[1:]))
     stride, velocities, long = stepper.stride(record, now), RunVelocities(stepper, record), False
     for k in range(len(times) - 1):
-        q, v = record.q[k], velocities.at(k, k > 0)
+        q, v = record.q[k], velocities.at(k)
         u = control_at(m, controller(float(times[k]), q.copy(), v.copy()), float(times[k]))
         commands[k] = u
         if actuation.active:

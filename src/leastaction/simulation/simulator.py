@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from leastaction.actuation.actuation import Actuation, hold_controls
 from leastaction.actuation.controls import control_at
 from leastaction.dynamics.legendre import Energies, momentum_of_velocity
+from leastaction.dynamics.run_velocities import RunVelocities
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.initial_state.initial_motions import checked_names, motion_at
 from leastaction.initial_state.start import checked_integrator, first_state, start_time
@@ -29,7 +30,6 @@ from leastaction.simulation.energy_monitor import EnergyMonitor, WarnOnce
 from leastaction.simulation.external_forces import Pushes, prepared_stepper
 from leastaction.simulation.simulator_recording import Recording
 from leastaction.simulation.simulator_state import ReadOnlyMethod, SimulatorState, check_state, not_set
-from leastaction.step_control.damping_quadrature import RunVelocities
 from leastaction.trajectory.contact_log import contact_table
 from leastaction.trajectory.trajectory import Trajectory
 from leastaction.typing import Motions, Positions, Velocities
@@ -331,7 +331,7 @@ class Simulator:
         if steps not in self._known_v:
             if len(self._known_v) > 1:
                 self._known_v = {k: v for k, v in self._known_v.items() if k >= self._steps - 1}
-            self._known_v[steps] = self._velocities.at(self._row - back, steps > 0).copy()
+            self._known_v[steps] = self._velocities.at(self._row - back).copy()
         return self._known_v[steps]
 
     @v.setter

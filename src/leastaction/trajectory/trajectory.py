@@ -22,7 +22,6 @@ from leastaction.errors import FormatError, LeastActionError, MechanismError
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism._check import positive
-from leastaction.step_control.damping_quadrature import damping_in_momenta
 from leastaction.trajectory.run_checks import check_shapes, check_values, check_widths, numbers, stored_numbers
 from leastaction.typing import FloatArray
 
@@ -192,9 +191,7 @@ class Trajectory:
         """Joint velocities [rad/s or m/s], shape (steps + 1, nv); from p where that is stored."""
         if "v" in self.stored:
             return self.stored["v"]
-        p, late = self._stored("p"), damping_in_momenta(self.integrator, self.mechanism, self.dt)
-        held = None if late is None else late.of_rows(len(self), self.stored)
-        return velocities_of_run(self.mechanism, self.t, self.q, p, held)
+        return velocities_of_run(self.mechanism, self.t, self.q, self._stored("p"))
 
     @cached_property
     def p(self) -> FloatArray:

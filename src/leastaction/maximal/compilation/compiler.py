@@ -8,10 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leastaction.dynamics.mobility import (
-    HOLDS,
-    mobility_at_home,
-)
+from leastaction.dynamics.mobility import mobility_at_home
 from leastaction.errors import IntegratorError, MechanismError
 from leastaction.forces.arrays import (
     ForceModel,
@@ -215,7 +212,7 @@ class _Compiler:
                 own = springs[c["iv"] : c["iv"] + FREEDOMS[c["kind"]]]
                 c["stiffness"] = own.stiffness.max()
                 c["rest"] = own.rest[0] if single else 0.0
-            c["holds"] = HOLDS / self._mobility[c["iv"]] if single and damps else np.inf
+            c["inertia"] = 1.0 / self._mobility[c["iv"]] if single and damps else np.inf
         return out, first
 
     @cached_property

@@ -22,8 +22,8 @@ from leastaction.maximal.derivatives.vjp.velocity_cotangents import (
     project_back,
     second_phase_cotangents,
 )
-from leastaction.maximal.maximal_records import BALL
-from leastaction.maximal.step.assembly import assemble, start_rows
+from leastaction.maximal.maximal_records import BALL, FREE
+from leastaction.maximal.step.assembly import assemble, end_damping, start_rows
 from leastaction.maximal.step.body_states import load_state, store_state
 from leastaction.maximal.step.forces.path_springs import start_paths
 from leastaction.maximal.step.forces.prescribed_motion import set_goals
@@ -31,7 +31,15 @@ from leastaction.maximal.step.forces.tendon_springs import start_lengths
 from leastaction.maximal.step.initial_guess import AGAIN, FIRST, FOUND
 from leastaction.maximal.step.maximal_rollout import DONE, UNTIED, end_part, solve_part, start_part
 from leastaction.maximal.step.solver.newton import DEPENDENT
-from leastaction.maximal.step.velocity_projection import SOLVED, project_velocities, renew_wrenches, take_back
+from leastaction.maximal.step.velocity_projection import (
+    SOLVED,
+    forget_end_damping,
+    is_damped_at_end,
+    project_free_node,
+    project_velocities,
+    renew_wrenches,
+    take_back,
+)
 
 OTHERWISE, FOUND_LATE = UNTIED - 1, UNTIED - 2
 """Why the backward pass stops before a step: it is not found again; or it needs derivatives by parameters of contacts
@@ -74,6 +82,7 @@ def slot_of(back, k, j):
 def place_bodies_at_row(model, data, back, rows, row, dt):
     """Put the bodies where they are in a row."""
     load_state(data.bodies, rows.poses[row], rows.momenta[row])
+    forget_end_damping(data.coordinates)
     for j in range(model.coordinates.shape[0]):
         c = model.coordinates[j]
         data.coordinates[j].value = rows.q[row, c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
@@ -247,22 +256,25 @@ def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
 @routine(allocates=False)
 def end_second_phase(model, settings, data, contact, dt):
     """The second phase at the end of a part, of which the first phase stays in the cones."""
-    if contact is None:
-        return
-    if project_velocities(model, settings, data, contact, dt) == SOLVED:
-        take_back(settings, contact)
+    solved = dt == 0.0  # no literal False: it would be compiled anew
+    if contact is not None:
+        solved = project_velocities(model, settings, data, contact, dt) == SOLVED
+        if solved:
+            take_back(settings, contact)
+    if not solved and is_damped_at_end(data.coordinates):
+        project_free_node(model, data, not solved)
 
 
 @routine(allocates=False)
 def second_phase(model, settings, data, contact, back, k, j):
     """Go to the end of part j of step k, and factorise its second phase where there is one; `DONE`, or why not.
 
-    `back.holds` says which there is: contacts, closed loops alone, or none.
+    `back.holds` says which there is: contacts, closed loops or strong dampers alone, or none.
     """
     back.holds[0] = NONE
     part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
-    dt = back.lengths[part]
-    if cones_of(contact) == 0 and (not is_set(settings.loops) or j + 1 < parts_of(back, k)):
+    dt, looped = back.lengths[part], is_set(settings.loops) and j + 1 == parts_of(back, k)
+    if cones_of(contact) == 0 and not looped and not may_be_damped_at_end(model, settings, dt):
         return np.int64(DONE)
     end_part(model, settings, data, contact, back.at, back.u[k, back.nodes[part] + last], dt)
     closed = closes(model, settings, data, contact, back, dt)
@@ -270,9 +282,23 @@ def second_phase(model, settings, data, contact, back, k, j):
         return np.int64(OTHERWISE)
     if closed > 0:
         back.holds[0] = CONTACTS
-    elif is_set(settings.loops) and j + 1 == parts_of(back, k):
+    elif looped or is_damped_at_end(data.coordinates):
         back.holds[0] = JOINTS
+    elif cones_of(contact) == 0:
+        back.holds[1] = 0  # the bodies have left the start
     return np.int64(DONE)
+
+
+@routine(allocates=False)
+def may_be_damped_at_end(model, settings, dt):
+    """Whether a damper may be implicit in the velocities at the end of a part of dt, that of a soft limit included."""
+    most = 0.0
+    for k in range(model.coordinates.shape[0]):
+        c = model.coordinates[k]
+        if c.kind != BALL and c.kind != FREE:
+            damping = c.damping[0] + (model.forces.dofs[c.iv].limit_damping if c.iv >= 0 else 0.0)
+            most = max(most, end_damping(c, damping, settings.halves, dt))
+    return most > 0.0
 
 
 @routine(allocates=False)
@@ -292,7 +318,7 @@ def finish_back(model, settings, data, contact, back, k, j):
     if back.holds[0] == CONTACTS:
         contact_cotangents(model, settings, data, contact, back, dt)
     elif back.holds[0] == JOINTS:
-        project_back(model, data, back)
+        project_back(model, data, back, (1.0 - settings.halves) * dt)
     keep_projection_of(model, data, back.slots, back, slot)
     keep_second_phase(contact, back.slots, back.holds[0] == CONTACTS, slot)
 

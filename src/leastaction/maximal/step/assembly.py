@@ -180,8 +180,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
             push_drive(c, s, model.forces.dofs, states, graph, values, dt, fresh)
             continue
         damping = axis_damping(c, s.value, model.forces, data.modes)
-        late = excess_damping(c, damping, settings.halves, dt)
-        gain, share = c.armature + settings.halves * dt * damping + late, settings.halves * dt * c.stiffness
+        gain, share = c.armature + settings.halves * dt * damping, settings.halves * dt * c.stiffness
         if gain == 0.0 and share == 0.0:
             continue
         Ra, xa = end_pose(states, c.a)
@@ -209,9 +208,16 @@ def axis_damping(c, value, forces, modes):
 
 
 @inline
-def excess_damping(c, damping, halves, dt):
-    """What of the impulse of a damper at the end of the step, per rate, acts at its start: see `mobility.HOLDS`."""
-    return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.stiffness) - c.holds, 0.0)
+def end_damping(c, damping, halves, dt):
+    """What of the impulse of a damper at the end of a step of dt is implicit in the velocity there, per rate.
+
+    Half of what a damper d does in a step acts at each end, over the mean rate r. Where dt d / 2 is more than the
+    inertia m of the joint, the impulse at the end would reverse its motion; so k = dt d / 2 - m of it goes with the
+    velocity T at the end in place of r, in the equations of the velocities at the node (`velocity_equations`). A joint
+    alone of that inertia, which a force f drives, has T = f / d then, and 0 without a force, at any dt d / m; in steady
+    motion T = r. Where dt d / 2 < m, k is zero and the step is of order 2. The momentum is M T always.
+    """
+    return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.stiffness) - c.inertia, 0.0)
 
 
 @routine(allocates=False)

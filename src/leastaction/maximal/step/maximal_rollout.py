@@ -64,6 +64,8 @@ from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
     UNSOLVED,
+    forget_end_damping,
+    is_damped_at_end,
     log_second_phase,
     project_velocities,
     take_back,
@@ -134,6 +136,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 start_paths(model, data, model.paths)
                 start_lengths(model, data, q[k + 1], model.sprung)
                 data.past[0].kinetic = -1.0
+            forget_end_damping(data.coordinates)
             if settings.balanced and data.past[0].kinetic < 0.0:
                 data.past[0].kinetic = kinetic_energy_at_free_node(model, data, contact, None)
             set_goals(model, data.goals[1], record.goals[k], record.goals[k + 1], end)
@@ -173,7 +176,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 end_part(model, settings, data, contact, q[k + 1], controls[min(1, controls.shape[0] - 1)], h)
                 work += end_work(model, settings, data, h)
                 phase, more = end_velocities(model, settings, data, contact, h, whole)
-                if settings.balanced or is_set(settings.loops):
+                if settings.balanced or is_set(settings.loops) or is_damped_at_end(data.coordinates):
                     data.past[0].kinetic = kinetic_energy_at_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
                 # Contacts that add energy even in one of the finest parts slip in it.

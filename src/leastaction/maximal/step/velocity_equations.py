@@ -3,10 +3,12 @@
 With the poses z at the end of a step, and momenta P there, the velocities T and the impulses mu of joints and L of
 contacts are those with
 
-    M T = P + G(z)' mu + D(z)' L,    G(z) T = 0 (or a prescribed rate),    Signorini's and Coulomb's laws of D(z) T, L
+    (M + K) T = P + G(z)' mu + D(z)' L,    G(z) T = 0 (or a prescribed rate),
+    Signorini's and Coulomb's laws of D(z) T, L
 
-and P + G' mu + D' L is the momentum of the node. Drive inertias count to M. The end of the step has become the start of
-the next: all poses, gradients and momenta are those of the start in `data`.
+and P + G' mu + D' L - K T is the momentum of the node. Drive inertias count to M; K is what strong dampers do at the
+end of the step that leads there (`assembly.end_damping`). The end of the step has become the start of the next: all
+poses, gradients and momenta are those of the start in `data`.
 """
 
 from leastaction._jit import routine
@@ -35,7 +37,7 @@ def equations(model, settings, data, contact, dt, fresh):
 
 @routine(allocates=False, vectors=True)
 def velocity_matrix(model, data, values):
-    """Matrix (M -G'; G 0) at the start poses, into `values` on the graph."""
+    """Matrix (M + K -G'; G 0) at the start poses, into `values` on the graph."""
     bodies, rows, coordinates, augment = model.bodies, model.rows, model.coordinates, model.augment
     rowstates, cstates = data.rows, data.coordinates
     graph, diagonal, offsets = model.graph, model.graph.diagonal, model.graph.offsets
@@ -54,8 +56,8 @@ def velocity_matrix(model, data, values):
             for j in range(3):
                 wa, wb = ball_axis(c, j, data.bodies)
                 add_pair(graph, values, c, wa, wb, wa, wb, model.forces.dofs[c.iv + j].armature)
-        elif c.armature > 0.0:
-            add_pair(graph, values, c, s.wa, s.wb, s.wa, s.wb, c.armature)
+        elif c.armature + s.end_damping > 0.0:
+            add_pair(graph, values, c, s.wa, s.wb, s.wa, s.wb, c.armature + s.end_damping)
     for k in range(rows.shape[0]):
         row, s = rows[k], rowstates[k]
         m = model.sizes[row.node]
@@ -86,8 +88,8 @@ def velocity_equations(model, data, fresh):
             for j in range(3):
                 wa, wb = ball_axis(c, j, states)
                 drive(states, c, wa, wb, model.forces.dofs[c.iv + j].armature)
-        elif c.armature > 0.0:
-            drive(states, c, s.wa, s.wb, c.armature)
+        elif c.armature + s.end_damping > 0.0:
+            drive(states, c, s.wa, s.wb, c.armature + s.end_damping)
     for k in range(rows.shape[0]):
         row, s = rows[k], data.rows[k]
         rate = work(states, s.wa, row.a) + work(states, s.wb, row.b)
@@ -112,8 +114,8 @@ def velocity_equations(model, data, fresh):
 
 
 @routine(allocates=False)
-def drive(states, c, wa, wb, armature):
-    """Add the momentum of a drive's inertia to the residuals of its bodies."""
+def drive(states, c, wa, wb, inertia):
+    """Add the momentum of a drive's inertia, or what a damper takes, to the residuals of its bodies."""
     rate = work(states, wa, c.a) + work(states, wb, c.b)
-    push(states, c.a, wa, -armature * rate)
-    push(states, c.b, wb, -armature * rate)
+    push(states, c.a, wa, -inertia * rate)
+    push(states, c.b, wb, -inertia * rate)

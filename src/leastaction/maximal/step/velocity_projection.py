@@ -89,6 +89,8 @@ def project_velocities(model, settings, data, contact, dt):
         for c in range(3):
             data.dV[i, c], data.dV[i, 3 + c] = states[i].w[c], states[i].vc[c]
             states[i].w[c], states[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
+    if solved:
+        push_end_dampers(model, data)
     for k in range(data.rows.shape[0]):
         data.rows[k].lam = data.rows[k].kept
     now.phase, now.sure = POSITIONS, sure
@@ -240,7 +242,70 @@ def push_cone(data, c):
                         data.minus[body, i] += f * d[6 * j + i]
 
 
+# --------------------------------------------------------------------------------- strong dampers at the end of a step
+
+
+@routine(allocates=False)
+def forget_end_damping(cstates):
+    """The step that led to the present node is over."""
+    for k in range(cstates.shape[0]):
+        cstates[k].end_damping = 0.0
+
+
+@routine(allocates=False)
+def is_damped_at_end(cstates):
+    """Whether a damper is implicit in the velocities at the present node, see `assembly.end_damping`."""
+    found = False
+    for k in range(cstates.shape[0]):
+        found = found or cstates[k].end_damping > 0.0
+    return found
+
+
+@routine(allocates=False)
+def push_end_dampers(model, data):
+    """Take what these dampers do, with the velocities of the node in `data.dV`, from the momenta."""
+    for k in range(model.coordinates.shape[0]):
+        c, s = model.coordinates[k], data.coordinates[k]
+        if s.end_damping == 0.0:
+            continue
+        rate = 0.0
+        for body, w in ((c.a, s.wa), (c.b, s.wb)):
+            if body >= 0:
+                for i in range(6):
+                    rate += w[i] * data.dV[body, i]
+        for body, w in ((c.a, s.wa), (c.b, s.wb)):
+            if body >= 0:
+                add_six(data.bodies[body].P, 0, w, -s.end_damping * rate)
+                add_six(data.minus[body], 0, w, -s.end_damping * rate)
+
+
 # ------------------------------------------------------------------ without contacts: closed loops and motions alone
+
+
+@routine(allocates=False)
+def project_free_node(model, data, held):
+    """Velocities of a node without contacts, into `data.dV` and `data.dx`; momenta without what dampers do there.
+
+    Where momenta have no velocities, as of bodies without mass, dampers act on those of the step.
+
+    Args:
+        held: whether the momenta get the impulses of the rows, too.
+
+    Returns:
+        As `solve_projection`.
+    """
+    n, first, skipped = model.bodies.shape[0], model.graph.first, solve_projection(model, data)
+    for i in range(n):
+        for c in range(3):
+            data.dV[i, c], data.dV[i, 3 + c] = data.bodies[i].w[c], data.bodies[i].vc[c]
+        for c in range(6):
+            data.dV[i, c] = data.dx[first[i] + c] if skipped >= 0 else data.dV[i, c]
+    push_end_dampers(model, data)
+    for k in range(model.rows.shape[0]):
+        if held:
+            data.rows[k].mu = data.dx[first[n + model.rows[k].node] + model.rows[k].local] if skipped >= 0 else 0.0
+            push_row(model, data, k, data.rows[k].mu)
+    return skipped
 
 
 @routine(allocates=False)

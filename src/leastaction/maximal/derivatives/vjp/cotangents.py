@@ -20,7 +20,7 @@ from leastaction.maximal.derivatives.constraint_hessians import (
     read_ball,
 )
 from leastaction.maximal.maximal_records import BALL, FREE, HINGE
-from leastaction.maximal.step.assembly import excess_damping
+from leastaction.maximal.step.assembly import end_damping
 from leastaction.maximal.step.bodies import END, START, start_pose
 from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.spatial import ZERO3, add3, axpy3, cross, load3, load9, mattvec, matvec
@@ -101,9 +101,9 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         rate, spring = (end - start) / dt, c.stiffness * (c.rest - 0.5 * (start + end))
         damping, bent = axis_damping(c, model.forces, data.modes, start)
         damping_at_end, bent_at_end = axis_damping(c, model.forces, data.modes, end)
-        late, late_at_end = excess_damping(c, damping, halves, dt), excess_damping(c, damping_at_end, halves, dt)
-        first = -(c.armature + halves * dt * damping + late)
-        last = c.armature - (1.0 - halves) * dt * damping_at_end + late_at_end
+        held = end_damping(c, damping_at_end, halves, dt)
+        first = -(c.armature + halves * dt * damping)
+        last = c.armature - (1.0 - halves) * dt * damping_at_end + held
         along, along_at_end = rate_along(E0, c.a, c.b, tb, ta, f), rate_along(E1, c.a, c.b, sb, sa, s)
         by_start, by_end = first * along / dt, last * along_at_end / dt
         # Springs pull with their force in the mean of the start and the end.
@@ -113,10 +113,10 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         )
         add_coordinate_hessian(c, Ra, xa, Rb, xb, E0, G0, first * rate + halves * dt * spring)
         add_gradient(G0, c.a, c.b, sb, sa, s, by_start - soft)
-        bent *= -dt * (1.0 if late > 0.0 else halves) * rate * along
+        bent *= -halves * dt * rate * along
         add_gradient(G0, c.a, c.b, tb, ta, f, bent - by_start - by_end - soft - soft_at_end)
         add_coordinate_hessian(c, Sa, ya, Sb, yb, E1, G1, last * rate + (1.0 - halves) * dt * spring)
-        bent_at_end *= 0.0 if late_at_end > 0.0 else -(1.0 - halves) * dt * rate * along_at_end
+        bent_at_end *= 0.0 if held > 0.0 else -(1.0 - halves) * dt * rate * along_at_end
         add_gradient(G1, c.a, c.b, sb, sa, s, by_end + bent_at_end - soft_at_end)
 
 

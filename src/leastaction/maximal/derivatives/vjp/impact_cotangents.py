@@ -119,7 +119,7 @@ def pull_back_hit(model, settings, data, contact, back, dt):
             states[i].P[c] = P_p[i, c]
     for k in range(now.count):
         push_normal(data, contact.cones[k], restitution_of(contact, contact.cones[k]) * contact.cones[k].gam)
-    if not project_back(model, data, back):
+    if not project_back(model, data, back, 0.0):
         return False
     for i in range(n):
         for c in range(6):
@@ -152,7 +152,7 @@ def plastic_cotangents(model, data, contact, back):
             if c.b >= 0:
                 rhs[first[c.b] + i] -= b0 * c.db[i] + b1 * c.db[6 + i] + b2 * c.db[12 + i]
     transposed_solution(model, data, back)
-    joint_cotangents(model, data, back)
+    joint_cotangents(model, data, back, 0.0)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         a0, a1, a2 = impact_cotangent(contact, c, bars[1], back.push)
@@ -382,7 +382,7 @@ def impact_back(model, settings, data, near, contact, back, k, j):
             found = replay_to_hit(model, settings, data, near, contact, dt, number)
             found = found and pull_back_hit(model, settings, data, contact, back, dt)
         else:
-            found = project_back(model, data, back)
+            found = project_back(model, data, back, 0.0)
         if not found:
             return np.int64(OTHERWISE)
     contact.now[0].hits = hits

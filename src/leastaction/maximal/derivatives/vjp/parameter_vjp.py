@@ -12,10 +12,12 @@ from leastaction.contact.narrow_phase.gap import gap
 from leastaction.maximal.arrays import MaximalSettings, named_contact, named_data, named_model
 from leastaction.maximal.coordinates.recover import read_momenta
 from leastaction.maximal.derivatives.arrays import ParameterTape, PoseInputs, SolvedStep
+from leastaction.maximal.derivatives.pose_parts import rate_of
 from leastaction.maximal.derivatives.rigid_response import friction_direction
 from leastaction.maximal.derivatives.sensitivity_kernels import bound_change, outputs, pose_outputs, read_start
 from leastaction.maximal.derivatives.vjp.cone_cotangents import cone_cotangent
-from leastaction.maximal.maximal_records import BALL
+from leastaction.maximal.maximal_records import BALL, FREE
+from leastaction.maximal.step.assembly import axis_damping, end_damping
 from leastaction.maximal.step.bodies import start_pose
 from leastaction.maximal.step.body_states import load_state
 from leastaction.maximal.step.velocity_projection import renew_wrenches
@@ -232,6 +234,21 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
     return total
 
 
+@routine(allocates=False)
+def weigh_end_damping(model, settings, data, z, T, dt):
+    """z . K T of the dampers that are implicit at the end of a part, where the bodies are."""
+    total = 0.0
+    for k in range(model.coordinates.shape[0]):
+        c, s = model.coordinates[k], data.coordinates[k]
+        if c.kind == BALL or c.kind == FREE:
+            continue
+        held = end_damping(c, axis_damping(c, s.value, model.forces, data.modes), settings.halves, dt)
+        if held > 0.0:
+            rate = rate_of(s.wa, T, c.a) + rate_of(s.wb, T, c.b)
+            total += held * rate * (rate_of(s.wa, z, c.a) + rate_of(s.wb, z, c.b))
+    return total
+
+
 @entry(nogil=True)
 def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, slots):
     """The same of the velocities at the ends of parts of steps, see `velocity_cotangents`.
@@ -261,9 +278,10 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
             load_state(data.bodies, kept.end_poses[slot], kept.momenta[slot])
             at = PoseInputs(kept.end_poses[slot], kept.momenta[slot], near, q, twists[turn], impulses[1 - turn])
             pose_outputs(model, data, at, dt, out)
-            if turn == 0:  # M T and G T
+            if turn == 0:  # M T and G T, and K T
                 for i in range(data.fixed.shape[0]):
                     total -= kept.by_projection[slot, i] * out[i]
+                total -= weigh_end_damping(model, settings, data, kept.by_held[slot], twists[0], dt)
             else:  # -G' mu
                 for i in range(n):
                     for c in range(6):

@@ -1,12 +1,12 @@
 """Reverse mode of the velocities at a node, the second phase of a step (`step.velocity_equations`).
 
-With M T = P + G' mu + D' L, G T = 0 (or a prescribed rate), the response L = -W (D T + ...) of the contacts' laws at
-fixed modes, and momenta P + G' mu + D' L, let b be the gradient by these momenta and
+With (M + K) T = P + G' mu + D' L, G T = 0 (or a prescribed rate), the response L = -W (D T + ...) of the contacts' laws
+at fixed modes, and momenta P + G' mu + D' L - K T, let b be the gradient by these momenta and
 
-    y = F^-T (-D' W' D b, G b),    F = (M + D' W D, -G'; G, 0),    z = b + y_T,    a = W' D z
+    y = F^-T (-K b - D' W' D b, G b),    F = (M + K + D' W D, -G'; G, 0),    z = b + y_T,    a = W' D z
 
-Then z is the gradient by P, and that by the poses is that of z . G' mu - y_mu . G T + z . D' L - a . D T - y_T . M T at
-fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
+Then z is the gradient by P, and that by the poses is that of z . G' mu - y_mu . G T + z . D' L - a . D T - y_T . M T
+- z . K T at fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
 """
 
 from leastaction._jit import inline, is_set, routine
@@ -15,14 +15,17 @@ from leastaction.linalg.graph.graph_factorization import factorize, refine, solv
 from leastaction.maximal.derivatives.constraint_hessians import (
     add_ball_hessian,
     add_coordinate_hessian,
+    add_gradient,
     add_row_hessian,
     ball_rate,
     motions_of,
     poses_at,
     rate_along,
 )
+from leastaction.maximal.derivatives.pose_parts import add_to_body, rate_of
 from leastaction.maximal.derivatives.rigid_response import add_response, find_response
 from leastaction.maximal.derivatives.vjp.cone_cotangents import cone_cotangent, gap_cotangents, wrench_cotangents
+from leastaction.maximal.derivatives.vjp.cotangents import axis_damping
 from leastaction.maximal.derivatives.vjp.row_cotangents import add_equation_hessian, ends_of
 from leastaction.maximal.maximal_records import BALL
 from leastaction.maximal.step.bodies import START
@@ -73,8 +76,12 @@ def into_world(states, first, x, E):
 
 
 @routine(allocates=False)
-def project_back(model, data, back):
-    """Bring `back.bars` to the momenta before `project_velocities`; False where these have no solution."""
+def project_back(model, data, back, share):
+    """Bring `back.bars` to the momenta before `project_velocities`; False where these have no solution.
+
+    Args:
+        share: of the step of the impulses of dampers at its end [s].
+    """
     states, first, rhs, y, n = data.bodies, model.graph.first, data.fixed, back.y, model.bodies.shape[0]
     velocity_matrix(model, data, data.factors.values)
     for j in range(back.original.shape[0]):
@@ -96,7 +103,7 @@ def project_back(model, data, back):
     for j in range(rhs.shape[0]):
         rhs[j] = 0.0
     transposed_solution(model, data, back)
-    joint_cotangents(model, data, back)
+    joint_cotangents(model, data, back, share)
     end_cotangents(model, data, back)
     return True
 
@@ -147,7 +154,7 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
             if c.b >= 0:
                 rhs[first[c.b] + i] -= b0 * c.db[i] + b1 * c.db[6 + i] + b2 * c.db[12 + i]
     transposed_solution(model, data, back)
-    joint_cotangents(model, data, back)
+    joint_cotangents(model, data, back, (1.0 - settings.halves) * dt)
     G, qa, qb = back.G0, back.qa, back.qb
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -169,7 +176,7 @@ def second_phase_cotangents(model, settings, data, contact, back, dt):
 
 @routine(allocates=False)
 def transposed_solution(model, data, back):
-    """back.y <- F^-T of the right-hand side in data.fixed and G b; back.bars[1] <- z; clears back.G0."""
+    """back.y <- F^-T of the right-hand side in data.fixed, K b and G b; back.bars[1] <- z; clears back.G0."""
     rows, states, first, n = model.rows, data.bodies, model.graph.first, model.bodies.shape[0]
     bars, rhs, y = back.bars, data.fixed, back.y
     for j in range(y.shape[0]):
@@ -177,6 +184,12 @@ def transposed_solution(model, data, back):
     for i in range(n):
         for c in range(6):
             data.dx[first[i] + c], back.G0[i, c] = bars[1, i, c], 0.0
+    for k in range(model.coordinates.shape[0]):
+        c, s = model.coordinates[k], data.coordinates[k]
+        if s.end_damping > 0.0:
+            pull = -s.end_damping * (rate_of(s.wa, bars[1], c.a) + rate_of(s.wb, bars[1], c.b))
+            add_to_body(rhs, first, c.a, s.wa, pull)
+            add_to_body(rhs, first, c.b, s.wb, pull)
     for k in range(rows.shape[0]):
         rhs[first[n + rows[k].node] + rows[k].local] = work_of_row(model, data, k, data.dx, first)
     for j in range(rhs.shape[0]):
@@ -194,8 +207,11 @@ def transposed_solution(model, data, back):
 
 
 @routine(allocates=False)
-def joint_cotangents(model, data, back):
-    """Add what rows and drives give to `back.G0`, with z, T and y_T in the world's directions in E0, E1 and twists."""
+def joint_cotangents(model, data, back, share):
+    """Add what rows, drives and dampers give to `back.G0`.
+
+    E0, E1 and twists of `back` hold z, T and y_T in the world's directions; share: see `project_back`.
+    """
     rows, states, first, n = model.rows, data.bodies, model.graph.first, model.bodies.shape[0]
     G, y = back.G0, back.y
     for k in range(rows.shape[0]):
@@ -229,6 +245,15 @@ def joint_cotangents(model, data, back):
             rate, other = rate_along(back.E1, c.a, c.b, tb, ta, f), rate_along(back.twists, c.a, c.b, tb, ta, f)
             add_coordinate_hessian(c, Ra, xa, Rb, xb, back.twists, G, -c.armature * rate)
             add_coordinate_hessian(c, Ra, xa, Rb, xb, back.E1, G, -c.armature * other)
+        held = data.coordinates[k].end_damping
+        if held > 0.0:
+            Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)
+            value, tb, ta, f = coordinate(c, data.coordinates[k].value, Ra, xa, Rb, xb)
+            rate, other = rate_along(back.E1, c.a, c.b, tb, ta, f), rate_along(back.E0, c.a, c.b, tb, ta, f)
+            _, bent = axis_damping(c, model.forces, data.modes, value)
+            add_coordinate_hessian(c, Ra, xa, Rb, xb, back.E0, G, -held * rate)
+            add_coordinate_hessian(c, Ra, xa, Rb, xb, back.E1, G, -held * other)
+            add_gradient(G, c.a, c.b, tb, ta, f, -share * bent * rate * other)
 
 
 @routine(allocates=False)

@@ -19,12 +19,11 @@ from leastaction.contact.laws import cones as ip
 from leastaction.maximal.maximal_records import BALL, FREE
 from leastaction.maximal.step.acceptance.failed_substeps import touches
 from leastaction.maximal.step.acceptance.kinetic_bound import extrapolated_energy
-from leastaction.maximal.step.assembly import excess_damping
 from leastaction.maximal.step.bodies import momenta
 from leastaction.maximal.step.forces.prescribed_motion import goal_rate
 from leastaction.maximal.step.forces.tendon_springs import length_defect
 from leastaction.maximal.step.joint_rows import is_coupling
-from leastaction.maximal.step.velocity_projection import SOLVED, is_closed, push_row, solve_projection
+from leastaction.maximal.step.velocity_projection import SOLVED, is_closed, is_damped_at_end, project_free_node
 from leastaction.spatial import load3, load9
 from leastaction.step_control.energy_balance import TOLERANCE, is_balanced, largest_gain
 
@@ -154,7 +153,7 @@ def kinetic_energy_at_node(model, data, contact, phase, dt, loops):
     for k in range(data.rows.shape[0]):
         data.rows[k].owed = 0.0
     if phase != SOLVED:
-        if not is_set(loops) and model.goals.shape[0] == 0:
+        if not is_set(loops) and model.goals.shape[0] == 0 and not is_damped_at_end(data.coordinates):
             energy, error = extrapolated_energy(model, data, dt)
             if error <= KNOWN * energy:
                 return energy
@@ -170,25 +169,23 @@ def kinetic_energy_at_node(model, data, contact, phase, dt, loops):
 def kinetic_energy_at_free_node(model, data, contact, loops):
     """`kinetic_energy_at_node` without contacts.
 
-    Joints of trees take up in the next substep what the momenta hold against them, so it stays there. Of prescribed
-    motions the impulses that the momenta lack are noted as `owed`.
+    Joints of trees take up in the next substep what the momenta hold against them, so it stays there, but for strong
+    dampers at the node. Of prescribed motions the impulses that the momenta lack are noted as `owed`.
     """
     n, first, rows, dx, energy = model.bodies.shape[0], model.graph.first, model.rows, data.dx, -1.0
-    skipped = solve_projection(model, data)
+    held = is_set(loops) or is_damped_at_end(data.coordinates)
+    skipped = project_free_node(model, data, held)
     if skipped >= 0:
         energy = 0.0
         for i in range(n):
             for c in range(6):
-                energy += 0.5 * data.bodies[i].P[c] * dx[first[i] + c]
+                energy += 0.5 * data.bodies[i].P[c] * data.dV[i, c]
     for k in range(rows.shape[0]):
         mu, s = dx[first[n + rows[k].node] + rows[k].local] if skipped >= 0 else 0.0, data.rows[k]
         s.owed = 0.0
         if rows[k].goal >= 0:
-            energy += 0.5 * mu * goal_rate(rows[k], s, data.goals[0])
-            s.owed = mu
-        if loops is not None and loops:
-            s.mu, s.owed = mu, 0.0
-            push_row(model, data, k, mu)
+            energy += 0.0 if held else 0.5 * mu * goal_rate(rows[k], s, data.goals[0])
+            s.owed = 0.0 if held else mu
     if contact is not None:
         contact.now[0].kept_second = 0.0
         if loops is not None and loops:
@@ -204,11 +201,11 @@ def keeps_balance(model, settings, data, contact, work, dt):
     Nor is order 1, whose forces all act at the start: energies at its nodes err by the product of their kick with that
     of the joints, to and fro. A robot in flight is judged beside what it does in its own frame (Galilei). What motors
     press on contacts hardly moves: their kick counts as that of gravity does, springs apart, which may be stiff. Where
-    dampers are so strong that momenta hold forces which they bear (`damping_in_momenta`), the energy of momenta is not
-    that of the motion, and nothing is judged either.
+    dampers are so strong that they are implicit at the end (`assembly.end_damping`), squares of their impulses are not
+    small, and nothing is judged either.
     """
     before, after, mass = data.start.past[0].kinetic, data.past[0].kinetic, 0.0
-    if not settings.balanced or before < 0.0 or after < 0.0 or damping_acts_early(model, settings, dt):
+    if not settings.balanced or before < 0.0 or after < 0.0 or is_damped_at_end(data.coordinates):
         return True
     for i in range(model.bodies.shape[0]):
         mass += model.bodies[i].mass
@@ -238,17 +235,6 @@ def pushes(contact):
         for k in range(contact.now[0].count):
             found = found or is_closed(contact.cones[k])
     return found
-
-
-@routine(allocates=False)
-def damping_acts_early(model, settings, dt):
-    """Whether more than half of the impulse of a damper acts at the start of a substep of dt: `excess_damping`."""
-    late = 0.0
-    for k in range(model.coordinates.shape[0]):
-        c = model.coordinates[k]
-        if c.kind != BALL and c.kind != FREE:
-            late = max(late, excess_damping(c, c.damping[0], settings.halves, dt))
-    return late > 0.0
 
 
 @routine(allocates=False)

@@ -7,7 +7,7 @@ to impulses on bodies, in their own directions.
 from leastaction._jit import routine
 from leastaction.forces import total
 from leastaction.maximal.maximal_records import BALL, FREE
-from leastaction.maximal.step.assembly import axis_damping, excess_damping
+from leastaction.maximal.step.assembly import axis_damping, end_damping
 from leastaction.maximal.step.bodies import END
 from leastaction.maximal.step.forces.ball_drives import leave_drive
 from leastaction.maximal.step.forces.ball_springs import ball_axis
@@ -68,7 +68,10 @@ def add_impulse(states, body, w, k, when):
 
 @routine(allocates=False)
 def add_rates(model, settings, data, dt):
-    """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next."""
+    """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next.
+
+    Strong dampers hold part of it back until the velocities there are known, see `assembly.end_damping`.
+    """
     coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves
     for i in range(states.shape[0]):
         for j in range(6):
@@ -89,8 +92,8 @@ def add_rates(model, settings, data, dt):
             leave_drive(c, model.forces.dofs, states, dt)
             continue
         damping = axis_damping(c, s.value, model.forces, data.modes)
-        late = excess_damping(c, damping, halves, dt)
-        gain = c.armature - (1.0 - halves) * dt * damping + late
+        s.end_damping = end_damping(c, damping, halves, dt)
+        gain = c.armature - (1.0 - halves) * dt * damping + s.end_damping
         if gain != 0.0:
             add_impulse(states, c.a, s.wa, gain * s.rate, END)
             add_impulse(states, c.b, s.wb, gain * s.rate, END)
