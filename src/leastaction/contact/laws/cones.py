@@ -61,7 +61,7 @@ CONE = np.dtype(
         ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
         ("weight", "f8"),  # mass that it moves, or inertia [kg or kg m^2]
-        ("drag", "f8"),  # the same along its friction: for torques of a TURN an inertia
+        ("drag", "f8"),  # that of its bodies alone along its friction: for torques of a TURN an inertia
         ("bound", "f8"),  # of dry friction [N s]
         ("target_share", "f8"),  # share of kappa that suits the cone's own energy
         ("share", "f8"),  # share of kappa that its products are to have now

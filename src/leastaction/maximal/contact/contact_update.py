@@ -48,9 +48,6 @@ LAST_ROUND = ROUNDS + 1
 DEEP = 1e-6
 """Overlap that counts, relative to the size of the shapes."""
 
-BEYOND = 1e-8
-"""How far beyond a limit counts [rad or m]."""
-
 
 @routine(allocates=False)
 def has_features(one, two):
@@ -107,7 +104,7 @@ def append_limits(model, settings, data, contact, count, dt):
         Ra, xa = end_pose(states, c.a)
         Rb, xb = end_pose(states, c.b)
         value, _, _, _ = coordinate(c, s.value, Ra, xa, Rb, xb)
-        side = 1.0 if value < c.lower - BEYOND else (-1.0 if value > c.upper + BEYOND else 0.0)
+        side = 1.0 if value < c.lower else (-1.0 if value > c.upper else 0.0)
         if side == 0.0 or takes_part(contact, limit_key(k, side)):
             continue
         limit_cone(model, settings, data, cones[count], k, side, (value - s.value) / dt, now.push, dt)

@@ -12,7 +12,6 @@ from leastaction.contact.laws import cones as ip
 from leastaction.maximal.step.solver.contact_masses import weigh_cone
 from leastaction.maximal.step.solver.predictor_corrector import PREDICTOR, add_block, evaluate_cones
 from leastaction.maximal.step.solver.semismooth_newton import (
-    HEAVY,
     OPEN,
     SLIP,
     evaluate_modes,
@@ -28,12 +27,6 @@ CENTRAL = 3
 """Mode of a cone whose response is that of the central path."""
 
 
-@inline
-def grip_of(contact):
-    """See `semismooth_newton.HEAVY`."""
-    return min(HEAVY / contact.now[0].load, 1.0) if contact.now[0].load > 0.0 else 1.0
-
-
 @routine(allocates=False)
 def find_response(model, settings, data, contact, dt):
     """Fill `W` of all cones of a solved step, at its unknowns, with gaps and their gradients."""
@@ -45,14 +38,13 @@ def find_response(model, settings, data, contact, dt):
             ip.reduce(c, 0.0, PREDICTOR)
         return
     evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
-    grip = grip_of(contact)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         weigh_cone(model.bodies, c, max(contact.now[0].load, 1.0))
-        c.mode = mode_of(c, grip)
+        c.mode = mode_of(c)
         if c.mode == OPEN:
             c.gam = c.beta[0] = c.beta[1] = 0.0
-        respond(c, grip, 0.0)
+        respond(c, 0.0)
         if c.kind >= ip.DRY:
             c.W[0] = 0.0  # its contact pushes, not a TURN
         if settings.response_smoothing > 0.0:
@@ -82,13 +74,13 @@ def add_response(model, data, contact):
 
 
 @inline
-def friction_direction(contact, c):
+def friction_direction(c):
     """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
     if c.mode == CENTRAL:
         return ip.friction_slope(c)
     if c.kind == ip.LIMIT or c.mode != SLIP:
         return 0.0, 0.0
-    _, d0, d1, _, _ = sliding_of(c, grip_of(contact))
+    _, d0, d1, _, _ = sliding_of(c)
     return d0, d1
 
 

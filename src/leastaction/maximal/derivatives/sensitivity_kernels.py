@@ -106,7 +106,7 @@ def outputs(model, settings, data, contact, at, fresh, out):
     for k in range(count):
         c = contact.cones[k]
         w0, w1, w2 = c.w0[0], c.w0[1], c.w0[2]
-        f0, f1 = friction_direction(contact, c)
+        f0, f1 = friction_direction(c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
         out[end], out[end + 1], out[end + 2] = w0, w1 + change * f0, w2 + change * f1
         end += 3

@@ -55,12 +55,17 @@ def extrapolate(bodies, states, rowstates, past, dt):
     if past.known == FIRST:
         guess(bodies, states)
         return
-    ahead = 0.5 * (past.dt + dt) if past.known == LATER else 0.0
+    accelerate(states, 0.5 * (past.dt + dt) if past.known == LATER else 0.0)
+
+
+@routine(allocates=False)
+def accelerate(states, time):
+    """Guess velocities some time after those of the step before, by the accelerations up to there."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
-            s.w[c] = s.x[c] + ahead * s.slope[c]
-            s.vc[c] = s.x[3 + c] + ahead * s.slope[3 + c]
+            s.w[c] = s.x[c] + time * s.slope[c]
+            s.vc[c] = s.x[3 + c] + time * s.slope[3 + c]
 
 
 @routine(allocates=False)

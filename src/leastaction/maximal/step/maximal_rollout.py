@@ -53,13 +53,14 @@ from leastaction.maximal.step.initial_guess import (
     AGAIN,
     FIRST,
     LATER,
+    accelerate,
     extrapolate,
     guess,
     guess_spins,
     store_velocities,
 )
 from leastaction.maximal.step.solver.interior_point import solve_step, stuck_step
-from leastaction.maximal.step.solver.semismooth_newton import SOLVED_BY_MODES, accelerate, is_rigid
+from leastaction.maximal.step.solver.semismooth_newton import SOLVED_BY_MODES, is_rigid
 from leastaction.maximal.step.velocity_projection import (
     NOTHING,
     SOLVED,
@@ -382,10 +383,10 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         iterations = abs(spent)
     slip = slip and spent < 0
     if slip:
-        drop_friction(contact, not divisible)
+        drop_friction(contact)
     if spent < 0:
         if contact.now[0].sure == 1 and contact.now[0].count > 0 and data.past[0].known == LATER:
-            accelerate(model.bodies, data.bodies, settings.gravity, dt)
+            accelerate(data.bodies, 0.5 * (data.past[0].dt + dt))
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
     for rounds in range(ROUNDS + 1):
@@ -406,7 +407,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         if missed == 0:
             break
         if slip:
-            drop_friction(contact, not divisible)
+            drop_friction(contact)
         if rounds == ROUNDS:
             spent = -1 - spent
             break

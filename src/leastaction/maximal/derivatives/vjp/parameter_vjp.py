@@ -217,7 +217,7 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
     for k in range(count):
         c = contact.cones[k]
         a = cone_cotangent(kept.end_cones[slot, k], z)
-        f0, f1 = friction_direction(contact, c)
+        f0, f1 = friction_direction(c)
         change = bound_change(c, contact.contacts, model.coordinates, dt)
         if settings.smoothing > 0.0 and c.offset > 0.0 and c.kind != DRY:
             total -= a[0] * gap_of(model, data, contact, c) / dt

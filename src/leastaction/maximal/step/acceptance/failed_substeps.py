@@ -15,10 +15,6 @@ From so many substeps on, contacts that Newton cannot solve, as those of links t
 fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
 is: of 20 runs each of `stack` and `drop_littledog` one fails without it."""
 
-GIVE = 1e-8
-"""How much deeper than else contacts may be at the end of a part that has no solution otherwise [m]: of those that no
-joint moves along their normal, gaps change by the curvature of the motion."""
-
 
 @routine(allocates=False)
 def touches(contact):
@@ -51,12 +47,10 @@ def reset_to_guess(data, contact):
 
 
 @routine(allocates=False)
-def drop_friction(contact, give):
-    """Take friction from all contacts; with `give` they may be deeper by GIVE, too."""
+def drop_friction(contact):
+    """Take friction from all contacts."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
-        if c.source >= 0 and give:
-            c.rest -= GIVE
         if c.kind == ip.EXACT or c.kind == ip.LINEAR:
             c.kind, c.beta[0], c.beta[1] = ip.LIMIT, 0.0, 0.0
         if c.kind == ip.TURN:

@@ -17,15 +17,20 @@ def inertia_of(bodies, body, d):
 
 @routine(allocates=False)
 def weigh_cone(bodies, c, load):
-    """Fill the mass that a cone moves, and that along its friction; load: as in `CONTACT_STATE`."""
+    """Fill the mass that a cone moves, and that along its friction; load: as in `CONTACT_STATE`.
+
+    Along friction it is that of the bodies alone, which joints can only add to: a contact that slides to and fro passes
+    sticking in between as long as it is no more than what the contact moves. With c |y| > 2 mu gam friction would turn
+    round at once, and again in the next iteration.
+    """
     if c.kind == ip.DRY:
         lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
     else:
         lightness = inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)
-    c.weight = c.drag = load / lightness if lightness > 0.0 else load
+    c.weight, c.drag = (load / lightness, 1.0 / lightness) if lightness > 0.0 else (load, 1.0)
     if c.kind == ip.TURN:
         lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
-        c.drag = load / lightness if lightness > 0.0 else load
+        c.drag = 1.0 / lightness if lightness > 0.0 else 1.0
 
 
 @routine(allocates=False)
