@@ -47,6 +47,19 @@ def test_crossed_bars_keep_four_points_when_tilted():
         np.testing.assert_allclose(np.abs(phi), 0.1 * abs(tilt), atol=2e-6)
 
 
+@pytest.mark.parametrize("axis", range(3))
+def test_faces_that_are_parallel_to_rounding_have_one_reference(axis):
+    """Along whichever of their axes boxes lie on each other, slight tilts leave the features that touch the same."""
+    scene = Scene(Box((1, 1, 1)), Box((2, 2, 2)))
+    shift, kinds = np.zeros(3), []
+    shift[axis] = 1.5
+    for tilt in (0.0, 1e-7, -1e-7, 1e-6, -1e-6):
+        turn = np.full(3, tilt)
+        turn[axis] = 0.0
+        kinds.append(scene.find(placed(scene, pose((0, 0, 0)), pose(shift, turn)), 0.01).key.tolist())
+    assert all(keys == kinds[0] for keys in kinds)
+
+
 def test_crossed_edges():
     """Two cubes on their edges, one above the other and turned by 90 degrees."""
     down = pose((0, 0, 0), (np.pi / 4, 0, 0))

@@ -66,7 +66,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
         s = abs(dot3(n, d)) - _reach(one, n) - _reach(two, n)
         if s > margin:
             return count
-        if s > separation + (TIE * size if k == 3 else 0.0):
+        if s > separation + (TIE * size if face < 3 <= k else 0.0):
             face, separation = k, s
     edge, edge_separation = np.int64(-1), -math.inf
     C = mattmul(RA, RB)
