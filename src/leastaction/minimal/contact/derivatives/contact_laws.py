@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.laws.soft_contact import required_gap
+from leastaction.contact.penetration.penetration_recovery import overlap_slope
 from leastaction.contact.solver.cone_response import TANGENTIAL
 from leastaction.minimal.contact.derivatives.contact_kernels import (
     GAP,
@@ -45,6 +46,7 @@ class Modes(NamedTuple):
         compliance: of the contacts [m / (N s)], shape (m,); deepest: depth that no impulse reaches [m].
         impulse_compliance, lag, end_compliance: of soft contacts, `laws.soft_contact`; zero where rigid, shape (m,).
         least: gaps at the end [m], shape (m,); overlaps: whether they are what is left of the overlaps at the start.
+        gaps: at the start, of the solved part [m], shape (m,).
         falls: see `compliance.remaining_overlap`, two numbers [m].
         turn: place of the torques of each contact among the triples of impulses, or -1, shape (m,).
     """
@@ -64,6 +66,7 @@ class Modes(NamedTuple):
     end_compliance: Any
     least: Any
     overlaps: Any
+    gaps: Any
     falls: Any
     turn: Any
 
@@ -97,10 +100,19 @@ def compliance_at(modes, k, push):
 
 @inline
 def least_gap(modes, k, phi):
-    """Gap that contact k must have at the end, with the gap phi at the start [m]."""
-    if modes.overlaps[k] and modes.impulse_compliance[k] > 0.0:
-        return required_gap(phi, modes.lag[k])
-    return remaining_overlap(phi, modes.falls[0], modes.falls[1]) if modes.overlaps[k] else modes.least[k]
+    """Gap that contact k must have at the end, with the gap phi at the start [m], and its slope by that.
+
+    It is a straight line through that of the solved part, since other values of a parameter may end slight overlaps.
+    """
+    if not modes.overlaps[k]:
+        return modes.least[k], 0.0
+    own = modes.gaps[k]
+    if modes.impulse_compliance[k] > 0.0:
+        least, slope = required_gap(own, modes.lag[k]), -modes.lag[k]
+    else:
+        fall, slight = modes.falls[0], modes.falls[1]
+        least, slope = remaining_overlap(own, fall, slight), overlap_slope(own, fall, slight)
+    return least + slope * (phi - own), slope
 
 
 @inline
@@ -188,7 +200,7 @@ def law_values(part, modes, values, impulses, out):
     for k in range(part.cones.shape[0]):
         push, v, at = lam[k, 0], values[k], 3 * k
         depth, _, creep, _ = compliance_at(modes, k, push)
-        first[at] = v[GAP] - least_gap(modes, k, v[START_GAP]) + depth
+        first[at] = v[GAP] - least_gap(modes, k, v[START_GAP])[0] + depth
         soft = creep + modes.creep[0, k]
         w = v[SLIDE] + soft * lam[k, 1], v[SLIDE + 1] + soft * lam[k, 2]
         disc(first, at + 1, lam[k], 1, w, edge(modes.friction[k], push), modes.slides[0, k])
@@ -278,11 +290,10 @@ def position_slopes(part, modes, places, rows, k, at, F):
     put(F, row, part, places, rows, k, GAP, 1.0)
     F[row, own] = deeper
     if modes.overlaps[k]:
-        phi, d = v[START_GAP], 1e-4 * abs(v[START_GAP])
-        low, high = least_gap(modes, k, phi - d), least_gap(modes, k, phi + d)
+        _, slope = least_gap(modes, k, v[START_GAP])
         for b in range(n):
-            F[row, b] -= (high - low) / (2.0 * d) * rows.slopes[1, k, b, START_GAP]
-            F[row, places.start + b] -= (high - low) / (2.0 * d) * rows.slopes[0, k, b, START_GAP]
+            F[row, b] -= slope * rows.slopes[1, k, b, START_GAP]
+            F[row, places.start + b] -= slope * rows.slopes[0, k, b, START_GAP]
     soft = creep + modes.creep[0, k]
     for i in range(1, 3):
         put(F, row + i, part, places, rows, k, SLIDE + i - 1, 1.0)

@@ -89,7 +89,7 @@ class HitMap(PartMap):
         rows, places = slopes_of(smooth, part, [placed], columns), Places(n, n, 2 * n, 2 * n + e, 3 * n + e)
         F = np.zeros((2 * n + e, 3 * n + e))
         write_momentum_slopes(s, part, self.modes, places, rows, F)
-        stop_slopes(s, smooth, F, places, False)
+        stop_slopes(s, F, places, False)
         if own_loops:
             last = slice(len(F) - own_loops, len(F))
             F[last, :n], F[last, n : 2 * n] = s.h * (v1 @ hessians[:own_loops]), s.h * A

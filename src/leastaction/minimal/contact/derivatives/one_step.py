@@ -192,6 +192,7 @@ def work_arrays(robot: RobotParts, contacts: Any, settings: Any, e: int) -> Work
         end_compliance=zeros(m),
         least=zeros(m),
         overlaps=np.zeros(m, bool),
+        gaps=zeros(m),
         falls=zeros(2),
         turn=np.full(m, -1),
     )

@@ -327,6 +327,7 @@ def slides(cone, lam, w, at, k):
 @inline
 def note_overlap(modes, k, phi):
     """Whether the gap that contact k must have is what is left of phi, that at the start; `substep_map.overlaps`."""
+    modes.gaps[k] = phi
     if modes.impulse_compliance[k] > 0.0:
         kept = -modes.lag[k] * min(phi, 0.0)
         modes.overlaps[k] = kept != 0.0 and abs(modes.least[k] - kept) <= 1e-6 * abs(kept)

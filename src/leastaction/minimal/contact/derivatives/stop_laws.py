@@ -75,9 +75,16 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
             if s.stops_slip[k]:
                 out[k] = s.push[k] - np.copysign(0.5 * bound, s.push[k])
             continue
-        first, last = (q[stop.iq] - stop.lower if s.side[k] > 0.0 else stop.upper - q[stop.iq] for q in (s.q0, s.q1))
-        out[k] = last - min(0.0, first + 0.5 * fall)
+        first, last = (gap_of(stop, s.side[k], q) for q in (s.q0, s.q1))
+        out[k] = last
+        if s.stop_least[k] < 0.0:  # it starts so far beyond that some is left
+            out[k] -= first + 0.5 * fall
     return out, end
+
+
+def gap_of(stop: Any, side: float, q: FloatArray) -> float:
+    """How far a joint is from its lower limit (side 1) or its upper one (-1) [rad or m]."""
+    return float(q[stop.iq] - stop.lower if side > 0.0 else stop.upper - q[stop.iq])
 
 
 def driven_rows(solved: Solved, n: int) -> FloatArray:
@@ -92,10 +99,10 @@ def rate_slopes(solved: Solved) -> FloatArray:
     return -solved.h * solved.drive[:, 2]
 
 
-def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, positions: bool = True) -> None:
+def stop_slopes(solved: Solved, F: FloatArray, places: Places, positions: bool = True) -> None:
     """Rows of `stop_values` in the matrix of a part; `positions`: with those of the position phase."""
     own = 3 * (len(solved.lam) + int(solved.turning.sum()))
-    s, idle, fall = solved, idle_stops(solved), gravity_drop(smooth.model.gravity, solved.h)
+    s, idle = solved, idle_stops(solved)
     for j, stop in enumerate(s.stops):
         row, end, dof, dry = places.n + own + j, places.impulses + own + j, stop.dof, stop.kind == DRY
         sign = 1.0 if dry else s.side[j]
@@ -109,6 +116,5 @@ def stop_slopes(solved: Solved, smooth: Smooth, F: FloatArray, places: Places, p
             F[row, row] = 1.0
             continue
         F[row, dof] = sign
-        first = s.q0[stop.iq] - stop.lower if sign > 0.0 else stop.upper - s.q0[stop.iq]
-        if dry or first + 0.5 * fall < 0.0:
+        if dry or s.stop_least[j] < 0.0:
             F[row, places.start + dof] = -sign

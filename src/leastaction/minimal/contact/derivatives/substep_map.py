@@ -140,12 +140,13 @@ class PartMap:
         self.v = v = np.asarray(np.linalg.solve(M, placed.rows[1] + N.T @ added(s)), np.float64)
         part = part._replace(twists=body_twists(smooth, placed, v))
         rows = slopes_of(smooth, part, found, columns)
-        self.modes = self.modes._replace(overlaps=overlaps(s, rows.values[:, START_GAP], self.modes))
+        gaps = rows.values[:, START_GAP].copy()
+        self.modes = self.modes._replace(overlaps=overlaps(s, gaps, self.modes), gaps=gaps)
         late, count = size + 2 * n + C.shape[2], len(self.earlier)
         F, places = np.zeros((size, late + count * n)), Places(n, first, first + n, size, late)
         _position_slopes(tuple(part), tuple(self.modes), tuple(places), tuple(rows), F)
         write_momentum_slopes(s, part, self.modes, places, rows, F)
-        stop_slopes(s, smooth, F, places)
+        stop_slopes(s, F, places)
         kick, kick_end = rows.kick, rows.kick_end
         if len(s.loops):
             hessians, hessians_end = smooth.loop_hessians(s.q0), smooth.loop_hessians(s.q1)
@@ -403,6 +404,7 @@ def modes_of(solved: Solved, smooth: Smooth) -> Modes:
         end_compliance=none,
         least=s.least,
         overlaps=np.zeros(m, bool),
+        gaps=none,
         falls=np.array(gravity_drops(smooth.model.gravity, s)),
         turn=np.where(s.turning, m + np.cumsum(s.turning) - 1, -1),
     )
