@@ -22,8 +22,15 @@ CENTRAL = ((-2.0, 1.0 / 12.0), (-1.0, -2.0 / 3.0), (1.0, 2.0 / 3.0), (2.0, -1.0 
 ONE_SIDED = ((0.0, -25.0 / 12.0), (1.0, 4.0), (2.0, -3.0), (3.0, 4.0 / 3.0), (4.0, -0.25))
 """The same where a parameter must not become smaller, such as a stiffness of zero."""
 
-LENGTHS = ("position", "rotation", "com", "point")
-"""Kinds whose value does not show how far it may go: they move by a share of a decimetre or a tenth of a radian."""
+SHARE = 1e-4
+"""Changes for differences, as shares of the value."""
+
+LENGTHS = {"position": 0.01, "rotation": 0.001, "com": 0.01, "point": 0.01}
+"""Kinds whose value does not show how far it may go, and what they move by a share of [m or rad]. They move shapes, and
+contacts have kinks where other features begin: turns are by less than what tells parallel faces apart."""
+
+SIZES, NARROW = ("size", "radius", "length"), 0.1
+"""Kinds that move the features of shapes, too, and by how much less than a share of their value."""
 
 
 _KNOWN: WeakKeyDictionary[Mechanism, dict[str, list[Stencil]]] = WeakKeyDictionary()
@@ -49,17 +56,18 @@ def _stencils(mechanism: Mechanism, name: str) -> list[Stencil]:
         loose = mechanism.replace(strict=False)
         out = []
         for k in range(value.size):
-            size = 0.1 if kind in LENGTHS else abs(float(value.flat[k])) or float(np.abs(value).max()) or 1.0
+            size = LENGTHS.get(kind) or abs(float(value.flat[k])) or float(np.abs(value).max()) or 1.0
+            h = SHARE * size * (NARROW if kind in SIZES else 1.0)
 
-            def at(offset: float, k: int = k, h: float = 1e-4 * size) -> Mechanism:
+            def at(offset: float, k: int = k, h: float = h) -> Mechanism:
                 other = value.copy()
                 other.flat[k] += offset * h
                 return with_parameters(loose, {name: other})
 
             try:
-                out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in CENTRAL])
+                out.append([(weight / h, at(offset)) for offset, weight in CENTRAL])
             except MechanismError:
-                out.append([(weight / (1e-4 * size), at(offset)) for offset, weight in ONE_SIDED])
+                out.append([(weight / h, at(offset)) for offset, weight in ONE_SIDED])
     return out
 
 

@@ -35,18 +35,35 @@ class Variant:
 
     def equations(self, part: PartMap) -> FloatArray:
         """See `PartMap.equations`."""
-        s = part.solved
-        placed = self.smooth.at(s.q0, s.q1, s.u, s.h, False)
-        cones, contacts = self._cones(s.cones, s.contacts, placed)
+        placed, s = self._placed(part), part.solved
+        ends = [placed.poses(end) for end in range(2)]
+        ends += [self._placed(solution).poses(1) for solution in part.earlier]
+        cones, contacts = self._cones(s.cones, s.contacts, ends)
         stops = self.cones[self._index(s.stops)]
         closing = part.closing
         if len(closing[0]):
-            closing = self._cones(*closing, placed)
+            closing = self._closing(*closing, ends)
         return part.equations(self.smooth, cones, stops, contacts, placed, closing)
 
-    def _cones(self, known: Any, found: Any, placed: Placed) -> tuple[Any, Any]:
-        """Cones and contacts of a part with the coefficients and shapes of this mechanism."""
-        contacts = self._renewed(found, placed)
+    def _closing(self, cones: Any, contacts: Any, ends: list[FloatArray]) -> tuple[Any, Any]:
+        """`_cones` of the contact whose impact a part ends at, which was found at its start or only there."""
+        try:
+            return self._cones(cones, contacts, ends)
+        except IntegratorError:
+            return self._cones(cones, contacts, ends[1:])
+
+    def _placed(self, part: PartMap) -> Placed:
+        """The bodies of a part."""
+        s = part.solved
+        return self.smooth.at(s.q0, s.q1, s.u, s.h, False)
+
+    def _cones(self, known: Any, found: Any, ends: list[FloatArray]) -> tuple[Any, Any]:
+        """Cones and contacts of a part with the coefficients and shapes of this mechanism.
+
+        Args:
+            ends: poses of the bodies at both ends, then at the ends of earlier solutions.
+        """
+        contacts = self._renewed(found, ends)
         cones = known.copy()
         own = cones.found < 0
         cones[own] = self.cones[self._index(known[own])]
@@ -63,23 +80,29 @@ class Variant:
         """Which of the cones that are always there these are, by their first impulse."""
         return np.searchsorted(self.stepper.cones.row, cones.row)
 
-    def _renewed(self, contacts: Any, placed: Placed) -> Any:
-        """The contacts of a part that were looked for, with these shapes and coefficients."""
+    def _renewed(self, contacts: Any, ends: list[FloatArray]) -> Any:
+        """The contacts of a part that were looked for, with these shapes, each where it was found."""
         shapes = self.shapes
         if not len(contacts) or shapes is None:
             return contacts
         kinds = shapes.shapes.kind[np.stack([shapes.pairs.a[contacts.pair], shapes.pairs.b[contacts.pair]])]
         if not self.changed and not are_moving(kinds).any():
             return contacts
-        out, there = detected_at(contacts, shapes, placed.poses(0))
-        if not there.all():  # those that a step had missed were found at its end
-            late, found = detected_at(contacts, shapes, placed.poses(1))
-            if not (there | found).all():
-                raise IntegratorError(
-                    "Minimal: a contact of this step vanishes when the parameter changes; it has no derivative"
-                )
-            out[~there] = late[~there]
+        out = contacts.copy()
+        for place in np.unique(contacts.late):
+            own = np.flatnonzero(contacts.late == place)
+            out[own] = found_again(contacts[own], shapes, ends[1 + place if place > 0 else 0])
         return out
+
+
+def found_again(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> Any:
+    """The same contacts with other shapes at the poses at which they were found."""
+    found, there = detected_at(contacts, shapes, poses)
+    if not there.all():
+        raise IntegratorError(
+            "Minimal: a contact of this step vanishes when the parameter changes; it has no derivative"
+        )
+    return found
 
 
 def same_pairs(one: RobotShapes | None, two: RobotShapes | None) -> bool:

@@ -190,7 +190,9 @@ def ends_at(data: RobotData, own: Any, solved: Solved) -> Solved:
     if now.closing < 0 or abs(now.nearest) > AT_IMPACT:
         return solved
     cones = (own if found is None else found.cones)[now.closing : now.closing + 1].copy()
-    return replace(solved, closing=cones, closing_contacts=contacts_of(found, cones))
+    contacts = contacts_of(found, cones)
+    contacts.late = 0  # an earlier solution may have found it that found nothing else
+    return replace(solved, closing=cones, closing_contacts=contacts)
 
 
 def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
