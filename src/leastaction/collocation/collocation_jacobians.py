@@ -100,7 +100,8 @@ def add_force_slopes(model, data, q, v, u, G):
         for sign in (1.0, -1.0):
             d[j] = sign * STEP
             retract(nodes, q, d, z)
-            generalized_forces(model, data, z, v, u, up if sign > 0.0 else down)
+            out = up if sign > 0.0 else down
+            generalized_forces(model, data, z, v, u, out)
         d[j] = 0.0
         for k in range(n):
             G[k, j] += (up[k] - down[k]) / (2.0 * STEP)

@@ -158,7 +158,8 @@ def loop_rows(model, settings, data, system):
             rolls = is_velocity(row)
             if rolls and (s == 1 or j > 0):
                 body_twists(model, settings, data, j)
-                _velocity_row(model, settings, data, system, row, W, c if s == 1 else down, j)
+                at = c if s == 1 else down
+                _velocity_row(model, settings, data, system, row, W, at, j)
             elif j > 0 and not rolls:
                 h[down] = value
             for end in range(2):

@@ -145,7 +145,8 @@ def _through_blocks(blocks, model, data, r, rd, c1, c2):
         return False
     # The matrix of the nodes is affine in (c1, c2), so three of them give its parts.
     for part in range(3):
-        inertial_matrix(model, data, 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0, data.parts[part])
+        first, second = 1.0 if part == 1 else 0.0, 1.0 if part == 2 else 0.0
+        inertial_matrix(model, data, first, second, data.parts[part])
     _combine(blocks, model, data, r, rd, c1, c2)
     return True
 

@@ -85,7 +85,8 @@ def weigh_impacts(model, settings, data, near, own, contact, kept, scratch, left
             read_start(model, data, coordinates, q, impact.dt)
             data.past[0].known = FIRST
             contact.now[0].known, contact.now[0].plastic, contact.written[0] = 0, 0, 0
-            count = find_cones(model, settings, data, own if turn == 0 else near, contact, impact.dt)
+            pairs = own if turn == 0 else near
+            count = find_cones(model, settings, data, pairs, contact, impact.dt)
             if count < 0:
                 return math.nan
             for k in range(count + contact.now[0].waiting):

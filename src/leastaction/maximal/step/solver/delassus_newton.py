@@ -266,5 +266,6 @@ def delassus_newton(model, settings, data, contact, dt):
         last = worst
         if not direction(model, data, contact, limit):
             return -1 - iteration
-        size = apply(model, data, 1.0, 0.0 if now.phase == VELOCITIES else dt)
+        moves = 0.0 if now.phase == VELOCITIES else dt
+        size = apply(model, data, 1.0, moves)
     return -1 - settings.max_iterations

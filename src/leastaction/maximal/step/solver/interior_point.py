@@ -203,7 +203,8 @@ def interior_step(model, settings, data, contact, dt):
             store_update_size(history, iteration, math.nan)
             return -1 - iteration
         t = contact_direction(model, data, contact, kappa, goal, floor)
-        size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+        moves = 0.0 if now.phase == VELOCITIES else dt
+        size = apply(model, data, t, moves)
         store_update_size(history, iteration, size)
         stuck = stuck + 1 if t < STUCK else 0
     return -1 - most

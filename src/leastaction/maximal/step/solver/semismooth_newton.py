@@ -319,7 +319,8 @@ def direction_of_modes(model, data, contact, fresh):
 def take_step(model, data, contact, t, dt):
     """Take a fraction t of Newton's step; returns its size as a velocity [m/s]."""
     now = contact.now[0]
-    size = apply(model, data, t, 0.0 if now.phase == VELOCITIES else dt)
+    moves = 0.0 if now.phase == VELOCITIES else dt
+    size = apply(model, data, t, moves)
     for k in range(now.count):
         c = contact.cones[k]
         c.gam += t * c.step[0]

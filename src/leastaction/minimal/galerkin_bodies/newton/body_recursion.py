@@ -285,7 +285,8 @@ def _factor(model, settings, data, second, fourth, higher, balls, soft):
                 if second is not None and m == 6:
                     body_block(model, settings, data, slots[b], b)
                 elif fourth is not None or higher is not None:
-                    body_blocks(fourth, higher, model, settings, data, slots[b], b, ball and filled)
+                    centre = ball and filled
+                    body_blocks(fourth, higher, model, settings, data, slots[b], b, centre)
                     _expect(bodies, data.turns, b)
                 push_block(data.pushes, model, settings, data, slots[b], b)
                 if balls is not None and ball:
@@ -298,12 +299,14 @@ def _factor(model, settings, data, second, fourth, higher, balls, soft):
                 slope = local[0, 1] if sprung else 0.0
                 _axis_at_order_2(data, slots[i], to, c, slope, c == n + nv - 1)
         elif balls is not None and m == 12 and hard and nv == 3:
-            eliminate_ball(data, slots[i], to, i, n, parent, parent >= 0 and nodes[parent].nv == 3)
+            follows = parent >= 0 and nodes[parent].nv == 3
+            eliminate_ball(data, slots[i], to, i, n, parent, follows)
         elif fourth is not None and m == 12 and hard:
             apart = balls is not None and centred and parent >= 0 and nodes[parent].nv == 3
             for c in range(n, n + nv):
                 slopes = (local[0, 1], local[0, 2], local[1, 1], local[1, 2]) if sprung else (0.0, 0.0, 0.0, 0.0)
-                _axis_at_order_4(data, slots[i], to, i, n, c, slopes, c == n + nv - 1 and not apart)
+                last = c == n + nv - 1 and not apart
+                _axis_at_order_4(data, slots[i], to, i, n, c, slopes, last)
             if balls is not None and apart:
                 recentre(data.A, slots[i], to, bodies, parent)
         elif higher is not None or soft is not None:
