@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import shutil
 import time
 
 import pytest
@@ -47,6 +48,74 @@ Typing.run_pass = run_pass
 from demo import big
 """
 """Records which functions of the package Numba looks at."""
+
+
+BUNDLES = """
+from typing import Any, NamedTuple
+import numpy as np
+from demo._jit import entry, routine
+
+class Springs(NamedTuple):
+    stiffness: Any
+    rest: Any
+
+class Model(NamedTuple):
+    extra: Any
+    springs: Any
+    mass: Any
+    own: Any
+    weights: Any
+
+@routine
+def weigh(model, k):
+    mass = model.mass
+    return mass[k] * model.weights[k] + model.own.rest[k]
+
+@routine
+def total(model, count):
+    out = 0.0
+    for k in range(count):
+        out += weigh(model, k=k)
+    return out
+
+@routine
+def pull(springs, k):
+    if springs is None:
+        return 0.0
+    return springs.stiffness[k] * springs.rest[k]
+
+@routine
+def either(model, other, k):
+    chosen = model if k > 1 else other
+    return chosen.mass[k]
+
+@routine
+def everything(model, k):
+    pair = model, k
+    return pair[0].mass[pair[1]] + pair[0].own.stiffness[k]
+
+@routine
+def sums(model):
+    return total(model, 3), pull(model.springs, 1), pull(model.own, 1), either(model, model, 2), everything(model, 2)
+
+@entry
+def without(parts):
+    return sums(Model(None, None, parts[0], Springs(*parts[1]), parts[2]))
+
+@entry
+def having(parts):
+    return sums(Model(parts[3], None, parts[0], Springs(*parts[1]), parts[2]))
+
+x = np.arange(1.0, 5.0)
+plain = x, (2.0 * x, x), x
+"""
+
+
+@pytest.fixture
+def bundles(demo):
+    """The package, with functions that read a few fields of their bundles."""
+    (demo / "demo" / "bundles.py").write_text(BUNDLES)
+    return demo
 
 
 @pytest.fixture
@@ -165,3 +234,36 @@ print(sorted({f.linkage.name for f in inside if "twice" in f.name or "root" in f
     value, kinds, _ = told(code, family)
     assert float(value) == pytest.approx(16.0 + 3.0**0.5)
     assert kinds == "['private']"
+
+
+def parts_of(code, root):
+    """Which parts a process leaves when it begins without any."""
+    shutil.rmtree(root / "cache", ignore_errors=True)
+    out = python(f"from demo.bundles import *; print({code})", root)[0]
+    return out, {file.name: read_part(file) for file in (root / "cache" / "parts").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("code", "sums", "own"),
+    [
+        ("having((*plain, np.ones((2, 2))))", (20.0, 0.0, 8.0, 3.0, 9.0), {"sums", "either", "everything"}),
+        ("having((*plain, 3.0))", (20.0, 0.0, 8.0, 3.0, 9.0), {"sums", "either", "everything"}),
+        ("without((x, (np.arange(4), x), x))", (20.0, 0.0, 2.0, 3.0, 5.0), {"sums", "either", "everything", "pull"}),
+    ],
+    ids=["an array for None", "a number for None", "a field of a field"],
+)
+def test_bundles_that_agree_where_they_are_read_share_code(bundles, code, sums, own):
+    """What does not read the field in which two bundles differ is compiled once, and it is the same from either."""
+    out, first = parts_of("without(plain)", bundles)
+    assert out == "(20.0, 0.0, 8.0, 3.0, 9.0)"
+    out, second = parts_of(code, bundles)
+    assert out == str(sums)
+    shared = first.keys() & second.keys()
+    assert {name: first[name] for name in shared} == {name: second[name] for name in shared}
+    for function in ("weigh", "total", "pull", "sums", "either", "everything"):
+        keys = [
+            {key for key, part in parts.items() if f"{len(function)}{function}" in part.name}
+            for parts in (first, second)
+        ]
+        assert keys[0], function
+        assert (keys[0] == keys[1]) == (function not in own), function

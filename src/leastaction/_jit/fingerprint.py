@@ -58,7 +58,16 @@ def toolchain() -> str:
     """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
-    names = ("dispatchers", "function_cache", "libraries", "lowering", "machine_code", "numba_patches", "pipeline")
+    names = (
+        "dispatchers",
+        "function_cache",
+        "libraries",
+        "lowering",
+        "machine_code",
+        "numba_patches",
+        "pipeline",
+        "reads",
+    )
     here = Path(__file__).parent
     files = [here / "decorators.py", here / "hooks/vectors.py", *(here / f"hooks/{name}.py" for name in names)]
     ways = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()

@@ -20,6 +20,8 @@ from numba.core.serialize import dumps
 
 from ..fingerprint import describe_types, fingerprint, toolchain
 from ..folders import functions_directory, mark_used, remove_unused
+from .lowering import is_bundle
+from .reads import WHOLE, Reads, fields_read
 
 __all__ = ["CachedFunction", "attach_flags", "key_of", "read", "write"]
 
@@ -47,13 +49,25 @@ def attach_flags(dispatcher: Any) -> None:
 def key_of(function: Any, kinds: Any, flags: Any, target: Any) -> str:
     """A hash of all that decides about the code of a function; empty if no other process would find it by that."""
     dispatcher = getattr(function, "_compiled", None)
-    arguments = describe_types(kinds)
-    if dispatcher is None or " at 0x" in arguments:  # a function as argument is known by its address
+    if dispatcher is None:
+        return ""
+    bundles = any(map(is_bundle, kinds))
+    arguments = " ".join(map(_describe_read, kinds, fields_read(function))) if bundles else describe_types(kinds)
+    if " at 0x" in arguments:  # a function as argument is known by its address
         return ""
     inherited = [getattr(flags, name, None) for name in ("boundscheck", "debuginfo", "dbg_extend_lifetime", "noalias")]
     name = f"{function.__module__}.{function.__qualname__}"  # others find it by that, in the code of its callers
     text = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _describe_read(kind: Any, reads: Reads) -> str:
+    """Text of what a function reads of an argument: of a bundle, only these fields."""
+    if not is_bundle(kind) or WHOLE in reads or not reads.keys() <= set(kind.fields):
+        return describe_types((kind,))
+    own = zip(kind.fields, kind, strict=True)
+    fields = [(name, _describe_read(one, reads[name])) for name, one in own if name in reads]
+    return f"{kind.instance_class.__module__}.{kind.instance_class.__qualname__}{kind.fields}{fields}"
 
 
 @cache

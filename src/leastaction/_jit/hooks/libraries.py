@@ -188,6 +188,10 @@ class Whole(JITCodeLibrary):
     argtypes: Any = ()
     parts: tuple[Part, ...] = ()  # whose machine code it calls
 
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Left to the passes over the whole module, which do the same once more: it is mostly the way of arguments."""
+        ll_module.data_layout = self._codegen._data_layout
+
     def finalize(self) -> None:
         self._raise_if_finalized()
         self._codegen._check_llvm_bugs()

@@ -1,7 +1,8 @@
 """How kernels that make no arrays become LLVM code: less of it than Numba's own lowering writes.
 
 - Bundles (named tuples that hold arrays: model, data, ...) are passed by reference. Numba takes them apart at every
-  call and puts them together again behind it, some hundred numbers each.
+  call and puts them together again behind it, some hundred numbers each. Where a field lies in memory does not depend
+  on the other ones: code that reads it suits bundles in which others differ (`reads`).
 - A call of a function that cannot fail is not followed by a look at what it raised.
 - Variables are not cleared at the end of their lives: there are no references to give back.
 """
@@ -9,7 +10,6 @@
 from collections import Counter
 from typing import Any
 
-import llvmlite.binding as llvm
 import llvmlite.ir as lir
 from numba import types
 from numba.core import cgutils, ir
@@ -17,14 +17,20 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import models, register_default
 from numba.core.imputils import user_function
 from numba.core.lowering import Lower
+from numba.core.registry import cpu_target
 from numba.core.typed_passes import NativeLowering
 
-__all__ = ["LeanLowering", "borrowed", "caller_of"]
+__all__ = ["LeanLowering", "borrowed", "caller_of", "is_bundle"]
 
 _BYTES = lir.IntType(8).as_pointer()
+_WORD = lir.IntType(64)
+
+_ROOM = 13 * 8
+"""Bytes for each field of a bundle: enough for an array with four indices. Of a bundle, and of what is larger, there is
+the address."""
 
 
-def _is_bundle(kind: Any) -> bool:
+def is_bundle(kind: Any) -> bool:
     """Whether a type is a named tuple that holds arrays, maybe in tuples of its own."""
     return isinstance(kind, (types.NamedTuple, types.NamedUniTuple)) and any(map(_holds_arrays, kind))  # pyright: ignore
 
@@ -43,7 +49,7 @@ class Borrowed(types.Type):
 
 def borrowed(kinds: Any) -> tuple[Any, ...]:
     """Types of arguments, as kernels pass them on."""
-    return tuple(Borrowed(kind) if _is_bundle(kind) else kind for kind in kinds)
+    return tuple(Borrowed(kind) if is_bundle(kind) else kind for kind in kinds)
 
 
 @register_default(Borrowed)
@@ -52,23 +58,83 @@ class _BorrowedModel(models.PrimitiveModel):
 
     def __init__(self, manager: Any, kind: Borrowed) -> None:
         super().__init__(manager, kind, _BYTES)
-        self._bundle = manager.lookup(kind.bundle)
+        self._bundle, self._type = kind.bundle, manager.lookup(kind.bundle).get_value_type()
 
     def as_argument(self, builder: Any, value: Any) -> Any:
         home = getattr(value, "home", None)
-        if home is None:
-            home = builder.bitcast(cgutils.alloca_once_value(builder, value), _BYTES)
-        return home
+        return _stored(builder, value, self._bundle) if home is None else home
 
     def from_argument(self, builder: Any, value: Any) -> Any:
-        return _value_in_entry(builder, value, self._bundle.get_value_type())
+        return _Lying(self._type, value, self._bundle)
 
 
-def _value_in_entry(builder: Any, home: Any, lltype: Any) -> Any:
-    """The value at an address, which remembers it; to be called in the entry block."""
-    value = builder.load(builder.bitcast(home, lltype.as_pointer()))
-    value.home = home
+class _Lying(lir.values.Value):  # pyright: ignore[reportAttributeAccessIssue]
+    """A bundle in memory, which is loaded once something needs more of it than its address and single fields."""
+
+    loaded: Any = None
+
+    def __init__(self, lltype: Any, home: Any, kind: Any) -> None:
+        self.type, self.home, self.kind = lltype, home, kind
+
+    def get_reference(self) -> str:
+        return self.loaded.get_reference()
+
+
+def _place(builder: Any, home: Any, index: int) -> Any:
+    """The address of a field of a bundle."""
+    return builder.gep(home, [lir.Constant(_WORD, index * _ROOM)], inbounds=True)
+
+
+def _stored(builder: Any, value: Any, kind: Any) -> Any:
+    """The address of a value that is put into memory."""
+    if not is_bundle(kind):
+        with builder.goto_entry_block():
+            place = builder.alloca(value.type)
+        builder.store(value, place)
+        return builder.bitcast(place, _BYTES)
+    with builder.goto_entry_block():
+        home = builder.bitcast(builder.alloca(lir.ArrayType(_WORD, len(kind) * _ROOM // 8)), _BYTES)
+    for index, field in enumerate(kind):
+        one = builder.extract_value(value, index)
+        if _lies_apart(field):
+            one = _stored(builder, one, field)
+        builder.store(one, builder.bitcast(_place(builder, home, index), one.type.as_pointer()))
+    return home
+
+
+def _read(builder: Any, home: Any, kind: Any, index: int, lltype: Any) -> Any:
+    """A field of the bundle at an address."""
+    field, place = kind[index], _place(builder, home, index)
+    if _lies_apart(field):
+        place = builder.load(builder.bitcast(place, _BYTES.as_pointer()))
+    if is_bundle(field):
+        return _Lying(lltype, place, field)
+    return builder.load(builder.bitcast(place, lltype.as_pointer()))
+
+
+def _loaded(builder: Any, bundle: _Lying) -> Any:
+    """All of a bundle in memory."""
+    value = lir.Constant(bundle.type, lir.Undefined)
+    for index in range(len(bundle.kind)):
+        one = _read(builder, bundle.home, bundle.kind, index, bundle.type.elements[index])
+        value = builder.insert_value(value, _loaded(builder, one) if isinstance(one, _Lying) else one, index)
     return value
+
+
+def _lies_apart(kind: Any) -> bool:
+    """Whether bundles hold the address of such a field."""
+    return is_bundle(kind) or _size(kind) > _ROOM
+
+
+_SIZES: dict[Any, int] = {}
+
+
+def _size(kind: Any) -> int:
+    """What a value takes in memory [bytes]."""
+    if kind not in _SIZES:
+        context: Any = cpu_target.target_context
+        _SIZES[kind] = context.get_abi_sizeof(context.get_value_type(kind))
+    return _SIZES[kind]
 
 
 class _LeanLower(Lower):
@@ -86,7 +152,7 @@ class _LeanLower(Lower):
 
     def lower_normal_function(self, fndesc: Any) -> None:
         super().lower_normal_function(fndesc)
-        self._drop_unused_values()
+        self._load_whole_bundles()
         self.library.fails = any(_fails(block.terminator) for block in self.function.blocks)
 
     def setup_function(self, fndesc: Any) -> None:
@@ -99,13 +165,15 @@ class _LeanLower(Lower):
                     self.function.args[place].add_attribute(attribute)
             place += len(packer((kind,)).argument_types)
 
-    def _drop_unused_values(self) -> None:
-        """Remove the loads of whole bundles that only their addresses, or single fields, were taken of."""
-        used = {id(x) for block in self.function.blocks for inst in block.instructions for x in inst.operands}
-        block = self.entry_block
-        loads = [x for x in block.instructions if hasattr(x, "home") and id(x) not in used]
-        needless = {id(x) for x in loads} | {id(x.operands[0]) for x in loads}
-        block.instructions[:] = [x for x in block.instructions if id(x) not in needless]
+    def _load_whole_bundles(self) -> None:
+        """Load those of which more than their addresses and single fields are used, at the end of the first block."""
+        users = [user for block in self.function.blocks for user in block.instructions]
+        phis = [one for user in users if isinstance(user, lir.PhiInstr) for one, _ in user.incomings]
+        used = [*phis, *(one for user in users for one in user.operands)]
+        with self.builder.goto_block(self.entry_block):
+            for one in used:
+                if isinstance(one, _Lying) and one.loaded is None:
+                    one.loaded = _loaded(self.builder, one)
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         if isinstance(ty, types.Dispatcher) and isinstance(inst.value, (ir.Global, ir.FreeVar)):
@@ -115,7 +183,7 @@ class _LeanLower(Lower):
     # ------------------------------------------------------------------ variables
 
     def lower_expr(self, resty: Any, expr: Any) -> Any:
-        if expr.op == "getattr" and _is_bundle(kind := self.typeof(expr.value.name)):
+        if expr.op == "getattr" and is_bundle(kind := self.typeof(expr.value.name)):
             home = getattr(self.loadvar(expr.value.name), "home", None)
             if home is not None:
                 index = kind.fields.index(expr.attr)
@@ -126,14 +194,9 @@ class _LeanLower(Lower):
         """A field of the bundle at an address, read once at the beginning of the function."""
         key = id(home), index
         if key not in self._fields:
-            offset = _offsets(self.context, kind)[index]
             lltype = self.context.get_value_type(kind[index])
             with self.builder.goto_entry_block():
-                place = self.builder.gep(home, [lir.Constant(lir.IntType(64), offset)], inbounds=True)
-                if _is_bundle(kind[index]):
-                    value = _value_in_entry(self.builder, place, lltype)
-                else:
-                    value = self.builder.load(self.builder.bitcast(place, lltype.as_pointer()))
+                value = _read(self.builder, home, kind, index, lltype)
             self._fields[key] = value, home  # kept: an id may be given again
         return self._fields[key][0]
 
@@ -163,25 +226,6 @@ def _fails(terminator: Any) -> bool:
         return False
     code = terminator.operands[0]
     return not (isinstance(code, lir.Constant) and code.constant == 0)
-
-
-_OFFSETS: dict[Any, list[int]] = {}
-
-
-def _offsets(context: Any, kind: Any) -> list[int]:
-    """Where the fields of a bundle begin [bytes]."""
-    if kind not in _OFFSETS:
-        lltype, data = context.get_value_type(kind), context.codegen().target_data
-        if isinstance(lltype, lir.ArrayType):  # all fields are of one type
-            size = lltype.element.get_abi_size(data)
-            _OFFSETS[kind] = [size * i for i in range(len(kind))]
-        else:
-            module = lir.Module()
-            lir.GlobalVariable(module, lltype, "bundle")
-            with llvm.parse_assembly(str(module)) as parsed:
-                struct = parsed.get_global_variable("bundle").global_value_type
-                _OFFSETS[kind] = [data.get_element_offset(struct, i) for i in range(len(kind))]
-    return _OFFSETS[kind]
 
 
 def caller_of(fndesc: Any, library: Any) -> Any:

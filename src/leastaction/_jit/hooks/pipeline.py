@@ -21,12 +21,13 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.errors import NumbaError
 from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.untyped_passes import InlineClosureLikes, TranslateByteCode
 
 from .function_cache import key_of
 from .libraries import Part, Whole, keep, known
 from .lowering import LeanLowering, borrowed, caller_of
 from .numba_patches import patched_numba
+from .reads import take_code
 
 __all__ = ["PartCompiler", "WholeCompiler"]
 
@@ -85,6 +86,7 @@ class PartCompiler(WholeCompiler):
                 self._key = key_of(func, self.state.args, self.state.flags, context.codegen().magic_tuple())
             library = known(self._key, context.codegen()) if self._key else None
             if library is not None:
+                take_code(func)
                 return self._take(func, library)
             compiled = super().compile_extra(func)
             keep(compiled.library, self._key, compiled.fndesc, compiled.environment)
@@ -96,7 +98,13 @@ class PartCompiler(WholeCompiler):
         if self._key:  # in place of a number that another function has in another process
             identity = self.state.func_id
             identity.unique_id, identity.unique_name = self._key, f"{identity.func_qualname}${self._key}"
-        return super().define_pipelines()
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [
+                (_TakeCode, step[1]) if step[0] is TranslateByteCode else step for step in pipeline.passes
+            ]
+            pipeline.finalize()
+        return pipelines
 
     def _take(self, func: Any, library: Any) -> Any:
         """What Numba makes of a function, of one that is there already."""
@@ -150,6 +158,23 @@ def _insert(context: Any, function: Any, fndesc: Any, libraries: Any) -> None:
 def _placeholder(library: Any, fndesc: Any, environment: Any) -> Any:
     """What stands for a function in Numba's tables, in place of something that Python could call."""
     return _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, environment, (library,))
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _TakeCode(TranslateByteCode):
+    """`TranslateByteCode`, unless that was done to find out what the function reads."""
+
+    _name = "leastaction_take_code"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> bool:
+        code = take_code(state.func_id.func)
+        if code is None:
+            return super().run_pass(state)
+        code.func_id, state.func_ir = state.func_id, code
+        return True
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
