@@ -1,9 +1,10 @@
 """Faster compilation by names of Numba that are not public. Nothing depends on it: without, stock Numba compiles.
 
 Stock Numba optimises every function together with all that it calls, once for each caller, and makes machine code of
-it each time. Here each function is optimised once (`libraries`), bundles are passed by reference (`lowering`), and
-kernels and the functions they call are kept on disk under the hash of what they are made of (`kernel_cache`,
-`function_cache`). CPU seconds of a first pendulum: 12 in place of 44.
+it each time. Here each function is optimised once (`libraries`), bundles are passed by reference (`lowering`), those
+that agree in what a function reads of them have one code (`reads`), and kernels and the functions they call are kept
+on disk under the hash of what they are made of (`kernel_cache`, `function_cache`). CPU seconds of a first pendulum: 12
+in place of 44.
 
 It is used with the releases of Numba that it was tested with (``make test-numba``), if all names are there, and unless
 ``LEASTACTION_STOCK_NUMBA=1`` is set. `why_stock` says what it is, as ``leastaction doctor`` does.
