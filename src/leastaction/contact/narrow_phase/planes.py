@@ -29,6 +29,9 @@ from leastaction.spatial import (
 UPRIGHT = 0.02
 """A cylinder stands on its face while the sine of its tilt is less."""
 
+DIRECTIONS = tuple((math.cos(0.25 * math.pi * k + 0.1), math.sin(0.25 * math.pi * k + 0.1)) for k in range(8))
+"""In which the outermost vertices of a mesh stand on a plane: no axis of a mesh, where two would be as far."""
+
 RIM_POINTS = 8
 """Points of the rim on which a cylinder stands."""
 
@@ -119,35 +122,43 @@ def vertex(data, shape, k):
     return (data[o], data[o + 1], data[o + 2])
 
 
+@inline
+def farther(best, k, direction, x, y):
+    """Of a vertex and how far it is along a direction, and vertex k at (x, y), the farther."""
+    cosine, sine = DIRECTIONS[direction]
+    far = cosine * x + sine * y
+    return (k, far) if best[0] < 0 or far > best[1] else best
+
+
 @routine
 def _mesh_on_plane(out, count, touch, plane, shape, data, margin):
     """The lowest vertex, and of those below the margin the outermost in eight directions."""
     local_normal, local_point, slope, level = plane
     if dot3(slope, load3(shape.centre)) - level - shape.bound > margin:
         return count
-    start, low, lowest, first, last = count, margin, -1, shape.rows, 0
+    R = load9(shape.R)
+    # Directions fixed to the mesh, so that the choice is the same at the next step.
+    big = 0 if abs(dot3(slope, column(R, 0))) > abs(dot3(slope, column(R, 1))) else 1
+    big = big if abs(dot3(slope, column(R, big))) > abs(dot3(slope, column(R, 2))) else 2
+    e1, e2 = column(R, (big + 1) % 3), column(R, (big + 2) % 3)
+    start, low, lowest = count, margin, -1
+    none = (-1, 0.0)
+    a, b, c, d, e, f, g, h = none, none, none, none, none, none, none, none
     for k in range(shape.rows):
-        height = dot3(slope, vertex(data, shape, k)) - level
-        if height < margin:
-            first, last = min(first, k), k + 1
+        w = vertex(data, shape, k)
+        height = dot3(slope, w) - level
         if height < low:
             low, lowest = height, k
+        if height < margin:
+            x, y = dot3(e1, w), dot3(e2, w)
+            a, b = farther(a, k, 0, x, y), farther(b, k, 1, x, y)
+            c, d = farther(c, k, 2, x, y), farther(d, k, 3, x, y)
+            e, f = farther(e, k, 4, x, y), farther(f, k, 5, x, y)
+            g, h = farther(g, k, 6, x, y), farther(h, k, 7, x, y)
     if lowest < 0:
         return count
     count = point_on_plane(out, count, touch, lowest, local_normal, local_point, vertex(data, shape, lowest), 0.0)
-    R = load9(shape.R)
-    # Directions fixed to the mesh, so that the choice is the same at the next step.
-    for direction in range(8):
-        angle = 0.25 * math.pi * direction + 0.1
-        big = 0 if abs(dot3(slope, column(R, 0))) > abs(dot3(slope, column(R, 1))) else 1
-        big = big if abs(dot3(slope, column(R, big))) > abs(dot3(slope, column(R, 2))) else 2
-        e1, e2 = column(R, (big + 1) % 3), column(R, (big + 2) % 3)
-        along = add3(scale3(math.cos(angle), e1), scale3(math.sin(angle), e2))
-        best, far = -1, 0.0
-        for k in range(first, last):
-            w = vertex(data, shape, k)
-            if dot3(slope, w) - level < margin and (best < 0 or dot3(along, w) > far):
-                best, far = k, dot3(along, w)
+    for best, _ in (a, b, c, d, e, f, g, h):
         if not is_known(out, start, count, touch, best):
             w = vertex(data, shape, best)
             count = point_on_plane(out, count, touch, best, local_normal, local_point, w, 0.0)
