@@ -19,7 +19,7 @@ class Islands(NamedTuple):
         root: the first tree of each tree's island: of trees that cones tie, shape (trees,).
         rank: trees in the order of islands, shape (trees,).
         heads: scratch, shape (trees + 2,).
-        order: all cones, those that take part first, in the order of the trees, shape (cones,).
+        order: cones that take part, in the order of the trees, and -1 after the last, shape (cones,).
         one, two: trees of each impulse of `Touch.which`, -1 for none, shape (m,).
         low, high: where the impulses that a cone's impulse moves begin and end in `Touch.which`, shape (m,).
         reach: where impulses on a tree begin and end there, shape (trees, 2).

@@ -16,7 +16,7 @@ def impulses(cone):
 
 @inline
 def cone_at(found, a):
-    """Cone number a, in the order of islands where there is one."""
+    """Cone number a, in the order of islands where there is one; -1 after the last that takes part there."""
     if found is None:
         return a
     return found.islands.order[a]
@@ -77,11 +77,8 @@ def rank_trees(islands):
 
 
 @inline
-def key_of(islands, active, cones, c):
-    """Place of a cone among others: the first of its trees; behind all where it takes no part."""
-    last = islands.rank.shape[0]
-    if not active[c]:
-        return last
+def key_of(islands, cones, c):
+    """Place of a cone among others: the first of its trees."""
     one, two = trees_of(islands, cones[c])
     if one < 0:
         return 0
@@ -92,20 +89,25 @@ def key_of(islands, active, cones, c):
 
 @routine
 def arrange(cones, active, islands):
-    """`order`: cones by the first of their trees, island by island."""
+    """`order`: cones that take part by the first of their trees, island by island, and -1 after the last."""
     tie_trees(cones, active, islands)
     rank_trees(islands)
-    heads = islands.heads
+    heads, order, count = islands.heads, islands.order, 0
     for t in range(heads.shape[0]):
         heads[t] = 0
     for c in range(active.shape[0]):
-        heads[key_of(islands, active, cones, c) + 1] += 1
+        if active[c]:
+            heads[key_of(islands, cones, c) + 1] += 1
+            count += 1
     for t in range(heads.shape[0] - 1):
         heads[t + 1] += heads[t]
     for c in range(active.shape[0]):
-        k = key_of(islands, active, cones, c)
-        islands.order[heads[k]] = c
-        heads[k] += 1
+        if active[c]:
+            k = key_of(islands, cones, c)
+            order[heads[k]] = c
+            heads[k] += 1
+    if count < order.shape[0]:
+        order[count] = -1
 
 
 @inline

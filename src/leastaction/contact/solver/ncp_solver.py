@@ -70,6 +70,8 @@ def take_part(cones, touch, found):
     active, which, n = touch.active, touch.which, 0
     for a in range(active.shape[0]):
         c = cone_at(found, a)
+        if c < 0:
+            break
         if active[c]:
             for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
                 which[n] = k
@@ -168,6 +170,8 @@ def linear_rows(cones, touch, n, dt, hold):
     i, count = 0, 0
     for a in range(active.shape[0]):
         c = cone_at(touch.found, a)
+        if c < 0:
+            break
         if not active[c]:
             continue
         o, size = cones[c].row, impulses(cones[c])
@@ -298,6 +302,8 @@ def clip(cones, touch, dt):
     active, lam, d, i = touch.active, touch.lam, touch.d, 0
     for a in range(active.shape[0]):
         c = cone_at(touch.found, a)
+        if c < 0:
+            break
         if not active[c]:
             continue
         o, bound = cones[c].row, dt * cones[c].friction
