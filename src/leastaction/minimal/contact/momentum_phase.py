@@ -21,11 +21,14 @@ from leastaction.contact.solver.cone_kinds import CONTACT, DRY, LIMIT, LOOP, PLA
 from leastaction.contact.solver.cone_response import depth_of
 from leastaction.contact.solver.islands import impulses, multiply_packed, pack, range_of
 from leastaction.contact.solver.ncp_solver import list_impulses, solve_all_cones
+from leastaction.contact.solver.torque_laws import ROLL, SPIN
 from leastaction.minimal.contact.detection.body_pairs import kick_both
 from leastaction.minimal.contact.detection.detected_contacts import gap_at
+from leastaction.minimal.contact.elastic_contacts import cones_of
 from leastaction.minimal.contact.forces.spring_forces import kick_loop, place_start, regularize_loops
 from leastaction.minimal.contact.joint_momenta import factor, reduce, solve
-from leastaction.minimal.contact.row_vec6 import wrench
+from leastaction.minimal.contact.paths import against, push_both, push_up
+from leastaction.minimal.contact.row_vec6 import six, wrench
 from leastaction.minimal.contact.solver.locked_joints import (
     begin_momenta,
     hold_momenta,
@@ -41,6 +44,7 @@ from leastaction.minimal.contact.solver.prescribed_joints import (
     rate_of,
 )
 from leastaction.minimal.contact.solver.torsional_rolling import torque
+from leastaction.minimal.vec6 import ZEROS, plus
 from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, scale3
 
 
@@ -54,7 +58,8 @@ def solve_momenta(model, data, touch, dt, tolerance):
         return False
     phase, joints, some = touch.phase, touch.joints, False
     for k in range(touch.lam.shape[0]):
-        phase.total[k], phase.w[k], phase.diagonal[k] = touch.lam[k], touch.w[k], touch.W[k, k]
+        phase.total[k], phase.w[k] = touch.lam[k], touch.w[k]
+    keep_slopes(model, touch)
     begin_momenta(joints)
     if close_some(model, touch, touch.found) or holds_any(joints):
         some, left = True, 1
@@ -69,6 +74,16 @@ def solve_momenta(model, data, touch, dt, tolerance):
     for c in range(touch.active.shape[0]):
         touch.active[c], touch.compliance[c] = phase.active[c], phase.compliance[c]
     return some
+
+
+@routine
+def keep_slopes(model, touch):
+    """`phase.diagonal` of the cones that took part in the position phase."""
+    cones, count = cones_of(model, touch.found)
+    for c in range(count):
+        if touch.active[c]:
+            for k in range(cones[c].row, cones[c].row + impulses(cones[c])):
+                touch.phase.diagonal[k] = touch.W[k, k]
 
 
 @routine
@@ -131,29 +146,26 @@ def relate_momenta(model, data, touch, dt, length):
     phase, found, lam = touch.phase, touch.found, touch.lam
     n, N, Y, which, nv = list_impulses(model.cones, touch, found), phase.N, phase.Y, touch.which, data.p.shape[0]
     place_start(model, data, touch.pulls)
+    factor(model, data, phase.W, length, touch.joints)
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
             find_directions(model, data, phase, model.cones[c], c)
     find_detected_directions(model, data, phase, found)
-    factor(model, data, phase.W, length, touch.joints)
     for k in range(nv):
         phase.off[k] = data.p[k]
-        for i in range(n):
-            phase.off[k] -= lam[which[i]] * N[which[i], k]
+    for i in range(n):
+        j = which[i]
+        for k in range(nv):
+            phase.off[k] -= lam[j] * N[j, k]
     reduce(model, data, phase.W, phase.off, phase.y)
     for k in range(nv):
         phase.y[k] *= dt * phase.W[k, 6]
     for i in range(n):
-        reduce(model, data, phase.W, N[which[i]], Y[which[i]])
-        touch.w[which[i]] = 0.0
+        j, moved = which[i], 0.0
         for k in range(nv):
-            touch.w[which[i]] += Y[which[i], k] * phase.y[k]
-        touch.w[which[i]] += dt * prescribed_motion(touch.joints, N[which[i]])
-    for i in range(n):
-        row, out = phase.off, touch.W[which[i]]
-        for k in range(nv):
-            row[k] = dt * phase.W[k, 6] * Y[which[i], k]
-        multiply_rows(found, Y, which, which[i], n, row, out)
+            moved += Y[j, k] * phase.y[k]
+        touch.w[j] = moved + dt * prescribed_motion(touch.joints, N[j])
+    fill_symmetric(touch, phase, found, n, dt)
     for c in range(model.cones.shape[0]):
         if touch.active[c]:
             add_contact_compliance(touch, model.cones[c], c)
@@ -164,10 +176,26 @@ def relate_momenta(model, data, touch, dt, length):
         lam[which[i]] *= 2.0
 
 
+@routine
+def fill_symmetric(touch, phase, found, n, dt):
+    """W of the n impulses that take part: products of those that come first with the others, which are symmetric."""
+    Y, W, which, row = phase.Y, touch.W, touch.which, phase.off
+    for b in range(n):
+        k = which[b]
+        low, high = range_of(found, k, n)
+        for c in range(row.shape[0]):
+            row[c] = dt * phase.W[c, 6] * Y[k, c]
+        multiply_rows(found, Y, which, b, high, row, W[k])
+        for a in range(b + 1, high):
+            W[which[a], k] = W[k, which[a]]
+        for a in range(low, b):
+            if range_of(found, which[a], n)[1] <= b:
+                W[k, which[a]] = 0.0  # its range ends before this one
+
+
 @inline
-def multiply_rows(found, Y, which, i, n, row, out):
-    """out[j] = Y[j] times a row, for each impulse j of `which` that impulse i moves."""
-    low, high = range_of(found, i, n)
+def multiply_rows(found, Y, which, low, high, row, out):
+    """out[j] = Y[j] times a row, for each impulse j of `which` from low to high."""
     if found is not None:
         multiply_packed(Y, which, low, high, found.islands, pack(found.islands, row), out)
         return
@@ -254,21 +282,33 @@ def frame_of_ball(cone, data):
 
 @routine
 def find_directions(model, data, phase, cone, c):
-    """What unit impulses of a cone do along the joints, into N."""
-    touch, N, at = data.touch, phase.N, cone.row
+    """What unit impulses of a cone do along the joints, into N, and the same reduced by the factors of M, into Y."""
+    touch, N, Y, at = data.touch, phase.N, phase.Y, cone.row
     for k in range(at, at + impulses(cone)):
         for j in range(N.shape[1]):
-            N[k, j] = 0.0
+            N[k, j] = Y[k, j] = 0.0
     if cone.kind == LOOP:
         kick_loop(model, data, touch.pulls, cone, 1.0, N[at])
+        reduce(model, data, phase.W, N[at], Y[at])
     elif cone.kind == CONTACT:
         n, t, s, x = frame_of(cone, data, touch.found)
-        kick_both(model, data, cone.node, wrench(n, x), cone.other, N[at])
-        kick_both(model, data, cone.node, wrench(t, x), cone.other, N[at + 1])
-        kick_both(model, data, cone.node, wrench(s, x), cone.other, N[at + 2])
+        find_direction(model, data, phase, cone, wrench(n, x), at)
+        find_direction(model, data, phase, cone, wrench(t, x), at + 1)
+        find_direction(model, data, phase, cone, wrench(s, x), at + 2)
         find_turns(model, data, phase, touch.rolls, cone, (n, t, s))
     else:
-        N[at, cone.dof] = 1.0 if cone.kind == DRY else touch.side[c]
+        S_, W, k = data.S[data.now[0]], phase.W, cone.dof
+        N[at, k] = Y[at, k] = 1.0 if cone.kind == DRY else touch.side[c]
+        lost = plus(-W[k, 6] * N[at, k], six(W[k]), ZEROS)
+        push_up(model.nodes, S_, W, W, model.nodes[cone.node].parent, lost, Y[at])
+
+
+@routine
+def find_direction(model, data, phase, cone, h, k):
+    """`find_directions` of impulse k of a contact, which is a wrench h."""
+    S_, W, i, j = data.S[data.now[0]], phase.W, cone.node, cone.other
+    kick_both(model, data, i, h, j, phase.N[k])
+    push_both(model.nodes, S_, W, W, i, h, j, against(h), phase.Y[k])
 
 
 @routine
@@ -279,6 +319,6 @@ def find_turns(model, data, phase, rolls, cone, frame):
     if cone.width == PLAIN:
         return
     n, t, s = frame
-    kick_both(model, data, cone.node, torque(n), cone.other, phase.N[cone.row + 3])
-    kick_both(model, data, cone.node, torque(t), cone.other, phase.N[cone.row + 4])
-    kick_both(model, data, cone.node, torque(s), cone.other, phase.N[cone.row + 5])
+    find_direction(model, data, phase, cone, torque(n), cone.row + SPIN)
+    find_direction(model, data, phase, cone, torque(t), cone.row + ROLL)
+    find_direction(model, data, phase, cone, torque(s), cone.row + ROLL + 1)

@@ -1,4 +1,4 @@
-"""From bodies towards the root: columns and rows of what acts on them, through the factors of Newton's matrix.
+"""From bodies towards the root: columns and rows of what acts on them, through the factors of a matrix of the joints.
 
 The ways of two bodies meet at the joints that carry both, and go on as one.
 """
@@ -9,9 +9,13 @@ from leastaction.minimal.vec6 import plus, times
 
 
 @inline
-def push_through(model, data, i, h, column):
-    """What a wrench h on body i comes to beyond its joint; its entries of L^-1 S0^T h go into the column."""
-    nodes, S0_, W_, col_ = model.nodes, data.S[data.now[0]], data.W, data.touch.col
+def push_through(nodes, S0_, W_, col_, i, h, column):
+    """What a wrench h on body i comes to beyond its joint; its entries of L^-1 S0^T h go into the column.
+
+    Args:
+        W_, col_: the factors: pivots in W_[:, 6] and columns, as `body_sweeps.eliminate` and `joint_momenta.factor`
+            leave them.
+    """
     for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
         r = times(six(S0_[c]), h)
         column[c] = r
@@ -31,11 +35,11 @@ def pull_through(model, data, i, k, row):
 
 
 @routine
-def push_up(model, data, node, h, column):
-    """L^-1 S0^T h of a wrench h on a body, along the joints that carry it."""
+def push_up(nodes, S0_, W_, col_, node, h, column):
+    """L^-1 S0^T h of a wrench h on a body, along the joints that carry it; factors as in `push_through`."""
     while node >= 0:
-        h = push_through(model, data, node, h, column)
-        node = model.nodes[node].parent
+        h = push_through(nodes, S0_, W_, col_, node, h, column)
+        node = nodes[node].parent
 
 
 @routine
@@ -47,14 +51,14 @@ def pull_up(model, data, node, k, row):
 
 
 @routine
-def push_both(model, data, i, h, j, g, column):
+def push_both(nodes, S0_, W_, col_, i, h, j, g, column):
     """L^-1 S0^T of wrenches h on body i and g on body j, along the joints that carry them."""
     while i != j:
         if i < j:
             i, h, j, g = j, g, i, h
-        h = push_through(model, data, i, h, column)
-        i = model.nodes[i].parent
-    push_up(model, data, i, plus(1.0, g, h), column)
+        h = push_through(nodes, S0_, W_, col_, i, h, column)
+        i = nodes[i].parent
+    push_up(nodes, S0_, W_, col_, i, plus(1.0, g, h), column)
 
 
 @routine

@@ -56,7 +56,7 @@ def slip(cone, data):
 @routine
 def relate_both(model, data, cone, found, least):
     """Rows, columns and w0 of a contact that was looked for."""
-    touch, i, j, at, x = data.touch, cone.node, cone.other, cone.row, load3(cone.arm)
+    touch, i, j, at, x, S0_ = data.touch, cone.node, cone.other, cone.row, load3(cone.arm), data.S[data.now[0]]
     phi, n, end = gap_at(data, found.contacts[cone.found], at * 0 + 1)
     touch.w[at] = phi - least
     touch.w[at + 1], touch.w[at + 2] = slip(cone, data)
@@ -67,7 +67,7 @@ def relate_both(model, data, cone, found, least):
     for k in range(3):
         f = load3(cone.normal if k == 0 else (cone.first if k == 1 else cone.second))
         g = wrench(f, x)
-        push_both(model, data, i, g, j, against(g), touch.columns[at + k])
+        push_both(model.nodes, S0_, data.W, touch.col, i, g, j, against(g), touch.columns[at + k])
         if k > 0:
             row, other = row_along(i, f, y, o, end_i), against(row_along(j, f, z, p, end_j))
             pull_both(model, data, i, row, j, other, touch.rows[at + k])

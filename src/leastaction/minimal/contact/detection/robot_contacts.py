@@ -151,6 +151,7 @@ def choose(model, data, dt, whole):
 def relate_contact(model, data, cone, least):
     """Rows, columns and w0 of a contact."""
     touch, i, n, at = data.touch, cone.node, load3(cone.normal), cone.row
+    S0_, W_, col_ = data.S[data.now[0]], data.W, touch.col
     o, y, moved = sliding(cone, data)
     t, s = tangents(cone)
     R1_, x1_ = data.R[1 - data.now[0]], data.x[1 - data.now[0]]
@@ -160,9 +161,9 @@ def relate_contact(model, data, cone, least):
     turn = polynomial(y, -0.5, e)  # derivative of y by turns at the end
     touch.w[at] = gap(cone, R1_, x1_) - least
     touch.w[at + 1], touch.w[at + 2] = dot3(t, moved), dot3(s, moved)
-    push_up(model, data, i, wrench(n, begun), touch.columns[at])
-    push_up(model, data, i, wrench(t, begun), touch.columns[at + 1])
-    push_up(model, data, i, wrench(s, begun), touch.columns[at + 2])
+    push_up(model.nodes, S0_, W_, col_, i, wrench(n, begun), touch.columns[at])
+    push_up(model.nodes, S0_, W_, col_, i, wrench(t, begun), touch.columns[at + 1])
+    push_up(model.nodes, S0_, W_, col_, i, wrench(s, begun), touch.columns[at + 2])
     pull_up(model, data, i, wrench(n, ended), touch.rows[at])
     m = add3(cross(ended, t), mattvec(turn, cross(o, t)))
     pull_up(model, data, i, (m[0], m[1], m[2], t[0], t[1], t[2]), touch.rows[at + 1])
@@ -175,7 +176,8 @@ def relate_contact(model, data, cone, least):
 def relate_stop(model, data, cone, side, least):
     """Row, column and w0 of a limit or of dry friction."""
     touch, c = data.touch, cone.dof
-    D = data.W[c, 6]
+    S0_, W_, col_ = data.S[data.now[0]], data.W, touch.col
+    D = W_[c, 6]
     if cone.kind == LIMIT:
         q = data.q1[cone.iq]
         touch.w[cone.row] = (q - cone.lower if side > 0.0 else cone.upper - q) - least
@@ -185,8 +187,8 @@ def relate_stop(model, data, cone, side, least):
     column, row, parent = touch.columns[cone.row], touch.rows[cone.row], model.nodes[cone.node].parent
     column[c], row[c] = side, side * D
     none = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    push_up(model, data, parent, plus(-D * side, six(data.touch.col[c]), none), column)
-    pull_up(model, data, parent, plus(-D * side, six(data.W[c]), none), row)
+    push_up(model.nodes, S0_, W_, col_, parent, plus(-D * side, six(col_[c]), none), column)
+    pull_up(model, data, parent, plus(-D * side, six(W_[c]), none), row)
 
 
 @routine

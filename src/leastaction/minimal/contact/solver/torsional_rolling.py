@@ -60,12 +60,12 @@ def relate_turn(model, data, rolls, cone):
         return
     if cone.width == PLAIN:
         return
-    touch, i, j = data.touch, cone.node, cone.other
+    touch, S0_, i, j = data.touch, data.S[data.now[0]], cone.node, cone.other
     y, z = turn_of(data, i), turn_of(data, j)
     for k in range(3):
         at, f = cone.row + SPIN + k, load3(cone.normal if k == 0 else (cone.first if k == 1 else cone.second))
         touch.w[at] = dot3(f, sub3(y, z))
-        push_both(model, data, i, torque(f), j, against(torque(f)), touch.columns[at])
+        push_both(model.nodes, S0_, data.W, touch.col, i, torque(f), j, against(torque(f)), touch.columns[at])
         pull_both(model, data, i, row_about(i, f, y), j, against(row_about(j, f, z)), touch.rows[at])
 
 
