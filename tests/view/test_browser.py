@@ -220,6 +220,27 @@ def test_a_simulation_goes_on_and_can_be_pulled(page):
     page.complaints[:] = [text for text in page.complaints if "preventDefault" not in text]  # of viser's own listener
 
 
+def test_a_simulation_that_compiles_says_so():
+    """In the panel, for as long as the first step takes."""
+    from leastaction._jit.messages import LISTENERS, report_compilation
+
+    pytest.importorskip("viser")
+    sim = la.Simulator(la.robots.pendulum())
+    with la.view(sim, block=False, open_browser=False, play=False, port=8331) as viewer:
+        step, seen = viewer.simulator.step, []
+
+        def slow(u):
+            for seconds in (None, 0.1):
+                report_compilation("Galerkin", seconds)
+                seen.append(viewer._message.content)
+            step(u)
+
+        viewer.simulator.step = slow
+        viewer.step()
+        assert seen == ["compiling Galerkin, once", ""]
+        assert LISTENERS == []
+
+
 def test_a_controller_that_fails_halts_the_simulation():
     pytest.importorskip("viser")
     sim = la.Simulator(la.robots.pendulum(), la.RungeKutta(), dt=0.01)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from leastaction._jit import LISTENERS
 from leastaction.actuation.controls import check_call
 from leastaction.errors import LeastActionError, LeastActionWarning
 from leastaction.mechanism._check import flag
@@ -149,7 +150,11 @@ class SimulationViewer(Served):
                 u = u + np.asarray(self._controller(sim), float).reshape(-1)
             if self._pull is not None:
                 self._pull.push()
-            sim.step(u)
+            LISTENERS.append(self._tell_compilation)  # the first step may take long
+            try:
+                sim.step(u)
+            finally:
+                LISTENERS.remove(self._tell_compilation)
         except Exception as error:  # of the controller, too: a thread that ends in silence helps nobody
             self._set_playing(False)
             self._tell(f"{type(error).__name__}: {error}")
@@ -247,6 +252,9 @@ class SimulationViewer(Served):
 
     def _tell(self, text: str) -> None:
         self._message.content = text
+
+    def _tell_compilation(self, name: str, seconds: float | None) -> None:
+        self._tell(f"compiling {name}, once" if seconds is None else "")
 
 
 def _another(simulator: Simulator, pushable: Any = None) -> Simulator:
