@@ -62,15 +62,6 @@ def joint_forces(nodes, dofs, modes, q, v, tau):
     return energy
 
 
-@routine
-def any_jumps(dofs):
-    """Whether the force of any limit jumps where it is met."""
-    found = False
-    for k in range(dofs.shape[0]):
-        found = found or dofs[k].limit_damping > 0.0
-    return found
-
-
 @inline
 def change_mode(dof, modes, k, x, rate, settled, may):
     """Bring the mode of one limit up to its gap; see `touch.change`."""

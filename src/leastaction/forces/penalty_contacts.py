@@ -174,15 +174,6 @@ def cotangents(penalties, modes, links, cot, GT, GV, out, at):
 
 
 @routine
-def any_jumps(penalties):
-    """Whether the force of any jumps where it touches."""
-    found = False
-    for i in range(penalties.shape[0]):
-        found = found or penalties[i].damping > 0.0
-    return found
-
-
-@routine
 def change_modes(penalties, modes, links, settled, most):
     """Bring the modes up to the depths, at most `most` of them; see `touch.change`."""
     changed, touching = 0, 0

@@ -300,28 +300,6 @@ def _control_cotangents(some, forces, modes, links, cot, bu):
 
 
 @routine
-def any_jumps(forces):
-    """Whether any one-sided force has a damper, so that it jumps where it touches."""
-    found = _any_element_jumps(forces.paths, forces) or joint_limits.any_jumps(forces.dofs)
-    return found or _any_coordinate_jumps(forces.coords)
-
-
-@inline
-def _any_element_jumps(some, forces):
-    if some is None:
-        return False
-    found = penalty_contacts.any_jumps(forces.penalties) or cable_paths.any_jumps(forces.paths)
-    return found or tendon_forces.any_jumps(forces.tendons)
-
-
-@inline
-def _any_coordinate_jumps(coords):
-    if coords is None:
-        return False
-    return joint_limits.any_jumps(coords)
-
-
-@routine
 def exchange_modes(modes, old, new):
     """Set all modes `old` (any if negative) to `new`."""
     touch.exchange(modes.penalties, old, new)

@@ -285,15 +285,6 @@ def jumps(path):
 
 
 @routine
-def any_jumps(paths):
-    """Whether the tension of any jumps."""
-    found = False
-    for i in range(paths.shape[0]):
-        found = found or jumps(paths[i])
-    return found
-
-
-@routine
 def change_modes(paths, points, modes, links, settled, most):
     """Bring the modes of cables up to their lengths, at most `most` of them; see `touch.change`."""
     changed, touching = 0, 0

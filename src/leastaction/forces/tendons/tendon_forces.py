@@ -346,15 +346,6 @@ def control_cotangents(tendons, items, drives, modes, pull, links, cot, bu):
 
 
 @routine
-def any_jumps(tendons):
-    """Whether the force of any limit jumps where it is met."""
-    found = False
-    for i in range(tendons.shape[0]):
-        found = found or tendons[i].limit_damping > 0.0
-    return found
-
-
-@routine
 def change_modes(tendons, items, modes, links, settled, most):
     """Bring the modes of limits up to the lengths, at most `most` of them; see `touch.change`."""
     changed, touching = 0, 0

@@ -358,12 +358,6 @@ def turns(model: RobotModel) -> bool:
     return bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
 
 
-def is_compliant(model: RobotModel) -> bool:
-    """Whether any contact does, see `laws.soft_contact`."""
-    pairs = model.shapes is not None and (model.shapes.softness[:, 0] > 0.0).any()
-    return bool(pairs or (model.cones is not None and (model.cones.compliance > 0.0).any()))
-
-
 def width_of(shapes: RobotShapes | None) -> int:
     """Impulses that there is room for of each contact that is looked for."""
     turns = shapes is not None and ((shapes.pairs.spin > 0.0) | (shapes.pairs.roll > 0.0)).any()
