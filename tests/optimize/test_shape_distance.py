@@ -136,3 +136,10 @@ def test_pairs_that_have_no_distance(first, second, words):
     problem = opt.Problem(slider(), steps=4, duration=1.0).start(q=[0, 0], v=0).minimize(opt.effort())
     with pytest.raises(ProblemError, match=words):
         problem.subject_to(opt.separation(first, second)).solve(solver="horizon")
+
+
+def test_shapes_that_do_not_collide_are_named_to_choose_from():
+    problem = opt.Problem(la.robots.serial_arm(dof=2), steps=4, duration=1.0)
+    with pytest.raises(ProblemError, match="no shape of body 'link2' collides; name one of them, such as 'link2/0'"):
+        problem.subject_to(opt.separation("link2", "link1"))
+    problem.subject_to(opt.separation("link2/0", "link1/0"))

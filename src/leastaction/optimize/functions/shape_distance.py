@@ -190,6 +190,11 @@ def _shapes_of(mechanism: Mechanism, name: str, what: str) -> tuple[str, list[Sh
         raise ProblemError(f"{what}: there is no body {body!r}")
     shapes = mechanism.ground if body == WORLD else mechanism.bodies[mechanism.body_index(body)].shapes
     chosen = [s for k, s in enumerate(shapes) if (own in (s.name, str(k)) if own else s.collision)]
+    if not chosen and shapes and not own:
+        first = shapes[0].name or "0"
+        raise ProblemError(
+            f"{what}: no shape of body {body!r} collides; name one of them, such as {body + '/' + first!r}"
+        )
     if not chosen:
         names = ", ".join(s.name or str(k) for k, s in enumerate(shapes)) or "none"
         raise ProblemError(f"{what}: body {body!r} has no such shape to keep apart; there is {names}")
