@@ -108,6 +108,88 @@ def claims(results: dict[str, dict[str, Any]]) -> list[str]:
     return parts
 
 
+ENGINES = ("MuJoCo", "Drake", "PyBullet", "DART")
+"""Peers of the experts' tests."""
+
+EXPERTS = (
+    ("SimBenchmark, rolling", "experts/simbenchmark", (0,), "error of velocities"),
+    ("SimBenchmark, bouncing", "experts/simbenchmark", (1,), "energy, change"),
+    ("SimBenchmark, 666", "experts/simbenchmark", (2,), "depth [mm]"),
+    ("SimBenchmark, elastic 666", "experts/simbenchmark", (3,), "energy, change"),
+    ("SimBenchmark, Kapla", "experts/simbenchmark", (4,), "moved [mm]"),
+    ("SimBenchmark, ANYmal PD", "experts/robots", (0,), "depth [mm]"),
+    ("SimBenchmark, ANYmal momentum", "experts/robots", (1,), "angular"),
+    ("SimBenchmark, ANYmal energy", "experts/robots", (2,), "change"),
+    ("SimBenchmark, Atlas", "experts/robots", (3,), "depth [mm]"),
+    ("ContactBench, Signorini's law", "experts/residuals", range(7), "Signorini, largest"),
+    ("ContactBench, Coulomb's cone", "experts/residuals", range(7), "cone, largest"),
+    ("ContactBench, maximum dissipation", "experts/residuals", range(7), "dissipation, largest"),
+    ("Erez 2015, chain, itself at 0.25 ms [m]", "experts/erez2015", (0,), "8 ms"),
+    ("Erez 2015, humanoid, itself at 0.25 ms [m]", "experts/erez2015", (1,), "8 ms"),
+    ("Erez 2015, slip of a grasped capsule [µm]", "experts/erez2015", (3,), "8 ms"),
+    ("Erez 2015, 27 capsules", "experts/erez2015", (4,), "depth [mm], 2 ms"),
+    ("Painlevé's rod", "experts/hard_contact", (0,), "off"),
+    ("Elastic tumbling", "experts/hard_contact", (2,), "energy, change"),
+)
+"""What each test is, its benchmark, the tables that its scenes are in, and the column that counts."""
+
+
+def largest(sheets: list[Any], column: str) -> dict[str, float]:
+    """For each method the largest size in a column over the scenes it was raced in; infinite where it failed in one."""
+    out: dict[str, float] = {}
+    for sheet in sheets:
+        at = next(k for k, name in enumerate(sheet.columns) if "engine" in name)
+        for row in sheet.rows:
+            value = row[sheet.columns.index(column)]
+            size = abs(value) if isinstance(value, float | int) else math.inf
+            out[row[at]] = max(out.get(row[at], 0.0), size)
+    return out
+
+
+def beside(what: str, sizes: dict[str, float]) -> list[str]:
+    """The best of each engine, and the verdict."""
+    named = {e: {m: x for m, x in sizes.items() if m.split()[0] == e} for e in ENGINES}
+    mine = {m: x for m, x in sizes.items() if m.split()[0] in OURS}
+    bests = {e: min(((x, m) for m, x in of.items()), default=(math.inf, "")) for e, of in named.items()}
+    own = min((x, m) for m, x in mine.items())
+    cells = [told(*bests[e], bool(named[e])) for e in ENGINES]
+    return [what, told(*own, True), *cells, verdict(own[0], {e: x for e, (x, _) in bests.items()})]
+
+
+OURS = ("Maximal", "Minimal", "Galerkin(4)")
+"""Our methods in the experts' tests."""
+
+
+def experts(results: dict[str, dict[str, Any]]) -> list[str]:
+    """The experts' tests: what they measure, and what a step takes."""
+    figures, times = [], []
+    for what, name, places, column in EXPERTS:
+        if name not in results:
+            continue
+        sheets = [Report.of(results[name]).sheets[k] for k in places]
+        command = f"`{name.partition('/')[2]}`"
+        figures.append(
+            [
+                command,
+                *beside(what if "[m]" in what or "[µm]" in what else f"{what}: {column}", largest(sheets, column)),
+            ]
+        )
+        time = next((c for c in sheets[0].columns if c.startswith("µs")), None)
+        if time is not None and all(time in sheet.columns for sheet in sheets) and len(sheets) == 1:
+            times.append([command, *beside(what, largest(sheets, time))])
+    if not figures:
+        return []
+    columns = ["command", "test", "leastaction", *ENGINES, "verdict"]
+    parts = ["## Experts' tests", ""]
+    parts += [
+        "The command is `python -m benchmarks experts/` and the name in the first column; scenes, all figures and",
+        "the issues of peers are in [Experts' tests](experts.md). Of each engine the method that does best, by the",
+        "scene in which it does worst.",
+        "",
+    ]
+    return parts + table(columns, figures) + ["**Time of a step [µs]**", ""] + table(columns, times)
+
+
 def whole(results: dict[str, dict[str, Any]], name: str, heading: str, says: str, sheets=(0,)) -> list[str]:
     """Tables of one benchmark as they are, with what was required of it."""
     if name not in results:
@@ -172,6 +254,7 @@ def page(results: dict[str, dict[str, Any]]) -> str:
     parts = [
         INTRODUCTION,
         *claims(results),
+        *experts(results),
         *races(results),
         *whole(
             results,

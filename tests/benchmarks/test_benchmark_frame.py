@@ -16,6 +16,7 @@ from benchmarks import (
     coverage,
     foreign_robots,
     machine,
+    opponents,
     plan,
     render,
     report,
@@ -350,6 +351,21 @@ def test_wins_and_losses():
     assert wins.summary([0.25, 0.5, 2.0, "peer alone", "neither"]) == (
         "of 5: faster in 2 (0.25 to 0.5 of its time), slower in 1 (2 times), only the peer in 1, neither in 1"
     )
+
+
+def test_the_page_of_opponents_says_where_we_lose():
+    """Of each engine the method that does best, each by the scene in which it does worst; failures are infinite."""
+    scenes = [
+        Sheet(
+            "a", ["engine", "depth", "µs"], [["Maximal", -1e-6, 9.0], ["Minimal", 1e-3, 5.0], ["MuJoCo RK4", 2.0, 1.0]]
+        ),
+        Sheet("b", ["scene", "engine", "depth"], [["x", "Minimal", 1e-9], ["x", "MuJoCo RK4", "bodies fly off"]]),
+    ]
+    deep, slow = opponents.largest(scenes, "depth"), opponents.largest(scenes[:1], "µs")
+    assert deep == {"Maximal": 1e-6, "Minimal": 1e-3, "MuJoCo RK4": math.inf}
+    assert opponents.beside("depth", deep)[:4] == ["depth", "1e-06 (Maximal)", "–", "not run"]
+    assert opponents.beside("depth", deep)[-1] == "alone"
+    assert opponents.beside("µs", slow)[-1] == "**behind** MuJoCo (5 times)"
 
 
 def test_published_results_are_of_benchmarks_that_exist():
