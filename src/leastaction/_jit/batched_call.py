@@ -65,6 +65,7 @@ class LengthCall:
     def __init__(self, bound: Callable[[float], Bound], *others: Any) -> None:
         self._bound, self._others = bound, others
         self._calls, self._vain, self._call = 0, bool(why_stock()), None
+        self._kernel: Any = None
 
     def __call__(self, length: float) -> Any:
         """What the entry point gives back with that length [s]."""
@@ -73,7 +74,11 @@ class LengthCall:
             out = self._call.again()
             return self._bound(length)(*self._others) if out is NotImplemented else out
         bound = self._bound(length)
-        out = bound(*self._others)
+        if self._kernel is None:
+            out = bound(*self._others)
+            self._kernel = bound.kernel(*self._others)  # for all lengths: arguments of other kinds never come
+        else:
+            out = self._kernel(*bound.first, *self._others)
         self._calls += 1
         if self._calls >= SOON and not self._vain:
             if compiled := _often_called(bound, self._others, self._calls):

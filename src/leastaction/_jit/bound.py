@@ -39,6 +39,10 @@ class Bound:
             self.kernels[key] = _COMPILED[known].entry_point
         return out
 
+    def kernel(self, *others: Any) -> Any:
+        """What such a call calls, after the first one; None where nothing is compiled."""
+        return self.kernels.get(tuple(map(_kind, others)))
+
     def holding(self, index: int, value: Any) -> "Bound":
         """The same with another value, of the same kind, in place of one of the first arguments."""
         other = type(self)(self.entry, *self.first[:index], value, *self.first[index + 1 :])

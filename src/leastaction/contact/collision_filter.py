@@ -114,7 +114,7 @@ class Carriers:
 
 
 def exclude_pairs(model: HomePose, table: ContactTable) -> ContactTable:
-    """The table without pairs of bodies that are made to overlap or cannot part; a warning names them."""
+    """The table without pairs of bodies that are made to overlap or cannot part; its remarks name them."""
     ground, tied = pairs_of(table.ground), len(table.movers) > 1
     if not (tied or bounded(model, table, ground)):
         return table
@@ -149,10 +149,12 @@ def exclude_pairs(model: HomePose, table: ContactTable) -> ContactTable:
             touching.append(pair)
         elif gaps[k] < TOUCHING * size and names in near and pair not in locked and _locks(model, table, pair, size):
             locked.append(pair)
-    _say(table, overlap, "overlap as the robot is made")
-    _say(table, touching, "overlap, but their joints leave no way along the normal of their contact")
-    _say(table, locked, "touch as the robot is made, so that a joint could turn neither way")
-    return without(table, {*overlap, *fixed, *locked})
+    remarks = (
+        *_remarks(table, overlap, "overlap as the robot is made"),
+        *_remarks(table, touching, "overlap, but their joints leave no way along the normal of their contact"),
+        *_remarks(table, locked, "touch as the robot is made, so that a joint could turn neither way"),
+    )
+    return replace(without(table, {*overlap, *fixed, *locked}), remarks=remarks)
 
 
 def pairs_of(pairs: Any) -> list[tuple[int, int]]:
@@ -343,11 +345,17 @@ def _path(model: HomePose, i: int) -> set[int]:
     return out
 
 
-def _say(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> None:
+def _remarks(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) -> Iterator[str]:
     names = list(dict.fromkeys(" and ".join(repr(table.names[k][0]) for k in pair) for pair in pairs))
     if names:
         more = f"; and so do {len(names) - 4} other pairs" if len(names) > 4 else ""
-        warn(f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so")
+        yield f"{'; '.join(names[:4])} {why}: they pass through each other{more}; exclude_contact of a builder says so"
+
+
+def warn_of_remarks(table: ContactTable) -> None:
+    """Say what of a mechanism passes through each other."""
+    for remark in table.remarks:
+        warn(remark)
 
 
 def exclude_prescribed_pairs(table: ContactTable, given: Collection[int], locked: Collection[int] = ()) -> ContactTable:

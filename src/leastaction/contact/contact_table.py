@@ -27,6 +27,7 @@ class ContactTable:
         apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
         surfaces: what shapes and the mechanism say of friction and restitution.
         groups, touches: bits of each shape, see `Shape`.
+        remarks: what a warning is to say of pairs that were taken out.
     """
 
     shapes: Any
@@ -38,6 +39,7 @@ class ContactTable:
     surfaces: Surfaces
     groups: NDArray[np.int64]
     touches: NDArray[np.int64]
+    remarks: tuple[str, ...] = ()
 
     def body_pairs(self, poses: Any = None, margin: float = 0.0) -> Any:
         """`PAIR` records of shapes of moving bodies with each other.

@@ -17,8 +17,10 @@ from leastaction.typing import FloatArray
 
 
 def exclude_pairs(model: Model, table: ContactTable) -> ContactTable:
-    """See `contact.filtered_pairs.exclude_pairs`."""
-    return collision_filter.exclude_pairs(at_home(model), table)
+    """See `contact.collision_filter.exclude_pairs`; a warning says what was taken out."""
+    table = collision_filter.exclude_pairs(at_home(model), table)
+    collision_filter.warn_of_remarks(table)
+    return table
 
 
 def starts_apart(model: Model, table: ContactTable) -> start_search.Search:

@@ -8,7 +8,6 @@ import numpy as np
 
 from leastaction._jit.batched_call import LengthCall
 from leastaction._jit.bound import Bound
-from leastaction._tuples import plain
 from leastaction.integration.first_steps import NO_CONTACTS, FirstSteps
 from leastaction.integration.integrators import FloatArray
 
@@ -38,7 +37,8 @@ class GroundFirstSteps(FirstSteps):
 
     def _with_length(self, dt: float) -> Bound:
         own = self.stepper
-        return own.bound.holding(1, plain(own.settings._replace(dt=dt, whole=dt)))
+        # dt and whole change; `_replace` would take several times as long.
+        return own.bound.holding(1, (dt, *own.settings[1:-1], dt))
 
     def __call__(self, dt: float, v: FloatArray) -> bool:
         """See `FirstSteps`."""

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from leastaction.contact.broad_phase import reach_of_bodies
-from leastaction.contact.collision_filter import Carriers, HomePose, exclude_pairs, exclude_prescribed_pairs
+from leastaction.contact.collision_filter import (
+    Carriers,
+    HomePose,
+    exclude_pairs,
+    exclude_prescribed_pairs,
+    warn_of_remarks,
+)
 from leastaction.contact.contact_shapes import collect
 from leastaction.contact.contact_table import ContactTable
 from leastaction.contact.penetration.penetration_search import Search
@@ -18,6 +24,7 @@ from leastaction.dynamics import body_poses, body_twists
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.kept import kept_with
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
@@ -46,7 +53,16 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
 
 
 def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
-    """`ROBOT_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes."""
+    """`ROBOT_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes.
+
+    A warning says what of it passes through each other.
+    """
+    found = kept_with(mechanism, (cones_and_shapes, bodies), lambda: _cones_and_shapes(mechanism, bodies))
+    warn_of_remarks(found[2])
+    return found
+
+
+def _cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
     frames = centred_frames(mechanism)
     table = exclude_prescribed_pairs(collect(mechanism, frames, bodies=bodies), prescribed_nodes(mechanism))
     table = exclude_pairs(_at_home(mechanism, frames), table)
