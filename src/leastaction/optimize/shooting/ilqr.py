@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from leastaction.dynamics.legendre import momentum_of_velocity, velocity_of_momentum
+from leastaction._jit.bound import Bound
+from leastaction.dynamics.legendre import Velocities, momentum_of_velocity, velocity_of_momentum
 from leastaction.errors import ConvergenceError, IntegratorError, ProblemError
 from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_user_derivatives
 from leastaction.optimize.mpc.tvlqr import Tracker
 from leastaction.optimize.problem.problem import Problem
-from leastaction.optimize.shooting.projected_newton import box_minimum
-from leastaction.optimize.shooting.stage_costs import FloatArray, Quadratic, Stages, States
+from leastaction.optimize.shooting.riccati_sweep import Sweeps, act
+from leastaction.optimize.shooting.stage_costs import FloatArray, Stages, States
 from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.optimize.solvers.nlp_solver import REASONS
 from leastaction.trajectory.trajectory import Trajectory
@@ -130,9 +131,8 @@ class _Search:
         self.stepper = problem.integrator.prepare(self.m, self.dt)
         if "linearize" not in self.stepper.can:
             self.stepper.refuse("linearize")
-        self.runner = problem.integrator.prepare(self.m, self.dt)
-        self.record, self.fresh = self.runner.record(1), self.runner.memory()
-        self.held = np.zeros((1, len(self.runner.control_nodes), self.nu))
+        self.single, self.velocities = self.stepper.first_steps(), Velocities(self.m)
+        self.sweeps = Sweeps(self.N, 2 * self.n, self.nu)
         self.lower, self.upper = problem.u_bounds
         self.log, self.iterations = log, []
         self.mu, self.price, self.stuck, self.why = LEAST, 0.0, False, ""
@@ -141,19 +141,18 @@ class _Search:
         self.states = self._first()
         functions = [each.function for each in (*problem.costs, *problem.constraints)]
         check_user_derivatives(functions, self.states.q, self.states.v[:-1], self.states.u)
-        self.gaps = self._gaps(self.states)
+        guessed = problem._guess.get("q") is not None  # else the states are a run, without gaps
+        self.gaps = self._gaps(self.states) if guessed else np.zeros((self.N, 2 * self.n))
 
     # ------------------------------------------------------------------ motions
 
     def step(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
         """One step of the integrator, which remembers nothing of others."""
-        record, stepper = self.record, self.runner
-        stepper.restore_memory(self.fresh)
-        record.q[0], record["p"][0] = q, p
-        self.held[:] = u
-        if stepper.advance(record, 0, 1, self.held) != 1:
-            raise stepper.failure(0, record)
-        return record.q[1].copy(), record["p"][1].copy()
+        single, record = self.single, self.single.record
+        record.q[0], record.second[0], single.u[:] = q, p, u
+        if not single(self.dt, self.velocities.at(q, p)):
+            raise single.stepper.failure(0, record)
+        return record.q[1].copy(), record.second[1].copy()
 
     def _first(self) -> States:
         """States of the guess: given ones, or those to which the controls lead."""
@@ -187,10 +186,11 @@ class _Search:
         s, m, n = self.states, self.m, self.n
         q, p, u = s.q.copy(), s.p.copy(), s.u.copy()
         left = (share - 1.0) * self.gaps
+        bounds, x = (self.lower, self.upper), np.zeros(2 * self.n)
+        control = Bound(act, m.tree.nodes, (s.q, s.p, s.u), (k, K), bounds, x)
         try:
             for i in range(self.N):
-                x = np.concatenate([m.difference(s.q[i], q[i]), p[i] - s.p[i]])
-                u[i] = np.clip(s.u[i] + share * k[i] + K[i] @ x, self.lower, self.upper)
+                control(i, share, q, p, u)
                 q[i + 1], p[i + 1] = self.step(q[i], p[i], u[i])
                 if left[i].any():
                     q[i + 1], p[i + 1] = m.integrate(q[i + 1], left[i, :n]), p[i + 1] + left[i, n:]
@@ -208,55 +208,18 @@ class _Search:
         pairs = [self.stepper.linearize(s.q[k], s.p[k], s.u[k]) for k in range(self.N)]
         return np.array([A for A, _ in pairs]), np.array([B for _, B in pairs]).reshape(self.N, 2 * self.n, self.nu)
 
-    def backward(self, model: Quadratic, A: FloatArray, B: FloatArray) -> Any:
-        """(changes k, feedback K, second derivatives of the cost to go, its largest slope), or None: not convex."""
-        N, n2, nu = self.N, 2 * self.n, self.nu
-        k, K, S = np.zeros((N, nu)), np.zeros((N, nu, n2)), np.zeros((N + 1, n2, n2))
-        S[N], slope, steepest = model.xx[N], model.x[N], float(np.abs(model.x[N]).max())
-        for i in range(N - 1, -1, -1):
-            ahead = slope + S[i + 1] @ self.gaps[i]
-            Qx, Qu = model.x[i] + A[i].T @ ahead, model.u[i] + B[i].T @ ahead
-            SA = S[i + 1] @ A[i]
-            Qxx, Qux = model.xx[i] + A[i].T @ SA, model.ux[i] + B[i].T @ SA
-            Quu = model.uu[i] + B[i].T @ S[i + 1] @ B[i]
-            firm = self.mu * np.eye(nu) * max(1.0, float(np.abs(np.diag(Quu)).max(initial=0.0)))
-            found = box_minimum(
-                Quu + firm, Qu, self.lower - self.states.u[i], self.upper - self.states.u[i], np.zeros(nu)
-            )
-            if found is None:
-                return None
-            k[i], free = found
-            if free.any():
-                K[i][free] = -np.linalg.solve((Quu + firm)[np.ix_(free, free)], Qux[free])
-            slope = Qx + K[i].T @ (Quu @ k[i] + Qu) + Qux.T @ k[i]
-            S[i] = Qxx + K[i].T @ Quu @ K[i] + K[i].T @ Qux + Qux.T @ K[i]
-            S[i] = 0.5 * (S[i] + S[i].T)
-            steepest = max(steepest, float(np.abs(slope).max()))
-        return k, K, S, steepest
-
-    def descent(
-        self, model: Quadratic, A: FloatArray, B: FloatArray, k: FloatArray, K: FloatArray
-    ) -> tuple[float, float]:
-        """Slope of the cost along the linear motion, and half its curvature."""
-        x, slope, second = np.zeros(2 * self.n), 0.0, 0.0
-        for i in range(self.N):
-            u = k[i] + K[i] @ x
-            slope += float(model.x[i] @ x + model.u[i] @ u)
-            second += float(0.5 * (x @ model.xx[i] @ x + u @ model.uu[i] @ u) + u @ model.ux[i] @ x)
-            x = A[i] @ x + B[i] @ u + self.gaps[i]
-        return slope + float(model.x[self.N] @ x), second + float(0.5 * x @ model.xx[self.N] @ x)
-
     # ------------------------------------------------------------------ the search
 
     def improve(self, tolerance: float) -> bool:
         """One iteration; whether the search is over, with these weights of the constraints."""
         model, (A, B) = self.stages.quadratic(self.states), self.linearize()
+        steps = A, B, self.gaps, self.lower - self.states.u, self.upper - self.states.u
         merit, wide = self.stages.value(self.states)[1], float(np.abs(self.gaps).sum())
         while self.mu <= MOST:
-            found = self.backward(model, A, B)
+            found = self.sweeps(model, steps, self.mu)
             if found is not None:
-                k, K, S, steepest = found
-                slope, second = self.descent(model, A, B, k, K)
+                (k, K, S), steepest = found
+                slope, second = self.sweeps.along(model, steps, found[0])
                 quadratic = (slope, second) if wide > 0.0 else None
                 if wide > 0.0:
                     self.price = max(self.price, 1.5 * steepest, 2.0 * slope / wide)
