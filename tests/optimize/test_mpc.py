@@ -61,6 +61,20 @@ def test_without_pushes_it_does_what_it_planned():
     np.testing.assert_allclose(mpc.plan.q[0], q[-2], atol=1e-12)
 
 
+def test_it_begins_from_a_plan():
+    """A solution of the problem, where the search stays; not one of another problem."""
+    problem = balance().start(q=[0.3, 2.5], v=0)
+    mpc = opt.MPC(problem, barrier=1e-6)
+    plan = problem.solve(solver="horizon")
+    from_guess, from_plan = mpc.reset(), mpc.reset(plan=plan)
+    assert plan.success
+    assert from_plan.iterations[0].cost == pytest.approx(plan.cost, rel=1e-2)
+    assert from_guess.iterations[0].cost > 2.0 * plan.cost
+    np.testing.assert_allclose(from_plan.q, plan.q, atol=1e-3)
+    with pytest.raises(la.ProblemError, match="plan must be a solution of the same problem"):
+        mpc.reset(plan=balance(5).solve(solver="horizon"))
+
+
 def test_goals_move():
     mpc = opt.MPC(balance())
     simulator = la.Simulator(mpc.problem.mechanism, la.Midpoint(), dt=0.04)

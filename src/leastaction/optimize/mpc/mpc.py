@@ -79,11 +79,28 @@ class MPC:
 
     # ------------------------------------------------------------------ the loop
 
-    def reset(self, q: ArrayLike | None = None, v: ArrayLike | None = None, *, max_iterations: int = 300) -> Solution:
-        """Solve the problem from a state, by default its own start; the first `step` does so where it was not done."""
+    def reset(
+        self,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        plan: Solution | None = None,
+        max_iterations: int = 300,
+    ) -> Solution:
+        """Solve the problem from a state, by default its own start; the first `step` does so where it was not done.
+
+        Args:
+            q, v: the state, shapes (nq,) and (nv,).
+            plan: a solution of the problem, such as `problem.solve()` gives, to begin from; default its guess. With
+                contacts the ticks stay near the minimum that is found here: one from a guess may lean where one that
+                `solve` found, which tightens the relaxation step by step, hops.
+            max_iterations: at most so many.
+        """
         problem, program, ip = self.problem, self.program, self._interior
         argument_checks.count(max_iterations, "MPC: max_iterations")
-        z = problem.initial_unknowns(program)
+        if plan is not None and (not isinstance(plan, Solution) or np.shape(plan.z) != (program.n,)):
+            raise ProblemError(f"MPC: plan must be a solution of the same problem, got {shown(plan)}")
+        z = problem.initial_unknowns(program) if plan is None else plan.z.copy()
         state = self._state(q, v)
         self._load(z, state[1])
         self._start(z, program.motion(z).q.copy(), *state)
@@ -92,7 +109,7 @@ class MPC:
         self._log = []
         ip.watch = self._note
         with np.errstate(all="ignore"):
-            status = ip.start(z, mu=max(0.1, self.barrier))
+            status = ip.start(z, mu=max(0.1, self.barrier) if plan is None else self.barrier)
             status = status or search(ip, max_iterations, mu_least=self.barrier)
         ip.watch = lambda _: None
         self.seconds, self.failures, self._status = [], 0, status
