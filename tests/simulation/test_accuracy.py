@@ -12,6 +12,7 @@ from leastaction.initial_state.start import start_run
 from leastaction.simulation import long_steps
 from leastaction.simulation.error_estimate import Node, Rows, Steps, Task
 from leastaction.simulation.reversible_steps import Reversible
+from tests.oracles.random_trees import random_tree
 
 START = [1.57, 0.5]
 
@@ -276,3 +277,24 @@ def test_words_kept_in_memory_give_the_same_run(integrator, monkeypatch):
     assert np.array_equal(one.q, other.q)
     for name, values in one.stored.items():
         assert np.array_equal(values, other.stored[name]), name
+
+
+def error_and_growth(robot, q, v, accuracy, rng, **options):
+    """Error at the end over what was asked for [s], and how much the motion amplifies an error of its start."""
+    options = {"duration": 0.5} | options
+    run, fine = (la.simulate(robot, q, v, accuracy=a, **options) for a in (accuracy, 1e-3 * accuracy))
+    moved = 1e-6 * rng.normal(size=robot.nv)
+    other = la.simulate(robot, robot.integrate(q, moved), v, accuracy=1e-3 * accuracy, **options)
+    growth = np.abs(robot.difference(fine.q[-1], other.q[-1])).max() / np.abs(moved).max()
+    return np.abs(robot.difference(fine.q[-1], run.q[-1])).max() / accuracy, max(1.0, growth)
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-4])
+def test_errors_of_random_robots_are_those_that_were_asked_for(accuracy):
+    """Accuracy times duration, times what the motion itself makes of errors."""
+    rng = np.random.default_rng(0)
+    for seed in range(12):
+        robot = random_tree(seed, bodies=int(rng.integers(1, 6)))
+        q, v = robot.random_configuration(rng), 2.0 * rng.normal(size=robot.nv)
+        error, growth = error_and_growth(robot, q, v, accuracy, rng, integrator=la.Galerkin(order=4))
+        assert error < 0.5 * growth, seed
