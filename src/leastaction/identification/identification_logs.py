@@ -53,11 +53,17 @@ class Log:
 
 @dataclass(frozen=True)
 class Segment:
-    """States `first` to `last` of a log; the motion between them is simulated from an estimate of the first."""
+    """States `first` to `last` of a log; the motion between them is simulated from an estimate of the first.
+
+    Attributes:
+        log, first, last: see above.
+        joined: whether another segment begins with the last state.
+    """
 
     log: Log
     first: int
     last: int
+    joined: bool = False
 
     @property
     def rows(self) -> slice:
@@ -138,7 +144,7 @@ def segments_of(logs: list[Log], steps: int | None, skipped: list[int]) -> list[
             raise IdentificationError(f"log {log.number}: {log.steps} steps are too few for delays of {first} steps")
         count = 1 if steps is None else max(1, round((log.steps - first) / steps))
         ends = np.linspace(first, log.steps, count + 1).round().astype(int)
-        out += [Segment(log, int(a), int(b)) for a, b in pairwise(ends)]
+        out += [Segment(log, int(a), int(b), int(b) < log.steps) for a, b in pairwise(ends)]
     return out
 
 

@@ -150,14 +150,22 @@ class PredictionErrors:
     @property
     def rows(self) -> int:
         """Number of errors."""
-        return sum(2 * self.nv * (s.last - s.first + self.free) for s in self.segments)
+        return sum(2 * self.nv * len(range(s.last - s.first + 1)[self.counted(s)]) for s in self.segments)
+
+    def counted(self, segment: Segment) -> slice:
+        """Which of its states have errors: each that was measured counts once, or intervals would be too narrow.
+
+        Where starts are estimated, the state at which two segments meet is that of the later one; else starts are as
+        they were measured.
+        """
+        return slice(0, -1 if segment.joined else None) if self.free else slice(1, None)
 
     def errors(self, run: Trajectory, segment: Segment) -> FloatArray:
         """Of the states of one segment, in units of the noise, shape (states, 2 nv)."""
         rows = slice(None, None, self.substeps)
         q = self.chart.robot.difference(segment.log.q[segment.rows], run.q[rows])
         v = run.v[rows] - segment.log.v[segment.rows]
-        return (np.concatenate([q, v], axis=1) * self.noise.weights)[0 if self.free else 1 :]
+        return (np.concatenate([q, v], axis=1) * self.noise.weights)[self.counted(segment)]
 
     def jacobians(self, z: FloatArray) -> list[tuple[FloatArray, FloatArray]]:
         """For each segment the derivatives of its errors by x and by its own start (no columns where it is fixed)."""
@@ -245,7 +253,7 @@ class Sensitivities:
             measured = self.segment.log.q[self.segment.first]
             S[:, size:] = by_velocity.of_start(start_slope(robot, measured, run.q[0])) * e._units
         S[n:, at] = by_velocity.momenta_by_parameters(0)
-        out = [self._of_state(0, S, by_velocity, at)] if free else []
+        out = [self._of_state(0, S, by_velocity, at)]
         for k in range(run.steps):
             acting, follows = controls_of(robot, u[k] if robot.nu else None)
             q, p = run.q[k], run.p[k]
@@ -258,7 +266,7 @@ class Sensitivities:
                 S[:, :size] += (B * follows) @ change
             if (k + 1) % e.substeps == 0:
                 out.append(self._of_state(k + 1, S, by_velocity, at))
-        return np.concatenate(out)
+        return np.concatenate(out[e.counted(self.segment)])
 
     def _of_state(self, k: int, S: FloatArray, by_velocity: VelocityJacobians, at: list[int]) -> FloatArray:
         """Derivatives of the errors of state k of the run, from those of its (q, p), shape (2 nv, columns)."""
