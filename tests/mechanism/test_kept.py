@@ -11,20 +11,28 @@ import pytest
 
 import leastaction as la
 from leastaction.derivatives.adjoint import gradient
-from leastaction.mechanism.kept import kept_with
+from leastaction.mechanism.kept import kept_with_mechanism
 
 
-def test_things_are_made_once_for_each_mechanism():
-    robot, made = la.robots.pendulum(), []
-    for _ in range(3):
-        assert kept_with(robot, "it", lambda: made.append(1) or len(made)) == 1
-    assert kept_with(robot.replace(name="other"), "it", lambda: 7) == 7
-    assert robot == la.robots.pendulum()
+def test_things_are_made_once_for_each_mechanism_and_its_settings():
+    made = []
+
+    @kept_with_mechanism
+    def size(mechanism, factor):
+        made.append(mechanism.name)
+        return factor * mechanism.nv
+
+    robot = la.robots.pendulum(3)
+    assert [size(robot, 1), size(robot, 1), size(robot, 2), size(robot, 1)] == [3, 3, 6, 3]
+    assert size(robot.replace(name="other"), 1) == 3
+    assert made == [robot.name, robot.name, "other"]
+    assert robot == la.robots.pendulum(3)
 
 
 def test_things_that_are_kept_go_with_the_mechanism():
     robot = la.robots.cube()
-    la.simulate(robot, steps=2)
+    for integrator in (la.Minimal(), la.Maximal()):
+        la.simulate(robot, steps=2, integrator=integrator)
     for twin in (copy.deepcopy(robot), pickle.loads(pickle.dumps(robot))):
         assert twin == robot
         assert "_kept" not in vars(twin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from leastaction.mechanism import Joint, Mechanism, Motion
 from leastaction.mechanism.arguments import FloatArray
 from leastaction.mechanism.building.graph import WORLD
 from leastaction.mechanism.drives.control_forces import tendon_forces, tendon_length
+from leastaction.mechanism.kept import kept_with_mechanism
 from leastaction.warn import Gathered, warn
 
 STEPS, CLOSED = 200, 1e-9
@@ -266,7 +267,7 @@ def _closed_within(
     return None
 
 
-@lru_cache(maxsize=32)
+@kept_with_mechanism
 def _bounds(m: Mechanism) -> tuple[FloatArray, FloatArray]:
     """Rigid limits of all coordinates, shape (nq,) each; infinite where there are none."""
     limits = [(-np.inf, np.inf) if soft else (low, high) for joint in m.joints for low, high, soft in _limits(joint)]

@@ -8,8 +8,6 @@ those of prescribed joints are, and contacts as long as they are open (`contact.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from scipy.linalg import null_space
 
@@ -18,6 +16,7 @@ from leastaction.dynamics.loops import closed_but_for, loop_jacobian, prescribed
 from leastaction.errors import ConvergenceError
 from leastaction.maximal.model import Model
 from leastaction.mechanism import Mechanism
+from leastaction.mechanism.kept import kept_with_mechanism
 
 ASIDE, FAR, NO_MOTION = 2, 0.1, 1e-7
 """So many configurations, so far from home [rad or m], show what equations lock; and velocities that are none there."""
@@ -26,7 +25,7 @@ CLOSED, CLOSING = 1e-12, 100
 """Violation of loops that counts as closed there [m or rad], and most iterations for it."""
 
 
-@lru_cache(maxsize=32)
+@kept_with_mechanism
 def locked_names(m: Mechanism) -> frozenset[str]:
     """Names of such bodies, found where loops are closed, beside home, where no arm is stretched by chance."""
     if not m.loops or (not m.prescribed and all(loop.primitives for loop in m.loops)):

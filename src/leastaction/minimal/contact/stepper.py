@@ -34,14 +34,13 @@ from leastaction.integration.integrators import FloatArray, Stepper
 from leastaction.integration.record import Record
 from leastaction.mechanism import Mechanism
 from leastaction.mechanism.building.graph import WORLD
-from leastaction.mechanism.kept import kept_with
+from leastaction.mechanism.kept import kept_with_mechanism
 from leastaction.minimal.contact.arrays import (
     BatchSettings,
     DetectedContacts,
     GroundRecord,
     RobotData,
     RobotModel,
-    RobotShapes,
     Touch,
     robot_arrays,
     robot_model,
@@ -82,6 +81,12 @@ Noted = tuple[int, int, FloatArray, FloatArray]
 """First of some steps, how many were done, and impulses and places of the record that they are in."""
 
 
+@kept_with_mechanism
+def _model_of(mechanism: Mechanism, self_collision: bool) -> RobotModel:
+    cones, shapes, _ = cones_and_shapes(mechanism, self_collision)
+    return whole_model(mechanism, robot_model(mechanism, np.float64, cones, shapes))
+
+
 class GroundStepper(Stepper):
     """State (q, p).
 
@@ -102,8 +107,8 @@ class GroundStepper(Stepper):
         super().__init__(integrator, mechanism, dt)
         self.is_soft = "soft contact" in mechanism.special_parts
         refuse_unknown(mechanism, "Minimal", "Maximal", pushes=True)
-        self.cones, shapes, self.table = cones_and_shapes(mechanism, integrator.self_collision)
-        self.model = kept_with(mechanism, (GroundStepper, integrator.self_collision), lambda: self._model_of(shapes))
+        self.cones, _, self.table = cones_and_shapes(mechanism, integrator.self_collision)
+        self.model = _model_of(mechanism, integrator.self_collision)
         most = int(integrator.max_iterations)
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
         contacts = self.cones[self.cones.kind == CONTACT]  # which come first
@@ -119,9 +124,6 @@ class GroundStepper(Stepper):
             self.carries = GOALS
         self.data: RobotData
         self._make_room(ROOM)
-
-    def _model_of(self, shapes: RobotShapes | None) -> RobotModel:
-        return whole_model(self.mechanism, robot_model(self.mechanism, np.float64, self.cones, shapes))
 
     def _make_room(self, room: int) -> None:
         """Arrays with room for so many contacts that are looked for."""
@@ -175,8 +177,7 @@ class GroundStepper(Stepper):
 
     @cached_property
     def _starts(self) -> Search:
-        key = starts_apart, self.integrator.self_collision
-        return kept_with(self.mechanism, key, lambda: starts_apart(self.mechanism, self.cones, self.table))
+        return starts_apart(self.mechanism, self.integrator.self_collision)
 
     def record(self, steps: int) -> Record:
         """As `Stepper.record`, with the impulses of each step, iterations and parts."""

@@ -24,7 +24,7 @@ from leastaction.dynamics import body_poses, body_twists
 from leastaction.dynamics.loops import prescribed_freedoms
 from leastaction.errors import IntegratorError
 from leastaction.mechanism import Mechanism
-from leastaction.mechanism.kept import kept_with
+from leastaction.mechanism.kept import kept_with_mechanism
 from leastaction.mechanism.pose import Pose
 from leastaction.minimal.contact.arrays import RobotShapes
 from leastaction.minimal.contact.forces.spring_arrays import loops, ties
@@ -57,11 +57,12 @@ def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShap
 
     A warning says what of it passes through each other.
     """
-    found = kept_with(mechanism, (cones_and_shapes, bodies), lambda: _cones_and_shapes(mechanism, bodies))
+    found = _cones_and_shapes(mechanism, bodies)
     warn_of_remarks(found[2])
     return found
 
 
+@kept_with_mechanism
 def _cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
     frames = centred_frames(mechanism)
     table = exclude_prescribed_pairs(collect(mechanism, frames, bodies=bodies), prescribed_nodes(mechanism))
@@ -83,8 +84,10 @@ def _cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotSha
     return _records(mechanism, table, table.ground[plain]), lists, table
 
 
-def starts_apart(mechanism: Mechanism, cones: Any, table: ContactTable) -> Search:
+@kept_with_mechanism
+def starts_apart(mechanism: Mechanism, bodies: bool) -> Search:
     """See `contact.penetration.penetration_resolution.clear_start`; limits are those among the cones."""
+    cones, _, table = _cones_and_shapes(mechanism, bodies)
     limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
     return Search(_at_home(mechanism, centred_frames(mechanism)), limits, table)
 
