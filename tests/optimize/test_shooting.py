@@ -18,13 +18,16 @@ def test_a_quadratic_with_bounds():
     for _ in range(20):
         A, g, n = rng.normal(size=(4, 4)), 3.0 * rng.normal(size=4), 4
         H, lower, upper = A @ A.T + 0.1 * np.eye(n), -rng.uniform(0, 1, n), rng.uniform(0, 1, n)
-        x, free = box_minimum(H, g, lower, upper, np.zeros(n))
+        x, free = np.zeros(n), np.zeros(n, np.int64)
+        count = box_minimum(H, g, lower, upper, x, free, (np.zeros((n, n)), *np.zeros((3, n))))
         slope = H @ x + g
-        np.testing.assert_allclose(slope[free], 0.0, atol=1e-9)
+        np.testing.assert_allclose(slope[free[:count]], 0.0, atol=1e-9)
+        assert count == ((lower < x) & (x < upper)).sum()
         assert (slope[x <= lower] >= -1e-9).all()
         assert (slope[x >= upper] <= 1e-9).all()
         assert ((lower <= x) & (x <= upper)).all()
-    assert box_minimum(-np.eye(2), np.ones(2), np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2)) is None
+    wide, work = np.full(2, np.inf), (np.zeros((2, 2)), *np.zeros((3, 2)))
+    assert box_minimum(-np.eye(2), np.ones(2), -wide, wide, np.zeros(2), np.zeros(2, np.int64), work) == -1
 
 
 def test_gradients_of_costs_and_constraints():
