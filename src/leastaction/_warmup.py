@@ -193,6 +193,8 @@ def _optimize(robot: Any) -> None:
     bars = la.robots.four_bar()
     loop = optimize.Problem(bars, steps=2, dt=0.01).start(q=la.robots.home(bars)).minimize(optimize.effort())
     loop.solve(solver="horizon", hessian="exact", max_iterations=2)
+    shot = optimize.Problem(robot, steps=2, dt=0.01, integrator=la.Midpoint()).start(q=robot.home(), v=[0.1])
+    optimize.ilqr(shot.minimize(optimize.effort(), optimize.velocity()), max_iterations=1)
     ball = optimize.Problem(la.robots.heavy_top(), steps=2, dt=0.01).start(v=[0.1, 0.1, 0.1])
     ball.minimize(optimize.momentum()).solve(solver="horizon", hessian="exact", max_iterations=1)
     ball.solve(solver="horizon", hessian="quasi-newton", max_iterations=2)

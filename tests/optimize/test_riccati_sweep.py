@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from leastaction.optimize.shooting.riccati_sweep import Sweeps
+from leastaction.optimize.shooting.riccati_sweep import Steps, Sweeps
 from leastaction.optimize.shooting.stage_costs import Quadratic
 
 N, n, m = 5, 4, 3
@@ -29,7 +29,7 @@ def task(seed, width):
     )
     A, B, gaps = rng.normal(size=(N, n, n)), rng.normal(size=(N, n, m)), rng.normal(size=(N, n))
     low, high = -width * rng.uniform(0.1, 1.0, (N, m)), width * rng.uniform(0.1, 1.0, (N, m))
-    return model, (A, B, gaps, low, high)
+    return model, Steps(A, B, gaps, low, high)
 
 
 def states(steps, u, x):

@@ -23,7 +23,7 @@ from leastaction.optimize.functions import argument_checks
 from leastaction.optimize.functions.derivative_check import check_user_derivatives
 from leastaction.optimize.mpc.tvlqr import Tracker
 from leastaction.optimize.problem.problem import Problem
-from leastaction.optimize.shooting.riccati_sweep import Sweeps, act
+from leastaction.optimize.shooting.riccati_sweep import Steps, Sweeps, act
 from leastaction.optimize.shooting.stage_costs import FloatArray, Stages, States
 from leastaction.optimize.solution.solution import Iteration, Solution
 from leastaction.optimize.solvers.nlp_solver import REASONS
@@ -190,7 +190,7 @@ class _Search:
         control = Bound(act, m.tree.nodes, (s.q, s.p, s.u), (k, K), bounds, x)
         try:
             for i in range(self.N):
-                control(i, share, q, p, u)
+                control(i, share, (q, p, u))
                 q[i + 1], p[i + 1] = self.step(q[i], p[i], u[i])
                 if left[i].any():
                     q[i + 1], p[i + 1] = m.integrate(q[i + 1], left[i, :n]), p[i + 1] + left[i, n:]
@@ -213,7 +213,7 @@ class _Search:
     def improve(self, tolerance: float) -> bool:
         """One iteration; whether the search is over, with these weights of the constraints."""
         model, (A, B) = self.stages.quadratic(self.states), self.linearize()
-        steps = A, B, self.gaps, self.lower - self.states.u, self.upper - self.states.u
+        steps = Steps(A, B, self.gaps, self.lower - self.states.u, self.upper - self.states.u)
         merit, wide = self.stages.value(self.states)[1], float(np.abs(self.gaps).sum())
         while self.mu <= MOST:
             found = self.sweeps(model, steps, self.mu)

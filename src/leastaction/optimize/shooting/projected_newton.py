@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from leastaction._jit import routine
+from leastaction.typing import FloatArray
 
 ITERATIONS = 50
 """Projected Newton steps; a handful is usual."""
+
+
+class BoxScratch(NamedTuple):
+    """Of a program in n unknowns.
+
+    Attributes:
+        L: the factor of the free rows and columns of H, shape (n, n).
+        slope, step, trial: shape (n,).
+    """
+
+    L: FloatArray
+    slope: FloatArray
+    step: FloatArray
+    trial: FloatArray
 
 
 @routine
@@ -60,7 +76,7 @@ def box_minimum(H, g, lower, upper, x, free, work):
         H: symmetric, shape (n, n).
         g, lower, upper, x: shape (n,).
         free: the entries that lie between their bounds come first, in order, shape (n,).
-        work: scratch: L (n, n), which holds the factor of the free rows and columns of H; slope, step, trial (n,).
+        work: `BoxScratch`.
 
     Returns:
         How many entries are free; -1 if H is not positive there.

@@ -2,13 +2,66 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from leastaction._jit import entry
 from leastaction.kinematics.manifold import displacement
 from leastaction.mechanism.arguments import FloatArray
-from leastaction.optimize.shooting.projected_newton import box_minimum, solve_free
+from leastaction.optimize.shooting.projected_newton import BoxScratch, box_minimum, solve_free
 from leastaction.optimize.shooting.stage_costs import Quadratic
+
+
+class Steps(NamedTuple):
+    """Linear steps.
+
+    Attributes:
+        A, B: derivatives by states (N, n, n) and controls (N, n, m).
+        gaps: what each ends beyond the state after it, shape (N, n).
+        lower, upper: room of the controls below and above, shape (N, m).
+    """
+
+    A: FloatArray
+    B: FloatArray
+    gaps: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+class Policy(NamedTuple):
+    """What a sweep back finds.
+
+    Attributes:
+        k: changes of the controls, shape (N, m).
+        K: feedback, shape (N, m, n).
+        S: second derivatives of the cost to go, shape (N + 1, n, n).
+    """
+
+    k: FloatArray
+    K: FloatArray
+    S: FloatArray
+
+
+class SweepScratch(NamedTuple):
+    """Arrays of one step, named as in `sweep_back`."""
+
+    slope: FloatArray
+    ahead: FloatArray
+    Qx: FloatArray
+    SA: FloatArray
+    SB: FloatArray
+    Quu: FloatArray
+    H: FloatArray
+    Qux: FloatArray
+    Qu: FloatArray
+    low: FloatArray
+    high: FloatArray
+    change: FloatArray
+    free: NDArray[np.int64]
+    column: FloatArray
+    box: BoxScratch
 
 
 @entry
@@ -16,11 +69,11 @@ def sweep_back(model, steps, firmness, found, work):
     """Minimise, step by step from the end, the model of what is still to come over the controls within their bounds.
 
     Args:
-        model: slopes x (N + 1, n) and u (N, m), second derivatives xx, ux, uu of the cost.
-        steps: A (N, n, n), B (N, n, m), gaps (N, n), room of the controls below and above, (N, m) each.
+        model: `Quadratic` of the cost.
+        steps: `Steps`.
         firmness: weight of changes of controls, relative to the largest second derivative by them.
-        found: changes k (N, m), feedback K (N, m, n), second derivatives S (N + 1, n, n) of the cost to go.
-        work: scratch, see `scratch`.
+        found: `Policy` that is written.
+        work: `SweepScratch`.
 
     Returns:
         The largest slope of the cost to go by the states; negative where a step is not convex.
@@ -88,7 +141,7 @@ def sweep_back(model, steps, firmness, found, work):
         for c in range(n):
             for r in range(count):
                 column[r] = -Qux[free[r], c]
-            solve_free(box[0], count, column)
+            solve_free(box.L, count, column)
             for r in range(count):
                 K[i, free[r], c] = column[r]
         # Gradient and second derivatives of the cost to go under these controls.
@@ -129,7 +182,7 @@ def sweep_along(model, steps, found, work):
     mx, mu, mxx, mux, muu = model
     A, B, gaps, _, _ = steps
     k, K, _ = found
-    x, ahead, u = work[0], work[1], work[11]
+    x, ahead, u = work.slope, work.ahead, work.change
     N, m, n = K.shape
     slope, second = 0.0, 0.0
     for r in range(n):
@@ -167,8 +220,8 @@ def sweep_along(model, steps, found, work):
 
 
 @entry
-def act(nodes, around, found, bounds, x, i, share, q, p, u):
-    """u of step i of a motion q, p: a share of the change, and the feedback of what it is off by.
+def act(nodes, around, found, bounds, x, i, share, motion):
+    """u of step i of a motion (q, p, u): a share of the change, and the feedback of what it is off by.
 
     Args:
         nodes: joints of the tree.
@@ -177,9 +230,10 @@ def act(nodes, around, found, bounds, x, i, share, q, p, u):
         bounds: of the controls, shape (m,) each.
         x: scratch, shape (n,).
         i, share: see above.
-        q, p, u: the motion; that of u is written.
+        motion: positions, momenta and controls; the latter are written.
     """
     q0, p0, u0 = around
+    q, p, u = motion
     k, K = found
     nv = p.shape[1]
     displacement(nodes, q0[i], q[i], x, 0)
@@ -201,33 +255,17 @@ class Sweeps:
 
     def __init__(self, N: int, n: int, m: int) -> None:
         self._shape = N, n, m
-        states, matrix, controls = (np.zeros(n) for _ in range(3)), np.zeros((n, n)), [np.zeros(m) for _ in range(8)]
-        box = np.zeros((m, m)), *controls[:3]
-        self._work = (
-            *states, matrix, np.zeros((n, m)), np.zeros((m, m)), np.zeros((m, m)), np.zeros((m, n)),
-            *controls[3:7], np.zeros(m, np.int64), controls[7], box,
-        )  # fmt: skip
+        sizes = (n,), (n,), (n,), (n, n), (n, m), (m, m), (m, m), (m, n), (m,), (m,), (m,), (m,)
+        box = BoxScratch(np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m))
+        self._work = SweepScratch(*map(np.zeros, sizes), np.zeros(m, np.int64), np.zeros(m), box)
 
-    def __call__(
-        self, model: Quadratic, steps: tuple[FloatArray, ...], firmness: float
-    ) -> tuple[tuple[FloatArray, FloatArray, FloatArray], float] | None:
-        """((changes k, feedback K, second derivatives of the cost to go), its largest slope); None: not convex.
-
-        Args:
-            model: of the cost.
-            steps: A, B, gaps, and the room of the controls below and above, see `sweep_back`.
-            firmness: see there.
-        """
+    def __call__(self, model: Quadratic, steps: Steps, firmness: float) -> tuple[Policy, float] | None:
+        """The policy, and the largest slope of its cost to go; None: not convex. See `sweep_back`."""
         N, n, m = self._shape
-        found = np.zeros((N, m)), np.zeros((N, m, n)), np.zeros((N + 1, n, n))
-        steepest = sweep_back(self._plain(model), steps, firmness, found, self._work)
+        found = Policy(np.zeros((N, m)), np.zeros((N, m, n)), np.zeros((N + 1, n, n)))
+        steepest = sweep_back(model, steps, firmness, found, self._work)
         return (found, steepest) if steepest >= 0.0 else None
 
-    def along(
-        self, model: Quadratic, steps: tuple[FloatArray, ...], found: tuple[FloatArray, FloatArray, FloatArray]
-    ) -> tuple[float, float]:
+    def along(self, model: Quadratic, steps: Steps, found: Policy) -> tuple[float, float]:
         """Slope of the cost along the linear motion, and half its curvature."""
-        return sweep_along(self._plain(model), steps, found, self._work)
-
-    def _plain(self, model: Quadratic) -> tuple[FloatArray, ...]:
-        return model.x, model.u, model.xx, model.ux, model.uu
+        return sweep_along(model, steps, found, self._work)

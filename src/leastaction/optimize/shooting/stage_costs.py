@@ -9,7 +9,7 @@ terms of an augmented Lagrangian: with multipliers y and the weight r,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,7 @@ class States:
     u: FloatArray
 
 
-@dataclass
-class Quadratic:
+class Quadratic(NamedTuple):
     """Second-order model: gradients by states (N + 1, 2 nv) and controls (N, nu), and Gauss-Newton Hessians."""
 
     x: FloatArray
