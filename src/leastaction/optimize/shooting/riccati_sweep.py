@@ -257,7 +257,7 @@ class Sweeps:
         self._shape = N, n, m
         sizes = (n,), (n,), (n,), (n, n), (n, m), (m, m), (m, m), (m, n), (m,), (m,), (m,), (m,)
         box = BoxScratch(np.zeros((m, m)), np.zeros(m), np.zeros(m), np.zeros(m))
-        self._work = SweepScratch(*map(np.zeros, sizes), np.zeros(m, np.int64), np.zeros(m), box)
+        self._work = SweepScratch(*map(np.zeros, sizes), free=np.zeros(m, np.int64), column=np.zeros(m), box=box)
 
     def __call__(self, model: Quadratic, steps: Steps, firmness: float) -> tuple[Policy, float] | None:
         """The policy, and the largest slope of its cost to go; None: not convex. See `sweep_back`."""
