@@ -153,7 +153,7 @@ class PredictionErrors:
         return sum(2 * self.nv * len(range(s.last - s.first + 1)[self.counted(s)]) for s in self.segments)
 
     def counted(self, segment: Segment) -> slice:
-        """Which of its states have errors: each that was measured counts once, or intervals would be too narrow.
+        """Which of its states have errors: each that was measured counts once.
 
         Where starts are estimated, the state at which two segments meet is that of the later one; else starts are as
         they were measured.
