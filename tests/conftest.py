@@ -13,6 +13,8 @@ os.environ["LEASTACTION_QUIET"] = "1"
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
+os.environ.setdefault("LEASTACTION_ONE_PROCESS", "1")  # tests keep all cores busy as it is
+
 gc.set_threshold(100_000, 20, 20)
 """Compilers leave millions of objects that stay: looking through them as often as usual takes a good deal of time."""
 

@@ -210,7 +210,7 @@ def test_machine_code_is_made_once(family):
     count = """
 import demo._jit.hooks.libraries as libraries
 made, true = [], libraries.machine_code
-libraries.machine_code = lambda codegen, bitcode, name: made.append(name) or true(codegen, bitcode, name)
+libraries.machine_code = lambda codegen, part, name: made.append(name) or true(codegen, part, name)
 """
     told(count + "big.first(3.0)\nassert len(made) >= 2", family)
     told(count + "big.second(3.0)\nassert not made", family)

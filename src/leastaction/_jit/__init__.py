@@ -13,6 +13,7 @@ anywhere else leaves it compiled. A wheel may bring kernels along (`prebuilt`). 
 
 - ``LEASTACTION_CACHE_DIR``: where kernels are kept, in place of the user's cache directory;
 - ``LEASTACTION_STOCK_NUMBA=1``: stock Numba compiles, without the `hooks` that shorten it;
+- ``LEASTACTION_ONE_PROCESS=1``: a kernel is compiled in one process, on one core, in place of two;
 - ``LEASTACTION_SHIPPED=0``: kernels that came with the wheel are not used;
 - ``LEASTACTION_QUIET=1``: no line on stderr when an entry point is compiled;
 - ``LEASTACTION_WRAPPERS=1``: Python calls ``inline`` and ``routine`` functions directly, in 1 us not 40 us,

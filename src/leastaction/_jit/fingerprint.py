@@ -65,6 +65,7 @@ def toolchain() -> str:
         "lowering",
         "machine_code",
         "numba_patches",
+        "optimizer",
         "pipeline",
         "reads",
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,11 @@ from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
 
 from .function_cache import CachedFunction, read, write
-from .machine_code import load, machine_code, make_private
+from .machine_code import load, make_private
+from .optimizer import Function
+from .optimizer_process import machine_code, optimised
 
-__all__ = ["Part", "Whole", "keep", "known"]
+__all__ = ["Part", "Whole", "keep", "known", "write_all"]
 
 _SMALL = 1500
 """Instructions, before any are optimised away, of functions that LLVM may inline where it thinks that it pays."""
@@ -23,7 +26,8 @@ _SMALL = 1500
 class Part(JITCodeLibrary):
     """The code of one function, to be linked into an entry point.
 
-    Functions that are inlined are kept by themselves; others are optimised together with those they inline.
+    Functions that are inlined are kept by themselves; others are optimised together with those they inline. Their
+    modules are made beside Numba's work (`optimizer_process`) and waited for where an entry point needs them.
     """
 
     counts = False  # references to arrays
@@ -31,32 +35,39 @@ class Part(JITCodeLibrary):
     fails = True  # until it is known
     inlined = False
     small = False
+    vectors = False  # see `vectors`
     argtypes: Any = ()
     kept: CachedFunction | None = None  # without its code
     environment: Any = None
     key = ""
     _alone: Any = None
-    _ready: Any = None  # its module, or that as bytes
-    code = b""  # for the machine, of a function that is `kept` and stays one
+    _module: Any = None  # of a function that many others inline, once it is needed here
+    bitcode: Callable[[], bytes]  # its module
+    code: Callable[[], bytes]  # for the machine, of a function that is `kept` and stays one
 
     def __init__(self, codegen: Any, name: str) -> None:
         CodeLibrary.__init__(self, codegen, name)  # without an empty module
         self._linking_libraries: list[Any] = []
         self._shared_module = None
+        self.number = next(_NUMBERS)
 
     def add_ir_module(self, ir_module: Any) -> None:
         self._raise_if_finalized()
         self.small = sum(len(block.instructions) for f in ir_module.functions for block in f.blocks) < _SMALL
         text = cgutils.normalize_ir_text(str(ir_module))
         _take_apart(ir_module)
-        if not self.inlined:
-            self._ready = _optimised(self, text)
-            return
-        others = [library for library in self._linking_libraries if not isinstance(library, Part)]
-        for library in others:
-            _reload_with(self, library)
-            self._linking_libraries.remove(library)
-        self._ready = _optimised_alone(self, text, others)
+        if self.inlined:
+            within = [library for library in self._linking_libraries if not isinstance(library, Part)]
+            for library in within:
+                _reload_with(self, library)
+                self._linking_libraries.remove(library)
+            visible = []
+        else:
+            within, visible = _inlined_by(self), [other for other in _called_by(self) if other.small]
+        inside, beside = [*map(_named, within)], [*map(_named, visible)]
+        numbers = (tuple(other.number for other in others) for others in (inside, beside))
+        function = Function(self.number, text, self.inlined, self.reused, self.vectors, *numbers)
+        self.bitcode = optimised(self._codegen, function, (*inside, *beside))
 
     def add_linking_library(self, library: Any) -> None:
         if self.counts or library is not rtsys.library:  # which counts references
@@ -68,19 +79,15 @@ class Part(JITCodeLibrary):
 
     def module(self) -> Any:
         """The module, whose symbols any number of modules may define."""
-        if not isinstance(self._ready, bytes):
-            return self._ready
-        module = llvm.parse_bitcode(self._ready)
-        if self.frequent:
-            self._ready = module
+        if self._module is not None:
+            return self._module
+        module = llvm.parse_bitcode(self.bitcode())
+        if self.reused:
+            self._module = module
         return module
 
-    def bitcode(self) -> bytes:
-        """The same as bytes."""
-        return self._ready if isinstance(self._ready, bytes) else self._ready.as_bitcode()
-
     @property
-    def frequent(self) -> bool:
+    def reused(self) -> bool:
         """Whether many others inline it. All else is kept as bytes, a small part of the memory that modules take."""
         return self.inlined or self.small
 
@@ -95,6 +102,31 @@ class Part(JITCodeLibrary):
             self._alone._linking_libraries = self._linking_libraries
             self._alone.finalize()
         return self._alone._get_module_for_linking()
+
+
+_NUMBERS = count()
+
+
+class _Other:
+    """Code of Numba's own, as functions that inline it name it."""
+
+    reused = True
+
+    def __init__(self, library: Any) -> None:
+        self.number = next(_NUMBERS)
+        self.bitcode = library._get_module_for_linking().as_bitcode
+
+
+_OTHERS: dict[Any, _Other] = {}
+
+
+def _named(library: Any) -> Part | _Other:
+    """What has a number of a library."""
+    if isinstance(library, Part):
+        return library
+    if library not in _OTHERS:
+        _OTHERS[library] = _Other(library)
+    return _OTHERS[library]
 
 
 def _take_apart(ir_module: Any) -> None:
@@ -115,70 +147,10 @@ def _reload_with(library: Any, other: Any) -> None:
         library._reload_init.update(other._reload_init)
 
 
-def _optimised_alone(part: Part, text: str, others: list[Any]) -> Any:
-    """The module of a function that is inlined, with what it needs of Numba's own."""
-    module = _simplified(part, text)
-    own = {function.name for function in module.functions if not function.is_declaration}
-    _link(module, others)
-    for function in module.functions:
-        if not function.is_declaration and function.name not in own:
-            function.linkage = "internal"
-    return _shared(module)
-
-
-def _optimised(part: Part, text: str) -> Any:
-    """The module of a function with those it inlines."""
-    module = _simplified(part, text)
-    own = {function.name for function in module.functions if not function.is_declaration}
-    _link(module, _inlined_by(part))
-    _hide(module, own, "internal")
-    _link(module, _small_ones(part))
-    _hide(module, own, "available_externally")  # LLVM may inline them
-    _optimise(part, module)
-    part._final_module = None
-    return _shared(module) if part.frequent else _shared(module).as_bitcode()
-
-
-def _hide(module: Any, own: set[str], linkage: str) -> None:
-    for function in module.functions:
-        if function.linkage == llvm.Linkage.weak_odr and function.name not in own:
-            function.linkage = linkage
-
-
-def _small_ones(library: Any) -> list[Any]:
-    """The small functions that a function, or one that it inlines, calls."""
-    return [other for other in _called_by(library) if other.small]
-
-
-def _simplified(part: Part, text: str) -> Any:
-    """The module of a function after LLVM's passes over single functions."""
-    codegen: Any = part._codegen
-    module = llvm.parse_assembly(text)
-    module.data_layout = codegen._data_layout
-    for function in module.functions:
-        if not function.is_declaration:
-            passes, builder = codegen._function_pass_manager()
-            passes.run(function, builder)
-    return module
-
-
-def _optimise(library: Any, module: Any) -> None:
-    """Numba's passes over a whole module."""
-    library._final_module = module
-    library._optimize_final_module()
-
-
-def _shared(module: Any) -> Any:
-    for function in module.functions:
-        if not function.is_declaration and function.linkage == llvm.Linkage.external:
-            function.linkage = "weak_odr"  # linkonce_odr would be dropped where nothing calls it yet
-    return module
-
-
 def _link(module: Any, libraries: Iterable[Any]) -> None:
     for library in libraries:
         other = library.module() if isinstance(library, Part) else library._get_module_for_linking()
-        module.link_in(other, preserve=not isinstance(library, Part) or library.frequent)
+        module.link_in(other, preserve=not isinstance(library, Part) or library.reused)
 
 
 class Whole(JITCodeLibrary):
@@ -207,13 +179,14 @@ class Whole(JITCodeLibrary):
         make_private(self._final_module)
         self._final_module.verify()
         for part in self.parts:
-            load(self._codegen, part.kept.name, part.code)  # pyright: ignore[reportOptionalMemberAccess]
+            load(self._codegen, part.kept.name, part.code())  # pyright: ignore[reportOptionalMemberAccess]
         self._finalize_final_module()
+        write_all()
 
     def serialize_using_object_code(self) -> Any:
         """What `kernel_cache` keeps: machine code, and what inlines it elsewhere, of the function and all it calls."""
         own = self.name, self._get_compiled_object(), super()._get_module_for_linking().as_bitcode()
-        others = [(part.kept.name, part.code, part.bitcode()) for part in self.parts if part.kept is not None]
+        others = [(part.kept.name, part.code(), part.bitcode()) for part in self.parts if part.kept is not None]
         return self.name, "object", (own, *others)
 
     def _get_module_for_linking(self) -> Any:
@@ -276,7 +249,7 @@ def known(key: str, codegen: Any) -> Part | None:
     library = Part(codegen, kept.name)
     library.key, library.kept, library._linking_libraries = key, kept._replace(bitcode=b"", code=b""), called
     library.inlined, library.small, library.fails = kept.inlined, kept.small, kept.fails
-    library._ready, library.code = kept.bitcode, kept.code
+    library.bitcode, library.code = (lambda: kept.bitcode), (lambda: kept.code)
     # Numba's modules look for it by its name.
     library.environment = Environment.from_fndesc(
         SimpleNamespace(env_name=kept.environment, lookup_globals=lambda: vars(import_module(kept.module)))
@@ -298,11 +271,21 @@ def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
     library.kept = CachedFunction(*names, fndesc.restype, *flags, b"", b"", calls)
     library.key, library.environment = key, environment
     _PARTS[key] = library
-    bitcode = library.bitcode()
-    if not library.inlined:
-        library.code = machine_code(library._codegen, bitcode, library.kept.name)
-    if not any(name in bitcode for name in _ADDRESSES):
-        write(key, library.kept._replace(bitcode=bitcode, code=library.code))
+    library.code = bytes if library.inlined else machine_code(library._codegen, library, library.kept.name)
+    _UNWRITTEN.append(library)
+
+
+_UNWRITTEN: list[Part] = []
+"""Functions that are to be put on disk once their code is there."""
+
+
+def write_all() -> None:
+    """Put the functions on disk that were compiled since the last time."""
+    while _UNWRITTEN:
+        library = _UNWRITTEN.pop()
+        kept, bitcode = library.kept, library.bitcode()
+        if kept is not None and not any(name in bitcode for name in _ADDRESSES):
+            write(library.key, kept._replace(bitcode=bitcode, code=library.code()))
 
 
 _ADDRESSES = (b"numba.dynamic.globals", b".numba.unresolved$")

@@ -14,21 +14,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-__all__ = ["load", "machine_code", "make_private"]
-
-
-def machine_code(codegen: Any, bitcode: bytes, name: str) -> bytes:
-    """An object file of one function of a module, by its name; all else that it defines is its own affair."""
-    module = llvm.parse_bitcode(bitcode)
-    for value in (*module.functions, *module.global_variables):
-        if value.name == name:
-            value.linkage = "external"
-        elif not value.is_declaration and value.linkage != llvm.Linkage.available_externally:
-            value.linkage = "private"
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_global_dead_code_eliminate_pass()
-    passes.run(module, codegen._pass_builder())
-    return codegen._tm.emit_object(module)
+__all__ = ["load", "make_private"]
 
 
 def load(codegen: Any, name: str, code: bytes) -> None:
