@@ -1,7 +1,7 @@
-"""What contact, friction and joint limits add to a step: complementarity, softened along the central path.
+"""Complementarity conditions of contact, friction and joint limits in a step, relaxed along the central path.
 
-Each cone knows a normal impulse gam with its slack s (a velocity: gap at the end of the step over dt), and a friction
-impulse with the sliding velocity y:
+Each cone has a normal impulse gam with its slack s (a velocity: gap at the end of the step over dt), and a friction
+impulse beta with the sliding velocity y:
 
     LIMIT   gam s = kappa                                                        (Bruedigam 2023, Eq. 24)
     EXACT   gam s = kappa, (mu gam, beta) o (psi, y) = (kappa, 0)                second-order cone, beyond the paper
@@ -9,20 +9,20 @@ impulse with the sliding velocity y:
     DRY     (bound, beta) o (psi, y) = (kappa, 0)                                dry friction in a joint
     TURN    (mu gam, beta) o (psi, y) = (kappa, 0)                               friction against spinning or rolling
 
-TURN knows gam and s of the contact that it belongs to: both begin alike and are changed alike, so they stay alike. Only
-its friction acts, a torque, and y is an angular velocity.
+A TURN has copies of gam and s of the contact that it belongs to; both are initialised and updated alike, so they stay
+equal. Only its friction acts: beta is a torque impulse and y an angular velocity.
 
-with sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o the Jordan product. At kappa = 0 these are Signorini's
+Here sigma = mu gam - sum beta_i, eta_i = b_i . y + psi, and o is the Jordan product. At kappa = 0 these are Signorini's
 and Coulomb's laws with maximum dissipation; kappa > 0 makes the step a smooth function of its state.
 
-Slacks have a compliance: s = (gap at the end of the step) / dt + compliance gam / (1 + compliance gam / deepest), and y
-one with the friction impulse. It makes impulses unique where contacts are redundant (see `contact.laws.compliance`).
+Compliance adds to the slacks: s = (gap at the end of the step) / dt + compliance gam / (1 + compliance gam / deepest),
+and likewise slip_compliance beta to y. It makes redundant contact impulses unique (see `contact.laws.compliance`).
 
-Each cone has a share of kappa, which stands for its own kappa in these equations: the products of light bodies start
-smaller than those of heavy ones. All shares are 1 in the end (`interior`).
+Each cone replaces kappa by share times kappa, so that the products of light bodies start smaller than those of heavy
+ones. At the end all shares are 1 (`interior`).
 
-`local_step` linearises these equations about the present values. It is affine in u = (change of s, change of y) that
-the motion of the bodies brings about, so contacts enter the Newton matrix only through a 3 x 3 matrix.
+`local_step` solves the equations linearised about the present values. It is affine in u = (change of s, change of y)
+due to the motion of the bodies, so contacts enter the Newton matrix only through a 3 x 3 matrix.
 """
 
 import math
@@ -33,16 +33,16 @@ from leastaction._jit import inline, routine
 from leastaction.contact.laws.linearized_cone import begin_linear, direction, linear_step, rise
 
 LIMIT, EXACT, LINEAR, DRY, TURN = range(5)
-"""Kinds of cones. Those from DRY on push with friction alone: gam of a TURN is that of its contact, which pushes."""
+"""Kinds of cones. From DRY on they have friction only: the gam of a TURN acts through its contact, not through it."""
 
 CONES = 3
-"""Most cones of one contact: sliding, spinning, rolling."""
+"""Largest number of cones of one contact: sliding, torsional, rolling friction."""
 
 SPIN, ROLL = 1, 2
-"""What a TURN resists, in `directions`."""
+"""Which friction a TURN is, stored in `directions`: torsional or rolling."""
 
 HOLD = -1.0
-"""In place of kappa: every complementarity product stays what it is, only residuals are to vanish."""
+"""Value of kappa that keeps every complementarity product at its present value, so that only residuals are reduced."""
 
 DIRECTIONS = 32
 """Largest number of directions of a linearised friction cone."""
@@ -55,20 +55,20 @@ CONE = np.dtype(
         ("edge", "i8"),  # edge of the graph between them
         ("source", "i8"),  # index of the contact, or -1 - index of the coordinate
         ("side", "f8"),  # 1: lower limit, -1: upper; dry friction: share of the step; contacts: see `contact_setup`
-        ("key", "i8"),  # the same at the next step
-        ("previous", "i8"),  # its index at the step before, -1 for one that is new
+        ("key", "i8"),  # identifies the cone from step to step
+        ("previous", "i8"),  # index of the same cone in the step before, -1 for a new one
         ("mode", "i8"),  # see `maximal.step.solver.semismooth_newton`
         ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
-        ("weight", "f8"),  # mass that it moves, or inertia [kg or kg m^2]
-        ("drag", "f8"),  # that of its bodies alone along its friction: for torques of a TURN an inertia
+        ("weight", "f8"),  # effective mass or inertia along the normal or coordinate [kg or kg m^2]
+        ("drag", "f8"),  # effective mass of its two bodies alone along its friction; of a TURN their inertia
         ("bound", "f8"),  # of dry friction [N s]
-        ("target_share", "f8"),  # share of kappa that suits the cone's own energy
-        ("share", "f8"),  # share of kappa that its products are to have now
-        ("rest", "f8"),  # what the gap must exceed at the end of the step [m]
-        ("gravity_drop", "f8"),  # how far gravity moves things in a step [m]: how fast an overlap is left
-        ("slight", "f8"),  # overlap that is none [m], see `penetration_recovery.slight_overlap`
-        ("gap", "f8"),  # at the start of the step [m], and at its end once it is solved
+        ("target_share", "f8"),  # share of kappa by the scale of the cone's own energy
+        ("share", "f8"),  # share of kappa at present
+        ("rest", "f8"),  # lower bound of the gap at the end of the step [m], negative where it starts in penetration
+        ("gravity_drop", "f8"),  # g dt^2 [m]: limits how fast a penetration is resolved
+        ("slight", "f8"),  # penetration that counts as none [m], see `penetration_recovery.slight_overlap`
+        ("gap", "f8"),  # at the start of the step [m]; at its end once the step is solved
         ("da", "f8", 18),  # wrenches of unit impulses along n, t1, t2 at the start, on a and b
         ("db", "f8", 18),
         ("ea", "f8", 6),  # gradient of the gap at the end by the velocities of a and b
@@ -79,18 +79,18 @@ CONE = np.dtype(
         ("rb", "f8", 3),
         ("point", "f8", 3),  # contact point at the start [m]
         ("normal", "f8", 3),
-        ("drift", "f8", 2),  # what moving surfaces add to the sliding velocity along t1, t2 [m/s]
-        ("compliance", "f8"),  # slack that a unit of normal impulse adds [1/kg]: see `contact.laws.compliance` ...
-        ("deepest", "f8"),  # ... and the slack that no impulse exceeds [m/s]
-        ("slip_compliance", "f8"),  # the same along its friction: for torques of a TURN per inertia
-        ("offset", "f8"),  # what is added to the rate of its gap in the second phase of a step [m/s]
+        ("drift", "f8", 2),  # contribution of moving surfaces to the sliding velocity along t1, t2 [m/s]
+        ("compliance", "f8"),  # slack per unit of normal impulse [1/kg]: see `contact.laws.compliance` ...
+        ("deepest", "f8"),  # ... and the upper bound of that slack [m/s]
+        ("slip_compliance", "f8"),  # slip velocity per unit of friction impulse [1/kg]; of a TURN per torque impulse
+        ("offset", "f8"),  # term added to the gap rate in the second phase of a step [m/s]
         ("gam", "f8"),
         ("s", "f8"),
         ("psi", "f8"),
         ("sigma", "f8"),
         ("beta", "f8", 2),  # friction impulse along t1, t2
         ("y", "f8", 2),
-        ("dgam", "f8"),  # steps of all these
+        ("dgam", "f8"),  # Newton steps of these unknowns
         ("ds", "f8"),
         ("dpsi", "f8"),
         ("dsigma", "f8"),
@@ -100,11 +100,11 @@ CONE = np.dtype(
         ("ry", "f8", 2),
         ("W", "f8", 9),
         ("w0", "f8", 3),
-        ("step", "f8", 3),  # of the three impulses, of modes
-        # ea, ya and da, eb, yb and db as they are in a matrix that is kept, see `maximal.step.solver.semismooth_newton`
+        ("step", "f8", 3),  # steps of the three impulses in the active-set method
+        # ea, ya and da, eb, yb and db of a matrix that is reused, see `maximal.step.solver.semismooth_newton`
         ("ma", "f8", 36),
         ("mb", "f8", 36),
-        # of the linearised cone alone, at the end: the exact one does not touch them, and caches are small
+        # of the linearised cone only, last so that the exact cone does not load them into the cache
         ("part", "f8", DIRECTIONS),  # beta_i
         ("eta", "f8", DIRECTIONS),
         ("dpart", "f8", DIRECTIONS),
@@ -115,12 +115,12 @@ CONE = np.dtype(
 """One contact, joint limit or joint with dry friction."""
 
 KEPT = np.dtype([("mode", "i8"), ("W", "f8", 9), ("ma", "f8", 36), ("mb", "f8", 36)], align=True)
-"""What a cone has to do with a matrix that is kept for the next step."""
+"""A cone's contribution to a factorised matrix that is reused in the next step."""
 
 
 @routine(allocates=False)
 def copy_block(source, target):
-    """Copy a cone's part of a matrix into a `KEPT` record, or back."""
+    """Copy a cone's contribution to a matrix into a `KEPT` record, or back."""
     target.mode = source.mode
     for i in range(9):
         target.W[i] = source.W[i]
@@ -130,7 +130,7 @@ def copy_block(source, target):
 
 @inline
 def yielding(c):
-    """Slack that the compliance of a cone adds [m/s], and its slope by the normal impulse [1/kg]."""
+    """Return the slack by the compliance of a cone [m/s], and its derivative by the normal impulse [1/kg]."""
     push = c.compliance * max(c.gam, 0.0)
     if push == 0.0:
         return c.compliance * c.gam, c.compliance
@@ -140,7 +140,7 @@ def yielding(c):
 
 @inline
 def impulses_of_motion(c):
-    """Impulses of a cone with the slack `rs` and the sliding velocity `ry`, by its compliance; none without."""
+    """Set the impulses of a cone from its slack `rs` and sliding velocity `ry` by its compliance; 0 if it is rigid."""
     if c.kind != DRY:
         give = c.compliance * (1.0 + min(c.rs, 0.0) / c.deepest)
         c.gam = -min(c.rs, 0.0) / give if give > 0.0 else 0.0
@@ -152,17 +152,17 @@ def impulses_of_motion(c):
 
 @inline
 def friction_bound(c):
-    """Largest friction impulse now."""
+    """Return the radius of the friction disc at the present normal impulse."""
     return c.bound if c.kind == DRY else c.mu * c.gam
 
 
 @routine(allocates=False)
 def local_step(c, u0, u1, u2, kappa, second):
-    """Steps of all quantities of a cone towards kappa, for changes u of slack and sliding velocity.
+    """Newton steps of all unknowns of a cone towards kappa, for changes u of slack and sliding velocity.
 
-    Returns the steps of (normal, friction, friction) impulse. With `second` = 1 the products of the steps that the
-    cone holds are taken into account (Mehrotra's corrector), so these must not be overwritten: the caller then asks
-    with `second` = 1 only through `reduce` and `take`, which keep them apart.
+    Returns the steps of (normal impulse, friction impulses (2), s, psi, y (2)). `second` = 1 adds Mehrotra's corrector:
+    the products of the steps stored in the cone, which must not be overwritten meanwhile. Callers therefore use
+    `second` = 1 only through `reduce` and `take`, which keep the two apart.
     """
     kappa *= c.share
     q0 = q1 = q2 = q3 = 0.0
@@ -189,7 +189,7 @@ def local_step(c, u0, u1, u2, kappa, second):
     r = rise(bound * psi + b0 * y0 + b1 * y1, kappa) - q1
     e0 = -(bound * y0 + psi * b0) - q2 - bound * dy0 - y0 * dbound
     e1 = -(bound * y1 + psi * b1) - q3 - bound * dy1 - y1 * dbound
-    # dy holds creep dbeta as well: psi dbeta = e - beta dpsi - bound creep dbeta.
+    # dy includes creep dbeta as well: psi dbeta = e - beta dpsi - bound creep dbeta.
     stiff, a0, a1 = psi + bound * creep, y0 + creep * b0, y1 + creep * b1
     slope = bound - (b0 * a0 + b1 * a1) / stiff
     dpsi = (r - psi * dbound - b0 * dy0 - b1 * dy1 - (a0 * e0 + a1 * e1) / stiff) / slope
@@ -199,14 +199,14 @@ def local_step(c, u0, u1, u2, kappa, second):
 
 @routine(allocates=False)
 def impulse_step(c, u0, u1, u2, kappa, second):
-    """Steps of the impulses that push the bodies: those of `local_step`, without the normal one of a TURN."""
+    """Steps of the impulses that act on the bodies: those of `local_step`, with 0 for the normal impulse of a TURN."""
     dgam, f0, f1, _, _, _, _ = local_step(c, u0, u1, u2, kappa, second)
     return dgam if c.kind < DRY else 0.0, f0, f1
 
 
 @routine(allocates=False)
 def friction_slope(c):
-    """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
+    """Derivative of the friction impulse (2) by its bound, at fixed motion and normal impulse."""
     if c.kind == LIMIT:
         return 0.0, 0.0
     if c.kind != LINEAR:
@@ -229,7 +229,7 @@ def friction_slope(c):
 
 @routine(allocates=False)
 def reduce(c, kappa, second):
-    """The affine map from motion to impulses: steps of the impulses are w0 - W u."""
+    """Compute the affine map from motion to impulses, steps of the impulses = w0 - W u."""
     z0, z1, z2 = impulse_step(c, 0.0, 0.0, 0.0, kappa, second)
     c.w0[0], c.w0[1], c.w0[2] = z0, z1, z2
     for j in range(3):
@@ -241,7 +241,7 @@ def reduce(c, kappa, second):
 
 @routine(allocates=False)
 def take(c, u0, u1, u2, kappa, second):
-    """Note the steps for the motion u in the cone."""
+    """Store the Newton steps of the cone's unknowns for the motion u."""
     dgam, f0, f1, ds, dpsi, dy0, dy1 = local_step(c, u0, u1, u2, kappa, second)
     if c.kind == LINEAR:
         load, change = 0.0, 0.0
@@ -262,18 +262,18 @@ def take(c, u0, u1, u2, kappa, second):
 
 @inline
 def to_boundary(x, dx, longest):
-    """How far along dx a positive x may go."""
+    """Step length along dx at which a positive x reaches 0, at most `longest`."""
     return min(longest, -x / dx) if dx < 0.0 else longest
 
 
 @inline
 def to_cone(x0, x1, x2, d0, d1, d2, longest):
-    """How far along d a point inside the second-order cone x0 >= |(x1, x2)| may go."""
+    """Step length along d at which a point in the second-order cone x0 >= |(x1, x2)| leaves it, at most `longest`."""
     a = d0 * d0 - d1 * d1 - d2 * d2
     b = x0 * d0 - x1 * d1 - x2 * d2
     c = max(x0 * x0 - x1 * x1 - x2 * x2, 0.0)
     longest = to_boundary(x0, d0, longest)
-    # First positive root of a t^2 + 2 b t + c, c > 0, in the form that does not cancel.
+    # First positive root of a t^2 + 2 b t + c, c > 0, in the form without cancellation.
     D = b * b - a * c
     if D >= 0.0:
         root = math.sqrt(D)
@@ -286,7 +286,7 @@ def to_cone(x0, x1, x2, d0, d1, d2, longest):
 
 @routine(allocates=False)
 def longest_step(c, longest):
-    """How far (at most `longest`) the steps of a cone may be taken before something reaches its boundary."""
+    """Step length at which the first of the cone's unknowns reaches the boundary of its cone, at most `longest`."""
     if c.kind != DRY:
         longest = to_boundary(c.gam, c.dgam, to_boundary(c.s, c.ds, longest))
     if c.kind == EXACT or c.kind >= DRY:
@@ -302,7 +302,7 @@ def longest_step(c, longest):
 
 @routine(allocates=False)
 def gauge(c, t):
-    """(sum of complementarity products, sum of their shares of kappa) after a fraction t of the steps."""
+    """Return the sums of complementarity products and of their shares of kappa, after a step of length t."""
     total, count = 0.0, 0
     if c.kind < DRY:
         total += (c.gam + t * c.dgam) * (c.s + t * c.ds)
@@ -323,7 +323,7 @@ def gauge(c, t):
 
 @routine(allocates=False)
 def worst_product(c, kappa):
-    """Largest distance of a complementarity product from its share of kappa."""
+    """Largest deviation of a complementarity product from its share of kappa."""
     kappa *= c.share
     worst = 0.0 if c.kind >= DRY else abs(c.gam * c.s - kappa)
     if c.kind == EXACT or c.kind >= DRY:
@@ -339,7 +339,7 @@ def worst_product(c, kappa):
 
 @routine(allocates=False)
 def advance(c, t):
-    """Take a fraction t of the steps."""
+    """Update the cone's unknowns by a step of length t."""
     c.gam += t * c.dgam
     c.s += t * c.ds
     if c.kind == LIMIT:
@@ -362,9 +362,9 @@ def advance(c, t):
 
 @routine(allocates=False)
 def least_product(c, t):
-    """Smallest complementarity product after a fraction t of the steps, divided by its share of kappa.
+    """Smallest complementarity product after a step of length t, divided by its share of kappa.
 
-    That of second-order cones is sqrt(det det).
+    For second-order cones x, z it is sqrt(det x det z), with det x = x0^2 - |(x1, x2)|^2.
     """
     least = 1e300
     if c.kind < DRY:
@@ -384,7 +384,7 @@ def least_product(c, t):
 
 @routine(allocates=False)
 def begin(c, slack, y0, y1, kappa):
-    """Start on the central path: all products equal their share of kappa, for a slack and a sliding velocity."""
+    """Initialise the cone on the central path for a slack and a sliding velocity: all products = share of kappa."""
     kappa *= c.share
     c.s, c.gam = slack, kappa / slack
     c.beta[0] = c.beta[1] = 0.0

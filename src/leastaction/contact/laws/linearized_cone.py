@@ -1,4 +1,4 @@
-"""The friction cone with a few directions (Bruedigam 2023, Eq. 27): its part of `cones`."""
+"""Linearised (polyhedral) friction cone (Bruedigam 2023, Eq. 27), used by `cones`."""
 
 import math
 
@@ -7,19 +7,19 @@ from leastaction._jit import inline, routine
 
 @inline
 def direction(i, n):
-    """Direction i of n in the tangent plane."""
+    """Return unit vector i of n equally spaced directions in the tangent plane."""
     return math.cos(2.0 * math.pi * i / n), math.sin(2.0 * math.pi * i / n)
 
 
 @inline
 def rise(product, kappa):
-    """How much a complementarity product is to rise: to kappa, or not at all where kappa is `HOLD`."""
+    """Return the required change of a complementarity product: to kappa, or 0 if kappa is `HOLD`."""
     return kappa - product if kappa >= 0.0 else 0.0
 
 
 @routine(allocates=False)
 def linear_step(c, dgam, ds, u1, u2, kappa, second):
-    """`local_step` for the linearised cone (Eq. 27); `cones.take` repeats it for the parts."""
+    """`local_step` for the linearised cone (Eq. 27); `cones.take` repeats it for the parts beta_i and eta_i."""
     total, weight = 0.0, 0.0
     n = c.directions
     for i in range(n):
@@ -49,7 +49,7 @@ def linear_step(c, dgam, ds, u1, u2, kappa, second):
 
 @routine(allocates=False)
 def begin_linear(c, bound, kappa):
-    """The same for the linearised cone: psi by bisection of sum kappa / eta_i + kappa / psi = bound."""
+    """`cones.begin` for the linearised cone: psi by bisection of sum kappa / eta_i + kappa / psi = bound."""
     low = 0.0
     for i in range(c.directions):
         b0, b1 = direction(i, c.directions)

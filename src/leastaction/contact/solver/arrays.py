@@ -1,4 +1,4 @@
-"""The contact problem of an engine as the solver reads it (`ncp_solver`)."""
+"""Arrays of the contact problem that `ncp_solver` solves: cones, impulses, displacements, Delassus matrix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Integers = NDArray[np.int64]
 PROBLEM_CONE = np.dtype(
     [
         ("kind", "i8"),  # `CONTACT`, `LIMIT` or `DRY`
-        ("row", "i8"),  # of its first impulse
-        ("width", "i8"),  # how many it has: a contact `PLAIN` or `TURNING`, others one
+        ("row", "i8"),  # index of its first impulse
+        ("width", "i8"),  # number of impulses: `PLAIN` or `TURNING` for a contact, 1 for all others
         ("node", "i8"),  # bodies, -1 for the world
         ("other", "i8"),
-        ("cone", "i8"),  # which of the engine's own cones it is
-        ("dof", "i8"),  # another number for each: limits and dry friction have laws of their own, see `joint_stops`
+        ("cone", "i8"),  # index of the engine's own cone
+        ("dof", "i8"),  # distinct for each cone, so that limits and dry friction are not merged, see `joint_stops`
         ("friction", "f8"),  # coefficient, or bound of dry friction [N s or N m s]
-        ("spin", "f8"),  # friction against spinning and rolling: torque per normal force [m]
+        ("spin", "f8"),  # torsional and rolling friction: torque per normal force [m]
         ("roll", "f8"),
     ],
     align=True,
@@ -37,7 +37,7 @@ class ConeSet(NamedTuple):
 
     Attributes:
         cones: `PROBLEM_CONE` records.
-        islands: which of them move each other.
+        islands: groups of cones that are coupled through the Delassus matrix.
     """
 
     cones: Any
@@ -45,20 +45,21 @@ class ConeSet(NamedTuple):
 
 
 class ConeProblem(NamedTuple):
-    """A contact problem with m impulses: motions w = w0 + W lam, and the laws of its cones.
+    """A contact problem with m impulses: w = w0 + W lam (velocities), and the laws of its cones.
 
     Attributes:
-        active: whether a cone takes part, shape (cones,).
-        side, soft, compliance, impulse_compliance: zero, shape (cones,); deepest: zero, shape (1,): the compliance of
-            cones is in W and w0.
+        active: whether a cone is part of the problem, shape (cones,).
+        side, soft, compliance, impulse_compliance: zero, shape (cones,); deepest: zero, shape (1,): here W and w0
+            already contain the compliance of the cones.
         lam: impulses [N s or N m s], shape (m,).
-        w: motions after them [m/s or rad/s], shape (m,); W: their derivatives, a row for each impulse, shape (m, m).
-        columns, rows: of unit impulses and of motions, in the order of the graph, reduced by half, shape (m, N).
-        which: impulses that take part, one after another, shape (m,).
+        w: velocities after the impulses [m/s or rad/s], shape (m,); W: Delassus matrix, row k: dw / dlam_k, (m, m).
+        columns, rows: responses to unit impulses and gradients of velocities, in the elimination order of the graph,
+            after the forward half of the solution, shape (m, N).
+        which: indices of the active impulses, shape (m,).
         M, b, d, unknown, best: scratch, shapes (m, m), (m, 1), (m,), (m,) and (m,).
         places, path: scratch of `sparse_columns`, shape (N,) each.
-        rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
-        found: its cones.
+        rolls: whether contacts may have torsional or rolling friction; None compiles the kernels without it.
+        found: the cones and their islands.
     """
 
     active: Integers
@@ -85,7 +86,7 @@ class ConeProblem(NamedTuple):
 
 
 def cone_problem(trees: Integers, cones: int, m: int, size: int, rolls: bool | None) -> ConeProblem:
-    """Arrays for so many cones with m impulses in all, on bodies of these trees, with `size` unknowns."""
+    """Allocate a problem of `cones` cones and m impulses, on bodies of these trees, with `size` unknowns."""
     numbers = np.unique(trees, return_inverse=True)[1].astype(np.int64)
     count = int(numbers.max(initial=-1)) + 1
     side, soft, compliance, impulse = np.zeros((4, cones))
@@ -123,6 +124,6 @@ def cone_problem(trees: Integers, cones: int, m: int, size: int, rolls: bool | N
 
 @inline
 def named_problem(problem):
-    """The plain tuple of a `ConeProblem` by name again."""
+    """Restore the named tuples of a `ConeProblem` from a plain tuple."""
     cones, islands = problem[-1]
     return ConeProblem(*(problem[:-1] + (ConeSet(cones, Islands(*islands)),)))

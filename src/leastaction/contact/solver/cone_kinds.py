@@ -1,8 +1,8 @@
-"""Kinds of cones of the contact problem, and how many impulses a contact has."""
+"""Kinds of constraints (cones) of the contact problem, and the number of impulses of a contact."""
 
 CONTACT, LIMIT, DRY, TIE, LOOP = range(5)
-"""A contact with Coulomb's friction; a limit, which pushes one way; dry friction of a joint, which is bounded; a spring
-that ties bodies; the equation of a closed loop, whose impulse may have either sign."""
+"""A contact with Coulomb friction; a unilateral limit; dry friction in a joint, with a bound; a spring between bodies;
+the bilateral constraint of a kinematic loop."""
 
 PLAIN, TURNING = 3, 6
-"""Impulses of a contact: along normal and tangents; and about them where it resists spinning or rolling."""
+"""Impulses of a contact: normal and two tangential; with torsional or rolling friction also three torques."""

@@ -1,4 +1,4 @@
-"""Arrays for the order of cones in which Newton's equations for their impulses have few entries far apart."""
+"""Arrays for the ordering of cones by islands, which keeps Newton's matrix for the impulses banded."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ Integers = NDArray[np.int64]
 
 
 class Islands(NamedTuple):
-    """Which impulses move which contacts: those of cones on the same tree of bodies; others know nothing of each other.
+    """Sparsity of the contact problem: two impulses are coupled if their cones act on the same kinematic tree.
 
     Attributes:
-        trees: which tree of joints each body is part of, shape (bodies,); nothing writes it.
-        spans: first degree of freedom of each tree, and that after the last, shape (trees, 2); nothing writes it.
-        root: the first tree of each tree's island: of trees that cones tie, shape (trees,).
-        rank: trees in the order of islands, shape (trees,).
+        trees: index of the kinematic tree of each body, shape (bodies,); constant.
+        spans: first degree of freedom of each tree, and one past its last, shape (trees, 2); constant.
+        root: lowest tree index in the island of each tree (trees connected by cones), shape (trees,).
+        rank: position of each tree when trees are sorted by island, shape (trees,).
         heads: scratch, shape (trees + 2,).
-        order: cones that take part, in the order of the trees, and -1 after the last, shape (cones,).
-        one, two: trees of each impulse of `Touch.which`, -1 for none, shape (m,).
-        low, high: where the impulses that a cone's impulse moves begin and end in `Touch.which`, shape (m,).
-        reach: where impulses on a tree begin and end there, shape (trees, 2).
-        place: which of the unknown ones comes next, for each entry of `Touch.which`, shape (m + 1,).
-        begins, ends: columns of Newton's equations with entries, shape (m,).
-        support, entries: scratch, the degrees of freedom at which a column is not zero, and it there, shape (nv,).
+        order: active cones sorted by tree, then -1, shape (cones,).
+        one, two: trees of each entry of `Touch.which`, -1 for none, shape (m,).
+        low, high: for each impulse, the range of entries of `Touch.which` that it is coupled to, shape (m,).
+        reach: range of entries of `Touch.which` that act on each tree, shape (trees, 2).
+        place: number of unknowns before each entry of `Touch.which`, shape (m + 1,).
+        begins, ends: range of columns with entries in each row of Newton's equations, shape (m,).
+        support, entries: scratch, indices and values of the nonzero entries of a column, shape (nv,).
     """
 
     trees: Integers
@@ -47,8 +47,8 @@ class Islands(NamedTuple):
 
 
 def island_arrays(nodes: Any, cones: int, m: int) -> Islands:
-    """Arrays for so many cones with m impulses in all, on the bodies of `tree.NODE` records."""
-    trees = np.cumsum(nodes.parent < 0) - 1  # depth first: each tree begins with its root
+    """Allocate `Islands` for `cones` cones with m impulses in total, on the bodies of `tree.NODE` records."""
+    trees = np.cumsum(nodes.parent < 0) - 1  # nodes are in depth-first order: each tree begins with its root
     count = int(trees[-1]) + 1
     spans = np.zeros((count, 2), np.int64)
     for t in range(count):
@@ -58,7 +58,7 @@ def island_arrays(nodes: Any, cones: int, m: int) -> Islands:
 
 
 def islands_of(trees: Integers, spans: Integers, cones: int, m: int, nv: int) -> Islands:
-    """Arrays for so many cones with m impulses in all, on bodies of these trees, with nv entries in a column."""
+    """Allocate `Islands` for `cones` cones with m impulses in total, on bodies of these trees; nv: column length."""
     count = len(spans)
     return Islands(
         trees=trees,

@@ -1,8 +1,8 @@
-"""Islands of cones: which of them move each other, and an order in which those that do lie close together.
+"""Islands: sets of cones that are coupled, and an ordering of cones that makes their Newton equations banded.
 
-Two cones move each other where both act on bodies of one tree of joints. In a pile each body is a tree, and a cone has
-to do with few others; in a robot all have. Cones are put in the order of the islands that they tie trees to, and there
-of the trees: the equations of all impulses then have entries near the diagonal alone, each row in a range of columns.
+Two cones are coupled if both act on bodies of one kinematic tree. In a pile each body is a tree of its own, and a cone
+is coupled to few others; in a robot all cones are coupled. Cones are sorted by island, and within an island by tree, so
+that the nonzero entries of each row of the equations lie in a contiguous range near the diagonal.
 """
 
 from leastaction._jit import inline, routine
@@ -10,13 +10,13 @@ from leastaction._jit import inline, routine
 
 @inline
 def impulses(cone):
-    """Number of a cone's impulses."""
+    """Return the number of impulses of a cone."""
     return cone.width
 
 
 @inline
 def cone_at(found, a):
-    """Cone number a, in the order of islands where there is one; -1 after the last that takes part there."""
+    """Return cone number a in island order (in storage order if `found` is None), or -1 after the last active one."""
     if found is None:
         return a
     return found.islands.order[a]
@@ -24,7 +24,7 @@ def cone_at(found, a):
 
 @inline
 def range_of(found, k, n):
-    """Where in `which`, of n entries, those begin and end that impulse k moves."""
+    """Return the range of `which` (n entries) that impulse k is coupled to."""
     if found is None:
         return 0, n
     return found.islands.low[k], found.islands.high[k]
@@ -32,7 +32,7 @@ def range_of(found, k, n):
 
 @inline
 def trees_of(islands, cone):
-    """The two trees that a cone acts on, -1 for none; the second is another one than the first."""
+    """Return the two different trees that a cone acts on; -1 stands for none, and comes second unless both are."""
     one = islands.trees[cone.node] if cone.node >= 0 else -1
     two = islands.trees[cone.other] if cone.other >= 0 else -1
     if one < 0 or one == two:
@@ -42,7 +42,7 @@ def trees_of(islands, cone):
 
 @routine
 def tie_trees(cones, active, islands):
-    """`root`: the first tree of each island."""
+    """Compute `root`, the lowest tree of each island, by union-find over the active cones."""
     root = islands.root
     for t in range(root.shape[0]):
         root[t] = t
@@ -57,13 +57,13 @@ def tie_trees(cones, active, islands):
         while root[two] != two:
             two = root[two]
         root[max(one, two)] = min(one, two)
-    for t in range(root.shape[0]):  # in ascending order: that of the root is known
+    for t in range(root.shape[0]):  # ascending, so root[root[t]] is already final
         root[t] = root[root[t]]
 
 
 @routine
 def rank_trees(islands):
-    """`rank`: trees island by island."""
+    """Compute `rank`, the position of each tree in a counting sort by island."""
     root, rank, heads = islands.root, islands.rank, islands.heads
     for t in range(root.shape[0] + 1):
         heads[t] = 0
@@ -78,7 +78,7 @@ def rank_trees(islands):
 
 @inline
 def key_of(islands, cones, c):
-    """Place of a cone among others: the first of its trees."""
+    """Return the sort key of a cone: the lower rank of its trees."""
     one, two = trees_of(islands, cones[c])
     if one < 0:
         return 0
@@ -89,7 +89,7 @@ def key_of(islands, cones, c):
 
 @routine
 def arrange(cones, active, islands):
-    """`order`: cones that take part by the first of their trees, island by island, and -1 after the last."""
+    """Sort the active cones by `key_of` into `order`, followed by -1."""
     tie_trees(cones, active, islands)
     rank_trees(islands)
     heads, order, count = islands.heads, islands.order, 0
@@ -112,14 +112,14 @@ def arrange(cones, active, islands):
 
 @inline
 def extend(reach, t, i):
-    """Impulse i of the list acts on tree t."""
+    """Extend the range of entries of `which` that act on tree t by entry i."""
     if t >= 0:
         reach[t, 0], reach[t, 1] = min(reach[t, 0], i), max(reach[t, 1], i + 1)
 
 
 @routine
 def find_ranges(cones, touch, islands, n):
-    """`one`, `two`, `low` and `high` of the n impulses that are listed in `which`."""
+    """Compute `one`, `two`, `low` and `high` for the n entries of `which`."""
     reach, which, one, two = islands.reach, touch.which, islands.one, islands.two
     for t in range(reach.shape[0]):
         reach[t, 0], reach[t, 1] = n, 0
@@ -146,7 +146,7 @@ def find_ranges(cones, touch, islands, n):
 
 @routine
 def pack(islands, column):
-    """`support` and `entries` of a column: those along the joints that carry its bodies; returns their number."""
+    """Copy the nonzero entries of a column into `support` and `entries`; returns their number."""
     support, entries, many = islands.support, islands.entries, 0
     for c in range(column.shape[0]):
         if column[c] != 0.0:
@@ -157,9 +157,9 @@ def pack(islands, column):
 
 @routine
 def multiply_packed(rows, which, low, high, islands, many, out):
-    """out[j] = rows[j] times the packed column, for each j of `which` from low to high.
+    """Compute out[j] = rows[j] . (packed column) for each j of `which` from low to high.
 
-    Four at a time: one sum alone would wait for each of its additions.
+    Four rows at a time: a single sum would be bound by the latency of additions.
     """
     support, entries, a = islands.support, islands.entries, low
     while a + 4 <= high:
@@ -183,7 +183,7 @@ def multiply_packed(rows, which, low, high, islands, many, out):
 
 @routine
 def fill_delassus(touch, islands, n):
-    """W of the n impulses that take part, with the products of `rows` and `columns`."""
+    """Compute the Delassus matrix W of the n active impulses as products of `rows` and `columns`."""
     which, one, two, spans = touch.which, islands.one, islands.two, islands.spans
     for b in range(n):
         k, s, t = which[b], one[b], two[b]
@@ -191,4 +191,4 @@ def fill_delassus(touch, islands, n):
         multiply_packed(touch.rows, which, low, high, islands, many, touch.W[k])
         for a in range(low, high if spans.shape[0] > 1 else low):
             if not ((s >= 0 and (one[a] == s or two[a] == s)) or (t >= 0 and (one[a] == t or two[a] == t))):
-                touch.W[which[a], k] = 0.0  # the range of the other one may end before this one
+                touch.W[which[a], k] = 0.0  # the range of the other impulse may end before this one

@@ -1,10 +1,10 @@
-"""Laws of single impulses: limits and dry friction of joints, ties, equations of loops.
+"""Laws of scalar impulses: joint limits, dry friction in joints, springs between bodies, kinematic loops.
 
-A joint with a limit and dry friction has one law, of the sum T of both impulses over how far it goes. Away from the
-limit friction holds it, |T| <= F, or opposes its way with F; at the limit, where it may go no further, T may be any
-that is larger. Two laws, one for each impulse, would say twice of a joint that rests on its limit where it is: by how
-little these two places differ, a round-off, decides which of them bears what. The sum says once where it is, and
-friction bears what it can: the limit has what is left.
+A joint with both a limit and dry friction obeys one set-valued law for the sum T of the two impulses, as a function of
+its displacement. Away from the limit it sticks with |T| <= F or slides with T = F against the motion; at the limit, T
+may have any value beyond that. Two separate laws would impose two position constraints on a joint that rests on
+its limit, and the round-off between these would decide how they share the load. With the sum there is one constraint:
+friction bears as much as its bound allows, and the limit bears the rest.
 """
 
 from leastaction._jit import inline, routine
@@ -12,15 +12,16 @@ from leastaction.contact.solver.cone_kinds import DRY, LIMIT, LOOP, TIE
 from leastaction.contact.solver.cone_response import add
 
 STILL = 1e-11
-"""Least way out of a limit that gives friction a direction [rad or m]: less is round-off of a solved step."""
+"""Least displacement out of a limit that determines the direction of friction [rad or m]; less is round-off."""
 
 BY_LIMIT, BY_FRICTION = 1, 2
-"""What determines where a joint with a limit and dry friction ends; 0 where friction has its full size alone."""
+"""Which constraint determines the final position of a joint with a limit and dry friction; 0: neither, friction is at
+its bound."""
 
 
 @inline
 def stop(cone, side, W, w, lam, dt):
-    """Impulse of a limit, of dry friction, or of a tie while all others hold."""
+    """Return the impulse of a limit, dry friction, spring or loop from its own law, all other impulses fixed."""
     o, bound = cone.row, dt * cone.friction
     if cone.kind == TIE:
         return side * (W[o, o] * lam[o] - w[o]) / (1.0 + side * W[o, o])
@@ -34,7 +35,7 @@ def stop(cone, side, W, w, lam, dt):
 
 @inline
 def has_friction_beside(cones, active, c):
-    """Whether cone c is a limit that takes part together with the dry friction of its joint, the next cone."""
+    """Whether cone c is a limit and the next cone is the dry friction of the same joint, both active."""
     d = c + 1
     if cones[c].kind != LIMIT or d >= active.shape[0]:
         return False
@@ -43,18 +44,18 @@ def has_friction_beside(cones, active, c):
 
 @inline
 def has_limit_beside(cones, active, c):
-    """Whether cone c is dry friction that takes part together with the limit of its joint, the cone before."""
+    """Whether cone c is dry friction and the cone before it is the limit of the same joint, both active."""
     return c > 0 and cones[c].kind == DRY and active[c - 1] != 0 and has_friction_beside(cones, active, c - 1)
 
 
 @inline
 def stop_of_joint(limit, friction, side, W, w, lam, dt):
-    """Impulses of a limit and of the dry friction beside it while all others hold, and what determines where the joint
-    ends, see `BY_LIMIT`."""
+    """Return the impulses of a limit and of the dry friction of its joint, all other impulses fixed, and which of the
+    two determines the final position (`BY_LIMIT`, `BY_FRICTION` or 0)."""
     o, f, bound = limit.row, friction.row, dt * friction.friction
-    moved, room = side * w[f], side * w[f] - w[o]  # away from the limit; room: how far it must go at least
+    moved, room = side * w[f], side * w[f] - w[o]  # displacement away from the limit; room: its lower bound
     rest, force, k = max(room, 0.0), lam[o] + side * lam[f], W[f, f]
-    back = -bound if room > STILL else bound  # friction of a joint that goes to its limit, or must leave it
+    back = -bound if room > STILL else bound  # friction while the joint moves to its limit, or is pushed out of it
     holds = force + (rest - moved) / k
     push, rub, ends = 0.0, -bound, 0
     if holds >= -bound:
@@ -69,7 +70,7 @@ def stop_of_joint(limit, friction, side, W, w, lam, dt):
 
 @routine
 def sweep_joint(cones, touch, n, c, dt):
-    """`ncp_solver.sweep` of a limit c and the dry friction beside it; returns the change of its motion."""
+    """Gauss-Seidel update of a limit c and the dry friction of its joint; returns the change of the displacement."""
     W, lam, o, f = touch.W, touch.lam, cones[c].row, cones[c + 1].row
     push, rub, _ = stop_of_joint(cones[c], cones[c + 1], touch.side[c], W, touch.w, lam, dt)
     e, g = push - lam[o], rub - lam[f]
@@ -83,7 +84,7 @@ def sweep_joint(cones, touch, n, c, dt):
 
 @inline
 def violation_of_joint(cones, touch, c, dt):
-    """By how much the law of a joint with a limit c and dry friction is missed [m or rad]."""
+    """Return the residual of the law of a joint with a limit c and dry friction [m or rad]."""
     W, lam, o, f = touch.W, touch.lam, cones[c].row, cones[c + 1].row
     push, rub, _ = stop_of_joint(cones[c], cones[c + 1], touch.side[c], W, touch.w, lam, dt)
     return W[f, f] * (abs(lam[o] - push) + abs(lam[f] - rub))

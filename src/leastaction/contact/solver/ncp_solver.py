@@ -1,14 +1,14 @@
-"""Impulses of a few contacts that press and rub at once: Signorini's and Coulomb's laws over a small dense matrix.
+"""Nonlinear complementarity solver for rigid contact: Signorini's and Coulomb's laws over a small dense matrix.
 
-How far the contact points move in a step is w = w0 + W lam, three numbers for each: along its normal (what is left of
-the gap) and along two tangents (how far it slides). With lam = (normal, friction, friction) [N s] for each,
+The displacements of the contact points in a step are w = w0 + W lam: the gap at the end of the step along each normal,
+and the slip along two tangents. With lam = (normal, friction, friction) [N s] for each contact,
 
     0 <= lam_n,  w_n >= 0,  lam_n w_n = 0,     |lam_t| <= mu lam_n,  lam_t = -mu lam_n w_t / |w_t| where it slides.
 
-Both are lam = P(lam - w / k), with P the projection on what is allowed. First projected Gauss-Seidel, contact by
-contact (Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155, 1998).
-Where that is slow, Newton's method on all of them (Alart and Curnier, A mixed formulation for frictional contact
-problems prone to Newton like solution methods, CMAME 92, 1991), held back as by Levenberg and Marquardt.
+Both laws read lam = P(lam - w / k), with P the projection on admissible impulses. The solver begins with projected
+Gauss-Seidel (Jourdan, Alart and Jean, A Gauss-Seidel like algorithm to solve frictional contact problems, CMAME 155,
+1998) and continues with semismooth Newton on all contacts (Alart and Curnier, A mixed formulation for frictional
+contact problems prone to Newton like solution methods, CMAME 92, 1991), with Levenberg-Marquardt damping.
 """
 
 from leastaction._jit import inline, routine
@@ -28,33 +28,33 @@ from leastaction.contact.solver.torque_laws import clip_turn, sweep_turn, turn_r
 from leastaction.linalg.dense import solve_leading, solve_within
 
 SWEEPS, ROUNDS, TRIES, CROSSOVER = 6, 12, 20, 8
-"""Sweeps of Gauss-Seidel before each start of Newton, how often, and how many steps it gets each time; and how many
-that nothing holds back."""
+"""Gauss-Seidel sweeps before each Newton solve; rounds of sweeps and Newton; damped Newton steps of a round; undamped
+Newton steps of `cross_over`."""
 
 WEDGED = 200
-"""Sweeps of Gauss-Seidel where Newton finds no solution from the first ones. Friction that presses a leg on to what it
-rubs on multiplies the impulse (26 times in a drop of LittleDog): sweeps get there by some 100, Newton does not."""
+"""Gauss-Seidel sweeps of the second round, after Newton has failed in the first. Where friction wedges a leg against a
+surface, it multiplies the impulse (26 times in a drop of LittleDog): about 100 sweeps converge, Newton does not."""
 
 BETTER = 0.999
-"""What a Newton step must bring the violation to, relative to what it was."""
+"""Largest ratio of the residuals after and before a Newton step that is accepted."""
 
 CREEP, LESS, LEAST = 1e-4, 0.03, 1e-8
-"""Share of what gives way under contacts by which they creep where no solution is found else, by what it shrinks from
-one solution to the next, and from which on there is none."""
+"""Regularisation of friction where no solution is found without: tangential compliance relative to the trace of W, its
+reduction factor from one solution to the next, and the value below which it becomes zero."""
 
 HOLD = 1e-6
-"""Least share of the compliance that holds impulses back: contacts of one body share its load in many ways."""
+"""Least damping, relative to the diagonal of W: the contacts of one body are redundant, so W may be singular."""
 
 SLIGHTLY = 1e-12
-"""The same where nothing else holds them back: beside it the compliance of contacts counts."""
+"""Damping of `cross_over`: so small that the compliance of the contacts, not the damping, makes impulses unique."""
 
 EXACT, DIGITS = 1e-7, 1e-4
-"""Shares of the tolerance at which loads are exact, and from which on what is left may be round-off."""
+"""Shares of the tolerance: residual at which impulses count as exact, and residual that may be round-off."""
 
 
 @inline
 def contact(W, w, lam, o, mu):
-    """Impulses of a contact while all others hold: of the normal, then of friction, projected on its disc."""
+    """Return the impulses of a contact, all others fixed: normal, then friction projected on its disc."""
     push = max(0.0, lam[o] - w[o] / W[o, o])
     change = push - lam[o]
     k, most = stiffness(W, o, o + 1), mu * push
@@ -66,7 +66,7 @@ def contact(W, w, lam, o, mu):
 
 @routine
 def take_part(cones, touch, found):
-    """List the impulses of the cones that take part; returns their number."""
+    """List the impulses of the active cones in `which`; returns their number."""
     active, which, n = touch.active, touch.which, 0
     for a in range(active.shape[0]):
         c = cone_at(found, a)
@@ -81,7 +81,7 @@ def take_part(cones, touch, found):
 
 @routine
 def list_impulses(own, touch, found):
-    """`take_part` of all cones, in the order of their islands where contacts are looked for; `own`: other cones."""
+    """List the active impulses, sorted by island if contacts are detected (`found`); else those of the cones `own`."""
     if found is None:
         return take_part(own, touch, found)
     arrange(found.cones, touch.active, found.islands)
@@ -92,9 +92,9 @@ def list_impulses(own, touch, found):
 
 @routine
 def sweep(cones, touch, n, dt, relax):
-    """One sweep of Gauss-Seidel, with changes of contacts times `relax`; returns the largest change of a motion.
+    """Projected Gauss-Seidel sweep, with relaxation factor `relax` for contacts; returns the largest change in w.
 
-    Normal and friction of a rough contact may otherwise drive each other to and fro.
+    Under-relaxation prevents oscillation between normal and friction impulses at high friction.
     """
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     change = 0.0
@@ -126,7 +126,7 @@ def sweep(cones, touch, n, dt, relax):
 
 @routine
 def violation(cones, touch, dt):
-    """By how much the laws are missed, as motions [m or rad]: the largest of k |lam - P(lam - w / k)|."""
+    """Return the residual of the laws as a displacement [m or rad]: the largest k |lam - P(lam - w / k)|."""
     active, W, w, lam, worst = touch.active, touch.W, touch.w, touch.lam, 0.0
     for c in range(active.shape[0]):
         if not active[c]:
@@ -151,7 +151,7 @@ def violation(cones, touch, dt):
 
 @inline
 def compliance_displacement(W, o, r):
-    """What impulse r of a contact with its first one o moves by."""
+    """Return the diagonal compliance of impulse r of the contact with normal impulse o: displacement per impulse."""
     if r == 0:
         return W[o, o]
     if r < PLAIN:
@@ -161,10 +161,10 @@ def compliance_displacement(W, o, r):
 
 @routine
 def linear_rows(cones, touch, n, dt, hold):
-    """Newton's equations for the changes of the n impulses, into `M` and `d`; returns how many are unknown.
+    """Assemble Newton's equations for the changes of the n impulses in `M` and `d`; returns the number of unknowns.
 
-    Impulses are held back by a share of the compliance. Changes that are known, such as of contacts that come apart,
-    are in `d`; `unknown` lists the others.
+    `hold` is the Levenberg-Marquardt damping, relative to the compliance. Changes that are known, such as those of
+    contacts that open, are stored in `d`; `unknown` lists the rows of the others.
     """
     active, W, w, lam, M, d, index = touch.active, touch.W, touch.w, touch.lam, touch.M, touch.d, touch.which
     i, count = 0, 0
@@ -177,7 +177,7 @@ def linear_rows(cones, touch, n, dt, hold):
         o, size = cones[c].row, impulses(cones[c])
         low, high = range_of(touch.found, o, n)
         if has_limit_beside(cones, active, c):
-            continue  # it was looked at with that
+            continue  # treated together with its limit
         if has_friction_beside(cones, active, c):
             f, side = cones[c + 1].row, touch.side[c]
             push, rub, ends = stop_of_joint(cones[c], cones[c + 1], side, W, w, lam, dt)
@@ -211,7 +211,7 @@ def linear_rows(cones, touch, n, dt, hold):
                 d[i + r] = -lam[o + r]
             i += size
             continue
-        # First as if all stick: w + W d = 0.
+        # First assume sticking: w + W d = 0.
         for r in range(size):
             for j in range(low, high):
                 M[i + r, j] = W[index[j], o + r]
@@ -228,7 +228,7 @@ def linear_rows(cones, touch, n, dt, hold):
 
 @routine
 def solve_rows(touch, n, count):
-    """Solve for the unknown changes, into `d`; returns whether they could be."""
+    """Solve Newton's equations for the unknown changes, into `d`; returns whether the matrix was regular."""
     b, d, unknown = touch.b, touch.d, touch.unknown
     if not solve_some(touch.found, touch, n, count):
         return False
@@ -239,7 +239,7 @@ def solve_rows(touch, n, count):
 
 @inline
 def solve_some(found, touch, n, count):
-    """The unknown changes into `b`; returns whether they could be found."""
+    """Solve for the unknown changes into `b`, banded if islands are known; returns whether the matrix was regular."""
     if found is None:
         return solve_all(touch, n, count)
     return solve_ranges(touch, found.islands, n, count)
@@ -247,7 +247,7 @@ def solve_some(found, touch, n, count):
 
 @routine
 def solve_ranges(touch, islands, n, count):
-    """`solve_all` where each impulse moves those in a range alone."""
+    """`solve_all` with a banded matrix: each impulse is coupled only to those in its range."""
     M, b, d, unknown, which = touch.M, touch.b, touch.d, touch.unknown, touch.which
     place, begins, ends, a = islands.place, islands.begins, islands.ends, 0
     for j in range(n):
@@ -261,7 +261,7 @@ def solve_ranges(touch, islands, n, count):
         begins[a], ends[a] = place[low], place[high]
         for j in range(low, high):
             if place[j + 1] > place[j]:
-                M[a, place[j]] = M[i, j]  # neither further down nor further on than it was
+                M[a, place[j]] = M[i, j]  # safe in place: target row and column do not exceed the source's
             elif d[j] != 0.0:
                 total -= M[i, j] * d[j]
         b[a, 0] = total
@@ -270,13 +270,13 @@ def solve_ranges(touch, islands, n, count):
 
 @routine
 def solve_all(touch, n, count):
-    """The unknown changes into `b`; returns whether they could be found."""
+    """Eliminate the known changes and solve densely for the others, into `b`; returns whether the matrix is regular."""
     M, b, d, unknown = touch.M, touch.b, touch.d, touch.unknown
     for a in range(count):
         i, seen, total = unknown[a], 0, d[unknown[a]]
         for j in range(n):
             if seen < count and unknown[seen] == j:
-                M[i, seen] = M[i, j]  # no further on than it was
+                M[i, seen] = M[i, j]  # safe in place: seen <= j
                 seen += 1
             elif d[j] != 0.0:
                 total -= M[i, j] * d[j]
@@ -289,7 +289,7 @@ def solve_all(touch, n, count):
 
 @routine
 def change_impulses(touch, n):
-    """Add the n changes in `d` to the impulses."""
+    """Add the n changes in `d` to the impulses and update the displacements w."""
     for j in range(n):
         if touch.d[j] != 0.0:
             touch.lam[touch.which[j]] += touch.d[j]
@@ -298,7 +298,7 @@ def change_impulses(touch, n):
 
 @routine
 def clip(cones, touch, dt):
-    """Shorten the changes in `d` such that impulses are allowed after them."""
+    """Project the changes in `d` so that the new impulses are admissible."""
     active, lam, d, i = touch.active, touch.lam, touch.d, 0
     for a in range(active.shape[0]):
         c = cone_at(touch.found, a)
@@ -327,7 +327,7 @@ def clip(cones, touch, dt):
 
 @routine
 def newton_on_impulses(cones, touch, n, dt, tolerance, before):
-    """Newton steps as long as they help, held back the more the less they do; returns the violation of the laws."""
+    """Damped Newton steps while they reduce the residual; damping grows after a rejected step. Returns the residual."""
     hold = HOLD
     for _ in range(TRIES):
         count = linear_rows(cones, touch, n, dt, hold)
@@ -353,10 +353,10 @@ def newton_on_impulses(cones, touch, n, dt, tolerance, before):
 
 @routine
 def cross_over(cones, touch, n, dt, tolerance, before):
-    """Newton steps that nothing holds back, as long as they lead to the solution; returns the violation of the laws.
+    """Undamped Newton steps to machine precision, from a good estimate of the active set; returns the residual.
 
-    With contacts open, sticking or sliding as they are in the end, these find the loads to the last digit. On the way
-    the violation may rise: impulses stay as they were where it is not below `before` in the end.
+    The steps converge once each contact has its final state (open, sticking or sliding). The residual may rise on the
+    way; if it does not end below `before`, the impulses are restored.
     """
     lam, which, best, last = touch.lam, touch.which, touch.best, before
     for j in range(n):
@@ -380,7 +380,7 @@ def cross_over(cones, touch, n, dt, tolerance, before):
 
 @routine
 def linearize_compliance(cones, touch):
-    """Compliance of contacts into W and w0, linear about the impulses as they are; see `compliance`."""
+    """Add the contacts' compliance to W and w0, linearised about the present impulses; see `laws.compliance`."""
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     for c in range(active.shape[0]):
         touch.soft[c] = 0.0
@@ -395,7 +395,7 @@ def linearize_compliance(cones, touch):
 
 @routine
 def regularize_friction(cones, touch, share):
-    """Let contacts creep along their planes by a share of what gives way under them anyway."""
+    """Set the tangential regularisation of contacts to `share` times the trace of their 3 x 3 block of W."""
     active, W, w, lam = touch.active, touch.W, touch.w, touch.lam
     for c in range(active.shape[0]):
         if active[c] and cones[c].kind == CONTACT:
@@ -409,7 +409,7 @@ def regularize_friction(cones, touch, share):
 
 @routine
 def solve_ncp_once(cones, touch, n, dt, tolerance, relax, sweeps):
-    """Sweeps, then Newton steps, from the impulses as they are; returns the violation of the laws [m or rad]."""
+    """Gauss-Seidel sweeps, then Newton steps, from the present impulses; returns the residual [m or rad]."""
     for _ in range(sweeps):
         if sweep(cones, touch, n, dt, relax) <= 0.1 * tolerance:
             break
@@ -423,12 +423,12 @@ def solve_ncp_once(cones, touch, n, dt, tolerance, relax, sweeps):
 
 @routine
 def solve_ncp(cones, touch, dt, tolerance):
-    """Impulses `lam` and motions `w` of the cones that take part; returns the violation of the laws [m or rad].
+    """Solve for the impulses `lam` and displacements `w` of the active cones; returns the residual [m or rad].
 
-    Starts from `lam`; `w` holds w0 on entry. dt is the time for which dry friction acts [s]. Points of one rigid body
-    that touch together may not all stick: they would have to come nearer to each other. Where no solution of the laws
-    is found for this, contacts creep a little more, at first by 1e-4 of what gives way under them, and then, from the
-    solution with that, by less and less. Where it ends in none, no solution knows of it.
+    Warm-starts from `lam`; `w` holds w0 on entry; dt [s] is the time for which dry friction acts. The linearised laws
+    may have no solution: several contact points of a rigid body that all stick would have to approach each other.
+    If none is found, friction is regularised, at first by `CREEP` times the trace of W, and the regularisation is
+    then reduced from solution to solution. Where it reaches zero, the result is an exact solution.
     """
     lam, n = touch.lam, take_part(cones, touch, touch.found)
     linearize_compliance(cones, touch)
@@ -454,7 +454,7 @@ def solve_ncp(cones, touch, dt, tolerance):
 
 @routine
 def solve_all_cones(model, touch, found, dt, tolerance):
-    """`solve_ncp` of all cones, with those of contacts that were looked for."""
+    """Apply `solve_ncp` to the model's cones, or to those of the detected contacts `found`."""
     if found is None:
         solve_ncp(model.cones, touch, dt, tolerance)
     else:

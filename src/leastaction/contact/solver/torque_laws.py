@@ -1,6 +1,6 @@
-"""Friction against spinning and rolling in the contact problem: torques about normal and tangents of a contact.
+"""Torsional and rolling friction in the contact problem: torques about the normal and the tangents of a contact.
 
-Beside the impulse lam along the normal, they obey laws of Coulomb's kind: |lam_n| <= spin lam, |lam_t| <= roll lam.
+With the normal impulse lam they obey laws of Coulomb's type: |lam_n| <= spin lam, |lam_t| <= roll lam.
 """
 
 from leastaction._jit import inline, routine
@@ -8,18 +8,18 @@ from leastaction.contact.solver.cone_kinds import PLAIN
 from leastaction.contact.solver.cone_response import GIVING, add, disc_rows, stiffness, within
 
 SPIN, ROLL = 3, 4
-"""Where the impulses about the normal and about the tangents are among those of a contact."""
+"""Offsets of the impulses about the normal and about the tangents among the impulses of a contact."""
 
 
 @inline
 def spin_compliance(W, o):
-    """Compliance about the normal, or a little of that along it where that is larger."""
+    """Return the angular compliance about the normal, at least `GIVING` times the normal compliance."""
     return max(W[o + SPIN, o + SPIN], GIVING * W[o, o])
 
 
 @inline
 def projected_torques(cone, touch):
-    """The three torques of a contact while all others hold: projected on what the impulse along its normal allows."""
+    """Return the three torque impulses of a contact, all others fixed, projected on their bounds."""
     W, w, lam, o = touch.W, touch.w, touch.lam, cone.row
     most = cone.spin * lam[o]
     spin = min(most, max(-most, lam[o + SPIN] - w[o + SPIN] / spin_compliance(W, o)))
@@ -31,7 +31,7 @@ def projected_torques(cone, touch):
 
 @routine
 def sweep_turn(cone, touch, rolls, n, relax):
-    """Spinning and rolling in one sweep of Gauss-Seidel; returns the change of the motions."""
+    """Gauss-Seidel update of the torque impulses of a contact; returns the change of its displacements."""
     if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:
@@ -50,7 +50,7 @@ def sweep_turn(cone, touch, rolls, n, relax):
 
 @routine
 def violation_of_turn(cone, touch, rolls):
-    """By how much the laws of spinning and rolling are missed, as turns [rad]."""
+    """Return the residual of the laws of torsional and rolling friction [rad]."""
     if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:
@@ -63,7 +63,7 @@ def violation_of_turn(cone, touch, rolls):
 
 @routine
 def turn_rows(cone, touch, rolls, i, low, high):
-    """Replace the equations i + 3 ... i + 5 of impulses, which say that a contact holds, where it spins or rolls."""
+    """Replace the sticking rows i + 3 ... i + 5 of a contact by sliding rows where it spins or rolls."""
     if rolls is None or not rolls:
         return
     if cone.width == PLAIN:
@@ -82,7 +82,7 @@ def turn_rows(cone, touch, rolls, i, low, high):
 
 @routine
 def clip_turn(cone, touch, rolls, new, i):
-    """Shorten the changes of torques from i on such that they are allowed with `new` along the normal; the next i."""
+    """Project the changes of torques from row i on for the normal impulse `new`; returns the next row."""
     if rolls is None or not rolls:
         return i
     if cone.width == PLAIN:
