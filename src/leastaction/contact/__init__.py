@@ -1,1 +1,1 @@
-"""Contact: which shapes may touch, where, and how far apart they are."""
+"""Contact: collision filtering, broad and narrow phase, contact laws and their solver."""

@@ -1,6 +1,6 @@
-"""The tuples that contact kernels hand to each other.
+"""Named tuples that contact kernels pass to each other.
 
-Poses are (rotation (9), position (3)), see `spatial`; what is fixed to a body is in that body's frame.
+Poses are (rotation (9), position (3)), see `spatial`; points fixed to a body are given in that body's frame.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from leastaction.spatial import compose, load3, load9
 
 
 class Touch(NamedTuple):
-    """What all contacts of one pair of shapes share.
+    """Data that all contacts of one pair of shapes share.
 
     Attributes:
         a, b: indices of their bodies, -1 for the world.
         flip: 0 if the first feature is fixed to a, 1 if to b.
         pair: index of the pair.
-        key: of its contacts: this plus the number of the feature.
+        key: base of its contacts' keys, to which the number of the feature is added.
         friction, restitution: coefficients.
     """
 
@@ -32,7 +32,7 @@ class Touch(NamedTuple):
 
 
 class First(NamedTuple):
-    """First feature of a contact, see `gap`: the fields of the record, and the radius about it [m]."""
+    """First feature of a contact, see `gap`: fields of the record, and the radius about the feature [m]."""
 
     u: Any
     v: Any
@@ -41,7 +41,7 @@ class First(NamedTuple):
 
 
 class Second(NamedTuple):
-    """Second feature of a contact, see `gap`: the fields of the record, and the radius about it [m]."""
+    """Second feature of a contact, see `gap`: fields of the record, and the radius about the feature [m]."""
 
     w: Any
     z: Any
@@ -49,7 +49,7 @@ class Second(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A thick segment between two points (3), fixed to a body; thick by r [m]."""
+    """A segment between two points (3) fixed to a body, with radius r [m]."""
 
     start: Any
     end: Any
@@ -64,11 +64,11 @@ class Line(NamedTuple):
 
 
 class PlacedBox(NamedTuple):
-    """A box somewhere in the world.
+    """A box and its pose in the world.
 
     Attributes:
         body: pose of its body.
-        pose: of the box itself.
+        pose: pose of the box itself.
         half: half edges (3) [m].
     """
 
@@ -78,11 +78,11 @@ class PlacedBox(NamedTuple):
 
 
 class PlacedField(NamedTuple):
-    """A height field somewhere in the world.
+    """A height field and its pose in the world.
 
     Attributes:
         shape: its record.
-        pose: of the field itself.
+        pose: pose of the field itself.
         data: heights and vertices of all shapes, flat [m].
     """
 
@@ -92,11 +92,11 @@ class PlacedField(NamedTuple):
 
 
 class NearField(NamedTuple):
-    """A box or capsule beside a height field.
+    """A box or capsule and its pose relative to a height field.
 
     Attributes:
         shape: its record.
-        pose: in the field's frame.
+        pose: pose in the field's frame.
     """
 
     shape: Any
@@ -104,7 +104,7 @@ class NearField(NamedTuple):
 
 
 class RoundOnField(NamedTuple):
-    """An ellipsoid beside a height field.
+    """An ellipsoid and its placement relative to a height field.
 
     Attributes:
         middle, Q: its centre (3) and matrix (6) in the field's frame, see `curved`.
@@ -117,10 +117,10 @@ class RoundOnField(NamedTuple):
 
 
 class FieldBall(NamedTuple):
-    """One of the balls that stand for a shape on a height field.
+    """One of the balls that approximate a shape on a height field.
 
     Attributes:
-        number, count: which of how many.
+        number, count: index of the ball, and number of balls.
         centre: fixed to the body (3).
         r: radius [m].
     """
@@ -132,7 +132,7 @@ class FieldBall(NamedTuple):
 
 
 class Ridge(NamedTuple):
-    """An edge of a height field where its surface slopes down, in the field's frame.
+    """A convex edge of a height field, in the field's frame.
 
     Attributes:
         start, end: its grid points (3).
@@ -146,10 +146,10 @@ class Ridge(NamedTuple):
 
 
 class SeenPlane(NamedTuple):
-    """A plane as the body above sees it: the gap of the body's point w is slope . w - level.
+    """A plane as an affine gap function of points of the body above it: gap of point w = slope . w - level.
 
     Attributes:
-        normal, point: of the plane (3), fixed to its own body.
+        normal, point: normal and a point (3) of the plane, in the frame of its own body.
         slope, level: in the frame of the body above [m].
     """
 
@@ -173,5 +173,5 @@ def placed_box(box, X):
 
 @inline
 def flipped(touch):
-    """The same pair with its first feature on the other body."""
+    """The same pair with the first feature on the other body."""
     return Touch(touch.a, touch.b, 1 - touch.flip, touch.pair, touch.key, touch.friction, touch.restitution)

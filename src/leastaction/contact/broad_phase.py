@@ -1,4 +1,4 @@
-"""Which bounding spheres are close: the broad phase for bodies against bodies."""
+"""Broad phase for contacts between moving bodies: pairs of bounding spheres that are close."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEW = 50
-"""Up to this many spheres, every pair is looked at."""
+"""Up to this number of spheres, all pairs are tested."""
 
 
 def neighbours(centres: Any, radii: Any, margin: float) -> NDArray[np.int64]:
@@ -29,7 +29,7 @@ def neighbours(centres: Any, radii: Any, margin: float) -> NDArray[np.int64]:
 
 
 def reach_of_bodies(shapes: Any, count: int) -> NDArray[np.float64]:
-    """Radius [m] about the COM of each body that holds its shapes but planes and fields, shape (count,)."""
+    """Radius [m] about the COM of each body around its shapes other than planes and fields, shape (count,)."""
     reach = np.zeros(count)
     moving = shapes[(shapes.body >= 0) & np.isfinite(shapes.bound)]
     np.maximum.at(reach, moving.body, np.linalg.norm(moving.centre, axis=1) + moving.bound)
@@ -37,9 +37,9 @@ def reach_of_bodies(shapes: Any, count: int) -> NDArray[np.float64]:
 
 
 def _candidates(centres: NDArray[np.float64], radii: NDArray[np.float64], margin: float) -> Any:
-    """Pairs that may be close: spheres of about one size by a tree, each larger one with all the others.
+    """Pairs that may be close: spheres of similar size by a k-d tree, each larger sphere against all others.
 
-    A tree over spheres of very different sizes would have to search with the largest radius everywhere.
+    A tree over spheres of very different sizes would need the largest radius for every query.
     """
     from scipy.spatial import KDTree
 

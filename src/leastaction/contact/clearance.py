@@ -1,10 +1,10 @@
-"""How far apart pairs of shapes are at least, so that those that stay apart cost next to nothing.
+"""Lower bounds on the distances of pairs of shapes, which skip the narrow phase for pairs that stay apart.
 
-A lower bound on the distance of two shapes, once measured, shrinks by no more than what points of their bodies cover
-(conservative advancement: Mirtich 1996, Impulse-based dynamic simulation of rigid body systems, section 2.3). While it
-exceeds the margin of contacts nobody looks at the pair. Where it does not any more, it is measured again: by bounding
-spheres, then along the direction that parted the shapes last, and only then by the search for their closest points,
-which starts from that direction.
+A lower bound on the distance of two shapes, once measured, decreases by at most the displacement of points of their
+bodies (conservative advancement: Mirtich 1996, Impulse-based dynamic simulation of rigid body systems, section 2.3).
+While it exceeds the contact margin, the pair is skipped. Otherwise it is measured again: by bounding spheres, then
+along the last separating direction, and only then by the search for the closest points, which starts from that
+direction.
 """
 
 import math
@@ -23,26 +23,27 @@ from leastaction.contact.records import PLANE
 from leastaction.spatial import ZERO3, act, column, compose, dot3, load3, norm3, scale3, store3, sub3
 
 CHORD = math.sqrt(0.5)
-"""The way of a point in a turn, in terms of its distance from the centre and the Frobenius norm of R' - R."""
+"""Displacement of a point by a rotation, per distance from the centre and Frobenius norm of R' - R."""
 
 AHEAD = 8.0
-"""A direction along which shapes are apart by the margin and by what they covered in so many of the last steps
-suffices: closest points, which say more, take ten times as long."""
+"""A separating direction suffices if the distance along it exceeds the margin by the displacements of this number of
+steps; the search for closest points gives a better bound but takes ten times as long."""
 
 MOST = 10.0
-"""Once a body has covered this many times the largest reach all is measured anew: ways are sums, with round-off."""
+"""Once a body has moved by this multiple of the largest reach, all pairs are measured anew: path lengths are sums that
+accumulate round-off."""
 
 
 class Clearance(NamedTuple):
-    """What is known of the distances of pairs, and how far bodies have moved since.
+    """Lower bounds on the distances of pairs, and the path lengths of bodies since.
 
     Attributes:
-        least: distance at least, and what the two bodies had covered by then [m]; minus infinity of pairs that touch or
-            were not measured; shape (pairs,).
-        axes: unit vectors along which they were apart, in the world, zero before there is one; shape (pairs, 3).
-        poses: of bodies when they were last looked at (rotation row by row, position [m]), shape (bodies, 12).
-        ways: how far points of each body have moved [m], without what all bodies have in common, and with it; and the
-            same two of the last step alone; shape (bodies, 4).
+        least: lower bound on the distance plus the path lengths of both bodies at that time [m]; minus infinity for
+            pairs that touch or were not measured; shape (pairs,).
+        axes: separating unit vectors in the world, zero before one is known; shape (pairs, 3).
+        poses: last poses of bodies (rotation row by row, position [m]), shape (bodies, 12).
+        ways: path length of points of each body [m], without the common drift of all bodies, and with it; and both for
+            the last step alone; shape (bodies, 4).
         ends: the first two at the end of the present step, shape (bodies, 2).
     """
 
@@ -54,14 +55,14 @@ class Clearance(NamedTuple):
 
 
 def clearance_arrays(pairs: int, bodies: int) -> Clearance:
-    """Nothing is known of so many pairs."""
+    """Allocate a `Clearance` in which no pair has been measured."""
     shapes: Any = (pairs, 3), (bodies, 12), (bodies, 4), (bodies, 2)
     return Clearance(np.full(pairs, -np.inf), *map(np.zeros, shapes))
 
 
 @inline
 def covered(R, p, pose, drift, reach):
-    """How far points of a body get from a pose to (R, p), but for a drift (3) of all bodies [m]."""
+    """Bound on the displacement of points of a body from a pose to (R, p), minus a drift (3) of all bodies [m]."""
     turn = 0.0
     for j in range(9):
         turn += (R[j] - pose[j]) ** 2
@@ -70,7 +71,7 @@ def covered(R, p, pose, drift, reach):
 
 @inline
 def move_body(clearance, i, R, p, drift, reach):
-    """Body i, which reaches so far, has moved to (R, p) [m]."""
+    """Add the motion of body i to (R, p) to its path length [m]; reach: radius of its points."""
     pose, ways = clearance.poses[i], clearance.ways[i]
     way = covered(R, p, pose, drift, reach)
     ways[2], ways[3] = way, way + norm3(drift)
@@ -82,7 +83,7 @@ def move_body(clearance, i, R, p, drift, reach):
 
 @inline
 def end_body(clearance, i, R, p, drift, reach):
-    """Body i, which reaches so far, is at (R, p) at the end of the step [m]."""
+    """Store the path length of body i at its pose (R, p) at the end of the step [m]; reach: radius of its points."""
     way = covered(R, p, clearance.poses[i], drift, reach)
     clearance.ends[i, 0] = clearance.ways[i, 0] + way
     clearance.ends[i, 1] = clearance.ways[i, 1] + way + norm3(drift)
@@ -90,7 +91,7 @@ def end_body(clearance, i, R, p, drift, reach):
 
 @routine
 def measure_anew(clearance, reach):
-    """Forget distances once ways are long."""
+    """Discard all bounds once path lengths are large."""
     furthest = most = 0.0
     for i in range(reach.shape[0]):
         furthest, most = max(furthest, clearance.ways[i, 1]), max(most, reach[i])
@@ -103,7 +104,7 @@ def measure_anew(clearance, reach):
 
 @inline
 def approach_of(ways, a, b):
-    """How far points of two bodies have moved towards each other, at most [m]; a may be the world."""
+    """Bound on the mutual approach of points of two bodies [m], by their path lengths; a may be the world."""
     if a < 0:
         return ways[b, 1]
     return ways[a, 0] + ways[b, 0]
@@ -111,7 +112,7 @@ def approach_of(ways, a, b):
 
 @inline
 def stay_apart(clearance, shapes, pairs, k, X, data, margin, convex):
-    """Whether pair k, with its bodies at the poses X, is further apart than a margin [m]; False where that is not sure.
+    """Whether pair k at the poses X is further apart than a margin [m]; False if the bound is not sufficient.
 
     Args:
         X, data, convex: see `detect`.
@@ -125,7 +126,7 @@ def stay_apart(clearance, shapes, pairs, k, X, data, margin, convex):
 
 @routine
 def measure(clearance, shapes, pairs, k, X, data, margin, convex):
-    """Measure how far pair k is apart; whether by more than the margin."""
+    """Measure the distance bound of pair k; returns whether it exceeds the margin."""
     (Xa, Xb), ways = X, clearance.ways
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     distance = sphere_distance(a, b, Xa, Xb)
@@ -140,7 +141,7 @@ def measure(clearance, shapes, pairs, k, X, data, margin, convex):
 
 @inline
 def sphere_distance(a, b, Xa, Xb):
-    """Distance of the bounding spheres of two shapes, or of one from a plane of the world [m]; else minus infinity."""
+    """Distance of the bounding spheres of two shapes, or of one from a world plane [m]; otherwise minus infinity."""
     if b.bound > 1e30 or (a.bound > 1e30 and (a.kind != PLANE or a.body >= 0)):
         return -math.inf
     centre = act(Xb, load3(b.centre))
@@ -152,9 +153,9 @@ def sphere_distance(a, b, Xa, Xb):
 
 @routine
 def distance_along(one, two, data, axis, enough):
-    """Lower bound on the distance of two shapes [m], which need not be better than `enough`, along `axis`.
+    """Lower bound on the distance of two shapes [m] by a separating direction; the search stops at `enough`.
 
-    The axis, zero where none is known, is replaced by a better one.
+    It starts from `axis` (zero if none is known), which is replaced by a better direction.
     """
     n = load3(axis)
     if dot3(n, n) == 0.0:
@@ -176,16 +177,15 @@ def distance_along(one, two, data, axis, enough):
 
 @inline
 def lacks_corners(shape):
-    """Whether the corners of a polytope are not in the data, as of boxes that touch nothing that needs them."""
+    """Whether the corners of a polytope are not stored in the data, as for boxes that need none for their pairs."""
     return is_polytope(shape) and shape.rows == 0
 
 
 @routine
 def still_touch(contact, shapes, pairs, X, data, deep, convex):
-    """Whether shapes that had a contact are in each other by no more than `deep` along its normal, at the poses X.
+    """Whether shapes that had a contact penetrate by at most `deep` along its normal, at the poses X.
 
-    Then nothing but what it holds is missed between them, whichever of their features are closest by now. False where
-    that is not sure.
+    Then the existing contact suffices, whichever of their features are closest now. False if this is not certain.
     """
     if convex is None or not convex:
         return False

@@ -1,16 +1,16 @@
-"""Shapes that are made to overlap, or that cannot part: they never touch.
+"""Collision filter: pairs of shapes that overlap by design, or that cannot separate, are excluded from contact.
 
-Decided at the robot's home alone, so that it is a matter of the robot and not of where a run starts:
+The decision depends on the robot's home configuration alone, not on where a run starts:
 
-- Links that a few joints tie overlap in many robots as they are drawn. Nothing could bring them apart, or only a
-  violent motion could. (MoveIt's setup leaves out such pairs, too.)
-- Links that a few joints tie and that are drawn flush may lock a joint, which could then turn neither way. Or they
-  overlap by the digits of a file, on limits of joints that let them get into each other alone: nothing undoes that.
-- A body that slides over a table cannot move along the normal of their contact: its joints bear it. Whatever such a
-  contact were to push with would change nothing, and where the two overlap by a hair it has no solution. An arm that
-  home stretches into a wall is no such body, although nothing moves its tip along the wall's normal just there.
+- In many robots, links that are few joints apart overlap as modelled. No motion could separate them, or only a violent
+  one. (MoveIt's setup assistant disables such pairs, too.)
+- Links that are few joints apart and modelled flush may lock a joint, which could then turn neither way. Or they
+  overlap by rounding in the file, at joint limits that only let them penetrate further: no motion resolves that.
+- A body that slides over a table cannot move along the normal of their contact: its joints bear the load. The force of
+  such a contact would have no effect, and with the slightest overlap the contact has no solution. An arm that reaches
+  into a wall at home is not excluded, although no joint moves its tip along the wall's normal in that configuration.
 
-Pairs of which the mechanism says that they always touch do so, wherever they are.
+Pairs that the mechanism declares as always touching are never excluded.
 """
 
 from __future__ import annotations
@@ -34,25 +34,26 @@ from leastaction.typing import FloatArray
 from leastaction.warn import warn
 
 NEAR, FAR = 3, 0.2
-"""Links tied by so many joints or fewer are made to overlap where they do; others of one robot where they do so by this
-share of the smaller one's size."""
+"""Links at most `NEAR` joints apart overlap by design if they overlap at home at all; other links of one robot if they
+overlap by more than `FAR` times the size of the smaller one."""
 
 DEEP = 1e-3
-"""Overlap that counts, in terms of the size of the smaller one."""
+"""Least overlap that counts, relative to the size of the smaller shape."""
 
 TOUCHING = 1e-3
-"""Gap of things that may be meant to touch, in terms of the size of the smaller one."""
+"""Largest gap of shapes that may be meant to touch, relative to the size of the smaller one."""
 
 NO_MOTION, DRAWN = 1e-9, 1e-3
-"""Normal velocity of a contact, relative to how fast its bodies move, that is none: with the world, and between links
-of one robot, whose axes are rounded in files (1.5707 for a right angle)."""
+"""Normal velocity of a contact, relative to the speed of its bodies, that counts as zero: with the world, and between
+links of one robot, whose axes are rounded in files (1.5707 for a right angle)."""
 
 AROUND, ASIDE, NO_MOTION_ASIDE = 3, 1e-3, 1e-6
-"""So many configurations near home [rad or m] separate what can move nowhere from what cannot at home, as a stretched
-arm; and what is no motion there, where normals are not as they are drawn."""
+"""Number of random configurations near home, and their distance [rad or m], which distinguish a body that can move
+nowhere from one that cannot move at home, such as a stretched arm; and the relative velocity that counts as zero there,
+where normals differ from those in the file."""
 
 LOCKING = 0.1
-"""How fast two links get into each other where that locks a joint, per radian, in terms of the smaller one's size."""
+"""Penetration rate of two links that locks a joint, per radian, relative to the size of the smaller one."""
 
 
 class HomePose(NamedTuple):
@@ -61,12 +62,12 @@ class HomePose(NamedTuple):
     Attributes:
         mechanism: the mechanism.
         home: its home, shape (nq,).
-        links: for each joint, or part of one, the indices that it ties (-1 for the world) and the first and number of
-            its degrees of freedom; those nearer the world come first.
-        held: degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place.
-        poses: of joint positions (nq,) gives poses (n, 12): rotation row by row, then position [m].
-        twists: of joint positions and velocities (nv,) gives angular velocities and velocities of the origins, in the
-            world, (n, 6).
+        links: for each joint, or part of one, the indices of the parent (-1 for the world) and the child, and the first
+            index and number of its degrees of freedom.
+        held: degrees of freedom that contact forces cannot move: prescribed ones, and those fixed by an equation.
+        poses: function from joint positions (nq,) to poses (n, 12): rotation row by row, then position [m].
+        twists: function from joint positions and velocities (nv,) to angular velocities and velocities of the origins,
+            in the world, (n, 6).
     """
 
     mechanism: Mechanism
@@ -78,16 +79,16 @@ class HomePose(NamedTuple):
 
 
 class Carriers:
-    """Poses (count, 12) of what carries the bodies of a mechanism: a function of joint positions (nq,).
+    """Poses (count, 12) of the bodies or frames that carry the bodies of a mechanism, from joint positions (nq,).
 
     Args:
         mechanism: the robot.
         frames: for each body the index of its carrier (-1: the world), and its pose there.
-        count: of carriers; one that no body is part of is left at the origin.
+        count: number of carriers; one without bodies stays at the origin.
 
     Attributes:
-        node, pose: of each carrier the node of the tree that it goes with (-1: none), and its pose there, rotation row
-            by row, then position [m]; shapes (count,) and (count, 12).
+        node, pose: of each carrier the index of its tree node (-1: none), and its pose in that node, rotation row by
+            row, then position [m]; shapes (count,) and (count, 12).
     """
 
     def __init__(self, mechanism: Mechanism, frames: Mapping[str, tuple[int, Pose]], count: int) -> None:
@@ -104,7 +105,7 @@ class Carriers:
             self.pose[carrier] = *np.ravel(X.rotation), *X.position
 
     def __call__(self, q: FloatArray) -> FloatArray:
-        """Rotations row by row, then positions [m]."""
+        """Return poses: rotations row by row, then positions [m]."""
         out = np.tile(np.append(np.eye(3).ravel(), np.zeros(3)), (self.count, 1))
         X = body_poses(self.mechanism, q)[self._body]
         R = X[:, :3, :3] @ self._turn.transpose(0, 2, 1)
@@ -114,14 +115,14 @@ class Carriers:
 
 
 def exclude_pairs(model: HomePose, table: ContactTable) -> ContactTable:
-    """The table without pairs of bodies that are made to overlap or cannot part; its remarks name them."""
+    """The table without pairs of bodies that overlap by design or cannot separate; its remarks name them."""
     ground, tied = pairs_of(table.ground), len(table.movers) > 1
     if not (tied or bounded(model, table, ground)):
         return table
     X = model.poses(model.home)
     near, root, flying = _near(model.mechanism), roots(model.mechanism), flying_robots(model.mechanism)
     movers = pairs_of(table.body_pairs(X, 0.0)) if tied else []
-    robots = [  # links of one robot, and of two that are tied to the world
+    robots = [  # links of one robot, and of two robots whose bases are not free
         (a, b)
         for a, b in movers
         if root[table.names[a][0]] == root[table.names[b][0]] != WORLD
@@ -139,7 +140,7 @@ def exclude_pairs(model: HomePose, table: ContactTable) -> ContactTable:
         names = table.names[a][0], table.names[b][0]
         size = min(table.shapes.bound[a], table.shapes.bound[b])
         share = DEEP if names in near else (FAR if root[names[0]] == root[names[1]] != WORLD else math.inf)
-        if size > 0.0 and gaps[k] < -share * size:  # points have no size to overlap by
+        if size > 0.0 and gaps[k] < -share * size:  # contact points have no size to compare with
             overlap.append(pair)
         elif gaps[k] < TOUCHING * size and not _can_part(model, table, pair, contact, normals[k], points[k]):
             fixed.append(pair)
@@ -158,18 +159,18 @@ def exclude_pairs(model: HomePose, table: ContactTable) -> ContactTable:
 
 
 def pairs_of(pairs: Any) -> list[tuple[int, int]]:
-    """The numbers of both shapes of `PAIR` records."""
+    """Shape indices of `PAIR` records."""
     return list(zip(pairs.a.tolist(), pairs.b.tolist(), strict=True))
 
 
 def bounded(model: HomePose, table: ContactTable, ground: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Those of the pairs with the world whose bodies do not fly."""
+    """Those of the pairs with the world whose bodies have no floating base."""
     flying, bodies = _flying(model), table.shapes.body.tolist()
     return [(a, b) for a, b in ground if bodies[b] not in flying]
 
 
 def _flying(model: HomePose) -> set[int]:
-    """Bodies to which the joints that carry them leave six freedoms or more that may be pushed."""
+    """Bodies whose supporting joints have six or more degrees of freedom that forces can move."""
     freedoms = {-1: 0}
     for a, b, first, count in model.links:
         freedoms[b] = len(set(range(first, first + count)) - model.held) + freedoms[a]
@@ -177,7 +178,7 @@ def _flying(model: HomePose) -> set[int]:
 
 
 def roots(m: Mechanism) -> dict[str, str]:
-    """For each body, and the world, the one of its tree that hangs on the world."""
+    """For each body, and the world, the root of its tree: its ancestor whose joint connects to the world."""
     root = {WORLD: WORLD}
     for name, joint in zip(m.body_names, m.joints, strict=True):
         root[name] = name if joint.parent == WORLD else root[joint.parent]
@@ -185,7 +186,7 @@ def roots(m: Mechanism) -> dict[str, str]:
 
 
 def flying_robots(m: Mechanism) -> set[str]:
-    """Those of the `roots` whose trees fly: joints leave six freedoms or more to their first body with mass."""
+    """Roots of the trees with a floating base: six or more degrees of freedom up to their first body with mass."""
     freedoms: dict[str, int] = {WORLD: 0}
     flying, heavy, root = set(), {WORLD: False}, roots(m)
     for body, joint in zip(m.bodies, m.joints, strict=True):
@@ -197,9 +198,9 @@ def flying_robots(m: Mechanism) -> set[str]:
 
 
 def _near(m: Mechanism) -> set[tuple[str, str]]:
-    """Names of bodies that are tied by at most `NEAR` joints, both ways.
+    """Ordered pairs of names of bodies that are at most `NEAR` joints apart.
 
-    Joints that are fixed, that follow others, or that carry massless bodies do not count.
+    Fixed joints, coupled (follower) joints and joints that carry massless bodies do not count.
     """
     around: dict[str, list[tuple[str, int]]] = {name: [] for name in m.body_names}
     followers = {coupling.follower for coupling in m.couplings}
@@ -223,7 +224,7 @@ def _near(m: Mechanism) -> set[tuple[str, str]]:
 
 
 def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray) -> list[tuple[int, int]]:
-    """Those whose bounding spheres meet at the poses X."""
+    """Those of the pairs whose bounding spheres overlap at the poses X."""
     centres, bound = table.centres(X), table.shapes.bound
     a, b = np.array(pairs, np.int64).reshape(-1, 2).T
     reach = (1.0 + TOUCHING) * (bound[a] + bound[b])
@@ -232,12 +233,12 @@ def meeting(table: ContactTable, pairs: Sequence[tuple[int, int]], X: FloatArray
 
 
 def contacts_of(table: ContactTable, pairs: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
-    """Contacts of pairs of shapes at the poses X, their gaps, normals and points."""
+    """Contacts of pairs of shapes at the poses X, with gaps [m], normals and points."""
     return contacts_at(table, table.pairs_of(pairs), X)
 
 
 def contacts_at(table: ContactTable, chosen: Any, X: FloatArray) -> tuple[Any, FloatArray, FloatArray, FloatArray]:
-    """The same of `PAIR` records."""
+    """`contacts_of` for `PAIR` records."""
     finite = table.shapes.bound[np.isfinite(table.shapes.bound)]
     margin = TOUCHING * float(finite.max(initial=0.0))
     found: Any = records(64, CONTACT)
@@ -252,10 +253,10 @@ def contacts_at(table: ContactTable, chosen: Any, X: FloatArray) -> tuple[Any, F
 def _can_part(
     model: HomePose, table: ContactTable, pair: tuple[int, int], contact: Any, n: FloatArray, x: FloatArray
 ) -> bool:
-    """Whether some joint velocity changes the gap of a contact at home, or with the world near it.
+    """Whether some joint velocity changes the gap of a contact at home, or near home if it involves the world.
 
-    Links of one robot that touch at home and have no way along the normal there are drawn so: at home no push parts
-    them, and a step from there would have no solution.
+    Links of one robot that touch at home and cannot move along the normal there are modelled so: no force separates
+    them at home, and a step from there would have no solution.
     """
     free = _between(model, int(contact.a), int(contact.b))
     world = min(contact.a, contact.b) < 0
@@ -278,12 +279,12 @@ def _can_part(
 def _parts(
     model: HomePose, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray, none: float
 ) -> bool:
-    """Whether one of these degrees of freedom changes the gap of a contact at q."""
+    """Whether one of these degrees of freedom changes the gap of a contact at q; none: relative rate that is zero."""
     return any(abs(rate) > none * max(size, 1e-6) for rate, size in _rates(model, free, q, contact, n, x))
 
 
 def _may_part(model: HomePose, contact: Any, n: FloatArray, x: FloatArray) -> bool:
-    """Whether a degree of freedom opens the gap of a contact at home the way that its limits there let it go."""
+    """Whether a degree of freedom opens the gap of a contact at home in a direction that its joint limits allow."""
     free, m = _between(model, int(contact.a), int(contact.b)), model.mechanism
     stopped, iq, iv = {}, 0, 0
     for joint in m.joints:
@@ -301,7 +302,7 @@ def _may_part(model: HomePose, contact: Any, n: FloatArray, x: FloatArray) -> bo
 def _rates(
     model: HomePose, free: list[int], q: FloatArray, contact: Any, n: FloatArray, x: FloatArray
 ) -> Iterator[tuple[float, float]]:
-    """For each of these degrees of freedom, how fast it changes the gap of a contact at q, and moves its bodies."""
+    """For each of these degrees of freedom at q, the rate of a contact's gap and the speed of the faster body there."""
     X = model.poses(q)
     for j in free:
         v = np.zeros(model.mechanism.nv)
@@ -316,7 +317,7 @@ def _rates(
 
 
 def _locks(model: HomePose, table: ContactTable, pair: tuple[int, int], size: float) -> bool:
-    """Whether a pair gets deeper into each other both ways of some degree of freedom, at once."""
+    """Whether some degree of freedom increases the penetration of a pair in both directions, and so is locked."""
 
     def gap(j: int, by: float) -> float:
         aside = np.zeros(model.mechanism.nv)
@@ -330,14 +331,14 @@ def _locks(model: HomePose, table: ContactTable, pair: tuple[int, int], size: fl
 
 
 def _between(model: HomePose, a: int, b: int) -> list[int]:
-    """Degrees of freedom that move one of two bodies and not the other, and that may be pushed."""
+    """Degrees of freedom that move one of two bodies and not the other, and that forces can move."""
     path = _path(model, a) ^ _path(model, b)
     freedoms = [j for _, link, first, count in model.links if link in path for j in range(first, first + count)]
     return [j for j in freedoms if j not in model.held]
 
 
 def _path(model: HomePose, i: int) -> set[int]:
-    """A body and those that carry it."""
+    """Indices of a body and its ancestors."""
     parents, out = {b: a for a, b, _, _ in model.links}, set()
     while i >= 0:
         out.add(i)
@@ -353,20 +354,20 @@ def _remarks(table: ContactTable, pairs: Sequence[tuple[int, int]], why: str) ->
 
 
 def warn_of_remarks(table: ContactTable) -> None:
-    """Say what of a mechanism passes through each other."""
+    """Warn of the pairs that were excluded, by the table's remarks."""
     for remark in table.remarks:
         warn(remark)
 
 
 def exclude_prescribed_pairs(table: ContactTable, given: Collection[int], locked: Collection[int] = ()) -> ContactTable:
-    """The table without pairs of which neither can be pushed: what their motions say may well overlap.
+    """The table without pairs of shapes whose motions are both prescribed, which may overlap.
 
-    Shapes of those that cannot are marked as `given`: `GIVEN` by a motion, or `LOCKED` by equations. Steps look for
-    contacts between those of the latter kind only where they have come to overlap.
+    Shapes that contact forces cannot move are marked in the field `given`: `GIVEN` (prescribed motion) or `LOCKED`
+    (by equations). Steps look for contacts between two `LOCKED` shapes only where they have come to overlap.
 
     Args:
-        table: shapes of bodies by some index.
-        given, locked: indices of bodies all of whose motion is prescribed, and of those that equations hold.
+        table: shapes by body index.
+        given, locked: indices of bodies whose motion is fully prescribed, and of those that equations hold in place.
     """
     if not given and not locked:
         return table
@@ -382,7 +383,7 @@ def exclude_prescribed_pairs(table: ContactTable, given: Collection[int], locked
 
 
 def without(table: ContactTable, pairs: set[tuple[int, int]]) -> ContactTable:
-    """The table with the owners of these shapes apart, but for other shapes of theirs that always touch."""
+    """The table without contact between the owners of these shapes, except shapes of theirs that always touch."""
     if not pairs:
         return table
     apart = {pair for a, b in pairs for pair in ((table.owner(a), table.owner(b)), (table.owner(b), table.owner(a)))}

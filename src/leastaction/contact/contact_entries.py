@@ -1,4 +1,4 @@
-"""The contact kernels that Python calls."""
+"""Entry points of the contact kernels for Python."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from leastaction.spatial import IDENTITY, store3
 
 @inline
 def _pose(poses, k):
-    """Pose k (9 + 3) of an array (n, 12); the identity for the world, -1."""
+    """Return pose k (9 + 3) of an array (n, 12); the identity for the world, -1."""
     if k < 0:
         return IDENTITY
     x = poses[k]
@@ -18,10 +18,10 @@ def _pose(poses, k):
 
 
 def detect_all(shapes, pairs, poses, data, contacts, margin):
-    """Contacts of all pairs at the poses (n, 12) (rotation row by row, then position); returns how many.
+    """Detect the contacts of all pairs at the poses (n, 12) (rotation row by row, then position); returns their number.
 
-    More than fit into `contacts` are counted, not written. Pairs of planes and round shapes have a kernel of their own,
-    which takes a fifth of the time to compile.
+    Contacts beyond the size of `contacts` are counted but not stored. Pairs of planes and round shapes have a kernel of
+    their own, which compiles in a fifth of the time.
     """
     if len(pairs) == 0:
         return 0
@@ -31,8 +31,8 @@ def detect_all(shapes, pairs, poses, data, contacts, margin):
 
 @entry
 def detect_smooth_pairs(shapes, pairs, poses, data, contacts, margin):
-    """`detect_all` of pairs that `are_smooth`."""
-    count = np.int64(0)  # not a literal, which would compile all twice
+    """`detect_all` for pairs for which `are_smooth` holds."""
+    count = np.int64(0)  # typed, because a literal would cause a second compilation
     for k in range(pairs.shape[0]):
         Xa, Xb = _pose(poses, shapes[pairs[k].a].body), _pose(poses, shapes[pairs[k].b].body)
         count = detect_smooth(shapes, pairs, k, Xa, Xb, data, contacts, count, margin)
@@ -41,7 +41,7 @@ def detect_smooth_pairs(shapes, pairs, poses, data, contacts, margin):
 
 @entry
 def detect_any_pairs(shapes, pairs, poses, data, contacts, margin):
-    """`detect_all` of pairs of any shapes."""
+    """`detect_all` for pairs of any shapes."""
     count = np.int64(0)
     for k in range(pairs.shape[0]):
         Xa, Xb = _pose(poses, shapes[pairs[k].a].body), _pose(poses, shapes[pairs[k].b].body)
@@ -50,14 +50,14 @@ def detect_any_pairs(shapes, pairs, poses, data, contacts, margin):
 
 
 def measure_all(contacts, poses, phi, normals, points):
-    """Gaps phi (m), normals (m, 3) and points (m, 3) of m contacts at the poses (n, 12)."""
+    """Compute gaps phi (m), normals (m, 3) and points (m, 3) of m contacts at the poses (n, 12)."""
     if len(contacts):
         _measure_all(contacts, poses, phi, normals, points)
 
 
 @entry
 def _measure_all(contacts, poses, phi, normals, points):
-    """The same of at least one contact."""
+    """`measure_all` for at least one contact."""
     for k in range(contacts.shape[0]):
         c = contacts[k]
         phi[k], n, x = gap(c, _pose(poses, c.a), _pose(poses, c.b))
@@ -67,7 +67,7 @@ def _measure_all(contacts, poses, phi, normals, points):
 
 @entry
 def material_points_of(contacts, poses, points):
-    """Points (m, 2, 3) that go with bodies b and a of m contacts at the poses (n, 12); see `gap.material_points`."""
+    """Material points (m, 2, 3) on bodies b and a of m contacts at the poses (n, 12); see `gap.material_points`."""
     for k in range(contacts.shape[0]):
         c = contacts[k]
         Xa, Xb = _pose(poses, c.a), _pose(poses, c.b)

@@ -1,4 +1,4 @@
-"""What of a mechanism may touch what: its shapes, contact points and ground as flat records."""
+"""Collects a mechanism's collision shapes, contact points and ground as flat records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from leastaction.mechanism.mechanism import Mechanism
 
 ALL = (1 << 32) - 1
-"""Bits of contact points: they touch all."""
+"""Group bits of contact points: contact with all groups."""
 
 KINDS: dict[type, int] = {
     Plane: PLANE,
@@ -60,12 +60,12 @@ KINDS: dict[type, int] = {
 }
 
 Frames = Mapping[str, tuple[int, Pose]]
-"""For each body's name the index it is part of, -1 for the world, and the pose of its frame in the index's frame."""
+"""For each body's name its index (-1 for the world), and the pose of its frame in the index's frame."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Item:
-    """One shape or contact point on its way into the records; `owner` is an index, or the name of a fixed body."""
+    """One shape or contact point before it becomes a record; `owner` is an index, or the name of a fixed body."""
 
     index: int
     owner: int | str
@@ -82,7 +82,7 @@ class _Item:
     relaxation_time: float | None
     half: tuple[float, float, float] = (0.0, 0.0, 0.0)
     radius: float = 0.0
-    stood_for: bool = False  # contact points of its body are in it
+    stood_for: bool = False  # contact points of its body lie in it and replace it
     on_bodies: bool = True
     spacing: float = 0.0
     heights: NDArray[np.float64] | None = None  # (rows, columns)
@@ -92,23 +92,23 @@ class _Item:
     belt: tuple[float, float, float] = (0.0, 0.0, 0.0)
     condim: int | None = None
     priority: int = 0
-    stands_for: tuple[str, ...] = ()  # names of shapes that a contact point touches in the place of
+    stands_for: tuple[str, ...] = ()  # names of the shapes that a contact point replaces
 
 
 def collect(
     mechanism: Mechanism, frames: Frames, *, bodies: bool = True, points_on_bodies: bool = False
 ) -> ContactTable:
-    """The shapes of a mechanism that may touch, and the rule which of them do.
+    """Collect the shapes of a mechanism that may touch, and the collision filter.
 
-    A body touches the ground with its contact points and its shapes (those with `collision`), but for shapes that hold
-    a contact point of their body: the points stand for them, as corners do for a box. For a capsule they do so on
-    planes alone: its ends may well hang over both sides of a narrow step. Moving bodies touch each other with their
+    A body touches the ground with its contact points and its shapes (those with `collision`), except shapes that
+    contain a contact point of their body: the points replace them, as corners replace a box. A capsule is replaced on
+    planes only, since its ends may hang over both sides of a narrow step. Moving bodies touch each other with their
     shapes, unless a joint connects them or `Mechanism.excluded_contacts` names them. A body fixed to the world belongs
     to the ground; it never touches bodies that a joint connects to it.
 
     Args:
         mechanism: a mechanism.
-        frames: for each body's name the index it is part of, -1 for the world, and the pose of the body's frame in the
+        frames: for each body's name its index, -1 for the world, and the pose of the body's frame in the
             index's frame.
         bodies: whether moving bodies may touch each other.
         points_on_bodies: whether contact points may touch other moving bodies, as balls.
@@ -136,7 +136,7 @@ def collect(
     return ContactTable(
         shapes=shapes,
         names=tuple((item.body, item.name) for item in items),
-        data=np.concatenate([*flat, np.zeros(1)]),  # never empty, so that kernels see one type
+        data=np.concatenate([*flat, np.zeros(1)]),  # never empty, so that kernels have one type
         ground=surface.pairs([(a, b) for a, b in grounds if max(items[a].kind, items[b].kind) > FIELD]),
         movers=movers,
         apart=apart,
@@ -147,12 +147,12 @@ def collect(
 
 
 def _meet(a: _Item, b: _Item) -> bool:
-    """Whether one of two shapes touches a group of the other."""
+    """Whether one of two shapes touches a collision group of the other."""
     return bool(a.groups & b.touches or b.groups & a.touches)
 
 
 def _stood_for(item: _Item, ground: _Item) -> bool:
-    """Whether contact points touch a part of the ground in the place of a shape that holds them."""
+    """Whether contact points replace a shape that contains them on this part of the ground."""
     return item.stood_for and (item.kind != CAPSULE or ground.kind == PLANE)
 
 
@@ -167,10 +167,10 @@ def _place(frames: Frames, body: str) -> tuple[int, int | str, Pose]:
 
 
 def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, int | str]]:
-    """Owners that a joint connects or the mechanism excludes, both ways; joints to the world do not count.
+    """Owners connected by a joint or excluded by the mechanism, in both orders; joints to the world do not count.
 
-    Massless bodies between joints only stand for a joint with more freedoms: what is on both sides is connected, too;
-    and so is what is fixed to either side.
+    A chain of joints with massless bodies counts as one joint with more degrees of freedom, so the bodies at its ends
+    are connected; and so are bodies fixed to either end.
     """
     carrier = dict(zip(mechanism.body_names, mechanism.joints, strict=True))
     massless = {body.name for body in mechanism.bodies if body.inertia.mass == 0.0}
@@ -191,7 +191,7 @@ def _apart(mechanism: Mechanism, frames: Frames) -> Iterator[tuple[int | str, in
 
 
 def _fixed_together(mechanism: Mechanism, frames: Frames) -> dict[str, list[str]]:
-    """For each body that is fixed to the world those that it is fixed to, but through the world."""
+    """For each body that is fixed to the world, the bodies that it is fixed to other than through the world."""
     groups: dict[str, list[str]] = {}
     for name, joint in zip(mechanism.body_names, mechanism.joints, strict=True):
         if frames[name][0] < 0:
@@ -218,7 +218,7 @@ def _items(mechanism: Mechanism, frames: Frames, bodies: bool, points_on_bodies:
 def _point(index: int, owner: int | str, X: Pose, point: ContactPoint, held: list[Shape], on_bodies: bool) -> _Item:
     pose = X * Pose(point.point)
     options: dict[str, Any] = {}
-    if held:  # it stands for what holds it
+    if held:  # it replaces the shapes that contain it
         first = held[0]
         options = {"condim": first.condim, "priority": first.priority}
         options["belt"] = tuple(first.pose.rotation @ np.array(first.surface_velocity or (0.0, 0.0, 0.0)))
@@ -275,10 +275,10 @@ def _item(index: int, owner: int | str, X: Pose, body: str, shape: Shape, stood_
 
 
 def _fill(record: Any, item: _Item, first: int, sharp: bool) -> NDArray[np.float64]:
-    """Fill in the record of a shape; its numbers, which go to `first` of the flat array.
+    """Fill in the record of a shape; returns its numbers, which are stored from `first` on in the flat array.
 
     Args:
-        sharp: whether boxes need their corners, edges and faces.
+        sharp: whether boxes need corners, edges and faces.
     """
     record.kind, record.body = item.kind, item.index
     record.R[:], record.p[:] = item.pose.rotation.ravel(), item.pose.position

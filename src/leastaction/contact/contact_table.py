@@ -1,4 +1,4 @@
-"""What of a mechanism may touch what, once its shapes are records."""
+"""Collision shapes of a mechanism as records, and the filter that decides which of them may touch."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from leastaction.contact.records import BOX, CAPSULE, ELLIPSOID, FIELD, PLANE, S
 
 @dataclass(frozen=True, eq=False)
 class ContactTable:
-    """All that may touch in one mechanism.
+    """All shapes of one mechanism, and the pairs that may touch.
 
     Attributes:
         shapes: `SHAPE` records.
-        names: for each of them the names of its body and of the shape or contact point.
+        names: names of the body and of the shape or contact point of each shape.
         data: heights and vertices of height fields and meshes, flat [m].
         ground: `PAIR` records of the world's shapes with those of moving bodies.
         movers: indices of the shapes of moving bodies that may touch other moving bodies.
-        apart: pairs of owners that never touch, since a joint connects them or the mechanism excludes it.
-        surfaces: what shapes and the mechanism say of friction and restitution.
-        groups, touches: bits of each shape, see `Shape`.
-        remarks: what a warning is to say of pairs that were taken out.
+        apart: pairs of owners that never touch because a joint connects them or the mechanism excludes them.
+        surfaces: friction and restitution of shapes and of pairs.
+        groups, touches: group bits of each shape, see `Shape`.
+        remarks: texts for a warning about pairs that were excluded.
     """
 
     shapes: Any
@@ -42,11 +42,11 @@ class ContactTable:
     remarks: tuple[str, ...] = ()
 
     def body_pairs(self, poses: Any = None, margin: float = 0.0) -> Any:
-        """`PAIR` records of shapes of moving bodies with each other.
+        """`PAIR` records between shapes of moving bodies.
 
         Args:
-            poses: poses of the indices, shape (n, 12) (rotation row by row, then position [m]); then only pairs whose
-                bounding spheres are closer than `margin`. None gives all pairs.
+            poses: poses by index, shape (n, 12) (rotation row by row, then position [m]); then only pairs whose
+                bounding spheres are closer than `margin`. None returns all pairs.
             margin: [m].
         """
         m = self.movers
@@ -61,17 +61,17 @@ class ContactTable:
 
     @cached_property
     def turns(self) -> bool:
-        """Whether friction against spinning or rolling may act."""
+        """Whether any pair may have torsional or rolling friction."""
         return self.surfaces.turns
 
     def that_may_touch(self, k: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Those pairs of the shapes k of moving bodies that may touch each other."""
+        """Pairs among the shapes k of moving bodies that may touch."""
         i, j = np.triu_indices(len(k), 1)
         may = self._may_touch(k[i], k[j])
         return list(zip(k[i][may].tolist(), k[j][may].tolist(), strict=True))
 
     def owner(self, k: int) -> int | str:
-        """What shape k belongs to, as `apart` has it: the index of a moving body, or the name of a fixed one."""
+        """Owner of shape k in the sense of `apart`: the index of a moving body, or the name of a fixed one."""
         return int(self.shapes.body[k]) if self.shapes.body[k] >= 0 else self.names[k][0]
 
     @cached_property
@@ -79,14 +79,14 @@ class ContactTable:
         return self._pairs_of(*np.triu_indices(len(self.movers), 1))
 
     def _pairs_of(self, i: Any, j: Any) -> Any:
-        """`PAIR` records of those of the movers i with the movers j that may touch."""
+        """`PAIR` records of those pairs (movers i, movers j) that may touch."""
         m = self.movers
         may = self._may_touch(m[i], m[j])
         return self.pairs_of(np.column_stack([m[i][may], m[j][may]]))
 
     @cached_property
     def is_smooth(self) -> bool:
-        """Whether all that may touch are planes with round things and boxes, and spheres and capsules."""
+        """Whether the only pairs are planes with boxes and round shapes, and spheres and capsules among each other."""
         kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
         on_plane = (kinds[0] == PLANE) & np.isin(kinds[1], (BOX, SPHERE, CAPSULE, ELLIPSOID))
         round_kinds = np.isin(kinds, (SPHERE, CAPSULE)).all(axis=0)
@@ -95,7 +95,7 @@ class ContactTable:
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether cylinders and meshes touch planes and height fields alone, and ellipsoids planes."""
+        """Whether cylinders and meshes touch only planes and height fields, and ellipsoids only planes."""
         kinds = np.sort([self.shapes.kind[self.ground.a], self.shapes.kind[self.ground.b]], axis=0)
         if ((kinds[0] > FIELD) & (kinds[1] > CAPSULE) | (kinds[0] == FIELD) & (kinds[1] == ELLIPSOID)).any():
             return False
@@ -113,7 +113,7 @@ class ContactTable:
 
     @cached_property
     def _joined(self) -> NDArray[np.int64]:
-        """Pairs of moving bodies (i, j) in `apart`, as i n + j."""
+        """Pairs of moving bodies (i, j) in `apart`, encoded as i n + j."""
         n = len(self.shapes.body) and int(self.shapes.body.max()) + 1
         numbers = [i * n + j for i, j in self.apart if isinstance(i, int) and isinstance(j, int) and min(i, j) >= 0]
         return np.array(sorted(numbers), np.int64)

@@ -1,4 +1,4 @@
-"""What holds where two shapes touch: their coefficients combined, unless the mechanism says something of the pair."""
+"""Contact properties of pairs of shapes: combined from both shapes unless overridden by the mechanism."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from leastaction.mechanism.contact_pairs import ContactPair
 
 FRICTION = 0.5
-"""Coefficient of friction between shapes that both say nothing about it."""
+"""Coefficient of friction between two shapes that specify none."""
 
 FEATURES = 1 << 32
-"""Keys that belong to one pair of shapes."""
+"""Number of keys reserved for each pair of shapes."""
 
 LEAST = {"friction": 3, "restitution": 0, "spinning": 4, "rolling": 6, "static_friction": 3}
-"""Least `Shape.condim` with which a coefficient acts."""
+"""Smallest `Shape.condim` at which a coefficient acts."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -32,15 +32,15 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Surfaces:
-    """Surfaces of all shapes, and of pairs of them.
+    """Surface properties of all shapes, and of pairs of shapes.
 
     Attributes:
-        values: what each shape says of the `COEFFICIENTS`, NaN where nothing; shape (7, n).
-        condim: which frictions each lets act, NaN for one that says nothing of any friction.
-        priority: of each, see `Shape`.
-        keys: of the pairs of which the mechanism says something: smaller index times n plus larger one, sorted.
-        overrides: what it says of them, as `values`; shape (keys, 7).
-        always: keys of those that touch whatever else says that they do not.
+        values: `COEFFICIENTS` of each shape, NaN where unspecified; shape (7, n).
+        condim: kinds of friction that each shape allows, NaN where unspecified.
+        priority: of each shape, see `Shape`.
+        keys: sorted keys of pairs with overrides: smaller index times n plus larger one.
+        overrides: their coefficients, as `values`; shape (keys, 7).
+        always: keys of pairs that touch regardless of any exclusion.
     """
 
     values: Floats
@@ -52,12 +52,12 @@ class Surfaces:
 
     @cached_property
     def turns(self) -> bool:
-        """Whether friction against spinning or rolling may act."""
+        """Whether any pair may have torsional or rolling friction."""
         said = np.nan_to_num(self.values[2:4]) > 0.0
         return bool((said.any() and (self.condim >= 4).any()) or (np.nan_to_num(self.overrides[:, 2:4]) > 0.0).any())
 
     def key(self, a: Any, b: Any) -> Any:
-        """Of pairs of shapes, in either order."""
+        """Keys of pairs of shapes, in either order."""
         return np.minimum(a, b) * self.values.shape[1] + np.maximum(a, b)
 
     def pairs(self, pairs: Any) -> Any:
@@ -74,20 +74,20 @@ class Surfaces:
         for k, (name, field) in enumerate(zip(COEFFICIENTS, fields, strict=False)):
             found = self._combined(self.values[k], a, b, name != "restitution")
             found = np.nan_to_num(found, nan=FRICTION if name == "friction" else 0.0)
-            found = np.where(size < LEAST[name], 0.0, found)  # NaN is not less: then all acts
+            found = np.where(size < LEAST[name], 0.0, found)  # false for NaN: then every coefficient acts
             table[field] = np.where(np.isnan(overrides[:, k]), found, overrides[:, k])
         table.static = np.maximum(table.static, table.friction)
         table.restitution[self.softness(a, b)[:, 0] > 0.0] = 0.0
         return table
 
     def softness(self, a: Any, b: Any) -> Floats:
-        """Compliance [m/N], 0 where rigid, and relaxation time [s] of pairs of shapes, shape (pairs, 2)."""
+        """Compliance [m/N] (0: rigid) and relaxation time [s] of pairs of shapes, shape (pairs, 2)."""
         out = in_series(self.values[5:, a], self.values[5:, b])
         own = self._overrides(a, b)[:, 5:]
         return np.where(np.isnan(own), out.T, own)
 
     def _overrides(self, a: Any, b: Any) -> Floats:
-        """What the mechanism says of pairs, shape (pairs, 7); NaN where nothing."""
+        """Overrides of the mechanism for pairs, shape (pairs, 7); NaN where unspecified."""
         if not len(self.keys):
             return np.full((len(a), len(COEFFICIENTS)), np.nan)
         key = self.key(a, b)
@@ -95,7 +95,7 @@ class Surfaces:
         return np.where((self.keys[at] == key)[:, None], self.overrides[at], np.nan)
 
     def _combined(self, values: Floats, a: Integers, b: Integers, ranked: bool) -> Floats:
-        """The larger of two values, or that of the higher priority; the only one given. NaN is not given."""
+        """The larger of two values, or that of higher priority; if one is NaN (unspecified), the other."""
         x, y = values[a], values[b]
         if ranked and self.priority.any():
             ahead = self.priority[a] - self.priority[b]
@@ -106,13 +106,13 @@ class Surfaces:
         return np.asarray(np.fmax(x, y))
 
     def without(self, pairs: Iterable[tuple[int, int]]) -> Surfaces:
-        """The same where these pairs touch no more."""
+        """The same properties without contact between these pairs."""
         keys = [int(self.key(a, b)) for a, b in pairs]
         return replace(self, always=self.always[~np.isin(self.always, keys)])
 
 
 def surfaces(items: Sequence[Any], pairs: Sequence[ContactPair]) -> Surfaces:
-    """Surfaces of shapes on their way into the records, see `shapes`; pairs: of the mechanism, the last one counts."""
+    """Surfaces of shapes that are being collected, see `contact_shapes`; pairs: of the mechanism, the last one wins."""
     values = np.array([[np.nan if (x := getattr(i, name)) is None else x for i in items] for name in COEFFICIENTS])
     values = values.reshape(len(COEFFICIENTS), len(items))
     implied = np.where(np.isnan(values[0]), np.nan, 3.0)
@@ -138,6 +138,6 @@ def surfaces(items: Sequence[Any], pairs: Sequence[ContactPair]) -> Surfaces:
 
 
 def _named(items: Sequence[Any], body: str, shape: str) -> list[int]:
-    """Shapes of a body by their name; contact points count as the shapes that hold them."""
+    """Indices of a body's shapes by name; contact points count under the names of the shapes that they replace."""
     own = [k for k, item in enumerate(items) if item.body == body]
     return [k for k in own if not shape or items[k].name == shape or shape in items[k].stands_for]

@@ -1,4 +1,4 @@
-"""Shapes that hold contact points: which point stands for which shape, and how it goes with it."""
+"""Assignment of contact points to the shapes that contain them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leastaction.mechanism.shapes import COEFFICIENTS, Box, Capsule, Cylinder, E
 
 
 def holds(shape: Shape, point: Any) -> bool:
-    """Whether a point of the body is in one of its shapes, within rounding; meshes hold every point."""
+    """Whether a point of the body lies in one of its shapes, within rounding; for meshes always true."""
     x, y, z = np.abs(shape.pose.inverse().apply(point)) * (1.0 - 1e-6)
     if isinstance(shape, Box):
         return bool(np.all(np.array([x, y, z]) <= 0.5 * np.array(shape.size)))
@@ -28,9 +28,9 @@ def holds(shape: Shape, point: Any) -> bool:
 
 
 def shapes_of_point(point: ContactPoint, shapes: Sequence[Shape]) -> list[Shape]:
-    """Those of a body's shapes that a contact point stands for on the ground, the one that it belongs to first.
+    """Those of a body's shapes that a contact point replaces on the ground, its own shape first.
 
-    That is the sphere or capsule that it was made of; else the shape that it is called after.
+    Its own shape is the sphere or capsule that it was generated from; otherwise the shape with its name.
     """
     held = [shape for shape in shapes if shape.collision and holds(shape, point.point)]
     named = [bool(shape.name) and point.name.startswith(shape.name) for shape in held]
@@ -39,7 +39,7 @@ def shapes_of_point(point: ContactPoint, shapes: Sequence[Shape]) -> list[Shape]
 
 
 def _made_of(point: ContactPoint, shape: Shape) -> bool:
-    """Whether a point is the ball that is a sphere, or the end of a capsule."""
+    """Whether a contact point coincides with a sphere, or with an end of a capsule."""
     if not isinstance(shape, Sphere | Capsule) or point.radius != shape.radius:
         return False
     x, y, z = np.abs(shape.pose.inverse().apply(point.point))
@@ -49,9 +49,9 @@ def _made_of(point: ContactPoint, shape: Shape) -> bool:
 
 
 def gone_along(point: ContactPoint, shapes: Sequence[Shape], k: int, changed: Shape) -> ContactPoint:
-    """A contact point of a body whose shape k becomes `changed`: where it belongs to it, it keeps its place in it.
+    """A contact point after shape k of its body has become `changed`: a point of that shape moves along with it.
 
-    Its radius and coefficients follow where they are those of the shape.
+    Its radius and coefficients follow where they equal those of the shape.
     """
     before = shapes[k]
     if not any(shape is before for shape in shapes_of_point(point, shapes)[:1]):
@@ -69,7 +69,7 @@ def gone_along(point: ContactPoint, shapes: Sequence[Shape], k: int, changed: Sh
 
 
 def _stretched(place: Any, before: Any, after: Any) -> Any:
-    """A place in a shape, in its frame, when the shape has other sizes."""
+    """A point in a shape, in its frame, after the dimensions of the shape have changed."""
     x, y, z = place
     if isinstance(before, Box):
         return np.array(place) * (np.array(after.size) / before.size)
@@ -80,6 +80,6 @@ def _stretched(place: Any, before: Any, after: Any) -> Any:
     wider = after.radius / before.radius
     longer = wider if isinstance(before, Sphere) else after.length / before.length
     middle = z
-    if isinstance(before, Capsule):  # its caps keep their form
+    if isinstance(before, Capsule):  # hemispherical caps keep their form
         middle = float(np.clip(z, -0.5 * before.length, 0.5 * before.length))
     return np.array([wider * x, wider * y, longer * middle + wider * (z - middle)])

@@ -1,4 +1,4 @@
-"""Central differences of order 4 by the poses of bodies, for what contacts are functions of."""
+"""Fourth-order central differences by the poses of bodies, for functions of contacts."""
 
 import math
 
@@ -6,13 +6,13 @@ from leastaction._jit import inline
 from leastaction.spatial import axpy3, matmul
 
 STEP = 1e-5
-"""Displacements [rad; lengths relative to the reach of a body]: round-off is about 1e-11, and the ends of edges, where
-normals have a kink, are seldom as near."""
+"""Displacements [rad; lengths relative to the reach of a body]: the round-off is about 1e-11. Points where normals have
+a kink, such as the ends of edges, are seldom this close."""
 
 
 @inline
 def stencil(k):
-    """Offset and weight k (0 to 3) of a central difference of fourth order, for a unit step."""
+    """Return offset and weight k (0 to 3) of the fourth-order central difference, for a unit step."""
     offset = k - 2.0 if k < 2 else k - 1.0
     weight = 2.0 / 3.0 if abs(offset) == 1.0 else 1.0 / 12.0
     return offset, math.copysign(weight, offset if abs(offset) == 1.0 else -offset)
@@ -20,8 +20,8 @@ def stencil(k):
 
 @inline
 def turned(R, axis, d):
-    """R turned by the small angle d about an axis of the world."""
-    # Cayley's map: exact to d^3, and what is left of that the difference of fourth order removes.
+    """R rotated by the small angle d about a world axis."""
+    # Cayley map: exact up to d^3; the fourth-order difference removes that error.
     h = 0.5 * d
     e = (h if axis == 0 else 0.0, h if axis == 1 else 0.0, h if axis == 2 else 0.0)
     k = 2.0 / (1.0 + h * h)
@@ -38,7 +38,7 @@ def turned(R, axis, d):
 
 @inline
 def displaced(X, axis, d):
-    """A pose turned about its origin (axis 0, 1, 2) or shifted along (3, 4, 5) an axis of the world."""
+    """A pose rotated about its origin (axis 0, 1, 2) or translated (3, 4, 5) along a world axis."""
     R, p = X
     if axis < 3:
         return turned(R, axis, d), p

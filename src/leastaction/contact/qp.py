@@ -1,10 +1,10 @@
 """Small quadratic programs with bounds: min 1/2 x'Hx + g'x, lower <= x <= upper, and optionally C x >= 0.
 
-Chosen by measurement on Delassus matrices of rank below their size (times are for one core). DAQP, a dual active-set
-method that starts from the multipliers of the problem before, is exact to round-off and the fastest up to about a
-hundred unknowns (9 us with 8, 50 us with 30); PIQP, an interior-point method, has no warm start and six to eight digits
-but is the faster one beyond, and has a sparse solver. Clarabel took ten times as long; ProxQP stopped at the old
-solution when only the bounds had moved, unless set to watch the duality gap, and then took five times as long.
+The solvers were chosen by measurement on rank-deficient Delassus matrices (times on one core). DAQP, a dual active-set
+method with warm start from the multipliers of the previous problem, is accurate to round-off and the fastest up to
+about a hundred unknowns (9 us with 8, 50 us with 30); PIQP, an interior-point method, has no warm start and six to
+eight digits, but is faster beyond that and has a sparse solver. Clarabel took ten times as long; ProxQP stopped at the
+old solution when only the bounds had changed, unless it checked the duality gap, and then took five times as long.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from leastaction.mechanism.arguments import FloatArray
 
 SOLVERS = ("auto", "daqp", "piqp")
 LARGE = 150
-"""Number of unknowns beyond which "auto" takes PIQP."""
+"""Number of unknowns above which "auto" uses PIQP."""
 INFINITE = 1e30
-"""What DAQP takes for infinity."""
+"""DAQP's value for infinity."""
 
 
 class QuadraticProgram:
-    """Solves one kind of problem again and again; each solution starts the next one of the same size.
+    """Solver for a sequence of similar problems; each solution warm-starts the next of the same size.
 
     Args:
         solver: "daqp", "piqp" or "auto" (DAQP up to 150 unknowns).
         tolerance: of the residuals.
-        regularization: relative addition to the diagonal, which makes the smallest of all solutions the only one; an
-            interior-point method sees it only where it is well above the tolerance.
+        regularization: relative addition to the diagonal, which selects the solution of least norm; in an
+            interior-point method it has an effect only well above the tolerance.
     """
 
     def __init__(self, solver: str = "auto", tolerance: float = 1e-10, regularization: float = 1e-9) -> None:
@@ -44,18 +44,18 @@ class QuadraticProgram:
     def solve(
         self, H: Any, g: FloatArray, lower: Any = 0.0, upper: Any = np.inf, C: FloatArray | None = None
     ) -> FloatArray:
-        """The solution x, shape (n,).
+        """Return the solution x, shape (n,).
 
         Args:
             H: positive semidefinite, shape (n, n); a SciPy sparse array goes to PIQP's sparse solver.
             g: shape (n,).
-            lower, upper: bounds, shape (n,) or one for all.
-            C: rows that must not become negative, shape (m, n).
+            lower, upper: bounds, shape (n,) or scalar.
+            C: matrix of the constraints C x >= 0, shape (m, n).
         """
         n = len(g)
         if n == 0:
             return np.zeros(0)
-        # Equal scaling of all, and of equally good solutions the smallest (2.125).
+        # Uniform scaling, and the solution of least norm among equally good ones (2.125).
         size = max(float(H.diagonal().sum()) / n, 1e-300)
         scattered = sparse.issparse(H)
         H = 0.5 / size * (H + H.T) + self.regularization * (sparse.eye_array(n) if scattered else np.eye(n))
@@ -92,7 +92,7 @@ class QuadraticProgram:
         return None
 
     def _is_solved(self, H: Any, g: Any, lower: Any, upper: Any, C: Any, x: FloatArray) -> bool:
-        """Whether x is stationary; of problems with rows beside the bounds the solver is believed."""
+        """Whether x is stationary; always true for problems with C, which relies on the solver's status."""
         if C is not None:
             return True
         return bool(np.abs(x - np.clip(x - (H @ x + g), lower, upper)).max() < 1e-6)

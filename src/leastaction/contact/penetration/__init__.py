@@ -1,1 +1,1 @@
-"""Penetration at the start of a run or of a step: how it is found, resolved and reported."""
+"""Penetration at the start of a run or of a step: detection, resolution, messages."""

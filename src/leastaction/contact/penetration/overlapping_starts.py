@@ -1,4 +1,4 @@
-"""Which of many starts a search for one without overlaps has to look at: compiled, over all cores."""
+"""Compiled, parallel test of many initial configurations for penetrations that `clear_start` may resolve."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from leastaction.spatial import IDENTITY, compose, load3, load9, store3, store9
 from leastaction.typing import FloatArray
 
 ROOM = 64
-"""Contacts of a pair that there is room for: one that has more is looked at by the search."""
+"""Capacity for contacts of a pair: a configuration with more is left to the search."""
 
 NEARLY = 1.0 - 1e-6
-"""Share of an overlap that counts from which on the search looks at it: poses here differ by round-off."""
+"""Share of the overlap limit at which a configuration is marked: poses computed here differ by round-off."""
 
 MOST = 20_000
-"""Pairs of shapes, those of different robots in one scene among them, up to which starts are looked at here."""
+"""Largest number of pairs of shapes, including those between robots of one scene, for which starts are tested here."""
 
 SHARE = 1024
-"""Starts from which on another core helps."""
+"""Number of configurations from which on a further core pays off."""
 
 
 @routine
 def placed(poses, k):
-    """Pose k of an array (n, 12) as a tuple; the identity for the world, -1."""
+    """Return pose k of an array (n, 12) as a tuple; the identity for the world, -1."""
     if k < 0:
         return IDENTITY
     return load9(poses[k, :9]), load3(poses[k, 9:])
@@ -45,7 +45,7 @@ def placed(poses, k):
 
 @routine
 def is_deep(shapes, pairs, limits, poses, data, contacts, margin):
-    """Whether any pair overlaps by more than its limit [m], or has more contacts than there is room for."""
+    """Whether any pair overlaps by more than its limit [m], or has more contacts than fit."""
     for k in range(pairs.shape[0]):
         Xa, Xb = placed(poses, shapes[pairs[k].a].body), placed(poses, shapes[pairs[k].b].body)
         count = detect(shapes, pairs, k, (Xa, Xb), data, contacts, np.int64(0), margin, True)
@@ -60,15 +60,15 @@ def is_deep(shapes, pairs, limits, poses, data, contacts, margin):
 
 @entry(nogil=True)
 def mark_overlaps(tree, scratch, carriers, table, own, others, Q, marks):
-    """Mark the rows of Q (n, nq) at which something overlaps that a search would part.
+    """Mark the rows of Q (n, nq) with an overlap that the search would resolve.
 
     Args:
         tree: nodes.
         scratch: links, screws, poses (carriers, 12), contacts.
-        carriers: nodes, and poses there, of what carries bodies.
+        carriers: nodes, and poses in these, of the frames that carry bodies.
         table: shapes, their heights and vertices, margin of detection [m].
-        own, others: pairs and limits [m] of links among each other, and of what flies with the world.
-        marks: shape (n,).
+        own, others: pairs and limits [m] of links among each other, and of floating bodies with the world.
+        marks: output, shape (n,).
     """
     (nodes,), (links, screws, poses, contacts), (node, pose) = tree, scratch, carriers
     (shapes, data, margin), (first, limits), (second, depths) = table, own, others
@@ -85,9 +85,9 @@ def mark_overlaps(tree, scratch, carriers, table, own, others, Q, marks):
 
 
 def overlapping(search: Search, q: FloatArray) -> NDArray[np.bool_]:
-    """Of which of the starts q, shape (n, nq), `clear_start` may find that things overlap, shape (n,).
+    """Mark the configurations q, shape (n, nq), in which `clear_start` may find overlaps; returns shape (n,).
 
-    It finds nothing at the others.
+    In the others it finds none.
     """
     m, table = search.model.mechanism, search.table
     marks = np.ones(len(q), bool)
@@ -113,13 +113,13 @@ def overlapping(search: Search, q: FloatArray) -> NDArray[np.bool_]:
 
 
 def _pairs_of_robots(search: Search) -> Any:
-    """Pairs of shapes of different robots, which the search finds where they are near each other."""
+    """Pairs of shapes of different robots, which the search finds only where they are close."""
     robots = search.own.robots
     pairs = search.table.body_pairs() if robots is not None else search.own.records[:0]
     return pairs if robots is None else pairs[robots[pairs.a] != robots[pairs.b]]
 
 
 def _limited(search: Search, pairs: Any, share: float, what: str) -> tuple[Any, FloatArray]:
-    """Pairs, and the overlap of each that counts [m]."""
+    """`PAIR` records, and the overlap of each that counts [m]."""
     sizes: FloatArray = getattr(search.own, what)
     return pairs, NEARLY * share * np.minimum(sizes[pairs.a], sizes[pairs.b])

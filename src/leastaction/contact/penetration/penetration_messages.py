@@ -1,4 +1,4 @@
-"""Bodies that overlap at the start of a run, or touch where a step fails, in words that name them."""
+"""Messages about bodies that overlap at the start of a run, or touch in a step that fails."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from leastaction.typing import FloatArray
 from leastaction.warn import warn
 
 DEEP = 1e-3
-"""Overlap at the start that is worth a warning, in terms of the size of a body."""
+"""Least overlap at the start that is reported, relative to the size of a body."""
 
 ROUNDED = 1e-9
-"""Overlap that may be a rounding error [m], whatever the size; points have none."""
+"""Overlap that may be round-off [m], for any size; contact points have no size."""
 
 NEAR = 1e-4
-"""Gap of shapes that the message of a failed step calls in touch [m]."""
+"""Largest gap of shapes that the message of a failed step reports as touching [m]."""
 
 SHOWN = 5
-"""Pairs that a message names."""
+"""Largest number of pairs in a message."""
 
 REMEDY = "start them apart, or let them pass through each other by exclude_contact of a builder"
 
 
 def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) -> None:
-    """Say what overlaps at the start.
+    """Warn of overlaps at the start.
 
     Args:
         log: the contacts of the first step: step, two bodies, point, force, gap; shape (n, 10).
-        names: of the bodies, and last of the world.
-        reach: their sizes [m].
+        names: names of the bodies, then of the world.
+        reach: sizes of the bodies [m].
     """
     if len(log) == 0:
         return
     deep = log[log[:, 9] < -np.maximum(DEEP * reach[log[:, 2].astype(int)], ROUNDED)]
     pairs = [f"{names[int(b)]!r} and {names[int(a)]!r}" for a, b in deep[deep[:, 9].argsort(), 1:3]]
-    pairs = list(dict.fromkeys(pairs))  # the deepest first, each once
+    pairs = list(dict.fromkeys(pairs))  # deepest first, without repetitions
     if pairs:
         text = (
             f"{pairs[0]} overlap at the start, by {-deep[:, 9].min():.2g} m after the first step, and are pushed apart"
@@ -52,15 +52,15 @@ def warn_of_overlap(log: FloatArray, names: Sequence[str], reach: FloatArray) ->
 
 
 def contacts_of_failed_step(table: ContactTable, X: FloatArray, step: int) -> str:
-    """The shapes that overlap most, or else are nearest, where a step begins that has no solution.
+    """Name the shapes that overlap most, or otherwise are closest, at the start of a step that has no solution.
 
     Args:
-        table: of the shapes.
-        X: poses of what they are on, shape (n, 12).
-        step: its number.
+        table: the shapes.
+        X: poses by body index, shape (n, 12).
+        step: number of the step.
 
     Returns:
-        The end of a sentence; empty where nothing is near.
+        The end of a sentence; empty if no shapes are close.
     """
     pairs = np.concatenate([table.ground, table.body_pairs()]).view(np.recarray)
     found: Any = records(1 << 12, CONTACT)

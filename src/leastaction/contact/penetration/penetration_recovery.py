@@ -1,4 +1,4 @@
-"""How things that overlap at the start of a step get out of each other."""
+"""How fast a penetration at the start of a step is resolved."""
 
 import math
 
@@ -6,38 +6,38 @@ from leastaction._jit import inline
 from leastaction.contact.laws.compliance import DEEPEST
 
 SLIGHT = 1e-2
-"""An overlap so small beside how far gravity moves things in a step is none."""
+"""Largest overlap that counts as none, relative to the distance that gravity moves bodies in a step."""
 
 OVERLAP = 0.8
-"""Share of a small overlap at the start of a step that may be left at its end."""
+"""Share of a small overlap at the start of a step that may remain at its end."""
 
 GENTLE = 0.03
-"""Share of gravity by which things that overlap get out of each other. When they are apart, what they have gained in
-kinetic energy is half of this share of the work that gravity does over the overlap."""
+"""Share of gravity at which overlapping bodies separate. Once apart, the kinetic energy that they have gained is half
+of this share of the work of gravity over the overlap."""
 
 
 @inline
 def slight_overlap(fall, whole):
-    """Overlap at the start of a substep that is none [m]: contacts give way by as much.
+    """Overlap at the start of a substep that counts as none [m]: it is of the size of the contacts' compliance.
 
-    That of a whole step, in all of its substeps: else each of them, in a jam that presses with any force, would add as
-    much as contacts give way by to the overlap that the one before has left.
+    All substeps use the value of the whole step. Otherwise, in a jam under large forces, each substep would add the
+    compliant penetration to the overlap that the previous one has left.
 
     Args:
-        fall: how far gravity moves things in the whole step [m]; whole: its length [s].
+        fall: distance that gravity moves bodies in the whole step [m]; whole: length of that step [s].
     """
     return max(SLIGHT * fall, DEEPEST * whole * whole)
 
 
 @inline
 def overlap_left(phi, leave, slight):
-    """What may be left at the end of a step of a gap phi [m] at its start: 0, but some of it where it is negative.
+    """Lower bound of a gap at the end of a step with the gap phi [m] at its start: 0, or part of it where negative.
 
-    Things get out of each other no faster than they would fall through half of the overlap by a small share of gravity:
-    none is shot away. Slight overlaps are left at once, so that the step is a smooth function where things just touch.
+    Overlapping bodies separate no faster than by falling through half of the overlap at a small share of gravity, so
+    none is ejected. Slight overlaps may remain, so that the step is a smooth function of states that just touch.
 
     Args:
-        leave: how far gravity moves things in the substep [m]; slight: see `slight_overlap`.
+        leave: distance that gravity moves bodies in the substep [m]; slight: see `slight_overlap`.
     """
     phi += slight
     if phi >= 0.0:

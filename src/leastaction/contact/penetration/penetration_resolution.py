@@ -1,15 +1,15 @@
-"""Things that overlap at the start of a run, and could be apart: joints are moved until they are.
+"""Resolution of initial penetration: joints are moved to the closest configuration without overlap.
 
-Contacts that pushed them apart would do work, as much as it takes to lift an arm off its base, say: energy from
-nowhere. So the run starts with the joints where the links just touch, as joints beyond their limits start at these; and
-what flies and is within the world is moved out of it as a whole, without turning it where that will do.
-Every step takes the motion of least kinetic energy that parts the links to first order, within limits, and with loops
-and couplings closed: a least distance problem (Lawson and Hanson 1974, Chapter 23).
+Contacts that pushed the links apart would do work, such as that of lifting an arm off its base: a spurious energy gain.
+So the run starts with the joints where the links just touch, as joints beyond their limits start at these; and floating
+bodies that are inside the world are moved out of it as a whole, by translation alone if possible.
+Each iteration takes the motion of least kinetic energy that separates the links to first order, within joint limits and
+with loops and couplings closed: a least distance problem (Lawson and Hanson 1974, Chapter 23).
 
-Where that leads nowhere (the links cross, say, and no joint moves them along their normal) or a long way round,
-straight ways along single joints and random ones are tried as well. What is found is drawn back towards the given
-start, along the way and then along what touches, as long as it gets nearer in the metric of kinetic energy: so it is
-locally least in this metric.
+If this fails (the links cross, say, and no joint moves them along their normal) or takes a long way, straight paths
+along single joints and in random directions are tried as well. The result is pulled back towards the given start, along
+the path and then along the contacts, while its distance in the kinetic-energy metric decreases: so it is a local
+minimum in this metric.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from leastaction.typing import FloatArray
 from leastaction.warn import warn
 
 ITERATIONS = 60
-"""Most steps that part links to first order."""
+"""Largest number of iterations that separate links to first order."""
 
 AS_GUESSED = 1.25
-"""A way that is no longer than this, in terms of the first guess of its length, is not worth a look for another."""
+"""If the solution's distance is at most this multiple of the first estimate, no other is searched for."""
 
 FURTHEST, PACES, RANDOM = 1.6, 16, 4
-"""How far joints move at most along straight ways [rad or m], in how many paces, and how many random ways there are."""
+"""Length of straight paths [rad or m], number of their steps, and number of random directions."""
 
 DRAWN, HALVINGS = 12, 30
-"""Most times that a start is drawn back along what touches, and by halving a way."""
+"""Most iterations of pulling back along contacts, and of bisection on a path."""
 
 CLOSED, CLOSING = 1e-12, 20
-"""Violation of loops that counts as closed [m or rad], and most iterations for it: what takes more cannot be closed."""
+"""Violation of loops that counts as closed [m or rad], and most iterations to close them."""
 
 SHOWN = 4
-"""Pairs and joints that a warning names."""
+"""Largest number of pairs and of joints named in a warning."""
 
 
 def clear_start(search: Search, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
-    """q with things that overlap moved apart, and a warning that names them; q itself where there is no way.
+    """Return q with penetrations resolved, and warn of the bodies; q itself if there is no solution.
 
-    Links of one robot and of several, and those with the world that they are tied to; then what flies by itself and is
-    within the world.
+    First the links of one robot or of several, and links against the world that their robot is mounted on; then
+    floating bodies that are inside the world.
 
     Args:
-        search: in the mechanism.
+        search: search for the mechanism.
         q: joint positions [rad or m], shape (nq,).
-        resting: prescribed degrees of freedom of which nobody said where they are: they may be moved, too.
+        resting: prescribed degrees of freedom without a given initial position: these may be moved, too.
     """
     first = search.look(q) if len(search.own.records) or search.own.robots is not None else None
     if first is not None and first.deep:
@@ -69,11 +69,11 @@ def clear_start(search: Search, q: FloatArray, resting: Sequence[int] = ()) -> F
 
 
 def _out_of_world(search: Search, q: FloatArray, resting: Sequence[int]) -> FloatArray:
-    """q with what flies and is within the world moved out of it, one after the other; q itself where nothing is."""
+    """q with floating bodies moved out of the world, one after the other; q itself if none is inside."""
     start, left = q, []
     for root in search.sunk(q):
         own = flying_freedoms(search.model.mechanism, {root})
-        # A free joint turns with the first three; what hangs on others may need theirs.
+        # Translations of the free joint, then also its rotations (the first three), then other joints.
         for freedoms in (own[3:], own, search.with_free([*own, *resting]).free.tolist()):
             ways = search.of_flying(root, freedoms, q)
             found = ways.look(q)
@@ -103,14 +103,14 @@ def _say(search: Search, found: Sequence[Found], start: FloatArray, q: FloatArra
 
 
 class _Search:
-    """Ways from a start at which links overlap to where they do not."""
+    """Search for the closest configuration without overlap, from a start with overlapping links."""
 
     def __init__(self, search: Search, q: FloatArray, first: Found) -> None:
         self.search, self.m, self.start, self.first = search, search.model.mechanism, q, first
         self.M = search.metric(q)
         self.held = np.setdiff1d(prescribed_freedoms(self.m), search.free).tolist()
         self.deep = {pair for pair, deep in zip(first.pairs, first.is_deep, strict=True) if deep}
-        self.allowed: dict[tuple[int, int], float] = {}  # gaps of what overlaps at the start and may go on doing so
+        self.allowed: dict[tuple[int, int], float] = {}  # gaps of shallow overlaps at the start, which may remain
         for pair, gap in zip(first.pairs, first.gaps, strict=True):
             self.allowed[pair] = 0.0 if pair in self.deep else min(self.allowed.get(pair, 0.0), float(gap))
         sunk = search.rest(q)
@@ -118,16 +118,16 @@ class _Search:
             self.allowed[pair] = min(self.allowed.get(pair, 0.0), float(gap))
 
     def length(self, q: FloatArray) -> float:
-        """Of the way to q, in the metric of kinetic energy at the start [sqrt(kg) m]."""
+        """Distance from the start to q, in the metric of kinetic energy at the start [sqrt(kg) m]."""
         return self.norm(self.m.difference(self.start, q))
 
     def norm(self, v: FloatArray) -> float:
-        """Of a motion, shape (nv,)."""
+        """Norm of a joint motion, shape (nv,), in the metric of kinetic energy at the start."""
         own = v[self.search.free]
         return float(np.sqrt(own @ self.M @ own))
 
     def is_clear(self, q: FloatArray) -> bool:
-        """Whether nothing overlaps that did not touch at the start, and nothing that was deep."""
+        """Whether no pair overlaps, except shallow overlaps no deeper than at the start."""
         for found in (self.search.look(q), self.search.rest(q)):
             pairs = zip(found.pairs, found.gaps, strict=True)
             if any(gap < self.allowed.get(pair, 0.0) - 1e-12 for pair, gap in pairs):
@@ -135,22 +135,22 @@ class _Search:
         return True
 
     def sinks(self, q: FloatArray) -> bool:
-        """Whether what flies is deeper in the world than at the start, by what counts."""
+        """Whether floating bodies are noticeably deeper in the world than at the start."""
         found = self.search.rest(q)
         before = np.array([self.allowed.get(pair, 0.0) for pair in found.pairs])
         return bool((found.gaps < before - DEEP * found.sizes).any())
 
     def at(self, q: FloatArray, step: FloatArray) -> FloatArray | None:
-        """Where a motion leads from q, with loops closed; None where they cannot be."""
+        """Configuration after a motion from q, with loops closed; None if they cannot be closed."""
         q = self.m.integrate(q, step)
         try:
-            # Prescribed bodies that may be moved may be moved by closing, too: an arm of five joints cannot follow one.
+            # Prescribed bodies in `free` take part in closing loops: an arm of five joints cannot follow a given pose.
             return q if self.m.is_tree else closed_but_for(self.m, q, self.held, CLOSED, CLOSING)
         except ConvergenceError:
             return None
 
     def shortest(self) -> FloatArray | None:
-        """Where links are apart, by the shortest way that is found; None: there is none."""
+        """Closest configuration found without overlap; None if none was found."""
         parted, guess = self.downhill()
         parted = None if parted is None else self.drawn(parted)
         if parted is None or self.length(parted) > AS_GUESSED * guess:
@@ -158,7 +158,7 @@ class _Search:
         return parted
 
     def downhill(self) -> tuple[FloatArray | None, float]:
-        """The end of steps that part links to first order; None: it leads nowhere. And a first guess of its length."""
+        """Result of iterations that separate links to first order (None: failed), and an estimate of its distance."""
         q, own, guess = self.start, self.first, 0.0
         for k in range(ITERATIONS):
             step = self.search.step(q, own)
@@ -172,7 +172,7 @@ class _Search:
         return None, guess
 
     def nearest(self, best: FloatArray | None) -> FloatArray | None:
-        """The nearest of `best` and the ends of straight ways, drawn back as far as they go; None: there is none."""
+        """The closest of `best` and the ends of straight paths, pulled back; None if there is none."""
         axes, random = self._axes(), np.random.default_rng(0)
         ways = [sign * axis for axis in axes for sign in (1.0, -1.0)]
         for _ in range(RANDOM if len(axes) > 1 else 0):
@@ -187,7 +187,7 @@ class _Search:
         return best
 
     def _axes(self) -> FloatArray:
-        """Motions that may part links, shape (ways, nv): of single joints; with loops what these leave to joints."""
+        """Directions that may separate links, shape (ways, nv): single joints; with loops, a null space basis."""
         m, free = self.m, self.search.free
         if m.is_tree:
             return np.eye(m.nv)[self._between()]
@@ -199,7 +199,7 @@ class _Search:
         return axes
 
     def _between(self) -> list[int]:
-        """Degrees of freedom that move one of two links which overlap and not the other."""
+        """Degrees of freedom that move one of two overlapping links and not the other."""
         m, free = self.m, self.search.free.tolist()
         joints = {joint.child: joint for joint in m.joints}
         own: set[str] = set()
@@ -215,7 +215,7 @@ class _Search:
         return [j for j in free if j in moving]
 
     def along(self, way: FloatArray, length: float) -> FloatArray | None:
-        """The first place of a straight way that is clear and nearer than `length`; None: there is none."""
+        """First configuration on a straight path that is clear and nearer than `length`; None if there is none."""
         way = way * (FURTHEST / np.abs(way).max())
         way = way * min(1.0, length / max(self.norm(way), 1e-12))
         limits, room = self.search.limits(self.start)
@@ -229,7 +229,7 @@ class _Search:
         return None
 
     def drawn(self, q: FloatArray) -> FloatArray:
-        """A clear place drawn back towards the start: along the straight way, then along what touches there."""
+        """Pull a clear configuration back towards the start: along the straight path, then along the contacts."""
         q = self.back(q)
         for _ in range(DRAWN if self.m.is_tree else 0):
             length, gone = self.length(q), self.m.difference(self.start, q)
@@ -245,7 +245,7 @@ class _Search:
         return q
 
     def back(self, q: FloatArray) -> FloatArray:
-        """The last clear place on the straight way from q to the start, by halving."""
+        """Nearest clear configuration on the straight path from q to the start, by bisection."""
         way, near, far = self.m.difference(self.start, q), 0.0, 1.0
         for _ in range(HALVINGS):
             if (far - near) * self.norm(way) < 1e-4 * self.norm(far * way):

@@ -1,4 +1,4 @@
-"""What a search for a start without overlaps looks at: contacts, and the motion that parts things to first order."""
+"""Contacts of initial configurations, and the motion that resolves their penetrations to first order."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ from leastaction.mechanism.building.graph import WORLD
 from leastaction.typing import FloatArray
 
 CLEAR = 1e-4
-"""Gap that links are moved to, in terms of the size of the smaller one."""
+"""Gap that resolved penetrations end with, relative to the size of the smaller shape."""
 
 SUNK = 0.2
-"""Overlap with the world that what flies is moved out of, in terms of half of its thickness; contacts push out of less,
-slowly. What touches softly may be deeper, up to its middle."""
+"""Penetration into the world at which floating bodies are moved out, relative to half of their thickness; contact
+resolves smaller ones, slowly. Bodies with soft contact may be deeper, up to their middle."""
 
 LONGEST = 0.2
-"""How far a joint moves in a step at most [rad or m]."""
+"""Largest motion of a joint in an iteration [rad or m]."""
 
 LEAST = 1e-9
-"""Inertia that every freedom has at least, in terms of the largest: massless links have none of their own."""
+"""Inertia added to each degree of freedom, relative to the largest: massless links have none."""
 
 Limits = Sequence[tuple[int, int, float, float]]
-"""For each joint coordinate with limits its indices in q and in v, and these limits [rad or m]."""
+"""For each joint coordinate with limits its indices in q and v, and the limits [rad or m]."""
 
 
 class Pairs:
-    """Pairs of shapes that are looked at again and again.
+    """Pairs of shapes that are tested repeatedly.
 
     Attributes:
         records: `PAIR` records.
-        reach: how far apart the centres of their bounding spheres are at most where they touch [m].
-        robots: for each shape the number of its robot: pairs of two robots are found where they are near each other.
-        sizes: of all shapes [m]; that of a point is how far it is from its body's centre of mass.
-        thick: how thick they are [m], half of it: less than the size of what is flat.
+        reach: largest distance of the centres of their bounding spheres at which they may touch [m].
+        robots: robot number of each shape; pairs of two robots are added where they are close. None: none are.
+        sizes: size of each shape [m]; for a point, its distance from the body's centre of mass.
+        thick: half thickness of each shape [m]: less than the size for flat shapes.
     """
 
     def __init__(self, table: ContactTable, pairs: Any, robots: NDArray[np.int64] | None = None) -> None:
@@ -60,13 +60,13 @@ class Pairs:
         self.robots = robots
         self.reach = (1.0 + TOUCHING) * (bound[self.records.a] + bound[self.records.b])
         bodies = table.shapes.body
-        reach = np.append(reach_of_bodies(table.shapes, int(bodies.max(initial=-1)) + 1), 0.0)  # the world is the last
+        reach = np.append(reach_of_bodies(table.shapes, int(bodies.max(initial=-1)) + 1), 0.0)  # last: the world
         self.sizes = np.maximum(np.where(bound > 0.0, bound, reach[bodies]), ROUNDED / DEEP)
         thickness = table.shapes.thickness
         self.thick = np.where(thickness > 0.0, np.minimum(thickness, self.sizes), self.sizes)
 
     def meeting(self, X: FloatArray) -> Any:
-        """Records of those whose bounding spheres meet at the poses X."""
+        """`PAIR` records of those whose bounding spheres overlap at the poses X."""
         met = self.records
         if len(met):
             centres = self.table.centres(X)
@@ -74,14 +74,14 @@ class Pairs:
             met = met[np.einsum("ki,ki->k", d, d) <= self.reach**2]
         if self.robots is None:
             return met
-        # There may be many robots, so only those are looked at that are near each other.
+        # There may be many robots, so only pairs that are close are generated.
         near = self.table.body_pairs(X, 0.0)
         near = near[self.robots[near.a] != self.robots[near.b]]
         return np.concatenate([met, near]).view(np.recarray) if len(near) else met
 
 
 class Found:
-    """Contacts at some poses: pairs of shapes, gaps, normals, points, sizes of the smaller ones."""
+    """Contacts at given poses: pairs of shapes, gaps [m], normals, points, sizes of the smaller shapes [m]."""
 
     def __init__(self, pairs: Pairs, X: FloatArray) -> None:
         table, met = pairs.table, pairs.meeting(X)
@@ -101,12 +101,12 @@ class Found:
 
 
 class Search:
-    """What a search for a start without overlaps needs to know, whatever the start.
+    """Data of the search for an initial configuration without overlap that do not depend on the start.
 
     Args:
-        model: the mechanism.
-        limits: of its joints.
-        table: what may touch what.
+        model: the mechanism and its home.
+        limits: joint limits.
+        table: shapes and pairs that may touch.
     """
 
     def __init__(self, model: HomePose, limits: Limits, table: ContactTable) -> None:
@@ -121,7 +121,7 @@ class Search:
         self._posed = np.zeros(0), np.zeros((0, 12))
 
     def _links(self) -> list[tuple[int, int]]:
-        """Pairs of shapes that may touch: of one robot, and of all that are tied to the world."""
+        """Pairs of shapes that may touch: within each floating robot, and among all links mounted on the world."""
         table, robots = self.table, dict[str, list[int]]()
         for k in table.movers.tolist():
             own = self.root[table.names[k][0]]
@@ -130,13 +130,13 @@ class Search:
         return [pair for pairs in found for pair in pairs]
 
     def _robot_of_shapes(self) -> NDArray[np.int64] | None:
-        """For each shape the number of its robot, 0 of all that do not fly; None where there is but one robot."""
+        """Robot number of each shape, 0 for all robots mounted on the world; None if there is only one robot."""
         numbers = {name: k + 1 for k, name in enumerate(sorted(self.flying))}
         out = np.array([numbers.get(self.root[body], 0) for body, *_ in self.table.names], np.int64)
         return out if len(np.unique(out[self.table.movers])) > 1 else None
 
     def with_free(self, freedoms: Sequence[int]) -> Search:
-        """The same search with these degrees of freedom among those that may move."""
+        """The same search with these degrees of freedom added to those that may move."""
         if not len(freedoms):
             return self
         out = copy(self)
@@ -144,7 +144,7 @@ class Search:
         return out
 
     def loose(self, found: Found) -> list[int]:
-        """Degrees of freedom of the robots that fly and are deep in others."""
+        """Degrees of freedom of the floating bases of robots that penetrate other robots deeply."""
         pairs = [pair for pair, deep in zip(found.pairs, found.is_deep, strict=True) if deep]
         ends = [{self.root[self.table.names[k][0]] for k in pair} for pair in pairs]
         own = {root for pair in ends if len(pair) > 1 and WORLD not in pair for root in pair & self.flying}
@@ -152,15 +152,15 @@ class Search:
         return [j for j in flying_freedoms(m, own) if j not in held]
 
     def look(self, q: FloatArray) -> Found:
-        """Contacts of links with their own robot, or with the world that it is tied to."""
+        """Contacts of links with other links, or with the world that their robot is mounted on."""
         return Found(self.own, self._poses(q))
 
     def rest(self, q: FloatArray) -> Found:
-        """Contacts of flying robots with the world."""
+        """Contacts of floating robots with the world."""
         return Found(self.others, self._poses(q))
 
     def _poses(self, q: FloatArray) -> FloatArray:
-        """`AtHome.poses`; both kinds of contacts are looked at in turn."""
+        """`HomePose.poses`, cached, since `look` and `rest` are called in turn with the same q."""
         last, X = self._posed
         if not np.array_equal(last, q):
             X = self.model.poses(q)
@@ -168,16 +168,16 @@ class Search:
         return X
 
     def sunk(self, q: FloatArray) -> list[str]:
-        """Names of the bodies on free joints of their own that are within the world, or carry what is."""
+        """Names of the bodies on free joints of their own that are inside the world, or carry a body that is."""
         found = self.rest(q)
         deep = {self._ends(pair) for pair, deep in zip(found.pairs, found.is_sunk, strict=True) if deep}
         m = self.model.mechanism
         return [j.child for j in m.joints if frozenset((WORLD, j.child)) in deep and self._may_move(j.child)]
 
     def of_flying(self, root: str, freedoms: Sequence[int], q: FloatArray) -> Search:
-        """The same search for a way of what flies with `root` out of the world, with these freedoms.
+        """The search that moves the tree of the floating body `root` out of the world, with these degrees of freedom.
 
-        What overlaps beside that is not looked at.
+        Other deep overlaps at q are ignored.
         """
         left = self.look(q) if len(self.own.records) or self.own.robots is not None else None
         kept = set() if left is None else {p for p, deep in zip(left.pairs, left.is_deep, strict=True) if deep}
@@ -192,30 +192,30 @@ class Search:
         return out
 
     def _ends(self, pair: tuple[int, int]) -> frozenset[str]:
-        """The robots, or the world with all that is fixed to it, that two shapes belong to."""
+        """Roots of the trees that two shapes belong to; the world for shapes fixed to it."""
         names, bodies = self.table.names, self.table.shapes.body
         return frozenset(self.root[names[k][0]] if bodies[k] >= 0 else WORLD for k in pair)
 
     def _may_move(self, root: str) -> bool:
-        """Whether a body hangs on a free joint that nothing prescribes."""
+        """Whether a body has a free joint with the world that is not prescribed."""
         own = flying_freedoms(self.model.mechanism, {root})
         return len(own) > 0 and not self.model.held.intersection(own)
 
     def metric(self, q: FloatArray) -> FloatArray:
-        """Mass matrix of the freedoms that may move."""
+        """Regularised mass matrix of the degrees of freedom that may move."""
         M = mass_matrix(self.model.mechanism, q)[np.ix_(self.free, self.free)]
         M[np.diag_indices_from(M)] += LEAST * max(M.diagonal().max(initial=0.0), 1e-12)
         return M
 
     def step(self, q: FloatArray, own: Found, gone: FloatArray | None = None) -> FloatArray | None:
-        """The motion of least kinetic energy that parts what overlaps, to first order, shape (nv,); None: no way.
+        """Motion of least kinetic energy that resolves overlaps to first order, shape (nv,); None: there is none.
 
-        Flying robots do not get deeper into the world by it.
+        It does not move floating robots deeper into the world.
 
         Args:
-            q: where links are.
-            own: what touches there.
-            gone: how far q is from the start, shape (nv,): then it is the whole way that is to be least.
+            q: joint positions, shape (nq,).
+            own: contacts at q.
+            gone: motion from the start to q, shape (nv,): if given, the energy of the total motion is minimised.
         """
         from scipy.optimize import nnls
 
@@ -232,12 +232,12 @@ class Search:
 
             N = null_space(loop_jacobian(m, q)[1][:, self.free], rcond=RANK_TOLERANCE)
         L = np.linalg.cholesky(N.T @ M @ N)
-        E = np.linalg.solve(L, N.T @ G[:, self.free].T)  # least |y| with E^T y >= c
+        E = np.linalg.solve(L, N.T @ G[:, self.free].T)  # minimise |y| subject to E^T y >= c
         keep = np.linalg.norm(E, axis=0) > 0.0
         if (c[~keep] > DEEP * own.sizes.min(initial=1.0)).any():
             return None
         E, c = E[:, keep], c[keep]
-        if len(c) == 0:  # nothing is in the way; SciPy's nnls crashes on it
+        if len(c) == 0:  # no constraints; SciPy's nnls crashes on an empty problem
             return -gone
         for _ in range(6):
             weights = np.concatenate([E, c[None]])
@@ -248,11 +248,11 @@ class Search:
                 out[self.free] = N @ np.linalg.solve(L.T, -r[:-1] / r[-1])
                 out -= gone
                 return out * min(1.0, LONGEST / max(float(np.abs(out).max(initial=0.0)), 1e-12))
-            c = np.where(c > 0.0, 0.5 * c, c)  # not at once, then
+            c = np.where(c > 0.0, 0.5 * c, c)  # infeasible: demand half of the separation
         return None
 
     def _rows(self, q: FloatArray, found: Found) -> tuple[FloatArray, FloatArray]:
-        """How gaps change with joint velocities, shape (contacts, nv), and by how much they have to."""
+        """Jacobian of gaps by joint velocities, shape (contacts, nv), and the required changes of gaps [m]."""
         m, G = self.model.mechanism, np.zeros((len(found.gaps), self.model.mechanism.nv))
         jacobians: dict[str, FloatArray] = {}
         for k, (n, x) in enumerate(zip(found.normals, found.points, strict=True)):
@@ -267,7 +267,7 @@ class Search:
         return G, CLEAR * found.sizes - found.gaps
 
     def limits(self, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The same of joints: rows of those with limits, and how far these are away (negative, or 0)."""
+        """The same rows for joint limits, and the required changes (negative distances to the limits, at most 0)."""
         rows, room = [], []
         for iq, iv, lower, upper in self.limited:
             for sign, limit in ((1.0, lower), (-1.0, upper)):
@@ -280,7 +280,7 @@ class Search:
 
 
 def flying_freedoms(m: Mechanism, own: Container[str] | None = None) -> list[int]:
-    """Degrees of freedom of free joints with the world; `own`: of these bodies alone."""
+    """Degrees of freedom of the free joints with the world; `own`: only of these bodies."""
     joints = [j for j in m.joints if j.parent == WORLD and j.kind == "free" and (own is None or j.child in own)]
     names = [name for j in joints for name in j.velocity_names()]
     return [m.velocity_index(name) for name in names]
