@@ -1,1 +1,1 @@
-"""One step in body coordinates: its equations, their Newton system, and the loops over many steps."""
+"""One time step in maximal (body) coordinates: its equations, their Newton system, and the loop over many steps."""

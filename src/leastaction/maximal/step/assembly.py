@@ -1,12 +1,12 @@
 """The Newton system of a step: residuals of the bodies, joint equations, and the blocks of their Jacobian.
 
-Unknowns are, for each body, (w, v) within the step, and for each row of a joint its impulse lam (Bruedigam 2023,
-Eq. 29): with poses z at the start and z1 at the end of the step,
+Unknowns are (w, v) of each body within the step and the impulse lam of each joint row (Bruedigam 2023, Eq. 29). With
+poses z at the start and z1 at the end of the step, the equations are
 
     D1 of the action - P - I - G(z)' lam - (contacts) = 0        6 equations for each body
     g(z1) / dt = 0                                               one for each row
 
-Blocks lie in one flat array where the graph's plan puts them (`linalg.graph`).
+The blocks are stored in one flat array at the offsets of the graph's plan (`linalg.graph`).
 """
 
 from leastaction._jit import inline, routine
@@ -35,7 +35,7 @@ from leastaction.spatial import load3, load9, scale3
 
 @routine(allocates=False)
 def start_rows(model, data):
-    """Violations and gradients at the start of the step; the coordinates in `data` must hold the values there."""
+    """Violations and gradients of the joint rows at the start poses; `data` must hold the coordinates there."""
     coordinates, rows = model.coordinates, model.rows
     states, cstates, rowstates = data.bodies, data.coordinates, data.rows
     for k in range(coordinates.shape[0]):
@@ -72,12 +72,12 @@ def start_rows(model, data):
 
 @routine(allocates=False, vectors=True)
 def assemble(model, settings, data, dt, fresh):
-    """Residuals, right-hand side and Jacobian at the velocities in `data`; contacts are added by the caller.
+    """Residuals, right-hand side and Jacobian at the velocities in `data`; the caller adds contacts.
 
     Returns the largest violation of a joint equation [m or rad].
 
     Args:
-        fresh: whether to fill in the Jacobian; without it the values stay as they are.
+        fresh: whether to fill the Jacobian; otherwise its values stay unchanged.
     """
     bodies, rows, coordinates, graph = model.bodies, model.rows, model.coordinates, model.graph
     states, rowstates, cstates = data.bodies, data.rows, data.coordinates
@@ -153,7 +153,7 @@ def assemble(model, settings, data, dt, fresh):
         rhs[first[node] + row.local] = -s.g / dt
         worst = max(worst, abs(s.g))
         if row.eab > NOT_LENT:
-            # A multiple of this row in the equations of a body which may have no inertia of its own.
+            # Augmentation: a multiple of this row is added to the equations of a body that may have no inertia.
             ra, rb = lent(model.augment, bodies, row)
             push(states, row.a, s.wa, -ra * s.g / dt)
             push(states, row.b, s.wb, -rb * s.g / dt)
@@ -165,10 +165,10 @@ def assemble(model, settings, data, dt, fresh):
 
 @routine(allocates=False)
 def implicit_coordinates(model, settings, data, dt, fresh):
-    """Springs, dampers and drive inertias of joints, by the mean and the rate of their coordinate over the step.
+    """Springs, dampers and armature of joints, from the mean and the rate of their coordinate over the step.
 
-    A spring along one axis pulls with its force in the mean of the coordinates at both ends, the discrete gradient of
-    its energy, along the gradients of the coordinate at the start and at the end (`joint_springs`).
+    A spring along one axis applies its force at the mean of the coordinates at both ends, the discrete gradient of its
+    energy, along the gradients of the coordinate at the start and at the end (`joint_springs`).
     """
     coordinates, graph, states, cstates = model.coordinates, model.graph, data.bodies, data.coordinates
     values = data.factors.values
@@ -201,7 +201,7 @@ def implicit_coordinates(model, settings, data, dt, fresh):
 
 @inline
 def axis_damping(c, value, forces, modes):
-    """Damping of a SLIDE or HINGE at the coordinate `value`: its own, and that of limits which push back."""
+    """Damping of a SLIDE or HINGE at the coordinate `value`: its own plus that of active soft limits."""
     if c.iv < 0:
         return c.damping[0]
     return c.damping[0] + limit_slopes(forces.dofs[c.iv], modes.limits[c.iv], value, 0.0)[1]
@@ -209,20 +209,20 @@ def axis_damping(c, value, forces, modes):
 
 @inline
 def end_damping(c, damping, halves, dt):
-    """What of the impulse of a damper at the end of a step of dt is implicit in the velocity there, per rate.
+    """Part k of a damper's impulse at the end of a step of dt that is implicit in the velocity there, per rate.
 
-    Half of what a damper d does in a step acts at each end, over the mean rate r. Where dt d / 2 is more than the
-    inertia m of the joint, the impulse at the end would reverse its motion; so k = dt d / 2 - m of it goes with the
-    velocity T at the end in place of r, in the equations of the velocities at the node (`velocity_equations`). A joint
-    alone of that inertia, which a force f drives, has T = f / d then, and 0 without a force, at any dt d / m; in steady
-    motion T = r. Where dt d / 2 < m, k is zero and the step is of order 2. The momentum is M T always.
+    Half of the impulse of a damper d over a step acts at each end, with the mean rate r. Where dt d / 2 exceeds the
+    inertia m of the joint, the impulse at the end would reverse its motion; so the part k = dt d / 2 - m of it uses the
+    velocity T at the node in place of r (`velocity_equations`). For a single joint of that inertia driven by a force f,
+    T = f / d then, and 0 without a force, at any dt d / m; in steady motion T = r. Where dt d / 2 < m, k is zero and
+    the step is of order 2. The momentum is always M T.
     """
     return max((1.0 - halves) * dt * (damping - 0.5 * dt * c.stiffness) - c.inertia, 0.0)
 
 
 @routine(allocates=False)
 def ball_dampers(c, states, graph, values, dt, fresh):
-    """Dampers of a ball or free joint: the rate is that of the step's velocities in the directions at its start."""
+    """Dampers of a ball or free joint, on the velocities within the step in the directions at its start."""
     for j in range(6 if c.kind == FREE else 3):
         if c.damping[j] > 0.0:
             wa, wb = ball_axis(c, j, states)

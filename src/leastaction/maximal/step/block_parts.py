@@ -1,4 +1,4 @@
-"""Small parts of the Newton system: wrenches on bodies, and blocks in the flat array of values."""
+"""Building blocks of the Newton system: wrenches on bodies, and blocks in the flat array of matrix values."""
 
 from leastaction._jit import inline
 from leastaction.mechanism.closure import DOT
@@ -7,7 +7,7 @@ from leastaction.spatial import load9, mattvec
 
 @inline
 def store_wrench(w, states, body, t, f, sign):
-    """Wrench (t about the COM, sign f) in the directions that a body has at the start of the step."""
+    """Write the wrench (torque t about the COM, force sign f) to w, the torque in the body frame at the start."""
     if body >= 0:
         t = mattvec(load9(states[body].R), t)
     w[0], w[1], w[2] = t
@@ -16,7 +16,7 @@ def store_wrench(w, states, body, t, f, sign):
 
 @inline
 def end_row(states, body, t, f, sign):
-    """The same gradient at the end of the step as six numbers by which (w, v) are multiplied."""
+    """Derivative (6) by (w, v) of a value at the end of the step whose gradient there is (t, sign f)."""
     if body < 0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     s = states[body]
@@ -26,7 +26,7 @@ def end_row(states, body, t, f, sign):
 
 @inline
 def work(states, w, body):
-    """w . (w, v) of a body: the rate of what w is the gradient of."""
+    """w . (w, v) of a body: the rate of the value whose gradient is w."""
     if body < 0:
         return 0.0
     s = states[body]
@@ -36,7 +36,7 @@ def work(states, w, body):
 
 @inline
 def push(states, body, w, k):
-    """Take the impulse k w from the residual of a body."""
+    """Subtract the impulse k w from the residual of a body."""
     if body >= 0:
         add_six(states[body].r, 0, w, -k)
 
@@ -51,7 +51,7 @@ def add_kick(kicks, body, w, k):
 
 @inline
 def add_six(X, at, w, k):
-    """Add k w to six values from `at` on. All are read before any is written: the compiler then takes them together."""
+    """X[at : at + 6] += k w. Reads all values before writing any, so that the compiler vectorises it."""
     a, b, c = X[at] + k * w[0], X[at + 1] + k * w[1], X[at + 2] + k * w[2]
     d, e, f = X[at + 3] + k * w[3], X[at + 4] + k * w[4], X[at + 5] + k * w[5]
     X[at], X[at + 1], X[at + 2], X[at + 3], X[at + 4], X[at + 5] = a, b, c, d, e, f
@@ -75,7 +75,7 @@ def add_pair(graph, values, tie, ua, ub, wa, wb, k):
     """Add k (ua, ub) (wa, wb)' to the blocks of two bodies (either may be the world).
 
     Args:
-        tie: what ties them: a record with bodies a and b, and the edge between them.
+        tie: record with the bodies a and b and the graph edge between them.
     """
     a, b = tie.a, tie.b
     if a >= 0:
@@ -90,7 +90,7 @@ def add_pair(graph, values, tie, ua, ub, wa, wb, k):
 
 @inline
 def lent(augment, bodies, row):
-    """How many times a row of a joint is added to the equations of its bodies a and b; see `MaximalModel.augment`."""
+    """Factors by which a joint row is added to the equations of its bodies a and b; see `MaximalModel.augment`."""
     ra, rb = augment[row.node, 0], augment[row.node, 1]
     if row.kind == DOT:
         ra, rb = ra * bodies[row.a].radius ** 2, rb * bodies[row.b].radius ** 2
@@ -99,7 +99,7 @@ def lent(augment, bodies, row):
 
 @inline
 def lend(graph, values, row, wa, wb, ea, eb, ra, rb):
-    """Blocks of a row that is lent: ra and rb times its gradients by the velocities, ea and eb, along wa and wb."""
+    """Add the blocks of an augmentation row: ra wa and rb wb times its gradients ea, eb by the velocities."""
     i, j = (0, 1) if row.a < row.b else (1, 0)
     if ra > 0.0:
         add_outer(values, graph.diagonal[row.a], wa, ea, ra)
@@ -112,7 +112,7 @@ def lend(graph, values, row, wa, wb, ea, eb, ra, rb):
 
 @inline
 def place_row(values, offsets, edge, m, local, w, e):
-    """Blocks of one row and one body: column -w of (body, node), row e of (node, body)."""
+    """Add the blocks of one row and one body: column -w to (body, node), row e to (node, body)."""
     if edge >= 0:
         column, row = offsets[edge, 0] + local, offsets[edge, 1] + 6 * local
         for c in range(6):

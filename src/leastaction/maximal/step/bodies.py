@@ -1,9 +1,9 @@
 """One rigid body over one step: the discrete action of Bruedigam 2020, 2023 and its momenta.
 
-Within a step the COM moves with the velocity v and the body turns by the unit quaternion (c, u), u = dt w / 2,
-c = sqrt(1 - |u|^2) (2023, Eq. 13 and 17). The discrete Lagrangian dt (m v.v + w.J w) / 2 is the same for the step taken
-backwards, so its integrator is of second order in the poses; the papers call it first order since they read
-velocities and forces at one end of the step.
+Within a step the COM moves with the velocity v and the body rotates by the unit quaternion (c, u), u = dt w / 2,
+c = sqrt(1 - |u|^2) (2023, Eq. 13 and 17). The discrete Lagrangian dt (m v.v + w.J w) / 2 is symmetric in time, so the
+integrator is of second order in the poses; the papers call it first order because they evaluate velocities and forces
+at one end of the step.
 """
 
 import math
@@ -34,10 +34,10 @@ from leastaction.spatial import (
 )
 
 START, END = np.int64(0), np.int64(1)
-"""The two ends of a step. NumPy's integers, since kernels are compiled anew for each literal."""
+"""The two ends of a step, as NumPy integers: Numba compiles a specialisation for each Python literal."""
 
 FURTHEST = 0.999
-"""Largest |dt w / 2| that Newton may try; 1 is half a turn in a step, where the chart of w ends."""
+"""Largest |dt w / 2| of a Newton iterate; at 1, half a turn per step, the chart of w ends."""
 
 
 @inline
@@ -58,7 +58,7 @@ def end_pose(states, i):
 
 @inline
 def exchange_ends(s):
-    """Exchange the poses of a body at the start and the end of the step."""
+    """Swap the poses of a body at the start and the end of the step."""
     for c in range(3):
         s.p[c], s.p1[c] = s.p1[c], s.p[c]
     for c in range(9):
@@ -67,7 +67,7 @@ def exchange_ends(s):
 
 @inline
 def momenta(J, w, dt):
-    """Angular momenta at start and end, in the body's directions of that time: D1 and D2 of the action (Eq. 16)."""
+    """Angular momenta at start and end in the body frame of that time: D1 and D2 of the action (Eq. 16)."""
     h = 0.5 * dt
     s = math.sqrt(max(1.0 - h * h * dot3(w, w), 0.0))
     Jw = matvec(J, w)
@@ -78,7 +78,7 @@ def momenta(J, w, dt):
 
 @inline
 def spin_of(J, P):
-    """Angular velocity J^-1 P, and the determinant of J: where that is not above zero, it is none."""
+    """(J^-1 P, det J) of a body; the angular velocity J^-1 P is valid where det J > 0."""
     c0 = cross((J[3], J[4], J[5]), (J[6], J[7], J[8]))
     c1 = cross((J[6], J[7], J[8]), (J[0], J[1], J[2]))
     c2 = cross((J[0], J[1], J[2]), (J[3], J[4], J[5]))
@@ -90,7 +90,7 @@ def spin_of(J, P):
 
 @inline
 def momentum_slope(J, w, dt):
-    """Derivative of the momentum at the start by w, row by row (9-tuple)."""
+    """Derivative of the angular momentum at the start by w, row-major (9-tuple)."""
     h = 0.5 * dt
     s = math.sqrt(max(1.0 - h * h * dot3(w, w), 1e-12))
     Jw = matvec(J, w)
@@ -114,7 +114,7 @@ def momentum_slope(J, w, dt):
 
 @inline
 def turn_slope(w, dt):
-    """Turn of the end's frame per change of w, in its own directions, divided by dt: c + u u' / c - u x."""
+    """Derivative by w of the orientation at the end, as a rotation in the end frame, over dt: c + u u' / c - u x."""
     u = scale3(0.5 * dt, w)
     c = math.sqrt(max(1.0 - dot3(u, u), 1e-12))
     k = 1.0 / c
@@ -133,7 +133,7 @@ def turn_slope(w, dt):
 
 @inline
 def move(state, dt):
-    """Pose at the end of the step, and how it depends on w (Eq. 11 and 17)."""
+    """Pose at the end of the step and its derivative by w (Eq. 11 and 17)."""
     w = load3(state.w)
     u = scale3(0.5 * dt, w)
     c = math.sqrt(max(1.0 - dot3(u, u), 0.0))

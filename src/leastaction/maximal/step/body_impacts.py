@@ -1,8 +1,8 @@
-"""Impacts of contacts with restitution, on the bodies of `Maximal`; the law is that of `contact.laws.restitution`.
+"""Impacts of contacts with restitution on the bodies of `Maximal`; the impact law is in `contact.laws.restitution`.
 
-Where a substep begins with closed contacts that approach, momenta jump (`reflect`). Each hit is a problem of the second
-phase of a step (`velocity_projection`), with all other contacts open and without compliance: an impact is a matter of
-one moment. Contacts that are open then wait while the substep is solved, and `find_impact` finds when the first closes.
+Where a substep begins with closed contacts that approach, momenta jump (`reflect`). Each impact is solved like the
+second phase of a step (`velocity_projection`), in zero time, with all other contacts open and without compliance. Open
+contacts with restitution "wait", outside the substep's problem; `find_impact` finds when the first of them closes.
 """
 
 import math
@@ -41,25 +41,25 @@ from leastaction.spatial import add3, load3, scale3
 
 @inline
 def restitution_of(contact, c):
-    """Restitution of a cone: none of limits, dry friction, and friction against turning."""
+    """Coefficient of restitution of a cone; 0 for limits, dry friction, and torsional and rolling friction."""
     return contact.contacts[c.source].restitution if c.source >= 0 and c.kind < ip.DRY else 0.0
 
 
 @inline
 def normal_rate(states, c):
-    """Rate of the gap of a cone with the velocities in `states` [m/s or rad/s]."""
+    """Rate of the gap of a cone at the velocities in `states` [m/s or rad/s]."""
     return work(states, c.da[0:6], c.a) + work(states, c.db[0:6], c.b)
 
 
 @inline
 def momentum_rate(bodies, states, c):
-    """The same with the velocities of the momenta at the start, as if the bodies had neither joints nor drives."""
+    """Rate of the gap of a cone at the velocities M^-1 P of the start momenta, as of free bodies [m/s]."""
     return node_rate(c.da, 0, bodies, states, c.a) + node_rate(c.db, 0, bodies, states, c.b)
 
 
 @routine(allocates=False)
 def may_have_impact(bodies, settings, data, contact):
-    """Whether an impact is to be looked for: momenta that a step ended with do not lead into what is closed."""
+    """Whether an impact is possible in this substep: from the gaps and a bound on the approach velocities."""
     for k in range(contact.now[0].count + contact.now[0].waiting):
         c = cone_of(contact, k)
         if restitution_of(contact, c) == 0.0:
@@ -81,9 +81,9 @@ def speed_of(contact, body):
 
 @routine(allocates=False)
 def reflect(model, settings, data, contact, dt):
-    """Let momenta at the start of a substep jump where closed contacts with restitution approach; whether any may do.
+    """Apply the impacts of closed contacts that approach to the momenta at the start; returns whether any was possible.
 
-    The cones are those of the start; then they have to be found anew, for the velocities that are left in `data`.
+    The cones in use are those of the start; the caller must detect them again for the new velocities in `data`.
     """
     now, states = contact.now[0], data.bodies
     now.hits = 0
@@ -127,9 +127,9 @@ def reflect(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def begin_impact(model, contact):
-    """Bring all cones, with those that wait, to a moment: without compliance and dry friction.
+    """Prepare all cones, including those that wait, for an impact: without compliance and without dry friction.
 
-    Returns how many may be hit.
+    Returns the number of cones that may collide.
     """
     now, cones, closed = contact.now[0], contact.cones, 0
     for k in range(now.waiting):
@@ -150,7 +150,7 @@ def begin_impact(model, contact):
 
 @routine(allocates=False)
 def node_velocities(model, data):
-    """Velocities that go with the momenta, into (w, vc); momenta become those that joints admit. False: none do."""
+    """Velocities (w, vc) of the momenta, which it projects on the joint constraints; False where that is singular."""
     states, first = data.bodies, model.graph.first
     if solve_projection(model, data) < 0:
         return False
@@ -165,7 +165,7 @@ def node_velocities(model, data):
 
 @routine(allocates=False)
 def kinetic_energy(states):
-    """Kinetic energy of momenta and the velocities that go with them [J]."""
+    """Kinetic energy of the momenta P and their velocities (w, vc) [J]."""
     energy = 0.0
     for i in range(states.shape[0]):
         for c in range(3):
@@ -175,7 +175,7 @@ def kinetic_energy(states):
 
 @routine(allocates=False)
 def goal_work(model, data):
-    """Work of the impulses mu of prescribed motions at a node [J]."""
+    """Work of the constraint impulses mu of prescribed motions at a node [J]."""
     total = 0.0
     for k in range(model.rows.shape[0]):
         if model.rows[k].goal >= 0:
@@ -185,7 +185,7 @@ def goal_work(model, data):
 
 @routine(allocates=False)
 def choose_approaching(settings, data, contact):
-    """Open all cones but those that are hit now, with the velocities in `data`; whether there are any."""
+    """Open all cones except those that collide at the velocities in `data`; returns whether any collides."""
     found = False
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -201,7 +201,7 @@ def choose_approaching(settings, data, contact):
 
 @routine(allocates=False)
 def plastic_hit(model, settings, data, contact, dt):
-    """Plastic impulses of the cones that approach; (whether they are found, energy that they take [J])."""
+    """Apply the plastic impulses of the approaching cones; (whether they were found, energy they dissipate [J])."""
     now, states = contact.now[0], data.bodies
     keep_velocities(data)
     for k in range(data.rows.shape[0]):
@@ -223,9 +223,9 @@ def plastic_hit(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def restitution_share(model, data, contact, taken):
-    """What restitution gives back of the energy `taken` [J] by a plastic hit; (whether it is found, its share c).
+    """Apply the restitution impulses of a plastic impact that dissipated `taken` [J]; (success, fraction applied).
 
-    Leaves momenta and velocities before it in `data.dF` and `data.T`.
+    The momenta and velocities before it stay in `data.dF` and `data.T`.
     """
     now, states, linear = contact.now[0], data.bodies, 0.0
     keep_velocities(data)
@@ -256,7 +256,7 @@ def restitution_share(model, data, contact, taken):
 
 @routine(allocates=False)
 def keep_velocities(data):
-    """Keep the velocities of a node in `data.T`."""
+    """Save the velocities of a node in `data.T`."""
     for i in range(data.bodies.shape[0]):
         for c in range(3):
             data.T[i, c], data.T[i, 3 + c] = data.bodies[i].w[c], data.bodies[i].vc[c]
@@ -264,7 +264,7 @@ def keep_velocities(data):
 
 @routine(allocates=False)
 def plastic_work(data, contact):
-    """Work of the impulses of all cones with the mean of the velocities before them (`data.T`) and after [J]."""
+    """Work of the impulses of all cones at the mean of the velocities before (`data.T`) and after them [J]."""
     states, total = data.bodies, 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -281,7 +281,7 @@ def plastic_work(data, contact):
 
 @inline
 def kept_rate(data, c, row):
-    """Rate of a cone along n, t1 or t2 with the velocities in `data.T`."""
+    """Rate of a cone along n, t1 or t2 (row 0, 1, 2) at the velocities in `data.T`."""
     rate = 0.0
     for i in range(6):
         if c.a >= 0:
@@ -293,7 +293,7 @@ def kept_rate(data, c, row):
 
 @inline
 def push_normal(data, c, f):
-    """Add a normal impulse of a cone to the momenta."""
+    """Add a normal impulse f of a cone to the momenta."""
     for i in range(6):
         if c.a >= 0:
             data.bodies[c.a].P[i] += f * c.da[i]
@@ -303,7 +303,7 @@ def push_normal(data, c, f):
 
 @routine(allocates=False)
 def log_hit(settings, contact, first, at, share):
-    """Add the impulses of a hit to the log, over the length of the step; see `contact_setup.append_contacts`."""
+    """Add the impulses of an impact over the step length [N] to the log, see `contact_setup.append_contacts`."""
     log, dt = contact.log, settings.whole
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -325,9 +325,9 @@ def log_hit(settings, contact, first, at, share):
 
 @routine(allocates=False)
 def find_impact(model, settings, data, contact, dt):
-    """When the first contact that waits closes, by a solved substep of dt, into `now`: see `CONTACT_STATE`.
+    """Store in `now` when the first waiting contact closes in a solved substep of dt, see `CONTACT_STATE`.
 
-    Returns whether any overlaps at its end.
+    Returns whether any waiting contact penetrates at the end of the substep by more than NEAREST.
     """
     now, states = contact.now[0], data.bodies
     now.impact, now.nearest = math.inf, math.inf
@@ -350,7 +350,7 @@ def find_impact(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def end_at_impact(contact, span, whole, bracket):
-    """`restitution.next_end` after `find_impact`."""
+    """Call `restitution.next_end` with the results of `find_impact`: where the substep should end instead."""
     now = contact.now[0]
     found = next_end(now.nearest, now.nearest_before, now.impact, span, whole, bracket, NEAREST)
     now.nearest_before = now.nearest

@@ -1,4 +1,4 @@
-"""The bodies between two steps: loading and storing them, and how the end of a step becomes the start of the next."""
+"""The bodies between two steps: loading and storing their states, and turning the end of a step into the next start."""
 
 from leastaction._jit import routine
 from leastaction.maximal.step.bodies import momenta, move
@@ -21,7 +21,7 @@ def load_state(states, Z, P):
 
 @routine(allocates=False)
 def is_at(states, Z, P):
-    """Whether the bodies are where `load_state` would put them, to the last bit."""
+    """Whether the bodies have exactly the poses Z and momenta P, bit for bit; see `load_state`."""
     same = True
     for i in range(states.shape[0]):
         s = states[i]
@@ -38,7 +38,7 @@ def is_at(states, Z, P):
 
 @routine(allocates=False)
 def store_state(states, Z, P, V):
-    """The other way round, with the velocities V (bodies, 6) of the last step or part of one."""
+    """Write `BODY_STATE` records to poses Z, momenta P and velocities V (bodies, 6) of the last step or substep."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -53,10 +53,10 @@ def store_state(states, Z, P, V):
 
 @routine(allocates=False)
 def finish_step(bodies, states, dt, carry):
-    """End poses become start poses; momenta at the end of the step (D2 of the action).
+    """End poses become start poses; sets the momenta at the end of the step (D2 of the action).
 
-    With `carry` what Newton left in the equations goes on to the next step, turned into its directions: momenta then
-    stay constant to round-off however loose the tolerance is. The residuals must belong to the velocities.
+    With `carry` the residual of Newton's method is carried into the next momenta, rotated to their directions: momenta
+    are then conserved to round-off at any tolerance. The residuals must be those at the present velocities.
     """
     for i in range(bodies.shape[0]):
         s = states[i]
@@ -76,7 +76,7 @@ def finish_step(bodies, states, dt, carry):
 
 @routine(allocates=False)
 def keep_start(data, contact):
-    """Keep what the guess of a step stands on, for the case that it must begin again."""
+    """Save the data that the initial guess of a step uses, so that the step can be restarted."""
     if contact is not None:
         keep_impulses(contact)
     data.start_past[0] = data.past[0]
@@ -88,7 +88,7 @@ def keep_start(data, contact):
 
 @routine(allocates=False)
 def keep_impulses(contact):
-    """Keep the impulses that a warm start of the present step stands on."""
+    """Save the impulses that warm-start the present step."""
     now = contact.now[0]
     now.start = now.known
     for k in range(now.known):

@@ -1,9 +1,9 @@
-"""First guess of a step: velocities from the steps before.
+"""Initial guess of a step: velocities extrapolated from the previous steps.
 
-They vary smoothly over time without contacts, so a straight line through the last two steps is off by O(dt^2) only;
-steps of compositions differ in length, so all is taken at the middle of a step. Impulses of joints need no guess: they
-stand linearly in the equations, so the first Newton update finds them from anywhere. Starting them at zero keeps those
-of redundant equations small.
+Without contacts velocities are smooth in time, so linear extrapolation of the last two steps has an error of O(dt^2);
+since the steps of compositions differ in length, all times refer to the middle of a step. Joint impulses need no guess:
+the equations are linear in them, so the first Newton update finds them from any value. They start at zero, which keeps
+the impulses of redundant equations small.
 """
 
 from leastaction._jit import routine
@@ -11,16 +11,16 @@ from leastaction.maximal.step.bodies import spin_of
 from leastaction.spatial import dot3, load3, load9
 
 FIRST, SECOND, LATER, AGAIN, FOUND = range(5)
-"""How much is known: nothing, one step, two steps; one step, of a run that is solved again, and in it the velocities of
-the present step itself, in `x`."""
+"""What is known of previous steps: nothing, one step, two steps; one step, in a run that is solved again (AGAIN); the
+same, and `x` holds the velocities of the present step itself (FOUND)."""
 
 GUESSED = 0.9
-"""Largest |dt w / 2| that a run starts with as a guess."""
+"""Largest |dt w / 2| of the guess at the start of a run."""
 
 
 @routine(allocates=False)
 def guess(bodies, states):
-    """First guess of a step: the velocities of the step before; at rest, those of the momenta."""
+    """Initial guess of a step: the velocities of the step before; where all are zero, v = P / m."""
     for i in range(bodies.shape[0]):
         s = states[i]
         if s.w[0] == 0.0 and s.w[1] == 0.0 and s.w[2] == 0.0 and s.vc[0] == 0.0 and s.vc[1] == 0.0 and s.vc[2] == 0.0:
@@ -31,9 +31,9 @@ def guess(bodies, states):
 
 @routine(allocates=False)
 def guess_spins(bodies, states, dt):
-    """At the start of a run, angular velocities that were not guessed for a whole step may be for a part of it of dt.
+    """At the start of a run, set angular velocities w = J^-1 P of bodies that have no guess yet, for a substep of dt.
 
-    They follow from the momenta; beyond the chart of a step they stay zero.
+    Where |dt w / 2| exceeds GUESSED they stay zero.
     """
     for i in range(bodies.shape[0]):
         s, J, P = states[i], load9(bodies[i].J), load3(states[i].P)
@@ -49,7 +49,7 @@ def guess_spins(bodies, states, dt):
 
 @routine(allocates=False)
 def extrapolate(bodies, states, rowstates, past, dt):
-    """Guess of a step of `dt` without contacts; past: a `STEP_HISTORY`."""
+    """Initial guess of a step of `dt` without contacts; past: a `STEP_HISTORY`."""
     for k in range(rowstates.shape[0]):
         rowstates[k].lam = 0.0
     if past.known == FIRST:
@@ -60,7 +60,7 @@ def extrapolate(bodies, states, rowstates, past, dt):
 
 @routine(allocates=False)
 def accelerate(states, time):
-    """Guess velocities some time after those of the step before, by the accelerations up to there."""
+    """Extrapolate the velocities of the step before linearly by `time` [s]."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -70,9 +70,9 @@ def accelerate(states, time):
 
 @routine(allocates=False)
 def store_velocities(states, rowstates, past, dt):
-    """Keep the velocities of a step of `dt` for the guess of the next, and the forces of the joints at its start."""
+    """Save the velocities of a step of `dt` for the next guess, and the joint forces at its start."""
     apart = 0.5 * (past.dt + dt) if past.known != FIRST else dt
-    # The very first step starts with consistent momenta, so its joints gave only half of their impulse.
+    # The very first step starts with consistent momenta, so its joints apply only half of their impulse.
     whole = 2.0 if past.known == FIRST else 1.0
     for i in range(states.shape[0]):
         s = states[i]

@@ -1,8 +1,8 @@
 """Joint equations and coordinates as functions of two poses, with their gradients as wrenches.
 
-A gradient comes as (tb, ta, f): the rate of the value is tb . wb + f . vb + ta . wa - f . va, with angular velocities
-w and velocities v of the COMs in the world's directions. The same three are the torques and forces that a unit
-multiplier exerts on the two bodies (G^T of Bruedigam 2023, Eq. 20).
+A gradient is (tb, ta, f): the rate of the value is tb . wb + f . vb + ta . wa - f . va, with angular velocities w and
+COM velocities v in world directions. These are also the torques and forces that a unit multiplier exerts on the two
+bodies (G^T of Bruedigam 2023, Eq. 20).
 """
 
 import math
@@ -34,7 +34,7 @@ TWO_PI = 2.0 * math.pi
 
 @inline
 def along(n, pa, pb, Ra, xa, Rb, xb):
-    """n . (x_b - x_a) for a direction n in a (Eq. B.1), and its gradient."""
+    """n . (x_b - x_a) for a direction n fixed in a (Eq. B.1), and its gradient."""
     n = matvec(Ra, n)
     arm = matvec(Rb, pb)
     x = add3(xb, arm)
@@ -45,7 +45,7 @@ def along(n, pa, pb, Ra, xa, Rb, xb):
 
 @inline
 def angle(c, near, Ra, Rb):
-    """Angle of a hinge, the one nearest to `near`, and its gradient (a torque on b, its opposite on a)."""
+    """Angle of a hinge, on the branch nearest to `near`, and its gradient (a torque on b, its opposite on a)."""
     n = matvec(Ra, load3(c.n))
     m = matvec(Ra, load3(c.n2))
     w = matvec(Rb, load3(c.w2))
@@ -53,7 +53,7 @@ def angle(c, near, Ra, Rb):
     y = dot3(w, cross(n, m))
     raw = c.sign * angle_of(y, x)
     value = raw + TWO_PI * math.floor((near - raw) / TWO_PI + 0.5)
-    # The mark of b may lean towards the axis (universal joints): n - across (w . n) / |across|^2.
+    # The zero mark of b may lean towards the axis (universal joints): n - across (w . n) / |across|^2.
     wn = dot3(w, n)
     across = axpy3(-wn, n, w)
     t = scale3(c.sign, axpy3(-wn / (x * x + y * y), across, n))
@@ -72,7 +72,7 @@ def stretched(c, Ra, xa, Rb, xb):
 
 @inline
 def coordinate(c, near, Ra, xa, Rb, xb):
-    """Value of a ROPE, SLIDE or HINGE, the angle nearest to `near`, and its gradient."""
+    """Value of a ROPE, SLIDE or HINGE (angle on the branch nearest to `near`), and its gradient."""
     if c.kind == HINGE:
         value, t = angle(c, near, Ra, Rb)
         return value, t, neg3(t), ZERO3
@@ -83,7 +83,7 @@ def coordinate(c, near, Ra, xa, Rb, xb):
 
 @inline
 def equation(row, turned, Ra, xa, Rb, xb):
-    """Value of a row of a joint and its gradient; `turned` is the angle of a screw."""
+    """Residual of a joint row and its gradient; `turned` is the angle of a screw."""
     if row.kind == DOT:
         n = matvec(Ra, load3(row.n))
         w = matvec(Rb, load3(row.w))
@@ -98,7 +98,7 @@ def equation(row, turned, Ra, xa, Rb, xb):
 
 @inline
 def goal_frame(goals, row):
-    """(R, p) of the frame that a row of a prescribed pose is tied to; goals: those of one end of the step."""
+    """(R, p) of the frame that a row of a prescribed pose follows; goals: prescribed values at one end of the step."""
     i = row.goal
     R = (goals[i], goals[i + 1], goals[i + 2], goals[i + 3], goals[i + 4], goals[i + 5], goals[i + 6], goals[i + 7])
     return (*R, goals[i + 8]), (goals[i + 9], goals[i + 10], goals[i + 11])
@@ -106,19 +106,19 @@ def goal_frame(goals, row):
 
 @inline
 def is_coupling(row):
-    """Whether a row ties two coordinates."""
+    """Whether a row couples two joint coordinates."""
     return row.kind == COUPLING
 
 
 @inline
 def is_screw(row):
-    """Whether a row needs its angle."""
+    """Whether a row is of a screw, which needs the joint angle."""
     return row.kind == SCREW
 
 
 @routine(allocates=False)
 def polynomial(row, coefficients, x):
-    """Polynomial of a coupling and its slope at x."""
+    """Polynomial of a coupling and its derivative at x."""
     f = 0.0
     slope = 0.0
     for k in range(row.first + row.count - 1, row.first - 1, -1):

@@ -1,4 +1,4 @@
-"""The compiled loops of `Maximal`: many steps, no Python in between."""
+"""The compiled time loop of `Maximal`: many steps without Python in between."""
 
 import numpy as np
 
@@ -74,20 +74,20 @@ from leastaction.maximal.step.velocity_projection import (
 from leastaction.step_control.substeps import middle, record_substep
 
 DONE, FAILED, FULL, REPLAN, EXHAUSTED, UNTIED = 0, -1, -2, -3, -4, -5
-"""Why a loop stopped: at its end; or early, for no convergence, no room for contacts, since bodies may touch that are
-not among the near pairs, since a step took all the work that it may, or since bodies touch that no edge of the graph
-ties."""
+"""Why the loop returned: finished; no convergence; no room for contacts; the broad phase is out of date, since bodies
+may touch that are not among the near pairs; `max_work` exceeded; or a contact between bodies without an edge in the
+graph."""
 
 
 @entry(nogil=True)
 def rollout(model, settings, data, record, u, substeps, started):
-    """Advance over the rows of the record; returns (steps done, why it stopped).
+    """Advance over the rows of the record; returns (steps done, status such as DONE).
 
     Args:
         model, settings, data, record: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData` and
             `MaximalRecord`; row 0 of the record is filled.
         u: controls, shape (steps, nodes, nu).
-        substeps: fractions of dt of the steps that one step is composed of.
+        substeps: lengths of the substeps of the composition method, as fractions of dt.
         started: whether row 0 is the end of a step.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
@@ -96,7 +96,7 @@ def rollout(model, settings, data, record, u, substeps, started):
 
 @entry(nogil=True)
 def rollout_with_contact(model, settings, data, near, contact, record, u, substeps, started):
-    """`rollout` with contacts, limits or dry friction: near and contact are those of `ContactModel`, `ContactData`."""
+    """`rollout` with contacts, limits or dry friction; near, contact: plain tuples of `ContactModel`, `ContactData`."""
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     near, contact = ContactModel(*near), named_contact(contact)
     return run(model, settings, data, near, contact, MaximalRecord(*record), u, substeps, started)
@@ -106,13 +106,13 @@ def rollout_with_contact(model, settings, data, near, contact, record, u, subste
 def run(model, settings, data, near, contact, record, u, substeps, started):
     """See `rollout`; near and contact are None for a mechanism without contacts, limits and dry friction."""
     halves, q, bodies, states, ends = settings.halves, record.q, model.bodies, data.bodies, data.ends
-    # Of a run that goes on step by step, all is as the step before has left it.
+    # Where a run continues from the preceding call, `data` holds the state already.
     stands = started and data.goals.shape[1] == 0 and is_at(states, record.rigid_poses[0], record.momenta[0])
     if not stands:
         load_state(states, record.rigid_poses[0], record.momenta[0])
         if contact is not None:
             contact.now[0].independent = 0
-    slip = projected = q.shape[0] < 1  # False, but no literal: `solve_part` would be compiled twice
+    slip = projected = q.shape[0] < 1  # False, but not a literal: `solve_part` would be compiled twice
     for k in range(q.shape[0] - 1):
         keep_start(data, contact)
         for c in range(q.shape[1]):
@@ -122,14 +122,14 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
             for c in range(record.substeps.shape[2]):
                 record.substeps[k + 1, j, c] = 0.0
         j, t, depth, count, impacts, h = 0, 0.0, 1, 0, 0, 0.0
-        early = late = 0.0  # bracket of a time of impact that is looked for; 0: of none
+        early = late = 0.0  # bracket of the time of impact that bisection refines; 0 without one
         ends[0] = 1.0
         begin_step(contact, k)
         while j < substeps.shape[0]:
             whole, end = substeps[j] * settings.dt, ends[depth - 1]
             parts = 1.0 / (end - t)
             h = (end - t) * whole
-            controls = u[k, j if halves < 1.0 else 0 :]  # at both ends of this step of the composition
+            controls = u[k, j if halves < 1.0 else 0 :]  # at both ends of this substep of the composition
             if k == 0 and j == 0 and t == 0.0 and not stands:
                 read_coordinates(model.coordinates, states, data.coordinates, q[k + 1], h)
                 set_goals(model, data.goals[0], record.goals[k], record.goals[k + 1], 0.0)
@@ -180,7 +180,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                 if settings.balanced or is_set(settings.loops) or is_damped_at_end(data.coordinates):
                     data.past[0].kinetic = kinetic_energy_at_node(model, data, contact, phase, h, settings.loops)
                 given += node_work(model, data, h)
-                # Contacts that add energy even in one of the finest parts slip in it.
+                # The finest substeps without friction (`slip`), and those of LAST, are not tested for energy balance.
                 accepted = parts >= LAST or (parts >= FINEST and slip)
                 if not accepted and phase != UNSOLVED:
                     steady = are_constant_controls(controls)
@@ -192,7 +192,7 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
                     roll_back(model, data, q[k + 1])
                     restore_node(contact, written, start)
             if not accepted:
-                # Nothing has changed but the guess: the rest of this step in shorter ones.
+                # Rejected: all but the guess is as before. Advance over the rest of this step in shorter substeps.
                 reset_to_guess(data, contact)
                 if late > 0.0:
                     depth -= 1
@@ -234,8 +234,8 @@ def run(model, settings, data, near, contact, record, u, substeps, started):
 def are_constant_controls(controls):
     """Whether controls (nodes, nu) are the same at both ends of a step.
 
-    All substeps have those at its two ends, so where they differ, their kicks do at any length: these do work that no
-    substep balances.
+    Substeps use the controls at both ends of the step; where these differ, their impulses do work that no substep
+    balances.
     """
     held = True
     for c in range(controls.shape[1]):
@@ -245,21 +245,21 @@ def are_constant_controls(controls):
 
 @routine(allocates=False)
 def begin_step(contact, k):
-    """Note the number of the step, in which contacts have restitution."""
+    """Reset the contact state of a step; k: its number for the log."""
     if contact is not None:
         contact.now[0].step, contact.now[0].plastic, contact.now[0].node_work = k, 0, 0.0
 
 
 @routine(allocates=False)
 def end_substep(contact, impacts, bodies):
-    """Restitution acts in the next substep, unless the step has ended at too many impacts."""
+    """Enable restitution for the next substep, unless the step has had too many impacts."""
     if contact is not None:
         contact.now[0].plastic = 1 if has_too_many_impacts(impacts, bodies) else 0
 
 
 @routine(allocates=False)
 def is_plastic(contact):
-    """1 where restitution does not act in the present substep, else 0."""
+    """1 where the present substep has no restitution, else 0."""
     if contact is None:
         return np.int64(0)
     return contact.now[0].plastic
@@ -267,7 +267,7 @@ def is_plastic(contact):
 
 @routine(allocates=False)
 def impact_work(contact):
-    """Work of prescribed motions in the impact that the present substep starts with [J]."""
+    """Work of prescribed motions in the impact at the start of the present substep [J]; resets it."""
     if contact is None:
         return 0.0
     work, contact.now[0].node_work = contact.now[0].node_work, 0.0
@@ -276,7 +276,7 @@ def impact_work(contact):
 
 @routine(allocates=False)
 def store_projected_forces(rowstates, multipliers, dt, loops):
-    """Joint forces of the projection of momenta, after a last substep of dt; see `kinetic_energy_at_node`."""
+    """Joint forces from the projection of the momenta after a last substep of dt; see `kinetic_energy_at_node`."""
     if loops is None or not loops:
         return
     for k in range(rowstates.shape[0]):
@@ -285,7 +285,7 @@ def store_projected_forces(rowstates, multipliers, dt, loops):
 
 @routine(allocates=False)
 def written_of(contact):
-    """Rows of the log of contacts."""
+    """Number of rows in the contact log."""
     if contact is None:
         return np.int64(0)
     return contact.written[0]
@@ -293,7 +293,7 @@ def written_of(contact):
 
 @routine(allocates=False)
 def node_of(contact):
-    """What is known of the node before: (whether it had a second phase, whether its joints are independent)."""
+    """State of the node before: (whether it had a second phase, whether its joint equations are independent)."""
     if contact is None:
         return np.int64(0), np.int64(0)
     return contact.now[0].projected, contact.now[0].independent
@@ -301,7 +301,7 @@ def node_of(contact):
 
 @routine(allocates=False)
 def restore_node(contact, written, start):
-    """Back to the log and the node, see `node_of`, before a substep that is rejected."""
+    """Restore the log length and the node state (`node_of`) from before a rejected substep."""
     if contact is None:
         return
     contact.written[0], contact.now[0].projected, contact.now[0].independent = written, start[0], start[1]
@@ -309,7 +309,7 @@ def restore_node(contact, written, start):
 
 @routine(allocates=False)
 def log_contacts(contact, step, dt):
-    """`append_contacts`, where there are contacts."""
+    """`append_contacts` where there are contacts; False where the log is full."""
     if contact is None:
         return True
     return append_contacts(contact, step, dt)
@@ -317,7 +317,7 @@ def log_contacts(contact, step, dt):
 
 @routine(allocates=False)
 def end_velocities(model, settings, data, contact, dt, whole):
-    """The second phase of a solved part of dt, see `project_velocities`; (what became of it, work of surfaces [J])."""
+    """Second phase of a solved substep of dt, see `project_velocities`; (its status, work of moving surfaces [J])."""
     if contact is None:
         return NOTHING, 0.0
     before = contact.written[0]
@@ -337,7 +337,7 @@ def end_velocities(model, settings, data, contact, dt, whole):
 
 @routine(allocates=False)
 def start_part(model, settings, data, near, contact, q, u, dt):
-    """Known impulses, guess and cones of a step, or part of one, with the controls u at its start; why it stops."""
+    """Start a substep: known impulses, initial guess and cones, with the controls u at its start; returns a status."""
     for i in range(data.bodies.shape[0]):
         for c in range(6):
             data.bodies[i].I[c] = 0.0
@@ -348,10 +348,10 @@ def start_part(model, settings, data, near, contact, q, u, dt):
         extrapolate(model.bodies, data.bodies, data.rows, data.past[0], dt)
         return DONE
     if contact.written[0] + 2 * contact.contacts.shape[0] > contact.log.shape[0]:
-        return FULL  # of the log: better now than after the step is solved, and before anything is forgotten
+        return FULL  # of the log: return before anything is solved or overwritten
     guess(model.bodies, data.bodies)
     if data.past[0].known == FIRST or data.past[0].known == AGAIN or settings.halves == 1.0:
-        assemble(model, settings, data, dt, dt == 0.0)  # what springs give, with the guess
+        assemble(model, settings, data, dt, dt == 0.0)  # residuals of the springs at the guess
     contact.now[0].dry = settings.halves
     count = find_cones(model, settings, data, near, contact, dt)
     if count >= 0 and reflect(model, settings, data, contact, dt):
@@ -364,12 +364,12 @@ def start_part(model, settings, data, near, contact, q, u, dt):
 
 @routine(allocates=False)
 def solve_part(model, settings, data, near, contact, dt, slip):
-    """Solve a step, again with the contacts that it missed; (result of `solve_step`, iterations, why it stops, freed).
+    """Solve a substep, again while it misses contacts; (result of `solve_step`, iterations, status, frictionless).
 
-    With `slip` all contacts stick where that solves the step, or else are freed of friction. A solution that the
-    motion does not lead to counts as a failure.
+    With `slip`, first try all contacts sticking; where that fails, drop their friction. A solution that rotates too far
+    or passes through another body counts as a failure.
     """
-    # Not by how many parts there are: those of a step that is solved again one by one are judged as they were.
+    # By length, not by number of substeps: a substep that is solved again on its own must be judged in the same way.
     divisible = FINEST * abs(dt) > abs(settings.whole)
     if contact is None:
         spent = solve_step(model, settings, data, contact, dt)
@@ -396,14 +396,14 @@ def solve_part(model, settings, data, near, contact, dt, slip):
             break
         contact.now[0].rounds = rounds
         if find_impact(model, settings, data, contact, dt):
-            return spent, iterations, DONE, slip  # the substep ends there; what it misses beyond does not count
+            return spent, iterations, DONE, slip  # the substep will end at the impact; later contacts do not matter
         if rounds == settings.rounds:
             return spent, iterations, DONE, slip
         missed = add_violated_contacts(model, settings, data, near, contact, dt)
         if missed < 0:
             return spent, iterations, FULL if missed == NO_ROOM else UNTIED, slip
         if contact.now[0].nearest < -NEAREST:
-            return spent, iterations, DONE, slip  # one of these is with restitution
+            return spent, iterations, DONE, slip  # one of the added contacts has restitution
         if missed == 0:
             break
         if slip:
@@ -414,7 +414,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
     if spent >= 0 and has_moved(data.bodies, near, dt):
-        return spent, iterations, REPLAN, slip  # so far that bodies may have met that are not among the near pairs
+        return spent, iterations, REPLAN, slip  # bodies moved so far that others than the near pairs may touch
     if divisible and spent >= 0 and passes_through(data, near, contact, dt, near.features, near.convex):
         spent = -1 - spent
     return spent, iterations, DONE, slip
@@ -422,7 +422,7 @@ def solve_part(model, settings, data, near, contact, dt, slip):
 
 @routine(allocates=False)
 def end_part(model, settings, data, contact, q, u, dt):
-    """The end of a solved step becomes the start of the next, with the controls u there."""
+    """Turn the end of a solved substep into the start of the next, with the controls u there."""
     carry = True
     if contact is not None:
         contact.now[0].independent = 0

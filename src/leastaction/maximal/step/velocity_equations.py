@@ -1,14 +1,14 @@
 """Equations of the velocities at a node: the second phase of RATTLE (Hairer, Lubich and Wanner 2006, VII.1.4).
 
-With the poses z at the end of a step, and momenta P there, the velocities T and the impulses mu of joints and L of
-contacts are those with
+With the poses z at the end of a step and the momenta P there, the velocities T and the impulses mu of joints and L of
+contacts satisfy
 
     (M + K) T = P + G(z)' mu + D(z)' L,    G(z) T = 0 (or a prescribed rate),
     Signorini's and Coulomb's laws of D(z) T, L
 
-and P + G' mu + D' L - K T is the momentum of the node. Drive inertias count to M; K is what strong dampers do at the
-end of the step that leads there (`assembly.end_damping`). The end of the step has become the start of the next: all
-poses, gradients and momenta are those of the start in `data`.
+and P + G' mu + D' L - K T is the momentum of the node. M includes armature; K is the implicit part of strong dampers at
+the end of the step that leads there (`assembly.end_damping`). In `data` this node is the start of the next step, so all
+poses, gradients and momenta are those of the start.
 """
 
 from leastaction._jit import routine
@@ -21,7 +21,7 @@ from leastaction.maximal.step.joint_rows import is_coupling
 from leastaction.spatial import load3, load9, matvec
 
 APART = 1e6
-"""Slack of contacts that are not closed in the second phase [m/s]: they push with nothing."""
+"""Slack of contacts that are open in the second phase [m/s]: large enough that their impulse is zero."""
 
 POSITIONS, VELOCITIES = 0, 1
 """Phases of a step, in `CONTACT_STATE`."""
@@ -29,7 +29,7 @@ POSITIONS, VELOCITIES = 0, 1
 
 @routine(allocates=False)
 def equations(model, settings, data, contact, dt, fresh):
-    """Residuals, and with `fresh` the matrix without contacts, of the present phase; largest of a joint [m/s]."""
+    """Residuals of the present phase, with `fresh` its matrix without contacts; the largest of a joint [m/s]."""
     if contact.now[0].phase == VELOCITIES:
         return velocity_equations(model, data, fresh)
     return assemble(model, settings, data, dt, fresh) / dt
@@ -37,7 +37,7 @@ def equations(model, settings, data, contact, dt, fresh):
 
 @routine(allocates=False, vectors=True)
 def velocity_matrix(model, data, values):
-    """Matrix (M + K -G'; G 0) at the start poses, into `values` on the graph."""
+    """Write the matrix (M + K -G'; G 0) at the start poses to `values` on the graph."""
     bodies, rows, coordinates, augment = model.bodies, model.rows, model.coordinates, model.augment
     rowstates, cstates = data.rows, data.coordinates
     graph, diagonal, offsets = model.graph, model.graph.diagonal, model.graph.offsets
@@ -72,7 +72,7 @@ def velocity_matrix(model, data, values):
 
 @routine(allocates=False)
 def velocity_equations(model, data, fresh):
-    """Residuals and right-hand side at the velocities (w, vc) and the rows' impulses lam in `data`; see `equations`."""
+    """Residuals and right-hand side at the velocities (w, vc) and the row impulses lam in `data`; see `equations`."""
     bodies, rows, coordinates, first = model.bodies, model.rows, model.coordinates, model.graph.first
     states, rhs, n, worst = data.bodies, data.fixed, model.bodies.shape[0], 0.0
     if fresh:
@@ -115,7 +115,7 @@ def velocity_equations(model, data, fresh):
 
 @routine(allocates=False)
 def drive(states, c, wa, wb, inertia):
-    """Add the momentum of a drive's inertia, or what a damper takes, to the residuals of its bodies."""
+    """Add the momentum of an armature, or the impulse of an implicit damper, to the residuals of its bodies."""
     rate = work(states, wa, c.a) + work(states, wb, c.b)
     push(states, c.a, wa, -inertia * rate)
     push(states, c.b, wb, -inertia * rate)

@@ -1,8 +1,8 @@
-"""The momenta at a node: the second phase of a step, with contacts (see `velocity_equations`).
+"""Projection of the momenta at a node: the second phase of a step, with contacts (see `velocity_equations`).
 
-Contacts that are closed at the end of the step push with impulses of their own, each within its cone, so that
-velocities there do not lead into what is touched. The momenta that a step ends with are those of such velocities: at
-rest they vanish, and the next step starts from them alone.
+Contacts that are closed at the end of the step apply further impulses, each within its friction cone, so that the
+velocities there do not penetrate. The step ends with the momenta of these velocities: they vanish at rest, and the
+next step needs no other state.
 """
 
 import numpy as np
@@ -31,12 +31,12 @@ from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCI
 from leastaction.spatial import add3, load3, scale3
 
 UNSOLVED, NOTHING, SOLVED = np.int64(-1), np.int64(0), np.int64(1)
-"""What became of the second phase of a step. NumPy's integers, since kernels are compiled anew for each literal."""
+"""Result of the second phase of a step, as NumPy integers: Numba compiles a specialisation for each Python literal."""
 
 
 @inline
 def with_exchanged_factors(data):
-    """The same robot with its two factorisations exchanged: that of the first phase is kept."""
+    """The same data with its two factorisations exchanged, so that the second phase keeps that of the first."""
     return MaximalData(*(data[:-2] + (data.held, data.factors)))
 
 
@@ -48,7 +48,7 @@ def is_closed(c):
 
 @routine(allocates=False)
 def has_closed(settings, contact):
-    """Whether any cone of a solved step takes part in the second phase; there is none at order 1."""
+    """Whether any cone of a solved step takes part in the second phase; order 1 has no second phase."""
     found = False
     if settings.halves == 1.0:
         return found
@@ -60,10 +60,10 @@ def has_closed(settings, contact):
 
 @routine(allocates=False)
 def project_velocities(model, settings, data, contact, dt):
-    """Bring the momenta of a finished step of dt to the laws of its contacts: SOLVED, UNSOLVED, or NOTHING to be done.
+    """Project the momenta of a finished step of dt on the laws of its contacts: SOLVED, UNSOLVED, or NOTHING to do.
 
-    The impulses of the first phase stay in the cones' record for the next step (`impulses`), those of the second are
-    left in the cones until `take_back`.
+    The impulses of the first phase are saved in `contact.impulses` for the next step; those of the second stay in the
+    cones until `take_back`.
     """
     now, states = contact.now[0], data.bodies
     if now.count == 0 or not has_closed(settings, contact):
@@ -98,7 +98,7 @@ def project_velocities(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def begin_second_phase(settings, data, contact, dt):
-    """Unit wrenches at the end of the step, and which cones are closed there; keeps what the first phase left."""
+    """Save the results of the first phase; unit wrenches of the cones closed at the end, all others are opened."""
     now = contact.now[0]
     now.phase = VELOCITIES
     for k in range(now.count):
@@ -123,9 +123,9 @@ def begin_second_phase(settings, data, contact, dt):
 
 @routine(allocates=False)
 def knows_matrix(data, contact, dt):
-    """Whether the factors of the second phase of the step before are of the cones that are closed now.
+    """Whether the factors of the second phase of the step before belong to the cones that are closed now.
 
-    These then have their part of the matrix, and all others are open.
+    Cones that were closed then get back their blocks of the matrix; all others are set open.
     """
     now, closed, other = contact.now[0], 0, 0
     kept = now.kept_second == dt and now.matched == 1 and data.factors.values[0] != 0.0 and is_slow(data.bodies, dt)
@@ -146,7 +146,7 @@ def knows_matrix(data, contact, dt):
 
 @routine(allocates=False)
 def start_velocities(data, contact):
-    """The velocities and impulses of the first phase, as a guess."""
+    """Set the velocities and impulses of the first phase as the initial guess."""
     for i in range(data.bodies.shape[0]):
         for c in range(3):
             data.bodies[i].w[c], data.bodies[i].vc[c] = data.T[i, c], data.T[i, 3 + c]
@@ -160,10 +160,10 @@ def start_velocities(data, contact):
 
 @routine(allocates=False)
 def solve_velocities(model, settings, data, contact, dt):
-    """Solve the second phase from the velocities and impulses of the first; whether it has a solution.
+    """Solve the second phase from the velocities and impulses of the first; returns whether it converged.
 
     Args:
-        data: with the factors that the second phase uses.
+        data: `MaximalData` with the factors of the second phase in `factors`.
     """
     now, rigid = contact.now[0], is_rigid(settings)
     if rigid:
@@ -185,7 +185,7 @@ def solve_velocities(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def take_back(settings, contact):
-    """Bring the cones back to what the first phase has left; unit wrenches stay those of the second."""
+    """Restore the cones' impulses and blocks of the first phase; unit wrenches stay those of the second."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if not is_rigid(settings):
@@ -197,7 +197,7 @@ def take_back(settings, contact):
 
 @routine(allocates=False)
 def log_second_phase(contact, at, dt):
-    """Add the forces of the second phase to the rows of the log from `at` on, see `contact_setup.append_contacts`."""
+    """Add the forces of the second phase to the log from row `at` on, see `contact_setup.append_contacts`."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.source < 0 or c.kind == ip.TURN:
@@ -246,7 +246,7 @@ def push_cone(data, c):
 
 @routine(allocates=False)
 def forget_end_damping(cstates):
-    """The step that led to the present node is over."""
+    """Reset the implicit damping of the step that led to the present node."""
     for k in range(cstates.shape[0]):
         cstates[k].end_damping = 0.0
 
@@ -262,7 +262,7 @@ def is_damped_at_end(cstates):
 
 @routine(allocates=False)
 def push_end_dampers(model, data):
-    """Take what these dampers do, with the velocities of the node in `data.dV`, from the momenta."""
+    """Subtract the impulses of implicit dampers, at the node velocities `data.dV`, from the momenta."""
     for k in range(model.coordinates.shape[0]):
         c, s = model.coordinates[k], data.coordinates[k]
         if s.end_damping == 0.0:
@@ -278,17 +278,17 @@ def push_end_dampers(model, data):
                 add_six(data.minus[body], 0, w, -s.end_damping * rate)
 
 
-# ------------------------------------------------------------------ without contacts: closed loops and motions alone
+# ---------------------------------------------------- without contacts: closed loops and prescribed motions alone
 
 
 @routine(allocates=False)
 def project_free_node(model, data, held):
-    """Velocities of a node without contacts, into `data.dV` and `data.dx`; momenta without what dampers do there.
+    """Velocities of a node without contacts, into `data.dV` and `data.dx`; applies implicit dampers to the momenta.
 
-    Where momenta have no velocities, as of bodies without mass, dampers act on those of the step.
+    Where the projection is singular, as for bodies without mass, the dampers act on the velocities of the step.
 
     Args:
-        held: whether the momenta get the impulses of the rows, too.
+        held: whether to add the impulses of the rows to the momenta as well.
 
     Returns:
         As `solve_projection`.
@@ -323,9 +323,9 @@ def push_row(model, data, k, mu):
 
 @routine(allocates=False)
 def solve_projection(model, data):
-    """dx <- velocities and impulses of the rows that go with the momenta; -1 where there are none.
+    """dx <- velocities and row impulses of the momenta, from the matrix of `velocity_matrix`.
 
-    Else the number of equations that depend on others.
+    Returns the number of redundant equations, or -1 where the matrix is singular.
     """
     velocity_matrix(model, data, data.held.values)
     fill_projection(model, data)

@@ -1,1 +1,1 @@
-"""Solving a step: Newton, semismooth Newton, Newton around the contact problem, and the interior point method."""
+"""Solvers of a step: Newton, semismooth Newton, Newton with the Delassus contact problem, and interior point."""

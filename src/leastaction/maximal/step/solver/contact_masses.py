@@ -1,4 +1,4 @@
-"""Masses that cones move: those of their bodies alone, and what joints put behind them."""
+"""Effective masses of cones: those of their bodies alone, and with the mass that joints attach to them."""
 
 from leastaction._jit import inline, routine
 from leastaction.contact.laws import cones as ip
@@ -7,7 +7,7 @@ from leastaction.contact.laws.compliance import DEEPEST
 
 @inline
 def inertia_of(bodies, body, d):
-    """Inverse of the mass that a body has for the wrench d[0:6]; nothing for the world and bodies without mass."""
+    """Inverse effective mass of a body for the wrench d[0:6] [1/kg]; 0 for the world and for bodies without mass."""
     if body < 0 or bodies[body].mass <= 0.0:
         return 0.0
     m, r = bodies[body].mass, bodies[body].radius
@@ -17,11 +17,11 @@ def inertia_of(bodies, body, d):
 
 @routine(allocates=False)
 def weigh_cone(bodies, c, load):
-    """Fill the mass that a cone moves, and that along its friction; load: as in `CONTACT_STATE`.
+    """Fill the masses that a cone moves along the normal (`weight`) and friction (`drag`); load: see `CONTACT_STATE`.
 
-    Along friction it is that of the bodies alone, which joints can only add to: a contact that slides to and fro passes
-    sticking in between as long as it is no more than what the contact moves. With c |y| > 2 mu gam friction would turn
-    round at once, and again in the next iteration.
+    `drag` counts the bodies alone; joints can only add to it. While it is at most the mass that the contact moves, a
+    contact that reverses its sliding passes through sticking. With drag |y| > 2 mu gam, friction would reverse at once,
+    and again in the next iteration.
     """
     if c.kind == ip.DRY:
         lightness = inertia_of(bodies, c.a, c.da[6:12]) + inertia_of(bodies, c.b, c.db[6:12])
@@ -35,7 +35,7 @@ def weigh_cone(bodies, c, load):
 
 @routine(allocates=False)
 def fill_compliance(settings, c, dt):
-    """Fill the compliance of a cone (`laws.compliance`), as the velocity that a unit of impulse over dt leaves."""
+    """Fill the compliance of a cone (`laws.compliance`), as velocity per unit of impulse over dt."""
     give, turn = settings.compliance / (dt * dt), settings.angular_compliance / (dt * dt)
     row = 9 if c.kind == ip.DRY else 3
     angle = c.source < 0

@@ -1,13 +1,13 @@
-"""Solving a phase of a step by Newton's method on the motion alone, with the contact problem solved in each iteration.
+"""Newton's method on the motion alone, for one phase of a step; each iteration solves the contact problem exactly.
 
 In an iteration, motions of contacts are linear in the impulses l,
 
     w = w0 + W l,    W = E K^-1 D',    w0 = slacks and slips at the present velocities + E K^-1 (residuals),
 
 with the Newton matrix K of bodies and joints without contacts, the unit wrenches D and the gradients E of slacks and
-slips. The laws of contact over the dense Delassus matrix W are then solved to the end by `contact.solver.ncp_solver`,
-as in joint coordinates; Newton's method has smooth equations alone left. K = (L D) U comes from the graph, and rows of
-E U^-1 and columns of (L D)^-1 D' have entries along the links that carry what touches alone (`sparse_columns`).
+slips. `contact.solver.ncp_solver` then solves the contact laws over the dense Delassus matrix W, as in joint
+coordinates, so Newton's method sees smooth equations only. The graph gives K = (L D) U; rows of E U^-1 and columns of
+(L D)^-1 D' are nonzero only along the bodies on the paths from those in contact to the root (`sparse_columns`).
 """
 
 import math
@@ -38,13 +38,13 @@ from leastaction.maximal.step.velocity_equations import APART, VELOCITIES, equat
 
 @inline
 def takes_part(contact, c):
-    """Whether a cone is part of the contact problem of the present phase: all but those apart in the second one."""
+    """Whether a cone is in the contact problem of the present phase; the second phase omits cones that are open."""
     return contact.now[0].phase != VELOCITIES or c.offset < APART
 
 
 @inline
 def turns_after(contact, k):
-    """How many cones after cone k are of its friction against spinning and rolling."""
+    """Number of cones after cone k that are its torsional and rolling friction."""
     count = 0
     while k + count + 1 < contact.now[0].count and contact.cones[k + count + 1].kind == ip.TURN:
         count += 1
@@ -53,10 +53,10 @@ def turns_after(contact, k):
 
 @routine(allocates=False)
 def relate(model, data, contact):
-    """The contact problem, with half of the solution without contacts in `dx`; the number of its impulses.
+    """Assemble the contact problem, with the forward-substituted right-hand side in `dx`; returns its size.
 
-    Contacts and limits that push with nothing and stay open without any impulses are left out. Where those of others
-    close them, the next iteration has them.
+    Contacts and limits that have no impulse and stay open without impulses are omitted. Where the impulses of others
+    close them, the next iteration includes them.
     """
     problem, graph, count, row, k = contact.problem, model.graph, 0, 0, 0
     find_places(graph, problem.places)
@@ -92,7 +92,7 @@ def relate(model, data, contact):
 
 @routine(allocates=False)
 def begin_cone(own, contact, k, turns, row):
-    """Make cone k of the engine, and those of its turning, a cone of the contact problem, with their impulses."""
+    """Turn cone k, with its torsional and rolling friction, into a cone of the contact problem, with their impulses."""
     c, lam = contact.cones[k], contact.problem.lam
     own.row, own.node, own.other, own.cone, own.dof, own.width = row, c.a, c.b, k, k, 1
     own.spin = own.roll = own.friction = 0.0
@@ -117,7 +117,7 @@ def begin_cone(own, contact, k, turns, row):
 
 @routine(allocates=False)
 def closes(graph, data, problem, c, row, a, b, many):
-    """Whether a contact or limit closes in a step without any impulses."""
+    """Whether the Newton step without any contact impulses closes a contact or limit."""
     y = problem.rows[row]
     for j in range(y.shape[0]):
         y[j] = 0.0
@@ -128,7 +128,7 @@ def closes(graph, data, problem, c, row, a, b, many):
 
 @routine(allocates=False)
 def product(graph, problem, many, y, z):
-    """Sum of y z over the unknowns of a path."""
+    """Dot product of y and z over the unknowns of a path."""
     total = 0.0
     for m in range(many):
         node = graph.nodes[problem.path[m]]
@@ -145,7 +145,7 @@ def first_row(graph, body):
 
 @routine(allocates=False)
 def place_impulses(problem, c, at, a, b):
-    """Unit wrenches, gradients and motions of a cone's impulses, from `at` on."""
+    """Write the unit wrenches, gradients and residuals of a cone's impulses, from row `at` on."""
     if c.kind < ip.DRY:
         place(problem.columns[at], a, b, c.da, c.db, 0)
         place(problem.rows[at], a, b, c.ea, c.eb, 0)
@@ -161,7 +161,7 @@ def place_impulses(problem, c, at, a, b):
 
 @inline
 def place(out, a, b, ra, rb, at):
-    """Add six numbers of each body, from `at` on, to a column of the graph."""
+    """Add the six components of each body, from `at` on, to a vector over the graph's unknowns."""
     for i in range(6):
         if a >= 0:
             out[a + i] += ra[at + i]
@@ -171,7 +171,7 @@ def place(out, a, b, ra, rb, at):
 
 @routine(allocates=False)
 def add_compliance(contact):
-    """The compliance of cones, linear about their impulses, into W and w0; see `contact.laws.compliance`."""
+    """Add the compliance of cones, linearised about their impulses, to W and w0; see `contact.laws.compliance`."""
     problem = contact.problem
     for p in range(problem.active.shape[0]):
         if problem.active[p] == 0:
@@ -192,7 +192,7 @@ def add_compliance(contact):
 
 @routine(allocates=False)
 def take_impulses(contact):
-    """The impulses of the solved contact problem into the cones."""
+    """Copy the impulses of the solved contact problem to the cones."""
     problem, lam = contact.problem, contact.problem.lam
     for p in range(problem.active.shape[0]):
         if problem.active[p] == 0:
@@ -216,7 +216,7 @@ def take_impulses(contact):
 
 @routine(allocates=False)
 def direction(model, data, contact, tolerance):
-    """Newton's step of bodies and joints into dx, with new impulses in the cones; whether there is one."""
+    """Newton step of bodies and joints into dx and new impulses into the cones; False where the matrix is singular."""
     problem, dx = contact.problem, data.dx
     singular, _ = factorize(model.graph, data.factors, DEPENDENT)
     if singular >= 0:
@@ -238,10 +238,10 @@ def direction(model, data, contact, tolerance):
 
 @routine(allocates=False)
 def delassus_newton(model, settings, data, contact, dt):
-    """Solve the present phase from the velocities and impulses at hand; iterations, or -1 - these where it does not."""
+    """Solve the present phase from the present velocities and impulses; iterations, or -1 - iterations on failure."""
     now = contact.now[0]
     _, _, limit, closed = scales(model.bodies, settings, contact, dt)
-    fresh, stale = dt != 0.0, dt == 0.0  # no literals: they would be compiled anew
+    fresh, stale = dt != 0.0, dt == 0.0  # not literals: each would compile another specialisation
     best, idle, last, size = math.inf, 0, math.inf, math.inf
     now.dense[now.phase] += 1
     for iteration in range(settings.max_iterations):

@@ -1,7 +1,7 @@
-"""Solving a step: Newton, and with contacts a primal-dual interior point method around it.
+"""Solve a step: by Newton without contacts, by `rigid_step`, or by a primal-dual interior point method.
 
-Bruedigam 2023, Appendix D, with a predictor and corrector after Mehrotra (`directions`): each iteration factors once
-and solves twice. Without contacts this is plain Newton.
+The interior point method is that of Bruedigam 2023, Appendix D, with Mehrotra's predictor and corrector
+(`predictor_corrector`): each iteration factorises once and solves twice.
 """
 
 import math
@@ -40,23 +40,23 @@ ROUND_OFF = 30.0
 """Residuals, relative to the tolerance, that round-off may leave where stiff contacts meet long chains of joints."""
 
 DIVERGED = 10.0
-"""Residuals beyond this multiple of the first ones, or of the contacts' typical speed, grow on: the step is divided."""
+"""A step fails and is divided where residuals exceed this multiple of the first or of the contacts' typical speed."""
 
 STUCK, PATIENCE = 0.02, 3
-"""After PATIENCE steps in a row shorter than STUCK the central path has an end: Coulomb's law need not have a
+"""After PATIENCE steps in a row with a step fraction below STUCK, the solve fails: Coulomb's law need not have a
 solution."""
 
 
 @inline
 def store_update_size(history, iteration, size):
-    """Note the size of an update, as far as there is room."""
+    """Store the size of an update in `history`, as long as there is room."""
     if iteration < history.shape[0]:
         history[iteration] = size
 
 
 @routine(allocates=False)
 def even_out(contact, goal):
-    """The present kappa [J]; all shares of it rise to 1 before it comes to its goal, and no product has to rise."""
+    """The present kappa [J]; raises the cones' shares of it to 1 before it reaches its goal, raising no product."""
     kappa = mean_product(contact, 0.0)
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -66,7 +66,7 @@ def even_out(contact, goal):
 
 @routine(allocates=False)
 def is_complementary(contact, goal):
-    """Whether all complementarity products have come to their goal: only then is the step a smooth function."""
+    """Whether all complementarity products have reached their goal: only then is the step a smooth function."""
     worst = 0.0
     for k in range(contact.now[0].count):
         worst = max(worst, ip.worst_product(contact.cones[k], goal))
@@ -75,13 +75,13 @@ def is_complementary(contact, goal):
 
 @routine(allocates=False)
 def solve_step(model, settings, data, contact, dt):
-    """Velocities, joint impulses and contact impulses of a step, from the guess that `data` and the cones hold.
+    """Velocities, joint impulses and contact impulses of a step, from the guess in `data` and the cones.
 
     Returns the number of iterations, or -1 - that number when it did not converge; the size of each update [m/s]
     goes to `history`.
 
     Args:
-        contact: `ContactData`, or None without any contact: then all about it is omitted at compile time.
+        contact: `ContactData`, or None without contacts: the compiler then omits all contact code.
     """
     if contact is None:
         return newton_step(model, settings, data, dt)
@@ -92,7 +92,7 @@ def solve_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def contact_step(model, settings, data, contact, dt):
-    """`solve_step` with at least one cone: by the modes that cones had in the step before, or else from afar."""
+    """`solve_step` with at least one cone: `rigid_step` for rigid contact, else `interior_step`."""
     now = contact.now[0]
     for k in range(now.count):
         fill_compliance(settings, contact.cones[k], dt)
@@ -110,7 +110,7 @@ def contact_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def rigid_step(model, settings, data, contact, dt):
-    """`contact_step` of rigid contact: by modes, or where these do not come to rest soon, by `delassus_newton`."""
+    """`contact_step` of rigid contact: by semismooth Newton (`active_step`); failing that by `delassus_newton`."""
     now, tried = contact.now[0], 0
     if now.sure > 0:
         now.sure = 0
@@ -132,7 +132,7 @@ def rigid_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def begin_again(data, contact):
-    """The guess with which a step began, where modes have led nowhere: the velocities at its start, and no impulses."""
+    """Restore the initial guess of a step after a failed solve: the velocities at its start, and no joint impulses."""
     states, now = data.bodies, contact.now[0]
     for i in range(states.shape[0]):
         for c in range(3):
@@ -146,7 +146,7 @@ def begin_again(data, contact):
 
 @routine(allocates=False)
 def stuck_step(model, settings, data, contact, dt):
-    """`contact_step` by modes from contacts that all stick; where that does not solve it, nothing but time is lost."""
+    """`contact_step` with all contacts sticking at first (`sticking_step`); where it fails, restores the guess."""
     now = contact.now[0]
     for k in range(now.count):
         fill_compliance(settings, contact.cones[k], dt)
@@ -161,11 +161,11 @@ def stuck_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def interior_step(model, settings, data, contact, dt):
-    """`solve_step` with at least one cone, from the central path."""
+    """Solve a step with at least one cone by the interior point method, from the central path."""
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     first, fixed, history = model.graph.first, data.fixed, data.history
     tolerance, most, goal = settings.tolerance, settings.max_iterations, settings.kappa
-    fresh = most > 0  # no literal True: it would be compiled anew
+    fresh = most > 0  # not a literal True: it would compile another specialisation
     smooth = settings.smoothing > 0.0 and goal > SHARPEST * now.energy
     least = goal = max(goal, SHARPEST * now.energy)
     floor = goal if smooth else 0.0
@@ -186,7 +186,7 @@ def interior_step(model, settings, data, contact, dt):
             goal = max(least, least_product(typical, contact, dt))
         kappa = even_out(contact, goal)
         if kappa <= (1.01 if smooth else 10.0) * goal:
-            # Updates far below the tolerance change nothing any more: what is left of the residual is round-off.
+            # Updates far below the tolerance change nothing: the remaining residual is round-off.
             if size <= 0.01 * tolerance:
                 limit = max(limit, ROUND_OFF * tolerance)
             if size > NOTHING * tolerance:

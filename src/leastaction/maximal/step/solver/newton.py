@@ -1,7 +1,7 @@
 """Newton's method for a step without contacts (Bruedigam 2020, Section 4; 2023, Algorithm 5 without inequalities).
 
-The Jacobian changes little within a step and from a good guess two or three updates suffice, so a factorisation is
-kept for the next updates as long as they shrink fast; those then cost a third of a full iteration.
+The Jacobian changes little within a step, and from a good guess two or three updates suffice. So a factorisation is
+reused while updates shrink fast; such an update costs a third of a full iteration.
 """
 
 import math
@@ -13,21 +13,21 @@ from leastaction.maximal.step.assembly import assemble
 from leastaction.maximal.step.bodies import FURTHEST
 
 DEPENDENT = 1e-11
-"""Equations of which this share is left, once those before are taken out, count as dependent on them."""
+"""An equation counts as redundant where elimination of the ones before leaves less than this fraction of it."""
 
 FAST = 0.03
-"""While updates shrink by this factor or more, the factorisation is kept."""
+"""The factorisation is reused while each update is at most this fraction of the last."""
 
 PATIENCE = 10
-"""After so many updates, one that is larger than the first means that there is no solution nearby."""
+"""From this iteration on, an update larger than the first one counts as divergence."""
 
 ROUND_OFF = 1e-12
-"""Residuals below this share of their terms are round-off."""
+"""Residuals below this fraction of their terms are round-off."""
 
 
 @routine(allocates=False)
 def apply(model, data, t, dt):
-    """Take a fraction t of the step dx; its size as a velocity [m/s]. Turns over the time dt stay below half a turn."""
+    """Take a fraction t of the step dx; its size as a velocity [m/s]. Keeps rotations in dt below half a turn."""
     bodies, states, rows, rowstates = model.bodies, data.bodies, model.rows, data.rows
     first, dx = model.graph.first, data.dx
     size = 0.0
@@ -51,9 +51,9 @@ def apply(model, data, t, dt):
 
 @routine(allocates=False)
 def at_round_off(bodies, states, rowstates):
-    """Whether all residuals are round-off of the terms that they are sums of: nothing is left to improve.
+    """Whether all residuals are at the round-off of their terms, so that no update improves them.
 
-    Near singular configurations of loops velocities are badly determined, and updates stay above any tolerance.
+    Near singular configurations of loops velocities are ill-conditioned, and updates stay above any tolerance.
     """
     momentum = far = 0.0
     for i in range(bodies.shape[0]):
@@ -75,12 +75,12 @@ def at_round_off(bodies, states, rowstates):
 
 @routine(allocates=False)
 def newton_step(model, settings, data, dt):
-    """Velocities and joint impulses of a step from the guess in `data`, as `solve_step` says."""
+    """Velocities and joint impulses of a step from the guess in `data`; returns as `solve_step`."""
     fixed, dx, history = data.fixed, data.dx, data.history
     tolerance, most = settings.tolerance, settings.max_iterations
     for i in range(history.shape[0]):
         history[i] = 0.0
-    fresh = most > 0  # no literal True: it would be compiled anew
+    fresh = most > 0  # not a literal True: it would compile another specialisation
     last = 0.0
     for iteration in range(most):
         assemble(model, settings, data, dt, fresh)
@@ -100,7 +100,7 @@ def newton_step(model, settings, data, dt):
         # The ratio of this update to the last estimates how large the next would be.
         shrinks = size / last if iteration > 0 else 1.0
         if rounded or size <= tolerance or (shrinks < 0.1 and shrinks * size <= 0.1 * tolerance):
-            # End poses and residuals that belong to the last update. No literal False: it would be compiled anew.
+            # End poses and residuals at the last update. Not a literal False: it would compile another specialisation.
             fresh = size < 0.0
             assemble(model, settings, data, dt, fresh)
             return iteration + 1

@@ -1,7 +1,7 @@
-"""Newton directions with contacts: their share of the system, Mehrotra's predictor and corrector, how far to go.
+"""Newton directions with contacts: blocks of the cones, Mehrotra's predictor and corrector, and step lengths.
 
-Contacts never become unknowns of the graph: their impulses are an affine function of the motion (`contact.cones`), so
-each adds one block to the bodies it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
+Contacts never become unknowns of the graph: their impulses are an affine function of the motion (`contact.laws.cones`),
+so each adds one block to the bodies that it touches (Bruedigam 2023, Appendix D; Mehrotra 1992).
 """
 
 import numpy as np
@@ -18,23 +18,23 @@ from leastaction.maximal.step.velocity_equations import VELOCITIES
 from leastaction.spatial import cross, neg3, scale3, sub3
 
 PREDICTOR, CORRECTOR = np.int64(0), np.int64(1)
-"""Without or with the products of the cones' steps. NumPy's integers: kernels are compiled anew for each literal."""
+"""Without or with second-order terms of the cones' steps. NumPy integers: each literal compiles a specialisation."""
 
 INSIDE = 0.99
-"""Fraction of the way to the boundary that a step may go."""
+"""Fraction of the distance to the boundary that a step may take."""
 
 CENTRAL = 1e-3
-"""No complementarity product may fall below this share of their mean."""
+"""Least complementarity product, relative to their mean."""
 
 ERROR = 10.0
-"""The central-path parameter is at least so many times the error of the slacks' products. Without it `stack` takes 25
-iterations a step in place of 18 (corpus, 8 seeds)."""
+"""Least central-path parameter, in units of the error of the slacks' products. Without it `stack` takes 25 iterations a
+step in place of 18 (corpus, 8 seeds)."""
 
 NEAR = 2.0
-"""From this multiple of the final central-path parameter on, Newton heads straight for it."""
+"""Below this multiple of the final central-path parameter, Newton aims at it directly, without a predictor."""
 
 BLOCKED = 0.1
-"""Steps shorter than this are replaced by one towards the centre. Without it `drop_littledog` takes 6.8 iterations a
+"""Steps shorter than this fraction are replaced by a centring step. Without it `drop_littledog` takes 6.8 iterations a
 step in place of 4.7 (corpus, 8 seeds)."""
 
 
@@ -61,7 +61,7 @@ def measure(coordinates, states, cstates, contacts, c):
 def slack_at(coordinates, states, cstates, contact, c, dt):
     """Slack of a cone without its compliance [m/s], and its gradients (6) by the velocities of both bodies.
 
-    In the first phase of a step it is what the gap at its end exceeds, over dt; in the second the rate of the gap.
+    In the first phase it is (gap at the end - rest) / dt, in the second the rate of the gap.
     """
     if contact.now[0].phase == VELOCITIES:
         a, b = c.da, c.db
@@ -73,7 +73,7 @@ def slack_at(coordinates, states, cstates, contact, c, dt):
 
 @routine(allocates=False)
 def evaluate_cones(coordinates, states, cstates, contact, dt):
-    """Gaps at the end of the step, their gradients and the residuals of slacks; the largest residual [m/s]."""
+    """Gaps at the end of the step, their gradients and the residuals of slacks; returns the largest residual [m/s]."""
     cones, count = contact.cones, contact.now[0].count
     worst = 0.0
     for k in range(count):
@@ -98,7 +98,7 @@ def evaluate_cones(coordinates, states, cstates, contact, dt):
 
 @routine(allocates=False)
 def push_cones(states, contact):
-    """Take the present impulses of the cones from the bodies' residuals."""
+    """Subtract the present impulses of the cones from the bodies' residuals."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         for j in range(3):
@@ -111,7 +111,7 @@ def push_cones(states, contact):
 
 @routine(allocates=False)
 def add_cones(model, data, contact, kappa):
-    """Blocks D' W E of all cones."""
+    """Add the blocks D' W E of all cones to the Newton matrix."""
     for k in range(contact.now[0].count):
         ip.reduce(contact.cones[k], kappa, PREDICTOR)
         add_block(model, data, contact.cones[k])
@@ -119,7 +119,7 @@ def add_cones(model, data, contact, kappa):
 
 @routine(allocates=False, vectors=True)
 def add_block(model, data, c):
-    """Blocks D' W E of a cone."""
+    """Add the block D' W E of a cone to the Newton matrix."""
     ra, rb = data.motion_a, data.motion_b
     for i in range(1 if c.kind >= ip.DRY else 0, 3):
         if c.W[3 * i] == 0.0 and c.W[3 * i + 1] == 0.0 and c.W[3 * i + 2] == 0.0:
@@ -133,7 +133,7 @@ def add_block(model, data, c):
 
 @routine(allocates=False)
 def right_side(first, fixed, rhs, contact, kappa, second):
-    """Right-hand side with the cones' share towards kappa: the impulses that they give without motion."""
+    """Right-hand side with the impulses of the cones towards kappa at zero motion."""
     for i in range(rhs.shape[0]):
         rhs[i] = fixed[i]
     for k in range(contact.now[0].count):
@@ -148,7 +148,7 @@ def right_side(first, fixed, rhs, contact, kappa, second):
 
 @routine(allocates=False)
 def move_cones(first, dx, contact, kappa, second):
-    """Steps of all cones for the bodies' step dx; how far they may be taken."""
+    """Compute the steps of all cones for the bodies' step dx; returns the largest admissible fraction."""
     longest = 1.0 / INSIDE
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -171,7 +171,7 @@ def move_cones(first, dx, contact, kappa, second):
 
 @routine(allocates=False)
 def mean_product(contact, t):
-    """The kappa that the complementarity products have shares of, after a fraction t of the steps [J]."""
+    """Mean kappa of the complementarity products, each relative to its share, after a fraction t of the steps [J]."""
     total, number = 0.0, 0.0
     for k in range(contact.now[0].count):
         a, b = ip.gauge(contact.cones[k], t)
@@ -182,7 +182,7 @@ def mean_product(contact, t):
 
 @routine(allocates=False)
 def central_fraction(contact, longest, goal):
-    """The fraction of a step that keeps all products above a share of their mean, so that none blocks the next."""
+    """Step fraction that keeps all products above CENTRAL times their mean, so that none blocks the next step."""
     t = min(1.0, INSIDE * longest)
     for _ in range(20):
         mean = mean_product(contact, t)
@@ -197,7 +197,7 @@ def central_fraction(contact, longest, goal):
 
 @routine(allocates=False)
 def slack_error(contact):
-    """Largest residual of a slack times its impulse [J], relative to the cone's share of kappa."""
+    """Largest product of a slack's residual and impulse [J], relative to the cone's share of kappa."""
     worst = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -215,7 +215,7 @@ def advance_cones(contact, t):
 
 @routine(allocates=False)
 def centre(model, data, contact, target, goal):
-    """Plain Newton direction towards the point `target` of the central path; otherwise as `contact_direction`."""
+    """Newton step without predictor towards the point `target` of the central path; returns as `contact_direction`."""
     first, fixed, dx = model.graph.first, data.fixed, data.dx
     right_side(first, fixed, dx, contact, target, PREDICTOR)
     solve(model.graph, data.factors, dx)
@@ -228,30 +228,30 @@ def centre(model, data, contact, target, goal):
 def contact_direction(model, data, contact, kappa, goal, floor):
     """Newton direction with contacts: predictor, then corrector towards a smaller kappa (Mehrotra 1992).
 
-    Returns the fraction of it that keeps all cones inside; takes that fraction of the cones' own steps.
+    Returns the fraction that keeps all cones inside, and takes that fraction of the cones' own steps.
 
     Args:
-        floor: least kappa to head for. Rigid contact has none: near its goal, how redundant contacts share the load is
-            still open, and to bring all products to one value would move it; they stay what they are.
+        floor: least kappa to aim at. Zero for rigid contact: near the goal its products keep their values (HOLD), since
+            the load split of redundant contacts is still undetermined and equal products would change it.
     """
     if floor == 0.0 and kappa <= goal:
         return centre(model, data, contact, ip.HOLD, goal)
     if kappa <= NEAR * floor:
-        # The corrector's second-order terms belong to a predictor that heads for zero: with them Newton would come to
-        # rest beside the central path, not on it.
+        # The corrector's second-order terms assume a predictor that aims at zero: with them Newton would converge to a
+        # point beside the central path.
         return centre(model, data, contact, floor, goal)
     first, fixed, dx = model.graph.first, data.fixed, data.dx
     right_side(first, fixed, dx, contact, 0.0, PREDICTOR)
     solve(model.graph, data.factors, dx)
     t = min(1.0, INSIDE * move_cones(first, dx, contact, 0.0, PREDICTOR))
     ratio = mean_product(contact, t) / kappa
-    # Slacks must stay well above their own error: it decides how redundant contacts share the load.
+    # Slacks must stay well above their own error, which would decide the load split of redundant contacts.
     target = max(ratio * ratio * ratio * kappa, floor, min(kappa, ERROR * slack_error(contact)))
     right_side(first, fixed, dx, contact, target, CORRECTOR)
     solve(model.graph, data.factors, dx)
     t = central_fraction(contact, move_cones(first, dx, contact, target, CORRECTOR), goal)
     if t < BLOCKED:
-        # Too near the boundary: back towards the centre, without the corrector, which is then no good.
+        # Too near the boundary: a centring step without the corrector, whose terms are not valid there.
         return centre(model, data, contact, max(kappa, floor), goal)
     advance_cones(contact, t)
     return t

@@ -1,8 +1,7 @@
-"""Which equations of loops depend on others: found without contacts, kept for all iterations with them.
+"""Redundant joint equations of loops: found once without contacts, and kept for all iterations with them.
 
-Beside a contact that is 1e10 times as stiff as a body is heavy, little is left of independent equations, and it
-could not be distinguished from the round-off that dependent ones leave. Which depend on others is a matter of the
-joints alone.
+Next to a contact that is 1e10 times as stiff as a body is heavy, the pivots of independent equations are so small that
+they cannot be told from the round-off of redundant ones. Which equations are redundant depends on the joints alone.
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ from leastaction.maximal.step.solver.newton import DEPENDENT
 def mark_redundant(model, data):
     """left_out <- 1 for the unknowns that the factorisation has skipped, 0 for all others; dx is scratch.
 
-    The matrix G M^-1 G' that they were skipped from is symmetric, so the equations of the same numbers go with them.
+    The matrix G M^-1 G' that they were skipped from is symmetric, so the equations of the same indices are omitted too.
     """
     nodes, values, pivots = model.graph.nodes, data.factors.values, data.factors.pivots
     left_out, place = data.left_out, data.dx
@@ -37,10 +36,10 @@ def mark_redundant(model, data):
 
 @routine(allocates=False)
 def find_redundant(model, settings, data, now, dt, loops):
-    """Mark the joint equations of this step that depend on others, and set their multipliers to zero.
+    """Mark the redundant joint equations of this step, and set their multipliers to zero.
 
     Args:
-        now: `CONTACT_STATE` record. Where none do at the start poses, that is taken for granted at the end as well.
+        now: `CONTACT_STATE` record. Where no equation is redundant at the start poses, none is at the end either.
         loops: see `MaximalSettings`.
     """
     if loops is None or not loops:
@@ -49,7 +48,7 @@ def find_redundant(model, settings, data, now, dt, loops):
         for i in range(data.left_out.shape[0]):
             data.left_out[i] = 0.0
         return
-    fresh = dt > 0.0  # no literal: it would be compiled anew
+    fresh = dt > 0.0  # not a literal: it would compile another specialisation
     assemble(model, settings, data, dt, fresh)
     factorize(model.graph, data.factors, DEPENDENT)
     mark_redundant(model, data)
@@ -61,7 +60,7 @@ def find_redundant(model, settings, data, now, dt, loops):
 
 @inline
 def clear_row(values, offsets, edge, m, local):
-    """Remove what `block_parts.place_row` has placed."""
+    """Zero the blocks that `block_parts.place_row` has written."""
     if edge >= 0:
         for c in range(6):
             values[offsets[edge, 0] + local + m * c] = 0.0
@@ -70,7 +69,7 @@ def clear_row(values, offsets, edge, m, local):
 
 @routine(allocates=False)
 def leave_out_rows(model, data, loops):
-    """Replace the equations that are marked by "this multiplier does not change"; loops: see `MaximalSettings`."""
+    """Replace the marked equations by "this multiplier does not change"; loops: see `MaximalSettings`."""
     if loops is None or not loops:
         return
     rows, sizes, n = model.rows, model.sizes, model.bodies.shape[0]
@@ -91,7 +90,7 @@ def leave_out_rows(model, data, loops):
 
 @routine(allocates=False)
 def leave_out_residuals(data, loops):
-    """The same for the right-hand side alone, with factors that are kept."""
+    """Zero the right-hand side of the marked equations, for reused factors."""
     if loops is None or not loops:
         return
     for i in range(data.fixed.shape[0]):

@@ -1,6 +1,6 @@
-"""Solving a step with rigid contact by modes: open, sticking or sliding.
+"""Semismooth Newton method for a step with rigid contact: an active set with the modes open, sticking and sliding.
 
-A semismooth Newton method (Alart and Curnier 1991, Section 4; Hintermueller, Ito and Kunisch 2003 for what is open) on
+The method of Alart and Curnier (1991, Section 4), for the open mode also of Hintermueller, Ito and Kunisch (2003), on
 the natural map of Signorini's and Coulomb's laws with compliance (`contact.laws.compliance`). With the slack
 s = gap / dt + c gam and the slip y = (sliding velocity) + c beta of a contact,
 
@@ -8,10 +8,10 @@ s = gap / dt + c gam and the slip y = (sliding velocity) + c beta of a contact,
     STICK   s = 0, y = 0                             where |t| <= mu gam, t = beta - r y
     SLIP    s = 0, beta = mu gam t / |t|             else
 
-Closed contacts give impulses in proportion to the motion, 1 / c, so they stay out of the graph's unknowns, and the
-Newton matrix is the same from iteration to iteration while no mode changes: one factorisation serves for all of them.
-Without compliance a proximal term takes its place (Rockafellar 1976), which vanishes at the solution. Where modes do
-not come to rest soon, `delassus_newton` takes over, which solves for all of them at once in each of its iterations.
+Closed contacts give impulses in proportion to the motion, 1 / c, so they add no unknowns to the graph, and the Newton
+matrix is constant while no mode changes: one factorisation serves for all iterations. Without compliance a proximal
+term takes its place (Rockafellar 1976), which vanishes at the solution. Where the modes keep changing,
+`delassus_newton` takes over, which solves the whole contact problem in each of its iterations.
 """
 
 import math
@@ -30,50 +30,50 @@ from leastaction.maximal.step.solver.tolerances import NOTHING, largest_residual
 from leastaction.maximal.step.velocity_equations import APART, POSITIONS, VELOCITIES, equations
 
 OPEN, STICK, SLIP = 0, 1, 2
-"""Modes of a cone; limits stick."""
+"""Modes of a cone; closed limits have STICK."""
 
 SOLVED_BY_MODES = 2
-"""In `sure`: the step was solved by modes; residuals then belong to its velocities."""
+"""Value of `sure`: semismooth Newton solved the step, so residuals belong to its velocities."""
 
 PROXIMAL = 1e-9
-"""Least compliance in the Newton matrix, relative to the mass that a contact moves: that of a proximal term where there
-is less. What is left of a slack then shrinks in every iteration, but at once where the compliance is its own."""
+"""Least compliance in the Newton matrix, times the mass that a contact moves: a proximal term where the cone's own is
+smaller. With it the residual of a slack shrinks by a factor per iteration; without, it vanishes in one."""
 
 WATCH = 9
-"""Iterations within which the merit function, the largest residual in m/s, must fall to HALF: else modes go round in a
-circle, and `delassus_newton` takes over. With 6, drops of A1 take up to 78 iterations a step, with 9 up to 35
+"""Iterations within which the merit function, the largest residual in m/s, must fall to HALF; else modes are assumed to
+cycle, and `delassus_newton` takes over. With 6, drops of A1 take up to 78 iterations a step, with 9 up to 35
 (corpus, 6 seeds)."""
 
 SPARED = 3.0
-"""Iterations with the factors at hand that cost as much as one with new ones (2.5 to 3.5 times, for robots of 5 to 20
-links): new ones are made where more would be needed at the present rate."""
+"""Iterations with reused factors that cost as much as one with a new factorisation (2.5 to 3.5, for robots of 5 to 20
+links): the matrix is factorised anew where more would be needed at the present rate."""
 
 SLOW = 1e-3
-"""Turn of a body in a step [rad] below which the factorisation of the step before is tried first."""
+"""Rotation of a body in a step [rad] below which the factorisation of the step before is tried first."""
 
 HALF = 0.5
-"""Where the merit function is larger than this share of that two iterations before, modes go to and fro, or the
-directions of what slides do: only so much of a step is taken, of two steps in a row only where modes change. With whole
+"""Damping factor. Where the merit function exceeds HALF its value two iterations before, modes or sliding directions
+alternate: only this fraction of the Newton step is taken, in two iterations in a row only where modes change. With full
 steps `grains` takes 6.4 iterations in place of 3.9 and `pile` 7.6 in place of 5.7, though `stack` 21 in place of 24
 (corpus, 12 seeds)."""
 
 POLISHED, FAST = 1e-3, 0.03
-"""A step that is solved is iterated on until residuals are below this share of their bound, as long as they shrink by
-FAST or more in an iteration: the split of a load among redundant contacts is known as well as slacks are beside their
+"""Iterations go on after convergence until residuals are below POLISHED times their bound, as long as each shrinks them
+to FAST or less: so the load split among redundant contacts is as accurate as the slacks are relative to their
 compliance."""
 
 
 @inline
 def is_rigid(settings):
-    """Whether cones have modes in the end: with neither smoothing nor a linearised friction cone."""
+    """Whether contact is rigid, so that cones have modes: neither smoothing nor a linearised friction cone."""
     return settings.smoothing == 0.0 and settings.directions == 0
 
 
 @routine(allocates=False)
 def begin_modes(bodies, contact):
-    """Impulses of the step before, and the mass that each cone moves; whether the matrix of that step will do.
+    """Fill the impulses of the step before and the masses of cones; returns whether that step's matrix can be reused.
 
-    It will where the same cones are closed, as far as is known.
+    It can where, by the saved modes, the same cones are closed.
     """
     now = contact.now[0]
     load, closed = now.load, 0
@@ -103,7 +103,7 @@ def open_all_cones(contact):
 
 @routine(allocates=False)
 def is_slow(states, dt):
-    """Whether no body turns by more than SLOW in the step."""
+    """Whether no body rotates by more than SLOW in the step."""
     fastest = 0.0
     for i in range(states.shape[0]):
         fastest = max(fastest, states[i].w[0] ** 2 + states[i].w[1] ** 2 + states[i].w[2] ** 2)
@@ -112,10 +112,10 @@ def is_slow(states, dt):
 
 @routine(allocates=False)
 def keep_matrix(contact, dt, loops):
-    """Record for the next step that the factors are of the cones that are closed now.
+    """Record for the next step that the factors are those of the cones closed now.
 
     Args:
-        loops: whether there are closed loops, whose own factorisations take their place.
+        loops: whether there are closed loops, whose search for redundant equations overwrites the factors.
     """
     now, closed = contact.now[0], 0
     for k in range(now.count):
@@ -131,7 +131,7 @@ def keep_matrix(contact, dt, loops):
 def evaluate_modes(coordinates, states, cstates, contact, dt, fresh):
     """Slacks (`rs`) and sliding velocities (`ry`) at the end of the step; with `fresh`, their gradients as well.
 
-    Those of the matrix are kept as long as it is: beside the stiffness of contacts they must be the same.
+    Reused factors need the gradients that they were made with: contacts are so stiff that these must be identical.
     """
     second = contact.now[0].phase == VELOCITIES
     for k in range(contact.now[0].count):
@@ -150,9 +150,9 @@ def evaluate_modes(coordinates, states, cstates, contact, dt, fresh):
 
 @routine(allocates=False)
 def choose_modes(contact, fresh):
-    """Modes, and what each cone's impulses are to change by without motion (`w0`); with `fresh`, per motion (`W`).
+    """Choose modes, and fill the cones' impulse changes at zero motion (`w0`); with `fresh`, also per motion (`W`).
 
-    Returns how many modes have changed, and the largest change that is left, as a velocity [m/s].
+    Returns the number of changed modes and the largest residual of the cones, as a velocity [m/s].
     """
     changed, worst = 0, 0.0
     for k in range(contact.now[0].count):
@@ -181,13 +181,13 @@ def slip_of(c):
 
 @inline
 def bound_of(c):
-    """Largest friction impulse, none where a contact pulls."""
+    """Largest friction impulse; 0 where the normal impulse is negative."""
     return c.bound if c.kind == ip.DRY else c.mu * max(c.gam, 0.0)
 
 
 @routine(allocates=False)
 def mode_of(c):
-    """The mode by the natural map."""
+    """The mode that the natural map selects."""
     if c.kind != ip.DRY and c.gam <= c.weight * slack_of(c):
         return OPEN
     if c.kind == ip.LIMIT:
@@ -199,7 +199,7 @@ def mode_of(c):
 
 @routine(allocates=False)
 def change_of(c):
-    """Fill `w0`; the largest change of an impulse or slack that is left, as a velocity [m/s]."""
+    """Fill `w0`; returns the largest residual of an impulse or slack, as a velocity [m/s]."""
     if c.mode == OPEN:
         c.w0[0], c.w0[1], c.w0[2] = -c.gam, -c.beta[0], -c.beta[1]
         return max(abs(c.gam) / c.weight, abs(c.beta[0]) / c.drag, abs(c.beta[1]) / c.drag)
@@ -215,17 +215,17 @@ def change_of(c):
     bound, d0, d1, share, _ = sliding_of(c)
     along, across = bound - c.beta[0] * d0 - c.beta[1] * d1, c.beta[0] * d1 - c.beta[1] * d0
     k = across / share
-    # What the normal impulse adds goes along the direction that is in the matrix: it is stiff.
+    # The friction that the normal impulse adds uses the direction in the matrix (`W`), since that entry is stiff.
     c.w0[1], c.w0[2] = along * d0 - k * d1 - c.W[3] * slack, along * d1 + k * d0 - c.W[6] * slack
     return max(worst, abs(along) / c.drag, abs(across) / c.drag)
 
 
 @inline
 def sliding_of(c):
-    """Bound of the friction of a cone that slides, its direction (2), what is left of a change across it, and its
-    share of the bound.
+    """Of a sliding cone: friction bound, direction d (2), 1 - (1 - r c) bound / |t| (at least PROXIMAL), and
+    bound / |t|.
 
-    Across d = t / |t| friction turns by (bound / |t|) of dt = (1 - r c) dbeta - r dy.
+    Across d = t / |t| friction changes by (bound / |t|) dt with dt = (1 - r c) dbeta - r dy.
     """
     bound, (y0, y1) = bound_of(c), slip_of(c)
     t0, t1 = c.beta[0] - c.drag * y0, c.beta[1] - c.drag * y1
@@ -236,13 +236,13 @@ def sliding_of(c):
 
 @inline
 def stiffness(compliance, proximal, mass):
-    """Impulse of a closed cone per velocity [kg]; see PROXIMAL, which acts in any case without compliance."""
+    """Impulse of a closed cone per velocity [kg], with the proximal term, PROXIMAL where the compliance is zero."""
     return 1.0 / max(compliance, (proximal if compliance > 0.0 else PROXIMAL) / mass)
 
 
 @routine(allocates=False)
 def respond(c, proximal):
-    """Fill `W`: what the impulses change by, per motion; proximal: see PROXIMAL, 0 for a derivative."""
+    """Fill `W`, the change of the impulses per motion; proximal: see PROXIMAL, 0 for a derivative."""
     for i in range(9):
         c.W[i] = 0.0
     if c.mode == OPEN:
@@ -263,7 +263,7 @@ def respond(c, proximal):
 
 @routine(allocates=False)
 def direction_of_modes(model, data, contact, fresh):
-    """Newton's step: for bodies and joints into dx, for the cones into `step`.
+    """Newton step: for bodies and joints into dx, for the cones into `step`.
 
     False where the matrix is singular.
     """
@@ -331,11 +331,11 @@ def take_step(model, data, contact, t, dt):
 
 @routine(allocates=False)
 def project_impulses(contact):
-    """Bring impulses into their cones: normal ones do not pull, and friction is within its bound.
+    """Project impulses on their cones: normal impulses are not negative, and friction is within its bound.
 
-    Where Newton's step takes what is to slide for sticking, friction is hundreds of times its bound, and its direction
-    is none that the next step could start from. Without this projection stacks take 25 iterations a step in place of
-    16, and some steps with friction at its bound are not solved by modes (corpus, 6 seeds).
+    Where Newton takes a sliding contact for sticking, its friction is hundreds of times the bound, in a direction
+    that the next step cannot start from. Without this projection stacks take 25 iterations a step in place of 16, and
+    semismooth Newton fails in some steps with friction at its bound (corpus, 6 seeds).
     """
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -349,7 +349,7 @@ def project_impulses(contact):
 
 @routine(allocates=False)
 def store_slacks(contact):
-    """Store the slacks and sliding velocities of a step that is solved by modes."""
+    """Store the slacks and sliding velocities of a step that semismooth Newton solved."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         c.share, c.s = 1.0, max(c.rs, 0.0) if c.mode == OPEN else 0.0
@@ -360,7 +360,7 @@ def store_slacks(contact):
 def evaluate_residuals(model, settings, data, contact, dt, fresh, size):
     """Residuals, and with `fresh` the matrix without contacts; (those of joints, modes changed, largest of all) [m/s].
 
-    See `choose_modes`. After an update of next to no `size` [m/s] those of bodies are round-off, and do not count.
+    See `choose_modes`. After an update of negligible `size` [m/s] residuals of bodies are round-off and not counted.
     """
     joints = equations(model, settings, data, contact, dt, fresh)
     evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
@@ -373,7 +373,7 @@ def evaluate_residuals(model, settings, data, contact, dt, fresh, size):
 
 @routine(allocates=False)
 def active_step(model, settings, data, contact, dt):
-    """Solve a step from the modes of the one before; returns the iterations, or -1 - these where it does not."""
+    """Solve a step from the modes of the one before; returns the iterations, or -1 - iterations on failure."""
     kept = begin_modes(model.bodies, contact)
     fresh = not kept or not is_slow(data.bodies, dt)
     if data.past[0].known == FOUND:
@@ -385,15 +385,15 @@ def active_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def sticking_step(model, settings, data, contact, dt):
-    """`active_step` from impulses with which the natural map takes all closed contacts for sticking.
+    """`active_step` from impulses for which the natural map selects sticking at all closed contacts.
 
-    Where friction lets no finite force hold a contact that slides (Painleve), Newton's method finds no mode from
-    sliding: what solves the laws then is an impact without collision, which ends the slip at once (Genot, Brogliato
-    1999, Section 4). Where nothing slides that is closed, sticking is no news, and nothing is tried.
+    Where friction admits no finite force at a sliding contact (Painleve), Newton's method fails from sliding:
+    the laws then have an impact without collision, which ends the slip at once (Genot and Brogliato 1999, Section 4).
+    Where no closed contact slides, sticking is no new guess, and the function returns -1.
     """
     begin_modes(model.bodies, contact)
     open_all_cones(contact)
-    fresh = dt != 0.0  # no literal True: it would be compiled anew
+    fresh = dt != 0.0  # not a literal True: it would compile another specialisation
     equations(model, settings, data, contact, dt, fresh)
     evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, fresh)
     fall, fastest = settings.gravity * abs(dt), 0.0
@@ -412,11 +412,11 @@ def sticking_step(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def begin_at_solution(model, settings, data, contact, dt):
-    """The known velocities of a step that is solved again, and the impulses that go with them.
+    """Start from the known velocities of a step that is solved again, and the impulses that belong to them.
 
-    The compliance makes these a function of the motion, so a step with several solutions has the same one again.
+    The compliance makes impulses a function of the motion, so a step with several solutions is solved for the same one.
     """
-    states, fresh = data.bodies, dt == 0.0  # no literal False: it would be compiled anew
+    states, fresh = data.bodies, dt == 0.0  # not a literal False: it would compile another specialisation
     for i in range(states.shape[0]):
         for c in range(3):
             states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
@@ -428,10 +428,10 @@ def begin_at_solution(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def follow_modes(model, settings, data, contact, dt, fresh):
-    """Newton's iterations from the present velocities and impulses; see `active_step`.
+    """Newton iterations from the present velocities and impulses; returns as `active_step`.
 
     Args:
-        fresh: whether the factors are of another matrix.
+        fresh: whether the matrix must be factorised anew, since the factors are of another one.
     """
     bodies, states, now = model.bodies, data.bodies, contact.now[0]
     _, _, limit, closed = scales(bodies, settings, contact, dt)
@@ -449,13 +449,13 @@ def follow_modes(model, settings, data, contact, dt, fresh):
             return iteration
         if not fresh and slow:
             if old and worst > last:
-                # Factors at hand are of no use. Without this `slot` takes 3.1 iterations a step in place of 2.6.
+                # Reused factors increased the residual: undo. Without it `slot` takes 3.1 iterations a step, not 2.6.
                 take_step(model, data, contact, -t, dt)
                 size = math.inf
-            fresh = dt != 0.0  # no literal True: it would be compiled anew
+            fresh = dt != 0.0  # not a literal True: it would compile another specialisation
             joints, _, worst = evaluate_residuals(model, settings, data, contact, dt, fresh, size)
         idle += 1
-        if worst <= HALF * best or iteration == 1:  # where it starts, impulses are not those of the modes
+        if worst <= HALF * best or iteration == 1:  # the initial impulses do not match the modes
             best, idle = worst, 0
         if idle == WATCH or not is_finite(worst):
             return -1 - iteration

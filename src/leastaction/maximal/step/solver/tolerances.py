@@ -1,4 +1,4 @@
-"""How large things are in a step with contacts, and how well it is to be solved."""
+"""Typical masses, speeds and impulses of a step with contacts, and the tolerances that follow from them."""
 
 import math
 
@@ -8,40 +8,40 @@ from leastaction.maximal.step.initial_guess import LATER, SECOND
 
 SHARPEST = 1e-8
 """Least central-path parameter, relative to the typical energy of the contacts, and least slack of the contact with the
-largest impulse, relative to their typical speed: beyond it the Newton matrix loses the bodies' inertia beside the
-contacts' stiffness."""
+largest impulse, relative to their typical speed: below it contact stiffness makes the bodies' inertia vanish in
+round-off in the Newton matrix."""
 
 BLURRED = 1e-15
-"""What round-off leaves of a gap [m or rad]: slacks of short parts of a step are no less than that over their time."""
+"""Round-off of a gap [m or rad]: slacks of a step of dt are resolved down to this over dt."""
 
 SETTLED = 3e-9
 """Residuals with contacts, relative to their typical speed, at which a step is solved: round-off leaves about 1e-9."""
 
 ROUNDED = 1e-14
-"""Round-off of gaps [m or rad], which parts of a step that are short make velocities of."""
+"""Round-off of gaps [m or rad]: over dt it bounds velocity residuals from below in short substeps."""
 
 CLOSED = 5e-10
-"""Most that joints may be open at the end of a step [m or rad], however fast the contacts are."""
+"""Largest violation of joints at the end of a step [m or rad], independent of the speed of the contacts."""
 
 
 LESS = 1e-3
-"""Share of the impulses of motors and the like that contacts and limits are taken to bear at least."""
+"""Least fraction of the impulses of motors and other forces that contacts and limits are assumed to carry."""
 
 NOTHING = 1e-3
-"""Updates, relative to the tolerance, that leave residuals of bodies as they are: these are round-off, even if they
-would move links that weigh nothing beside the drive inertia of their joints."""
+"""Updates, relative to the tolerance, after which residuals of bodies count as round-off, even if they would
+accelerate links with little mass compared with the armature of their joints."""
 
 
 @routine(allocates=False)
 def largest_push(model, settings, data, dt):
-    """Largest impulse that forces, but gravity, give a body between the velocities before and within a step [N s]."""
+    """Largest impulse of all forces but gravity on a body between the velocities before and within a step [N s]."""
     bodies, states, halves, largest = model.bodies, data.bodies, settings.halves, 0.0
-    # Momenta hold those of the end of the step before, where that is known.
+    # Where the step before is known, the momenta contain the impulse at its end.
     before, known = data.past[0].dt, data.past[0].known
     held = 1.0 if known in (SECOND, LATER) else 0.0
     whole = 1.0 if held > 0.0 else 1.0 / halves
     weight = halves * dt + held * (1.0 - halves) * before
-    # Impulses of springs at the start follow from the solved step: about those at the end of the step before.
+    # Spring impulses at the start follow from the solved step: approximated by those at the end of the step before.
     noted = 1 if held > 0.0 and halves < 1.0 else 0
     early = halves * dt / ((1.0 - halves) * before) if noted == 1 else 1.0
     for i in range(bodies.shape[0]):
@@ -56,13 +56,13 @@ def largest_push(model, settings, data, dt):
 
 @inline
 def speed_scale(settings, push, mass, dt):
-    """What a step adds to velocities: gravity, or motors that push bodies of a mass with much more than that [m/s]."""
+    """Velocity change of a step [m/s]: gravity times dt, or more where motors push bodies of a mass much harder."""
     return max(settings.gravity * dt, LESS * push / mass) if mass > 0.0 else settings.gravity * dt
 
 
 @inline
 def heavier(bodies, a, b):
-    """Larger mass of two bodies, the world apart [kg]; where none has any, of what moves with them."""
+    """Larger mass of two bodies [kg]; where both have none, the larger of the masses that move with them."""
     mass = behind = 0.0
     for body in (a, b):
         if body >= 0:
@@ -72,7 +72,7 @@ def heavier(bodies, a, b):
 
 @routine(allocates=False)
 def heaviest(bodies, contact):
-    """Largest mass of a body in contact [kg]; where none has any, of what moves with them."""
+    """Largest mass of a body in contact [kg], see `heavier`."""
     m = 0.0
     for k in range(contact.now[0].count):
         m = max(m, heavier(bodies, contact.cones[k].a, contact.cones[k].b))
@@ -81,7 +81,7 @@ def heaviest(bodies, contact):
 
 @routine(allocates=False)
 def strongest(contact):
-    """Largest impulse along the normal of a contact or of a limit [N s]."""
+    """Largest normal impulse of a contact or limit [N s]."""
     gam = 0.0
     for k in range(contact.now[0].count):
         if contact.cones[k].kind != ip.DRY:
@@ -91,13 +91,13 @@ def strongest(contact):
 
 @inline
 def least_product(typical, contact, dt):
-    """Least central-path parameter that slacks of cones resolve [J], with the typical speed of contacts [m/s]."""
+    """Least central-path parameter that slacks of cones resolve [J]; typical: the typical speed of contacts [m/s]."""
     return max(SHARPEST * typical, BLURRED / dt) * strongest(contact)
 
 
 @routine(allocates=False)
 def fastest(contact):
-    """Largest sliding velocity of a cone at the start [m/s]."""
+    """Largest component of the cones' sliding velocities y at the start [m/s]."""
     y = 0.0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -107,7 +107,7 @@ def fastest(contact):
 
 @routine(allocates=False)
 def largest_residual(bodies, states):
-    """Largest residual of a body, as the velocity [m/s] that it would change."""
+    """Largest residual of a body, as the velocity change that it would cause [m/s]."""
     worst = 0.0
     for i in range(bodies.shape[0]):
         m, radius, r = bodies[i].mass, bodies[i].radius, states[i].r
@@ -119,7 +119,7 @@ def largest_residual(bodies, states):
 
 @routine(allocates=False)
 def scales(bodies, settings, contact, dt):
-    """(mass behind contacts [kg], their typical speed, largest residual of bodies and cones, of joints [m/s])."""
+    """(Mass behind contacts [kg], typical speed, bounds of the residuals of bodies and cones, and of joints [m/s])."""
     now, tolerance = contact.now[0], settings.tolerance
     mass = now.load * heaviest(bodies, contact)
     typical = math.sqrt(now.energy / mass)
