@@ -1,1 +1,1 @@
-"""Whether a substep is accepted: energy balance, rotation bound, and the return to its start where it is rejected."""
+"""Acceptance of a substep: energy balance, rotation limit, and the rollback to its start where it is rejected."""

@@ -1,9 +1,9 @@
-"""Back to the start of a substep that is rejected after its momenta are solved.
+"""Checkpoint and rollback of a substep that is rejected after its momenta are solved.
 
-The first phase leaves the start of a substep as it is. Its end and the second phase there overwrite it. So it is kept
-before (`keep_part`) and brought back, to the last bit, where the substep is not accepted (`roll_back`). Modes of
-one-sided forces, drives of tendons and the turns of joints that tendons count follow from the joint positions and the
-controls; they are looked at anew where a substep begins.
+The first phase does not change the start of a substep; its end and the second phase overwrite it. `keep_part` saves
+that state before, and `roll_back` restores it, bit for bit, where the substep is rejected. Modes of one-sided forces,
+drives of tendons and the turns of joints that tendons count follow from the joint positions and the controls; they are
+evaluated anew at the start of each substep.
 """
 
 from leastaction._jit import routine
@@ -11,7 +11,7 @@ from leastaction._jit import routine
 
 @routine(allocates=False)
 def keep_part(model, data, q):
-    """Keep what the end of a substep with the joint positions q (nq,) at its start overwrites."""
+    """Save what the end of a substep overwrites; q: joint positions at its start, shape (nq,)."""
     start = data.start
     copy_records(data.bodies, start.bodies)
     copy_records(data.rows, start.rows)
@@ -27,7 +27,7 @@ def keep_part(model, data, q):
 
 @routine(allocates=False)
 def roll_back(model, data, q):
-    """Bring all of it back."""
+    """Restore what `keep_part` saved."""
     start = data.start
     copy_records(start.bodies, data.bodies)
     copy_records(start.rows, data.rows)
@@ -43,7 +43,7 @@ def roll_back(model, data, q):
 
 @routine(allocates=False)
 def copy_paths(source, to, paths):
-    """Copy what is known of springs and cables; paths: those of the model, None compiles nothing."""
+    """Copy the states of springs and cables; paths: those of the model, None compiles no code."""
     if paths is None or paths.shape[0] == 0:
         return
     copy_records(source.paths, to.paths)
@@ -52,7 +52,7 @@ def copy_paths(source, to, paths):
 
 @routine(allocates=False)
 def copy_lengths(source, to, sprung):
-    """Copy what is known of tendons and soft limits; sprung: those of the model, None compiles nothing."""
+    """Copy the states of tendons and soft limits; sprung: those of the model, None compiles no code."""
     if sprung is None or sprung.shape[0] == 0:
         return
     copy_rows(source.lengths, to.lengths)
@@ -69,14 +69,14 @@ def copy_records(source, to):
 
 @routine(allocates=False)
 def copy_values(source, to):
-    """Copy numbers, shape (n,)."""
+    """Copy an array of numbers, shape (n,)."""
     for i in range(source.shape[0]):
         to[i] = source[i]
 
 
 @routine(allocates=False)
 def copy_rows(source, to):
-    """Copy numbers, shape (n, m)."""
+    """Copy an array of numbers, shape (n, m)."""
     for i in range(source.shape[0]):
         for j in range(source.shape[1]):
             to[i, j] = source[i, j]

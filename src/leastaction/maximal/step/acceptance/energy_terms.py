@@ -1,15 +1,15 @@
-"""The terms of a substep's energy balance (see `step_control.energy_balance`), from what its two phases have solved.
+"""The terms of a substep's energy balance (see `step_control.energy_balance`), from the solution of its two phases.
 
-With the poses' velocity vbar = (v, s w), s = cos(a / 2) of a body that turns by a, momenta at both ends of a free body
-have the same energy, and impulses k- and k+ at the two ends change it by (k- + k+) . vbar up to the half of the squares
-of both, which cancel up to O(h^3) in smooth motion. So the work of what acts on bodies is that of its impulses there:
+With the velocity of the poses vbar = (v, s w), s = cos(a / 2) for a body that rotates by a, the momenta at both ends of
+a free body have the same energy, and impulses k- and k+ at the two ends change it by (k- + k+) . vbar, up to half the
+squares of both, which cancel up to O(h^3) in smooth motion. So the work of forces is that of their impulses there:
 
     forces    (P0(y) - p0 - G' lam - D' f) . vbar at the start, (p1 - P1(y)) . vbar at the end, before the second phase;
-              P0(y), P1(y): momenta of the action, without those of drive inertias, which are kinetic
-    springs   the change of their energy in place of the work of their impulses: what these give beyond it is a gain
-    prescribed motions and moving surfaces   that of their impulses in both phases
+              P0(y), P1(y): momenta of the action, without those of the armature, which are kinetic
+    springs   the change of their energy replaces the work of their impulses; work beyond it counts as a gain
+    prescribed motions and moving surfaces   the work of their impulses in both phases
 
-and T is that of the velocities which go with the momenta, so that joints have no power at either end.
+T is the kinetic energy of the velocities that belong to the momenta, so joints have no power at either end.
 """
 
 import math
@@ -28,18 +28,18 @@ from leastaction.spatial import load3, load9
 from leastaction.step_control.energy_balance import TOLERANCE, is_balanced, largest_gain
 
 KNOWN = 0.03 * TOLERANCE
-"""Error of a kinetic energy, relative to it, that the balance does not see."""
+"""Relative error of an estimated kinetic energy that is negligible in the balance."""
 
 
 @inline
 def cosine(s, dt):
-    """Cosine of half of the angle that a body turns by."""
+    """Cosine of half of the angle that a body rotates by in the substep."""
     return math.sqrt(max(1.0 - 0.25 * dt * dt * (s.w[0] ** 2 + s.w[1] ** 2 + s.w[2] ** 2), 0.0))
 
 
 @inline
 def power(states, wrench, at, body, dt):
-    """Power of the wrench at wrench[at : at + 6] on a body with vbar."""
+    """Power of the wrench at wrench[at : at + 6] on a body at the velocity vbar."""
     if body < 0:
         return 0.0
     s = states[body]
@@ -60,9 +60,9 @@ def row_power(model, states, k, s, dt):
 
 @routine(allocates=False)
 def start_work(model, data, contact, dt):
-    """Work at the start of a solved substep, before its end: (of forces, of prescribed motions) [J].
+    """Work at the start of a solved substep, before `end_part`: (of forces, of prescribed motions) [J].
 
-    That of moving surfaces counts to the forces.
+    The work of moving surfaces counts as one of forces.
     """
     states, forces, given = data.bodies, 0.0, 0.0
     for i in range(states.shape[0]):
@@ -103,9 +103,9 @@ def surface_work(contact):
 
 @routine(allocates=False)
 def end_work(model, settings, data, dt):
-    """Work of forces at the end of a substep [J], which has become the start of the next, before its second phase.
+    """Work of forces at the end of a substep [J]; `data` is at the next start, before the second phase.
 
-    With what the energy of springs over the whole substep differs by from the work of their impulses.
+    Includes the difference between the energy change of springs over the substep and the work of their impulses.
     """
     states, start, forces, kicks = data.bodies, data.start, 0.0, 0.0
     for i in range(states.shape[0]):
@@ -142,12 +142,12 @@ def node_work(model, data, dt):
 
 @routine(allocates=False)
 def kinetic_energy_at_node(model, data, contact, phase, dt, loops):
-    """Kinetic energy of the momenta at the end of a substep of dt [J], below 0 where it is not known.
+    """Kinetic energy of the momenta at the end of a substep of dt [J]; negative where it is not known.
 
-    Those of closed loops are projected.
+    The momenta of closed loops are projected.
 
     Args:
-        phase: what became of the second phase of contacts, see `project_velocities`.
+        phase: status of the second phase of contacts, see `project_velocities`.
         loops: see `MaximalSettings`.
     """
     for k in range(data.rows.shape[0]):
@@ -169,8 +169,8 @@ def kinetic_energy_at_node(model, data, contact, phase, dt, loops):
 def kinetic_energy_at_free_node(model, data, contact, loops):
     """`kinetic_energy_at_node` without contacts.
 
-    Joints of trees take up in the next substep what the momenta hold against them, so it stays there, but for strong
-    dampers at the node. Of prescribed motions the impulses that the momenta lack are noted as `owed`.
+    In trees the momenta are not projected, unless there are strong dampers: the next joint impulses remove their
+    part along the constraints. The impulses of prescribed motions that the momenta lack are stored as `owed`.
     """
     n, first, rows, dx, energy = model.bodies.shape[0], model.graph.first, model.rows, data.dx, -1.0
     held = is_set(loops) or is_damped_at_end(data.coordinates)
@@ -195,14 +195,14 @@ def kinetic_energy_at_free_node(model, data, contact, loops):
 
 @routine(allocates=False)
 def keeps_balance(model, settings, data, contact, work, dt):
-    """Whether a substep of dt, at whose end `data` is, keeps its energy balance with the work of all that acts [J].
+    """Whether a substep of dt, at whose end `data` is, keeps its energy balance; work: of all that acts [J].
 
-    Smoothed contact gives back what it took, and substeps of compositions gain and lose in turns: neither is judged.
-    Nor is order 1, whose forces all act at the start: energies at its nodes err by the product of their kick with that
-    of the joints, to and fro. A robot in flight is judged beside what it does in its own frame (Galilei). What motors
-    press on contacts hardly moves: their kick counts as that of gravity does, springs apart, which may be stiff. Where
-    dampers are so strong that they are implicit at the end (`assembly.end_damping`), squares of their impulses are not
-    small, and nothing is judged either.
+    Not tested are smoothed contact, which gives back energy that it stored; substeps of compositions, whose gains and
+    losses alternate; order 1, where forces all act at the start, so that energies at nodes err by the product of their
+    impulse with that of the joints; and steps with dampers so strong that they are implicit at the end
+    (`assembly.end_damping`), whose squared impulses are large. A floating robot in flight is tested in its COM frame.
+    Motors that press on contacts hardly move: the tolerance grows with their impulse as with that of gravity, not with
+    that of springs, which may be stiff.
     """
     before, after, mass = data.start.past[0].kinetic, data.past[0].kinetic, 0.0
     if not settings.balanced or before < 0.0 or after < 0.0 or is_damped_at_end(data.coordinates):
@@ -221,7 +221,7 @@ def keeps_balance(model, settings, data, contact, work, dt):
         deepest = 0.0
         for k in range(contact.now[0].count):
             deepest = max(deepest, -contact.cones[k].rest)
-        most += 2.0 * mass * settings.gravity * deepest  # what getting out of an overlap may give
+        most += 2.0 * mass * settings.gravity * deepest  # possible gain from resolving a penetration
         if settings.smoothing > 0.0 and touches(contact):
             return True
     return is_balanced(gain, most, lossless)
@@ -239,7 +239,7 @@ def pushes(contact):
 
 @routine(allocates=False)
 def kick_energy(bodies, states, halves):
-    """Kinetic energy that the known forces of a substep would give the bodies from rest [J], were they loose."""
+    """Kinetic energy that the known forces of a substep would give the bodies from rest without joints [J]."""
     energy = 0.0
     for i in range(bodies.shape[0]):
         m, I = bodies[i].mass, states[i].I
@@ -251,7 +251,7 @@ def kick_energy(bodies, states, halves):
 
 @routine(allocates=False)
 def common_energy(states, mass):
-    """Kinetic energy of the mass [kg] of all bodies with the momentum of them all [J]."""
+    """Kinetic energy of the COM motion: of the total mass [kg] with the total linear momentum [J]."""
     energy = 0.0
     for c in range(3):
         total = 0.0

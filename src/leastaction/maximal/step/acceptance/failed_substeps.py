@@ -1,4 +1,4 @@
-"""Steps that are not accepted are bisected: how far, and where a substep begins again."""
+"""Bisection of rejected steps: its limits, and how a substep is restarted."""
 
 from leastaction._jit import routine
 from leastaction.contact.laws import cones as ip
@@ -6,14 +6,14 @@ from leastaction.step_control.bisection import FINEST as FINEST
 from leastaction.step_control.bisection import LAST as LAST
 
 JAMMED = 16
-"""Fast motions of long chains, loops that pass a singular configuration while they touch, and bodies that jam between
-others for a moment need up to FINEST substeps. Coulomb's law need not have a solution; where none is found in one of
-these, all contacts stick in it where that solves it (Painleve), or else slip and none bounces, as without friction
-there always is one. What fails even then is halved on, up to the LAST.
+"""Up to FINEST substeps are needed by fast long chains, by loops that pass a singular configuration in contact, and by
+bodies that jam for a moment. Coulomb's law need not have a solution: where a substep of that length fails, it is
+solved with all contacts sticking (Painleve), or else without friction and restitution, which always has a solution.
+Substeps that fail even then are bisected on, up to LAST.
 
-From so many substeps on, contacts that Newton cannot solve, as those of links that wedge each other, do so in one that
-fails for it before it is halved again: so short a slip changes little, and jams would take all the work that there
-is: of 20 runs each of `stack` and `drop_littledog` one fails without it."""
+From JAMMED substeps on, a substep in which Newton with contacts fails, as for links that wedge each other, already
+drops friction before it is bisected again: so short a slip changes little, while jams would exhaust `max_work`. Without
+this rule one of 20 runs each of `stack` and `drop_littledog` fails."""
 
 
 @routine(allocates=False)
@@ -26,7 +26,7 @@ def touches(contact):
 
 @routine(allocates=False)
 def contact_failed(contact):
-    """Whether it is Newton with contacts that has failed."""
+    """Whether the solver with contacts failed in the present substep."""
     if contact is None:
         return False
     return contact.now[0].failed > 0
@@ -34,7 +34,7 @@ def contact_failed(contact):
 
 @routine(allocates=False)
 def reset_to_guess(data, contact):
-    """Back to the guess with which a failed step began; no warm start from its contacts."""
+    """Restore the initial guess of a failed substep, and disable the warm start from its contacts."""
     states, rowstates = data.bodies, data.rows
     for i in range(states.shape[0]):
         s = states[i]
@@ -48,7 +48,7 @@ def reset_to_guess(data, contact):
 
 @routine(allocates=False)
 def drop_friction(contact):
-    """Take friction from all contacts."""
+    """Remove friction from all contacts of the substep."""
     for k in range(contact.now[0].count):
         c = contact.cones[k]
         if c.kind == ip.EXACT or c.kind == ip.LINEAR:

@@ -1,13 +1,13 @@
-"""The kinetic energy of momenta that joints do not admit yet, without a factorisation where motion is smooth.
+"""Kinetic energy of momenta before their projection on the joints, without a factorisation where motion is smooth.
 
-Momenta P of bodies that joints G tie have the kinetic energy T = |P + G' mu|^2 / 2, in the norm of M^-1, with the mu
-that makes it least. Any other mu gives more; and with any velocities v that the joints admit, G v = 0, at most
+Momenta P of bodies with joint constraints G have the kinetic energy T = |P + G' mu|^2 / 2, in the norm of M^-1, with
+the mu that minimises it. Any other mu overestimates T; and with any admissible velocities v, G v = 0, by at most
 
     |M^-1 (P + G' mu) - v|^2 / 2    in the norm of M
 
-more: the hypercircle of Prager and Synge (1947). Where impulses of the joints and velocities of the last substeps,
-extrapolated to the node, leave little of that, the energy is known well enough. The inertia a of a drive whose
-coordinate x has the rate r = grad x . v adds a r^2 / 2, and takes a r grad x from the momenta of the bodies.
+(the hypercircle of Prager and Synge 1947). Here mu and v are joint impulses and velocities extrapolated from the last
+substeps to the node; where the bound is small, the estimate is used. An armature a on a coordinate x with the rate
+r = grad x . v adds a r^2 / 2, and subtracts a r grad x from the momenta of the bodies.
 """
 
 import math
@@ -23,8 +23,8 @@ from leastaction.spatial import dot3, load9, matvec
 
 @routine(allocates=False)
 def extrapolated_energy(model, data, dt):
-    """(kinetic energy, bound of its error) [J] of the momenta at the end of a substep of dt, which has become the start
-    of the next; an infinite bound where nothing can be extrapolated or a body has no inertia."""
+    """(Kinetic energy, bound of its error) [J] of the momenta at the end of a substep; `data` is at the next start.
+    The bound is infinite where nothing can be extrapolated or a body has no inertia."""
     bodies, states, moved = model.bodies, data.bodies, data.dV
     if data.past[0].known != LATER or data.start.past[0].dt != dt or data.start.past[0].known != LATER:
         return 0.0, math.inf
@@ -76,6 +76,6 @@ def product(rows, w, body):
 
 @routine(allocates=False)
 def add(rows, body, w, k):
-    """Add k w to rows[body], nothing for the world."""
+    """Add k w to rows[body]; nothing for the world."""
     if body >= 0:
         add_six(rows[body], 0, w, k)

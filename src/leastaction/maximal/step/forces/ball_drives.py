@@ -1,14 +1,14 @@
-"""Drive inertia of ball joints inside a tree.
+"""Armature of ball joints inside a tree.
 
-Its discrete Lagrangian is that of a body (`bodies`) which turns as the child does beside the other body: with the unit
-quaternion D = (s, d) = r0* r1 of that turn within a step, in the directions of the child, W = 2 d / dt and
-L = dt W . I W / 2 with the inertias I about the axes of the child. A turn z of the child at the start makes that
+Its discrete Lagrangian is that of a body (`bodies`) that rotates as the child does relative to the other body: with
+the unit quaternion D = (s, d) = r0* r1 of that rotation within a step, in the frame of the child, W = 2 d / dt and
+L = dt W . I W / 2 with the inertias I about the axes of the child. A rotation z of the child at the start makes that
 (1, -z / 2) D, and one at the end D (1, z / 2). So its momenta are
 
     (2 / dt) (s I d + d x I d) at the start,    (2 / dt) (s I d - d x I d) at the end,
 
-on the child, about the axes that it has there, and their opposite on the other body: together they have no momentum.
-Both are the same for -D, so there is no half turn to mind.
+on the child, about its axes at that time, and their opposite on the other body: their sum is zero. Both are the same
+for D and -D, so the sign of the quaternion does not matter.
 """
 
 from leastaction._jit import inline, routine
@@ -26,7 +26,7 @@ def unit(j):
 
 @inline
 def scaled(dofs, n, a):
-    """I a: each component times the drive inertia of its axis; n: first degree of freedom of the joint."""
+    """I a: each component times the armature of its axis; n: first degree of freedom of the joint."""
     return dofs[n].armature * a[0], dofs[n + 1].armature * a[1], dofs[n + 2].armature * a[2]
 
 
@@ -39,11 +39,11 @@ def turn_of(x, y):
 
 @inline
 def drive_momentum(dofs, n, a, b, dt, when):
-    """Momentum of the drive about the axes of the child at the START or END of the step.
+    """Momentum of the armature about the axes of the child at the START or END of the step.
 
     Args:
         n: first degree of freedom of the joint.
-        a, b: see `ball_springs`, vector parts of A* and B, in the directions of the child at that end.
+        a, b: see `ball_springs`, vector parts of A* and B, in the frame of the child at that end.
     """
     s, d = turn_of(b, a) if when == END else turn_of(a, b)
     Id = scaled(dofs, n, d)
@@ -59,8 +59,8 @@ def drive_slopes(dofs, n, a, b, e, when):
     turned = scaled(dofs, n, axpy3(sign, cross(e, d), scale3(s, e)))
     by_d, by_s = axpy3(sign, cross(Id, e), turned), dot3(e, Id)
     ca, cb = scalar_of(a), scalar_of(b)
-    # Of the product of both quaternions; each is of unit length. Its cross product is a x b at the start, b x a at the
-    # end.
+    # Derivative of the product of both unit quaternions, whose scalar parts follow from a and b. Its cross product is
+    # a x b at the start, b x a at the end.
     by_a, by_b = scale3(cb, by_d), scale3(ca, by_d)
     by_a = axpy3(sign, cross(b, by_d), axpy3(-by_s, b, by_a))
     by_b = axpy3(sign, cross(by_d, a), axpy3(-by_s, a, by_b))
@@ -71,26 +71,26 @@ def drive_slopes(dofs, n, a, b, e, when):
 
 @inline
 def _axes(c, states):
-    """Axes of the child at the start of the step as columns, in the directions of its body b and of the other one."""
+    """Axes of the child at the start of the step as columns, in the frame of its body b and of the other body."""
     joint = load9(c.Rb)
     return joint, mattmul(load9(states[c.a].R), matmul(load9(states[c.b].R), joint))
 
 
 @inline
 def _turns(c, states, of_b, of_a, dt):
-    """Vector parts of A* and B in the directions of the child."""
+    """Vector parts of A* and B in the frame of the child."""
     a, b = scale3(-0.5 * dt, load3(states[c.a].w)), scale3(0.5 * dt, load3(states[c.b].w))
     return mattvec(of_a, a), mattvec(of_b, b)
 
 
 @routine(allocates=False)
 def push_drive(c, s, dofs, states, graph, values, dt, fresh):
-    """Add the momentum of a drive at the start of the step to the residuals, and its slopes to the Newton matrix."""
+    """Add the armature's momentum at the start of the step to the residuals, and its blocks to the Newton matrix."""
     if c.armature == 0.0:
         return
     of_b, of_a = _axes(c, states)
     a, b = _turns(c, states, of_b, of_a, dt)
-    # Through the record: dt has 64 bits, and from here on numbers have as many as those of the robot.
+    # Stored and loaded to convert: dt is float64, the numbers from here on have the precision of the robot's data.
     store3(s.wa, a)
     store3(s.wb, b)
     a, b = load3(s.wa), load3(s.wb)
@@ -99,7 +99,7 @@ def push_drive(c, s, dofs, states, graph, values, dt, fresh):
     add_turn(states[c.a].r, matvec(of_a, p), -1.0)
     if not fresh:
         return
-    zero = 0.0 * a[0]  # a number as the others are: tuples of two kinds of numbers have no elements by index
+    zero = 0.0 * a[0]  # of the type of the others: tuples of mixed types cannot be indexed
     for j in range(3):
         by_a, by_b = drive_slopes(dofs, c.iv, a, b, unit(j), START)
         wa, wb = matvec(of_a, unit(j)), matvec(of_b, unit(j))
@@ -112,7 +112,7 @@ def push_drive(c, s, dofs, states, graph, values, dt, fresh):
 
 @routine(allocates=False)
 def leave_drive(c, dofs, states, dt):
-    """Momentum of a drive at the end of the step, which has become the start of the next."""
+    """Add the armature's momentum at the end of the step; `data` is at the next start."""
     if c.armature == 0.0:
         return
     of_b, of_a = _axes(c, states)

@@ -1,17 +1,16 @@
 """Springs of ball and free joints, by a discrete gradient.
 
-The turn of the child beside the other body within a step is a unit quaternion of both: D = A* B, with A and B as in
-`bodies`, in the directions of the child; its logarithm r is the same in those of the start and of the end. With the
-torques t0 and t1 of the spring at both ends, each in the directions that the child has there, the torque over the step
-is
+The rotation of the child relative to the other body within a step is the unit quaternion D = A* B, with A and B as in
+`bodies`, in the frame of the child; its logarithm r is the same in the frames at the start and at the end. With the
+torques t0 and t1 of the spring at both ends, each in the frame of the child there, the torque over the step is
 
     t + f r,    t = (t0 + t1) / 2,    f = (V0 - V1 - t . r) / r^2
 
-(Gonzalez 1996), so that its work over r is the difference of the energies V. f is of the order of r: it comes from
-the curvature of the torque. Where r is far below LEAST it is of no account, and that keeps round-off from being divided
-by it. The torque acts on the child, and its opposite on the other body, at both ends of the step, so momenta are
-conserved exactly; the energy is up to the square of the angles by which bodies turn in half a step. The springs of a
-free joint along the axes of its frame are those of three slides (`joint_springs`).
+(Gonzalez 1996), so that its work over r is the difference of the energies V. f is of the order of r, from the
+curvature of the torque; far below r = LEAST it is negligible, and dividing by r^2 would amplify round-off. The torque
+acts on the child, and its opposite on the other body, at both ends of the step, so momenta are conserved exactly, and
+the energy up to the square of the angles by which bodies rotate in half a step. The springs of a free joint along the
+axes of its frame are those of three slides (`joint_springs`).
 """
 
 import math
@@ -54,7 +53,7 @@ def _unit(j):
 
 @inline
 def ball_axis(c, j, states):
-    """Wrenches (a, b) at the start poses that unit j of the velocity of a BALL or FREE is dual to."""
+    """Wrenches (a, b) at the start poses of a unit force on velocity component j of a BALL or FREE."""
     e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
     Rb, xb = start_pose(states, c.b)
     Ra, xa = start_pose(states, c.a)
@@ -74,7 +73,7 @@ def ball_axis(c, j, states):
 
 @inline
 def _turns(c, states, dt):
-    """Vector parts of A* and B, in the child's directions at the poses of the records' start."""
+    """Vector parts of A* and B, in the child's frame at the start poses."""
     joint = load9(c.Rb)
     b = mattvec(joint, scale3(0.5 * dt, load3(states[c.b].w)))
     if c.a < 0:
@@ -106,13 +105,13 @@ def _rate_slopes(c, states, dt, j):
     d = add3(add3(scale3(ca, b), scale3(cb, a)), cross(a, b))
     scalar, sine = ca * cb - dot3(a, b), math.sqrt(dot3(d, d))
     e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
-    # Of the logarithm: across and along the axis.
+    # Derivative of the logarithm: across and along the axis.
     across, along = 2.0 / scalar, 0.0
     if sine > 1e-8:
         across = 2.0 * math.atan2(sine, scalar) / sine
         along = (2.0 / scalar - across) * dot3(d, e) / (sine * sine)
     n = axpy3(along, d, scale3(across, e))
-    # Of the product of both quaternions; each is of unit length.
+    # Derivative of the product of both unit quaternions, whose scalar parts follow from a and b.
     of_b = add3(axpy3(-dot3(a, n) / cb, b, scale3(ca, n)), cross(n, a))
     of_a = add3(axpy3(-dot3(b, n) / ca, a, scale3(cb, n)), cross(b, n))
     joint = load9(c.Rb)
@@ -122,13 +121,13 @@ def _rate_slopes(c, states, dt, j):
         Rb, _ = start_pose(states, c.b)
         Ra, _ = start_pose(states, c.a)
         ea = scale3(-0.5, mattvec(Ra, matvec(Rb, matvec(joint, of_a))))
-    zero = 0.0 * dt  # a number as the others are: tuples of two kinds of numbers have no elements by index
+    zero = 0.0 * dt  # of the type of the others: tuples of mixed types cannot be indexed
     return (ea[0], ea[1], ea[2], zero, zero, zero), (eb[0], eb[1], eb[2], zero, zero, zero)
 
 
 @inline
 def _wrench(states, body, t, f, sign):
-    """Wrench (t about the COM, sign f) in the directions that a body has at the start of the step."""
+    """Wrench (torque t about the COM, force sign f) in the body frame at the start of the step."""
     if body >= 0:
         t = mattvec(load9(states[body].R), t)
     return t[0], t[1], t[2], sign * f[0], sign * f[1], sign * f[2]
@@ -136,28 +135,28 @@ def _wrench(states, body, t, f, sign):
 
 @inline
 def _axis_displacement(c, j, a, b):
-    """Way of a FREE along axis j of its frame with its bodies at poses (R, x), and its change by them; see `along`."""
+    """Displacement of a FREE along axis j of its frame at body poses (R, x), and its gradient; see `along`."""
     e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
     return along(matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb), a[0], a[1], b[0], b[1])
 
 
 @inline
 def shift_axis(c, j, states):
-    """Way of a FREE along axis j of its frame at the start of the step, and the wrenches (a, b) of a unit force."""
+    """Displacement of a FREE along axis j of its frame at the start, and the wrenches (a, b) of a unit force."""
     value, tb, ta, f = _axis_displacement(c, j, start_pose(states, c.a), start_pose(states, c.b))
     return value, _wrench(states, c.a, ta, f, -1.0), _wrench(states, c.b, tb, f, 1.0)
 
 
 @inline
 def shift_row(c, j, states):
-    """The same way at the end of the step, and its rows by (w, v) of both bodies."""
+    """The same displacement at the end of the step, and its rows by (w, v) of both bodies."""
     value, tb, ta, f = _axis_displacement(c, j, end_pose(states, c.a), end_pose(states, c.b))
     return value, end_row(states, c.a, ta, f, -1.0), end_row(states, c.b, tb, f, 1.0)
 
 
 @inline
 def _earlier(states, i, dt):
-    """(R, p) a step of dt before the start poses, with the velocities of that step."""
+    """Pose (R, p) of body i a step of dt before the start poses, from the velocities of that step."""
     if i < 0:
         return EYE, ZERO3
     s = states[i]
@@ -168,7 +167,7 @@ def _earlier(states, i, dt):
 
 @inline
 def shift_since(c, j, states, dt):
-    """Way along axis j since a step of dt before the start poses."""
+    """Change of the displacement along axis j over a step of dt that ends at the start poses."""
     e = (1.0 if j == 0 else 0.0, 1.0 if j == 1 else 0.0, 1.0 if j == 2 else 0.0)
     n, pa, pb = matvec(load9(c.Ra), e), load3(c.pa), load3(c.pb)
     Ra, xa = start_pose(states, c.a)
@@ -180,7 +179,7 @@ def shift_since(c, j, states, dt):
 
 @inline
 def spring_turn(c, rest, states, when):
-    """Unit quaternion of the child from where the spring of a BALL or FREE is at rest, at the START or END poses."""
+    """Unit quaternion of the child relative to the rest orientation of a BALL or FREE spring, at START or END poses."""
     Ra, _ = end_pose(states, c.a) if when == END else start_pose(states, c.a)
     Rb, _ = end_pose(states, c.b) if when == END else start_pose(states, c.b)
     turn = quat_from_rotation(mattmul(matmul(Ra, load9(c.Ra)), matmul(Rb, load9(c.Rb))))
@@ -190,7 +189,7 @@ def spring_turn(c, rest, states, when):
 
 @routine(allocates=False)
 def turning_springs(c, model, data, share, dt, fresh):
-    """Take the impulse of the spring of a BALL or FREE at the start of the step from the residuals."""
+    """Subtract the impulse of a BALL or FREE spring at the start from the residuals; with `fresh` add blocks."""
     if c.stiffness == 0.0:
         return
     dofs, rest, states = model.springs, model.forces.rest, data.bodies
@@ -230,7 +229,7 @@ def turning_springs(c, model, data, share, dt, fresh):
 
 @routine(allocates=False)
 def leave_turning(c, model, data, share, dt):
-    """Momentum that such a spring leaves at the end of the step, which has become the start of the next."""
+    """Add the impulse of a BALL or FREE spring at the end of the step to the momenta; `data` is at the next start."""
     dofs, rest, states = model.springs, model.forces.rest, data.bodies
     if has_ball_spring(dofs, c.iv):
         turn = scale3(dt, ball_rate(c, states, dt, END))

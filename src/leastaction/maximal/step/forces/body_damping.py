@@ -1,11 +1,11 @@
-"""Body forces that depend on velocities, dampers along springs and cables apart: a step knows its velocities only when
-it is solved.
+"""Body forces that depend on velocities, except dampers along springs and cables; implicit, since the velocities of a
+step are its unknowns.
 
 Such a force acts with the mean twists of the bodies over the step, at their poses at its start (a share `halves` of the
-impulse) and at its end: the same for the step taken backwards, so a symmetric step stays one. What remains of the force
-without velocities is among the known ones (see `impulses`), so that is taken off here. Blocks of the Newton matrix are
-products of its damping with unit twists; those of a tendon, whose tension depends on one rate alone, are products of
-the gradients of its length. All kernels take these forces once more: None compiles nothing.
+impulse) and at its end: symmetric in time, so a symmetric step stays symmetric. The force at zero velocity is among the
+known ones (see `impulses`) and is subtracted here. Blocks of the Newton matrix are products of its damping with unit
+twists; those of a tendon, whose tension depends on one rate alone, are products of the gradients of its length. All
+kernels take these forces as a further argument: where it is None they compile to nothing.
 """
 
 from leastaction._jit import inline, routine
@@ -17,27 +17,27 @@ from leastaction.spatial import ZERO6, add3, cross, load3, load6, load9, mattvec
 
 @inline
 def _twist(s, w, v):
-    """World twist about the origin of a body with angular velocity w in its own directions and COM velocity v."""
+    """World twist about the origin of a body with angular velocity w in its own frame and COM velocity v."""
     omega = matvec(load9(s.R), w)
     return (omega, add3(v, cross(load3(s.p), omega)))
 
 
 @inline
 def _length_feedback(pull, time):
-    """The feedback of drives on tendons looks at lengths `time` after the poses: in the middle of the step."""
+    """Make the feedback of tendon drives use lengths extrapolated by `time` [s] from the poses, to mid-step."""
     for i in range(pull.shape[0]):
         pull[i, 1] = time
 
 
 @inline
 def _impulse(s, F):
-    """A world wrench about the origin as (torque about the COM in the body's directions, force)."""
+    """A world wrench about the origin as (torque about the COM in the body frame, force)."""
     return (mattvec(load9(s.R), sub3(F[0], cross(load3(s.p), F[1]))), F[1])
 
 
 @routine(allocates=False)
 def _resistance(resisting, data):
-    """data.dF: the wrenches on the bodies at their mean twists less those at rest; leaves the twists in the bodies."""
+    """data.dF <- wrenches on the bodies at their mean twists minus those at rest; stores the twists in the bodies."""
     states, touched = data.bodies, resisting.touched
     for j in range(touched.shape[0]):
         store6(data.external[touched[j]], ZERO6)
@@ -54,14 +54,14 @@ def _resistance(resisting, data):
 
 @inline
 def _rest(resisting, data):
-    """All other forces are those of bodies at rest."""
+    """Reset the twists of the bodies to zero, which all other forces assume."""
     for j in range(resisting.touched.shape[0]):
         store6(data.bodies[resisting.touched[j]].v, ZERO6)
 
 
 @routine(allocates=False)
 def implicit_resistance(resisting, model, settings, data, dt, fresh):
-    """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
+    """Subtract the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
     if resisting is None or resisting.touched.shape[0] == 0:
         return
     states, touched, share = data.bodies, resisting.touched, settings.halves * dt
@@ -84,7 +84,7 @@ def implicit_resistance(resisting, model, settings, data, dt, fresh):
 
 @routine(allocates=False)
 def _columns(resisting, model, data, row, c, share):
-    """Columns c of the blocks of bodies no two of which act on the same one, which `row` of the edges names."""
+    """Columns c of the blocks of a set of bodies, no two of which act on the same one, given by `row` of the edges."""
     states, touched, edges, values = data.bodies, resisting.touched, model.resisting_edges, data.factors.values
     e = (1.0 if c % 3 == 0 else 0.0, 1.0 if c % 3 == 1 else 0.0, 1.0 if c % 3 == 2 else 0.0)
     zero = (0.0, 0.0, 0.0)
@@ -110,7 +110,7 @@ def _columns(resisting, model, data, row, c, share):
 
 @routine(allocates=False)
 def _tendon_blocks(resisting, model, data, share):
-    """Blocks of the tendons: the slope of the tension by the rate times the gradients of the length by two bodies."""
+    """Blocks of the tendons: the derivative of the tension by the rate times the length gradients of two bodies."""
     states, touched, edges, values = data.bodies, resisting.touched, model.resisting_edges, data.factors.values
     for i in range(resisting.tendons.shape[0]):
         tendon, items = resisting.tendons[i], data.modes.items
@@ -151,7 +151,7 @@ def _add_gradient(states, gradients, acts, body, W):
 
 @routine(allocates=False)
 def end_resistance(resisting, settings, data, dt):
-    """Momentum that the forces leave at the end of the step, which has become the start of the next."""
+    """Add the impulses at the end of the step to the momenta; `data` is at the next start."""
     if resisting is None or resisting.touched.shape[0] == 0:
         return
     if settings.halves == 1.0:
@@ -170,9 +170,9 @@ def end_resistance(resisting, settings, data, dt):
 
 @routine(allocates=False)
 def shares(resisting, forces, data, time):
-    """pull[:, 2]: 1 where drives of tendons follow their controls, 0 where clipped, at the mean twists of the step.
+    """pull[:, 2] <- 1 where drives of tendons follow their controls, 0 where clipped, at the mean twists of the step.
 
-    The feedback looks at lengths `time` after the poses.
+    The feedback uses lengths extrapolated by `time` [s] from the poses.
     """
     for i in range(data.modes.pull.shape[0]):
         data.modes.pull[i, 2] = 1.0

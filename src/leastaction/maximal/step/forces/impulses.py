@@ -1,7 +1,7 @@
 """Impulses of known forces on the bodies: gravity, springs, cables, wrenches, actuators, joint springs.
 
-Every force comes from `forces.total`, as everywhere; here it only changes from world wrenches and generalised forces
-to impulses on bodies, in their own directions.
+All forces come from `forces.total`; this module converts world wrenches and generalised forces to impulses on the
+bodies, in their own frames.
 """
 
 from leastaction._jit import routine
@@ -68,9 +68,9 @@ def add_impulse(states, body, w, k, when):
 
 @routine(allocates=False)
 def add_rates(model, settings, data, dt):
-    """Momentum that dampers and drive inertias leave at the end of the step, which has become the start of the next.
+    """Add the impulses of dampers and the momenta of armature at the end of the step; `data` is at the next start.
 
-    Strong dampers hold part of it back until the velocities there are known, see `assembly.end_damping`.
+    The implicit part of strong dampers is omitted until the velocities there are known, see `assembly.end_damping`.
     """
     coordinates, states, cstates, halves = model.coordinates, data.bodies, data.coordinates, settings.halves
     for i in range(states.shape[0]):

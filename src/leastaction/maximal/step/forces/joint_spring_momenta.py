@@ -1,11 +1,11 @@
-"""Springs of joints at the end of a step: what they leave in the momenta.
+"""Impulses of joint springs at the end of a step.
 
 The spring of a joint with one axis has the energy K (x - rest)^2 / 2. Its discrete gradient over a step from x0 to x1
-is the force in the middle, K (rest - (x0 + x1) / 2), whatever the joint does: times x1 - x0 that is the difference of
-the energies. It acts along the gradients of x, which are a wrench on one body and its opposite on the other, at the
-start of the step (a share `halves` of the impulse, `assembly.implicit_coordinates`) and at its end. So momenta are
-conserved to round-off. Slides that do not turn conserve the energy exactly, by the midpoint rule, which is symplectic;
-where bodies turn, the work counts up to the square of the angle by which they do in half a step (see `path_springs`).
+is the midpoint force K (rest - (x0 + x1) / 2), for any motion of the joint: times x1 - x0 it is the difference of the
+energies. It acts along the gradients of x, which are a wrench on one body and its opposite on the other, at the start
+of the step (a share `halves` of the impulse, `assembly.implicit_coordinates`) and at its end. So momenta are conserved
+to round-off. Slides that do not rotate conserve the energy exactly, by the midpoint rule, which is symplectic; where
+bodies rotate, the error is of the square of their rotation angle in half a step (see `path_springs`).
 
 Springs of ball and free joints: see `ball_springs`.
 """
@@ -18,7 +18,7 @@ from leastaction.maximal.step.forces.ball_springs import add_momentum, leave_tur
 
 @routine(allocates=False)
 def end_joint_springs(model, settings, data, dt):
-    """Momentum that springs of joints leave at the end of the step, which has become the start of the next."""
+    """Add the impulses of joint springs at the end of the step to the momenta; `data` is at the next start."""
     share = (1.0 - settings.halves) * dt
     for k in range(model.coordinates.shape[0]):
         c, s = model.coordinates[k], data.coordinates[k]

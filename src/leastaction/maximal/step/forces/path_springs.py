@@ -5,32 +5,32 @@ l0 to l1, its force on the first point of each part is
 
     f = T c,    c = (d0 + d1) / (|d0| + |d1|),    T = (V(l1) - V(l0)) / (l1 - l0)
 
-the discrete gradient of Gonzalez (1996) for a function of distances: c . (d1 - d0) = |d1| - |d0|, so that the sum of f
-. (d1 - d0) over all parts is V(l1) - V(l0), for any step and any law. T is the mean of the tension over the lengths
-from l0 to l1 and is computed as such, which is exact for a linear spring and for one that becomes slack, and has no
-cancellation where l1 comes near to l0. A damper adds its coefficient times (l1 - l0) / dt, of a cable that of the part
-of the change where it is taut: it takes (l1 - l0)^2 / dt times the coefficient from the energy.
+the discrete gradient of Gonzalez (1996) for a function of distances: c . (d1 - d0) = |d1| - |d0|, so that the sum of
+f . (d1 - d0) over all parts is V(l1) - V(l0), for any step and any law. T is computed as the mean of the tension over
+the lengths from l0 to l1, which is exact for linear springs and for those that become slack, without cancellation where
+l1 is close to l0. A damper adds its coefficient times (l1 - l0) / dt, for a cable only over the part of the change
+where it is taut; it dissipates the coefficient times (l1 - l0)^2 / dt.
 
-A body turns by the unit quaternion (s, u), u = dt w / 2, from the orientation R0 over R, half way, to R1. Its momenta
-at both ends of a free step, s J w +- dt w x J w / 2, have the same energy, and an impulse p in the directions of the
-body, the same at both ends, changes that by 2 p . s w. So f acts with
+A body rotates by the unit quaternion (s, u), u = dt w / 2, from the orientation R0 via R at mid-step to R1. Its momenta
+at both ends of a free step, s J w +- dt w x J w / 2, have the same energy, and an impulse p in the frame of the body,
+the same at both ends, changes it by 2 p . s w. So f acts at each end with
 
     dt f / 2    and    dt a / 2,    where    (R0 + R1) a = ((R0 + R1) r) x f    for a point r of the body,
     a = r x g + ((u . r) (u x g) / s - (u . (r x g)) u) / (1 + s),    g = R' f
 
-at each end. The moment is that of the mean arm, and c is the direction of the mean vector: linear and angular momentum
-of bodies in flight are conserved to round-off. A point moves by dt (v + R (w x r)), exactly, so kinetic energies change
-by the work of f, V(l0) - V(l1), but for the part of it that turns bodies, which counts s^2 times: energies are those of
-the law up to the square of the angle that a body turns by in half a step, times the energy in the spring. In runs that
-error stayed of this size, however stiff the spring was for the step (frequency times step up to 100). No impulse of
-this kind has both exact: momenta of the chord are those of sin(2 u) / dt where points move with 2 sin(u) / dt.
+The moment is that of the mean arm, and c is the direction of the mean vector: linear and angular momentum of bodies in
+flight are conserved to round-off. A point moves by exactly dt (v + R (w x r)), so the kinetic energy changes by the
+work of f, V(l0) - V(l1), except that the part which rotates bodies is multiplied by s^2: the energy error is the square
+of the angle that a body rotates by in half a step, times the energy in the spring. In runs the error stayed of this
+size for springs of any stiffness (frequency times step up to 100). No impulse of this kind conserves both exactly:
+momenta are those of sin(2 u) / dt, while points move with 2 sin(u) / dt.
 
-The step taken backwards is its own inverse (order 2). For a spring without rest length f = k (d0 + d1) / 2 is the
-gradient of V in the middle; between bodies that do not turn the map is then the midpoint rule, and symplectic. In all
-other cases it is not, and conserves momenta and energy instead. At order 1 all of the impulse acts at the start, and
-angular momentum is conserved to first order only.
+The step is symmetric in time (order 2). For a spring without rest length f = k (d0 + d1) / 2 is the gradient of V at
+the midpoint; between bodies that do not rotate the map is then the midpoint rule, and symplectic. In all other cases it
+is not symplectic, but conserves momenta and, to the above error, energy. At order 1 all of the impulse acts at the
+start, and angular momentum is conserved to first order only.
 
-All kernels take the paths once more, as an argument: where it is None they do nothing, and nothing of them is compiled.
+All kernels take the paths as a further argument: where it is None they compile to nothing.
 """
 
 import math
@@ -65,7 +65,7 @@ def position(point, states, when):
 
 @inline
 def density(path, pull, both):
-    """Tension over the sum of a part's lengths at both ends: a spring without rest length has one at none, too."""
+    """Tension over the sum of a part's lengths at both ends; springs without rest length have one at zero length."""
     if both > 0.0:
         return pull / both
     return 0.5 * path.stiffness if path.count == 2 and path.rest_length == 0.0 else 0.0
@@ -73,7 +73,7 @@ def density(path, pull, both):
 
 @inline
 def half_turn(s, dt):
-    """Rotation of a body from the start of the step to its middle."""
+    """Rotation of a body from the start of the step to mid-step."""
     u = scale3(0.5 * dt, load3(s.w))
     cos = math.sqrt(max(1.0 - dot3(u, u), 1e-12))
     k = 1.0 / math.sqrt(2.0 * (1.0 + cos))
@@ -82,7 +82,7 @@ def half_turn(s, dt):
 
 @inline
 def half_turn_slope(s, dt, e):
-    """Turn of the frame in the middle, in its own directions, for a change e of the angular velocity."""
+    """Rotation of the mid-step frame, in its own axes, per change e of the angular velocity."""
     u, du = scale3(0.5 * dt, load3(s.w)), scale3(0.5 * dt, e)
     cos = math.sqrt(max(1.0 - dot3(u, u), 1e-12))
     k, c = 1.0 / math.sqrt(2.0 * (1.0 + cos)), math.sqrt(0.5 * (1.0 + cos))
@@ -93,7 +93,7 @@ def half_turn_slope(s, dt, e):
 
 @inline
 def moment(s, r, g, dt):
-    """a of a force g at a point r of a body, both in its directions half way, see above."""
+    """The moment a (module docstring) of a force g at a point r of a body, both in its mid-step frame."""
     u = scale3(0.5 * dt, load3(s.w))
     cos = math.sqrt(max(1.0 - dot3(u, u), 1e-12))
     t, k = cross(r, g), 1.0 / (1.0 + cos)
@@ -102,7 +102,7 @@ def moment(s, r, g, dt):
 
 @inline
 def moment_slope(s, r, g, dt, e):
-    """Change of `moment` for a change e of the angular velocity, with a force that is fixed in the world."""
+    """Derivative of `moment` along a change e of the angular velocity, with a force fixed in the world."""
     u, du = scale3(0.5 * dt, load3(s.w)), scale3(0.5 * dt, e)
     cos = math.sqrt(max(1.0 - dot3(u, u), 1e-12))
     t, k, along = cross(r, g), 1.0 / (1.0 + cos), dot3(u, du)
@@ -115,7 +115,7 @@ def moment_slope(s, r, g, dt, e):
 
 @inline
 def _impulse(s, point, f, dt, when):
-    """What a force at a point does to its body, see above: angular in the body's directions, linear.
+    """Wrench on its body of a force f at a point (module docstring): torque in the body frame, force.
 
     R of the body is that at the START or END of the step.
     """
@@ -126,14 +126,14 @@ def _impulse(s, point, f, dt, when):
 
 @inline
 def _end_row(points, states, k, f):
-    """Row by (w, v) of the place of point k along f at the end of the step."""
+    """Row by (w, v) of the displacement of point k along f at the end of the step."""
     y, q = position(points[k], states, END)
     return end_row(states, points[k].node, cross(sub3(y, q), f), f, 1.0)
 
 
 @routine(allocates=False)
 def start_paths(model, data, paths):
-    """Where a run starts: lengths, and vectors between the points, into d of the second ones."""
+    """Initialise a run: path lengths, and the vector from each point to the next, stored as d of the latter."""
     if paths is None:
         return
     points, states = model.forces.points, data.bodies
@@ -163,7 +163,7 @@ def _other_length(path, points, states, when):
 
 @routine(allocates=False)
 def implicit_paths(model, settings, data, dt, fresh, paths):
-    """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
+    """Subtract the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
     if paths is None:
         return
     points, states, share = model.forces.points, data.bodies, settings.halves * dt
@@ -188,7 +188,7 @@ def implicit_paths(model, settings, data, dt, fresh, paths):
 
 @inline
 def _take(data, points, k, f, share, dt):
-    """Take the impulse share f at a point from the residual of its body, and note it."""
+    """Subtract the impulse share f at a point from the residual of its body, and add it to `data.kicks`."""
     body = points[k].node
     if body >= 0:
         s = data.bodies[body]
@@ -200,10 +200,10 @@ def _take(data, points, k, f, share, dt):
 
 @routine(allocates=False)
 def _gradients(path, points, pointstates, states, dt):
-    """Of the length by each point: wrench on its body at the start along c (m), row at the end along d1 / |d1| (e)."""
+    """Length gradients by each point: wrench on its body along c at the start (m), row at the end along n (e)."""
     for k in range(path.first, path.first + path.count):
         f, g = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        for j in (k, k + 1):  # the parts before and after it
+        for j in (k, k + 1):  # the parts before and after point k
             if path.first < j < path.first + path.count:
                 x, _ = position(points[j - 1], states, END)
                 y, _ = position(points[j], states, END)
@@ -221,7 +221,7 @@ def _gradients(path, points, pointstates, states, dt):
 
 @inline
 def _place(model, i, path, k, j):
-    """Where the block of the bodies of points k and j of path i lies."""
+    """Offset of the block of the bodies of points k and j of path i."""
     a, b = model.forces.points[k].node, model.forces.points[j].node
     if a == b:
         return model.graph.diagonal[a]
@@ -231,7 +231,7 @@ def _place(model, i, path, k, j):
 
 @routine(allocates=False)
 def _blocks(model, data, i, path, gain):
-    """Blocks of path i by its tension."""
+    """Add the blocks of the tension of path i."""
     points, values = model.forces.points, data.factors.values
     for k in range(path.first, path.first + path.count):
         for j in range(path.first, path.first + path.count):
@@ -241,8 +241,8 @@ def _blocks(model, data, i, path, gain):
 
 @routine(allocates=False)
 def _direction_blocks(model, data, i, path, share, dt, pull):
-    """Blocks of path i by the directions c of its parts, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|; and by how its
-    bodies turn to the middle of the step."""
+    """Add the blocks of path i from the directions c of its parts, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|, and the
+    rotation of its bodies to mid-step."""
     points, states, values = model.forces.points, data.bodies, data.factors.values
     for k in range(path.first + 1, path.first + path.count):
         x, _ = position(points[k - 1], states, END)
@@ -273,7 +273,7 @@ def _direction_blocks(model, data, i, path, share, dt, pull):
 
 @inline
 def _turn_block(model, data, k, f, dt):
-    """Block of a body by its own turn to the middle of the step, with the impulse f at point k."""
+    """Add the block of a body from its own rotation to mid-step, with the impulse f at point k."""
     body, values = model.forces.points[k].node, data.factors.values
     if body >= 0:
         s, r, at = data.bodies[body], load3(model.forces.points[k].p), model.graph.diagonal[body]
@@ -287,7 +287,7 @@ def _turn_block(model, data, k, f, dt):
 
 @routine(allocates=False)
 def end_paths(model, settings, data, dt, paths):
-    """Momentum that paths leave at the end of the step, which has become the start of the next; see `start_paths`."""
+    """Add the impulses of paths at the end of the step to the momenta; `data` is at the next start."""
     if paths is None:
         return
     points, states, share = model.forces.points, data.bodies, (1.0 - settings.halves) * dt
@@ -309,7 +309,7 @@ def end_paths(model, settings, data, dt, paths):
 
 @inline
 def _leave(data, points, k, f, share, dt):
-    """Add the impulse share f at a point to the momentum of its body, and note it."""
+    """Add the impulse share f at a point to the momentum of its body and to `data.kicks`."""
     body = points[k].node
     if body >= 0:
         s = data.bodies[body]

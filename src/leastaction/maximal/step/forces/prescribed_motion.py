@@ -1,4 +1,4 @@
-"""Prescribed motions within a step: where they are at its ends and how fast."""
+"""Prescribed motions within a step: values and rates at its ends."""
 
 from leastaction._jit import inline, routine
 from leastaction.maximal.maximal_records import VALUE
@@ -8,13 +8,13 @@ from leastaction.spatial import quat_normalize, quat_to_rotation
 
 @routine(allocates=False)
 def set_goals(model, goals, row, last, share):
-    """Goals at a share of a step, between the rows of the record at its start and its end.
+    """Write the prescribed values at a fraction of a step, interpolated between two rows of the record.
 
-    Values and positions lie on straight lines, as those of bodies do within a step; quaternions on chords.
+    Values and positions are interpolated linearly, quaternions linearly with normalisation.
 
     Args:
-        goals: what comes out, one row of `MaximalData.goals`.
-        row, last: rows of `MaximalRecord.goals`.
+        goals: output, one row of `MaximalData.goals`.
+        row, last: rows of `MaximalRecord.goals` at the start and end of the step.
         share: 0 at the start of the step, 1 at its end.
     """
     for k in range(model.goals.shape[0]):
@@ -41,20 +41,20 @@ def set_goals(model, goals, row, last, share):
 
 @inline
 def mixed(row, last, k, share, sign):
-    """Entry k on the way from one row to another."""
+    """Entry k interpolated between two rows; sign: of the second."""
     return (1.0 - share) * row[k] + sign * share * last[k]
 
 
 @routine(allocates=False)
 def pass_goals(goals):
-    """The end of a step becomes the start of the next."""
+    """Copy the prescribed values at the end of a step to the start of the next."""
     for k in range(goals.shape[1]):
         goals[0, k] = goals[1, k]
 
 
 @inline
 def goal_rate(row, s, goals):
-    """How fast a prescribed motion asks the gradient of its row to change, with the row's gradient at that time."""
+    """Prescribed rate of a row, with the row's gradient at the time of `goals`."""
     if is_coupling(row):
         return goals[row.goal + 1]
     rate = 0.0

@@ -1,12 +1,12 @@
 """Tendons and soft limits of joints, by a discrete gradient.
 
-The tension over a step is the mean of that over all lengths from the one at its start to the one at its end, l0 to l1:
-the tension in the middle where the law is linear; and where a spring becomes slack or a limit is met within the step,
-that which does the work by the energies at the ends, T (l1 - l0) = V1 - V0 (Gonzalez 1996). Of a straight piece
-between the vectors d0 and d1 it acts along c = (d0 + d1) / (|d0| + |d1|), of which c . (d1 - d0) = |d1| - |d0|
-(`path_springs`); of all else, such as angles and ways of joints and paths around things, along the gradient at the
-start (a share `halves` of the impulse) and at the end. The forces at the ends stand among the known ones, so this is
-the difference to them. All kernels take these lengths once more: None compiles nothing.
+The tension over a step is the mean of the tension over all lengths from l0 at its start to l1 at its end: the midpoint
+tension where the law is linear; where a spring becomes slack or a limit is met within the step, the one whose work is
+the difference of the energies, T (l1 - l0) = V1 - V0 (Gonzalez 1996). For a straight segment between the vectors d0
+and d1 it acts along c = (d0 + d1) / (|d0| + |d1|), for which c . (d1 - d0) = |d1| - |d0| (`path_springs`); for all
+other items, such as joint coordinates and paths around obstacles, along the gradient at the start (a share `halves` of
+the impulse) and at the end. The known forces contain the tension at the ends, so this module adds the difference. All
+kernels take these lengths as a further argument: where it is None they compile to nothing.
 """
 
 import math
@@ -25,13 +25,13 @@ LENGTH, PULL, PULLED = range(3)
 """Columns of `MaximalData.lengths`: length at the start [m or rad]; tension of this step and of the one before [N]."""
 
 VALUE, MEAN = 3, 4
-"""Columns of `MaximalData.stretches`: vector of a straight piece at the start (3) or the value of another; from MEAN on
-its direction c over the step."""
+"""Columns of `MaximalData.stretches`: vector of a straight segment at the start (3) or the value of another item; from
+MEAN on the segment's direction c over the step."""
 
 
 @inline
 def _ends(item, links):
-    """World positions of the two points of a straight piece."""
+    """World positions of the two points of a straight segment."""
     Ra, pa = frame(links, item.other)
     Rb, pb = frame(links, item.node)
     return add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
@@ -44,7 +44,7 @@ def _vector(row, first):
 
 @routine(allocates=False)
 def _store_start_length(law, items, stretches, states):
-    """Length at the start poses; its parts into `stretches`."""
+    """Length at the start poses; stores its parts in `stretches`."""
     length = law.offset
     for k in range(law.first, law.first + law.count):
         item = items[k]
@@ -62,7 +62,7 @@ def _store_start_length(law, items, stretches, states):
 
 @routine(allocates=False)
 def other_end(law, items, stretches, states):
-    """Length where the bodies are, at the other end of the step than `stretches`; notes the directions of pieces."""
+    """Length at the present poses, the other end of the step than `stretches`; stores the directions of segments."""
     end = law.offset
     for k in range(law.first, law.first + law.count):
         item, row = items[k], stretches[k]
@@ -80,7 +80,7 @@ def other_end(law, items, stretches, states):
 
 @inline
 def _add(out, states, body, x, f, k):
-    """Add the impulse k f at the world point x to a row of `out`, in the directions of the start."""
+    """Add the impulse k f at the world point x to a row of `out`, in the body frame."""
     if body >= 0:
         s = states[body]
         t = mattvec(load9(s.R), cross(sub3(x, load3(s.p)), f))
@@ -91,7 +91,7 @@ def _add(out, states, body, x, f, k):
 
 @inline
 def _add_wrench(out, states, body, W, k):
-    """Add k times a world wrench W about the origin to a row of `out`, in the directions of the start."""
+    """Add k times a world wrench W about the origin to a row of `out`, in the body frame."""
     if body >= 0:
         s = states[body]
         t = mattvec(load9(s.R), sub3(W[0], cross(load3(s.p), W[1])))
@@ -102,8 +102,8 @@ def _add_wrench(out, states, body, W, k):
 
 @routine(allocates=False)
 def _add_gradients(law, items, stretches, states, out, mean, own):
-    """Add to `out` (bodies, 6) `mean` times the discrete gradients of the length, and `own` times those at the start
-    poses: these differ for straight pieces."""
+    """Add to `out` (bodies, 6) `mean` times the discrete gradients of the length plus `own` times those at the start
+    poses; the two differ for straight segments."""
     for k in range(law.first, law.first + law.count):
         item = items[k]
         if item.kind == SEGMENT:
@@ -120,7 +120,7 @@ def _add_gradients(law, items, stretches, states, out, mean, own):
 
 @inline
 def _add_row(rows, states, body, t, f, k):
-    """Add k times a gradient (t about the COM, f) at the end of the step to a row by which (w, v) are multiplied."""
+    """Add k times a gradient (t about the COM, f) at the end of the step to a row by (w, v)."""
     if body >= 0:
         e = end_row(states, body, t, f, 1.0)
         for c in range(6):
@@ -129,7 +129,7 @@ def _add_row(rows, states, body, t, f, k):
 
 @routine(allocates=False)
 def _end_rows(law, items, states, rows, slope):
-    """Add to `rows` `slope` times the gradients of the length at the end, where the bodies are."""
+    """Add to `rows` `slope` times the gradients of the length at the present poses, those of the end."""
     for k in range(law.first, law.first + law.count):
         item = items[k]
         if item.kind == SEGMENT:
@@ -149,7 +149,7 @@ def _end_rows(law, items, states, rows, slope):
 
 @routine(allocates=False)
 def start_lengths(model, data, q, sprung):
-    """Where a run starts: lengths at joint positions q (nq,); the energy is that of the start."""
+    """Initialise a run: lengths at joint positions q (nq,) and their tensions."""
     if sprung is None or sprung.shape[0] == 0:
         return
     unwrap_angles(data.strings, q)
@@ -160,7 +160,7 @@ def start_lengths(model, data, q, sprung):
 
 @routine(allocates=False)
 def implicit_lengths(model, settings, data, dt, fresh, sprung):
-    """Take the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
+    """Subtract the impulses at the start of the step from the residuals; with `fresh` add their blocks."""
     if sprung is None:
         return
     states, share, pushed, rows = data.bodies, settings.halves * dt, data.T, data.dV
@@ -201,7 +201,7 @@ def _clear(bodies, rows):
 
 @inline
 def _place(model, law, own, i, j):
-    """Where the block of bodies i and j of a length lies."""
+    """Offset of the block of bodies i and j of a length."""
     if i == j:
         return model.graph.diagonal[own[i]]
     edge = model.sprung_edges[law.edges + i * own.shape[0] + j]
@@ -210,7 +210,7 @@ def _place(model, law, own, i, j):
 
 @routine(allocates=False)
 def _blocks(model, data, law, own, gain):
-    """Blocks of the tension: what it pushes with (data.T) times the gradients of the length (data.dV)."""
+    """Add the blocks of the tension: its wrenches (data.T) times the gradients of the length (data.dV)."""
     for i in range(own.shape[0]):
         for j in range(own.shape[0]):
             at = _place(model, law, own, i, j)
@@ -228,8 +228,8 @@ def _find(own, body):
 
 @routine(allocates=False)
 def _direction_blocks(model, data, law, own, gain):
-    """Blocks of the directions c of straight pieces, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|; uses up data.T and
-    data.dV."""
+    """Add the blocks of the directions c of straight segments, (1 - c n') / (|d0| + |d1|), n = d1 / |d1|; overwrites
+    data.T and data.dV."""
     states, pushed, rows = data.bodies, data.T, data.dV
     for k in range(law.first, law.first + law.count):
         item = data.strings[k]
@@ -267,7 +267,7 @@ def _direction_blocks(model, data, law, own, gain):
 
 @routine(allocates=False)
 def end_lengths(model, settings, data, dt, sprung):
-    """Momentum that lengths leave at the end of the step, which has become the start of the next."""
+    """Add the impulses of these lengths at the end of the step to the momenta; `data` is at the next start."""
     if sprung is None:
         return
     states, share, pushed = data.bodies, (1.0 - settings.halves) * dt, data.T
@@ -286,9 +286,9 @@ def end_lengths(model, settings, data, dt, sprung):
 
 @routine(allocates=False)
 def length_defect(model, settings, data, dt, sprung):
-    """Energy that lengths lose in a substep beyond the work of their impulses [J]; `data` is at its end.
+    """Energy that lengths lose in a substep minus the work of their impulses [J]; `data` is at its end.
 
-    That work is done with the velocities (v, s w), see `energy_terms`.
+    That work uses the velocities (v, s w), see `energy_terms`.
     """
     defect = 0.0
     if sprung is None:
