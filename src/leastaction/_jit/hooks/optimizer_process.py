@@ -54,7 +54,8 @@ class _Answer:
 
     def __init__(self, future: Future[Any], codegen: Any, needed: list[Any], method: str, arguments: Any) -> None:
         self._future: Future[Any] | None = future
-        self._again, self._owner = (codegen, needed, method, *arguments), os.getpid()
+        self._again: tuple[Any, ...] = (codegen, needed, method, *arguments)
+        self._owner = os.getpid()
 
     def __call__(self) -> bytes:
         if (future := self._future) is not None:
