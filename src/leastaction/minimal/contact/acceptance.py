@@ -1,12 +1,11 @@
-"""Energy balance and rotation bound of a substep: what decides whether it is accepted (see `step_control`).
+"""Energy balance and rotation bound of a substep, which decide whether it is accepted (see `step_control`).
 
-Kinetic energies are those of the momenta after the momentum phase, the work of forces that of the step's own
-quadrature: springs have the difference of their energies, dampers what they take over the mean rate. Impulses of
-contacts only take energy, but for surfaces that move along their shapes and for overlaps that a run starts with; soft
-contacts have an energy of their own. Where dampers are so strong that they are implicit at the end
-(`joint_momenta.end_damping_of`), no loss is looked for, and in the finest substeps neither: light links that heavy ones
-pull taut stop as in an impact, which no substep resolves. What is lost there where nothing touches may come back within
-the same step.
+The kinetic energy is that of the momenta after the momentum phase. The work of forces follows the quadrature of the
+step: springs by the difference of their energies, dampers by the mean velocity. Contact impulses only dissipate, but
+for surfaces that move along their shapes (belts) and initial overlaps; soft contacts store elastic energy. Losses are
+not checked where strong dampers are implicit at the end (`joint_momenta.end_damping_of`), nor in the finest substeps:
+light links that heavy ones pull taut stop as in an impact, which no substep resolves. Energy that a finest substep
+without active contacts loses may return within the same step.
 """
 
 from leastaction._jit import inline, routine
@@ -21,7 +20,7 @@ from leastaction.step_control.bisection import FINEST
 from leastaction.step_control.energy_balance import NOISE, is_balanced, largest_gain
 
 QUARTER = 1.0
-"""Trace of a turn by a right angle: up to there the momentum of a body grows with its turn, so that there is one."""
+"""Trace of a rotation by a right angle: up to there a body's momentum is a one-to-one function of its rotation."""
 
 
 @routine
@@ -35,7 +34,7 @@ def mass_of(model):
 
 @routine
 def given(model, touch, found, dt):
-    """Energy that contacts may add [J] as they leave overlaps, and surfaces that move along their shapes."""
+    """Upper bound [J] of the energy from initial overlaps that contacts resolve and from moving surfaces."""
     if found is None:
         return parting(model.cones, touch, model.cones.shape[0]) / dt
     many = model.cones.shape[0] + found.now[0].count
@@ -44,7 +43,7 @@ def given(model, touch, found, dt):
 
 @routine
 def belt_work(model, touch, found):
-    """Most work of moving surfaces in the step, times its length [J s]."""
+    """Upper bound of the work of moving surfaces in the step, times its length [J s]."""
     work = 0.0
     for j in range(found.now[0].count):
         c = model.cones.shape[0] + j
@@ -56,9 +55,9 @@ def belt_work(model, touch, found):
 
 @routine
 def parting(cones, touch, many):
-    """Work of contacts and limits that leave overlaps, times the length of the step [J s].
+    """Upper bound of the work of contacts and limits that resolve overlaps, times the length of the step [J s].
 
-    It is at most twice the impulse of the position phase times the overlap: C in docs/theory/contact.md.
+    It is twice the impulse of the position phase times the overlap: C in docs/theory/contact.md.
     """
     work = 0.0
     for c in range(many):
@@ -70,7 +69,7 @@ def parting(cones, touch, many):
 
 @routine
 def rotates_too_far(model, data):
-    """Whether a body turns by more than a right angle in the solved step."""
+    """Whether a body rotates by more than a right angle in the solved step."""
     now, far = data.now[0], False
     for i in range(model.nodes.shape[0]):
         R0, R1, trace = data.R[now][i], data.R[1 - now][i], 0.0
@@ -82,12 +81,12 @@ def rotates_too_far(model, data):
 
 @routine
 def kinetic_energy(model, data, dt, factored):
-    """Kinetic energy [J] of the momenta at the start of the robot, and their velocities into `dx`.
+    """Kinetic energy [J] of the momenta `p` at the start poses of the robot; writes the velocities to `dx`.
 
     Args:
-        dt: length of the step that has just led here [s], with whose dampers momenta are (M + k) v, see
+        dt: length of the step that ended here [s], whose implicit end damping k makes momenta (M + k) v, see
             `joint_momenta.end_damping_of`; 0 where they are M v.
-        factored: whether `phase.W` has the factors of M + k there.
+        factored: whether `phase.W` contains the factors of M + k there.
     """
     W, v, energy = data.touch.phase.W, data.dx, 0.0
     if factored:
@@ -105,15 +104,15 @@ def kinetic_energy(model, data, dt, factored):
 
 @inline
 def work_of_controls(driven, data, k):
-    """Work of what controls push degree of freedom k with [J]."""
-    if driven is None:  # then nobody has written `tau`
+    """Work of the controls on degree of freedom k [J]."""
+    if driven is None:  # then `tau` is not set
         return 0.0
     return data.tau[k] * data.displacement[k]
 
 
 @inline
 def work_of_pulls(pulls, data):
-    """Work of the forces of `pulls` [J], and the size of their impulses."""
+    """Work of the springs, tendons and loops in `pulls` [J], and the sum of the magnitudes of their impulses."""
     if pulls is None or pulls.links.shape[1] == 0:
         return 0.0, 0.0
     size = 0.0
@@ -124,7 +123,7 @@ def work_of_pulls(pulls, data):
 
 @routine
 def work_of_forces(model, data, dt):
-    """Work of all forces in a solved step [J], the size of impulses, and whether dampers take no more than it says."""
+    """Work of all forces in a solved step [J], sum of impulse magnitudes, and whether the damping work is exact."""
     nodes, now, g = model.nodes, data.now[0], load3(model.gravity)
     work, size = work_of_pulls(data.touch.pulls, data)
     known, weight = True, dt * dot3(g, g) ** 0.5
@@ -150,7 +149,7 @@ def work_of_forces(model, data, dt):
 
 @routine
 def touches(cones, touch, low, high):
-    """Whether one of these contacts, limits and joints with dry friction pushes."""
+    """Whether any contact, limit or dry friction in cones[low:high] is active with an impulse."""
     found = False
     for c in range(low, high):
         found = found or (touch.active[c] != 0 and cones[c].kind < TIE and touch.lam[cones[c].row] != 0.0)
@@ -159,7 +158,7 @@ def touches(cones, touch, low, high):
 
 @routine
 def anything_touches(model, touch, found):
-    """`touches` of all."""
+    """`touches` of all constraints."""
     own = model.cones.shape[0]
     if found is None:
         return touches(model.cones, touch, 0, own)
@@ -168,7 +167,7 @@ def anything_touches(model, touch, found):
 
 @routine
 def know_start(model, data, touch):
-    """Kinetic energy and velocities of the state that a step starts from, where they are not known."""
+    """Compute kinetic energy and velocities of the start of a step where they are not stored."""
     if touch is None:
         return
     touch.balance[0]["owed"], touch.balance[0]["elastic_start"] = 0.0, -1.0
@@ -180,7 +179,7 @@ def know_start(model, data, touch):
 
 @routine
 def keep_start(model, data, touch, settings, dt):
-    """Keep the start of a solved step, with what its energy balance needs of it."""
+    """Checkpoint the start of a solved step and the terms of its energy balance."""
     if touch is None:
         return
     balance = touch.balance[0]
@@ -201,7 +200,7 @@ def keep_start(model, data, touch, settings, dt):
 
 @routine
 def accept_or_go_back(model, data, touch, dt, factored):
-    """Whether the step that has led here is accepted; where it is not, the robot is where it was before it."""
+    """Whether the energy balance accepts the step that has just ended; otherwise restore the state before it."""
     if touch is None:
         return True
     balance, g = touch.balance[0], load3(model.gravity)

@@ -1,19 +1,19 @@
-"""Momentum phase of a step: the momentum at its end, with what touches there.
+"""Momentum phase of a step: the momentum at its end that satisfies the contact laws of velocities.
 
-The position phase (`steps.attempt`) goes from the momentum p0 at the start to the place q1 at the end, with impulses l0
-at the start, and leaves P = D2 L_d + f, the momentum at the end without impulses there. Contacts that are closed there,
-limits, dry friction and equations of loops then bring it to
+The position phase (`steps.attempt`) solves for q1 from the momentum p0, with constraint impulses l0 at the start of the
+step, and yields P = D2 L_d + f, the momentum at the end without constraint impulses there. The constraints that are
+closed at the end (contacts, limits, dry friction, loops) then change it to
 
     p1 = P + N' (L - l0),    v1 = M^-1 p1,
 
-with the rows N of unit impulses at q1, such that the impulses L of the whole step obey the laws of contact with the
-velocities v1: 0 <= L_n, N_n v1 >= 0, one of them zero, and friction in Coulomb's disc of L_n that opposes the slip. The
-state of a run is (q, p): nothing else goes from step to step but first guesses. (RATTLE with inequalities: Andersen
-1983; Moreau 1988 for the impulses of a whole step.)
+with the constraint Jacobian N at q1, such that the impulses L of the whole step satisfy complementarity with the
+velocities v1, 0 <= L_n, N_n v1 >= 0, L_n N_n v1 = 0, and Coulomb's law, with friction in the disc of L_n against the
+slip. The state of a run is (q, p) without contact impulses; those only warm-start the next step. (RATTLE with
+inequalities: Andersen 1983; Moreau 1988 for the impulses of a whole step.)
 
-At rest L is twice l0. Contacts give way by k (L - 2 l0) / dt, with the slope k of their depth in the position phase
-(see `compliance`): their loads are unique, and what rests has no velocity. Soft contacts give way by a damper at the
-end of the step in the same way (see `laws.soft_contact`).
+At rest L is twice l0. Contacts are compliant by k (L - 2 l0) / dt, with the derivative k of their penetration by the
+impulse in the position phase (see `contact_response`), so that loads are unique and resting bodies have no velocity.
+Soft contacts add a damper at the end of the step in the same way (see `laws.soft_contact`).
 """
 
 from leastaction._jit import inline, routine
@@ -50,9 +50,9 @@ from leastaction.spatial import add3, axpy3, cross, dot3, load3, load9, matvec, 
 
 @routine
 def solve_momenta(model, data, touch, dt, tolerance):
-    """The momentum phase of a part of a step, of length dt, whose end is the start of the robot by now.
+    """Momentum phase of a substep of length dt; its end is already the start of the robot (`advance`).
 
-    Returns whether `phase.W` has the factors of the mass matrix there.
+    Returns whether `phase.W` contains the factors of the mass matrix there.
     """
     if touch is None:
         return False
@@ -78,7 +78,7 @@ def solve_momenta(model, data, touch, dt, tolerance):
 
 @routine
 def keep_slopes(model, touch):
-    """`phase.diagonal` of the cones that took part in the position phase."""
+    """Store the diagonal of W of the constraints in the position phase in `phase.diagonal`."""
     cones, count = cones_of(model, touch.found)
     for c in range(count):
         if touch.active[c]:
@@ -88,7 +88,7 @@ def keep_slopes(model, touch):
 
 @routine
 def update_locked_friction(model, data, touch, joints, dt, tolerance):
-    """Friction of joints that are held; how many change, after which all begins again with the impulses there were."""
+    """Update friction of locked joints; returns how many change state, after which the impulses are solved again."""
     if joints is None or not holds_any(joints):
         return 0
     phase = touch.phase
@@ -102,7 +102,7 @@ def update_locked_friction(model, data, touch, joints, dt, tolerance):
 
 @inline
 def is_closed(cone, c, touch):
-    """Whether a cone takes part in the momentum phase."""
+    """Whether a constraint takes part in the momentum phase."""
     if not touch.active[c] or cone.kind == TIE:
         return False
     if cone.kind == CONTACT or cone.kind == LIMIT:
@@ -112,7 +112,7 @@ def is_closed(cone, c, touch):
 
 @routine
 def close_some(model, touch, found):
-    """Which cones take part, into `active`; returns whether any does. Their compliance is in W from now on."""
+    """Set `active` for the momentum phase and clear the compliances, which W contains then; whether any is active."""
     phase, some = touch.phase, False
     for c in range(touch.active.shape[0]):
         phase.active[c], phase.compliance[c], phase.soft[c] = touch.active[c], touch.compliance[c], touch.soft[c]
@@ -125,7 +125,7 @@ def close_some(model, touch, found):
 
 @routine
 def close_detected(model, touch, found):
-    """`close_some` of contacts that were looked for."""
+    """`close_some` of detected contacts."""
     some = False
     if found is None:
         return some
@@ -138,7 +138,7 @@ def close_detected(model, touch, found):
 
 @routine
 def relate_momenta(model, data, touch, dt, length):
-    """Rows N, motions `w` that L = 0 would leave in a time of dt [m or rad] and their derivatives W; `lam` is L.
+    """Set rows N, the motions `w` [m or rad] in a time of dt with L = 0 and the Delassus matrix W; `lam` becomes L.
 
     Args:
         length: of the step that ends here [s], see `joint_momenta.end_damping_of`; 0 for an impact.
@@ -178,7 +178,7 @@ def relate_momenta(model, data, touch, dt, length):
 
 @routine
 def fill_symmetric(touch, phase, found, n, dt):
-    """W of the n impulses that take part: products of those that come first with the others, which are symmetric."""
+    """Fill the symmetric matrix W of the n active impulses from products of its upper triangle."""
     Y, W, which, row = phase.Y, touch.W, touch.which, phase.off
     for b in range(n):
         k = which[b]
@@ -190,12 +190,12 @@ def fill_symmetric(touch, phase, found, n, dt):
             W[which[a], k] = W[k, which[a]]
         for a in range(low, b):
             if range_of(found, which[a], n)[1] <= b:
-                W[k, which[a]] = 0.0  # its range ends before this one
+                W[k, which[a]] = 0.0  # impulse a is not coupled to impulse k
 
 
 @inline
 def multiply_rows(found, Y, which, low, high, row, out):
-    """out[j] = Y[j] times a row, for each impulse j of `which` from low to high."""
+    """out[j] = Y[j] @ row for each impulse j of `which` from low to high."""
     if found is not None:
         multiply_packed(Y, which, low, high, found.islands, pack(found.islands, row), out)
         return
@@ -208,7 +208,7 @@ def multiply_rows(found, Y, which, low, high, row, out):
 
 @routine
 def add_contact_compliance(touch, cone, c):
-    """Let a contact give way: see the top of the file."""
+    """Add the compliance of a contact to W and w, see the head of the file."""
     if cone.kind != CONTACT:
         return
     o, phase = cone.row, touch.phase
@@ -225,7 +225,7 @@ def add_contact_compliance(touch, cone, c):
 
 @routine
 def add_detected_compliance(model, touch, found):
-    """`add_contact_compliance` of contacts that were looked for."""
+    """`add_contact_compliance` of detected contacts."""
     if found is None:
         return
     for c in range(model.cones.shape[0], model.cones.shape[0] + found.now[0].count):
@@ -235,7 +235,7 @@ def add_detected_compliance(model, touch, found):
 
 @routine
 def change_momenta(data, touch):
-    """p1, and the impulses of the whole step into `total`; `lam` is what it was."""
+    """Set p1 and store the impulses of the whole step in `total`; restores `lam` of the position phase."""
     phase, lam, which = touch.phase, touch.lam, touch.which
     for i in range(phase.count[0]):
         j = which[i]
@@ -247,7 +247,7 @@ def change_momenta(data, touch):
 
 @routine
 def find_detected_directions(model, data, phase, found):
-    """`find_directions` of contacts that were looked for."""
+    """`find_directions` of detected contacts."""
     if found is None:
         return
     for c in range(model.cones.shape[0], model.cones.shape[0] + found.now[0].count):
@@ -257,7 +257,7 @@ def find_detected_directions(model, data, phase, found):
 
 @inline
 def frame_of(cone, data, found):
-    """Normal, tangents and point of a contact where bodies are placed; tangents follow the normal the shortest way."""
+    """Normal, tangents and point of a contact at the current poses; tangents are projected from those of the cone."""
     if found is None:
         return frame_of_ball(cone, data)
     if cone.found < 0:
@@ -274,7 +274,7 @@ def frame_of(cone, data, found):
 
 @inline
 def frame_of_ball(cone, data):
-    """`frame_of` of a ball over a plane."""
+    """`frame_of` of a sphere over a plane."""
     i, n = cone.node, load3(cone.normal)
     x = add3(load3(data.x[data.now[0]][i]), matvec(load9(data.R[data.now[0]][i]), load3(cone.arm)))
     return n, load3(cone.first), load3(cone.second), axpy3(-cone.radius, n, x)
@@ -282,7 +282,7 @@ def frame_of_ball(cone, data):
 
 @routine
 def find_directions(model, data, phase, cone, c):
-    """What unit impulses of a cone do along the joints, into N, and the same reduced by the factors of M, into Y."""
+    """Generalised unit impulses of a constraint, into N, and the same reduced by the factors of M, into Y."""
     touch, N, Y, at = data.touch, phase.N, phase.Y, cone.row
     for k in range(at, at + impulses(cone)):
         for j in range(N.shape[1]):
@@ -305,7 +305,7 @@ def find_directions(model, data, phase, cone, c):
 
 @routine
 def find_direction(model, data, phase, cone, h, k):
-    """`find_directions` of impulse k of a contact, which is a wrench h."""
+    """`find_directions` of impulse k of a contact, whose unit wrench is h."""
     S_, W, i, j = data.S[data.now[0]], phase.W, cone.node, cone.other
     kick_both(model, data, i, h, j, phase.N[k])
     push_both(model.nodes, S_, W, W, i, h, j, against(h), phase.Y[k])
@@ -313,7 +313,7 @@ def find_direction(model, data, phase, cone, h, k):
 
 @routine
 def find_turns(model, data, phase, rolls, cone, frame):
-    """`find_directions` of friction against spinning and rolling, about normal and tangents."""
+    """`find_directions` of torsional and rolling friction, about the normal and the tangents."""
     if rolls is None or not rolls:
         return
     if cone.width == PLAIN:

@@ -1,4 +1,4 @@
-"""Steps of a robot: Newton, its first guess, division of what it does not solve."""
+"""Time step in joint coordinates: Newton's method, its first guess, and bisection of steps that fail."""
 
 from leastaction._jit import routine
 from leastaction.contact.laws.restitution import ACCEPT
@@ -39,38 +39,38 @@ from leastaction.minimal.contact.solver.prescribed_joints import goals_of, set_s
 from leastaction.step_control.bisection import FINEST, LAST, first_half, next_substep, substep_length
 
 PATIENCE = 6
-"""Iterations after which updates and gaps of 1e-7 rad or m are good enough."""
+"""Iterations after which Newton accepts updates and gap errors of 1e-7 rad or m."""
 
 DIVIDED_IN_VAIN = 16
-"""Most parts of a step where round-off keeps Newton from its end: smaller ones have as much of it."""
+"""Largest number of substeps where round-off prevents convergence: shorter substeps have the same round-off."""
 
 ROUNDS = 16
-"""After contacts were overlooked, Newton has `max_iterations` for the problem with them, up to so many times as many in
-all. Edges of a box that moves over another one are found anew with each solution: 131 iterations in a part of a step of
-a stack (corpus, seed 3), which failed at any length while all these problems together had 12."""
+"""After undetected contacts are added, Newton gets another `max_iterations`, up to `ROUNDS` times as many in total. The
+contacts of edges of a box that moves over another box change with each solution: a substep of a stack (corpus, seed 3)
+took 131 iterations; with a total of 12 for all these problems it failed at any length."""
 
 AT_IMPACTS = 0.01
-"""Share of the tolerance to which parts that end at impacts are solved, and gaps there: a tumbling box multiplies what
-is wrong with the time of an impact by a hundred in its next ones."""
+"""Fraction of the tolerance for substeps that end at impacts, and for gaps there: a tumbling box amplifies an error in
+the time of an impact a hundredfold by its next impacts."""
 
 LATE_ROUNDS = 16
-"""Solutions of a part of a step at whose ends contacts may be found that took no part in it, before it is divided.
-Where edges cross that can reach no solution together, there are always others: a step of a thrown tree had 130 contacts
-of five pairs after a minute, and had not ended. With 6, as `Maximal` has it, one of 20 stacks fails (corpus)."""
+"""Most solutions of a substep after which missing contacts are added; beyond that, the substep is bisected. Crossing
+edges without a common solution produce new contacts each time: a step of a thrown tree had 130 contacts of five pairs
+after a minute, and had not ended. With 6, the limit of `Maximal`, one of 20 stacks fails (corpus)."""
 
 SHARP = 1e-15
-"""Errors below this [rad or m] need no further iteration where contacts push. They divide their load by how far they
-give way, some 1e-7 m for each unit of an impulse: what is wrong by 1e-10 m is a different load."""
+"""Errors below this [rad or m] need no further iteration while contact forces act. A contact force is the gap over the
+compliance, some 1e-7 m per unit of impulse, so that an error of 1e-10 m changes the force noticeably."""
 
 CLOSE = 1e-3
-"""Updates above this [rad or m] need no look at how good they are."""
+"""Largest update [rad or m] after which the convergence tests are evaluated."""
 
 
 @routine
 def newton(model, data, touch, settings, dt, placed):
-    """One Newton update of q1: its size [rad or m] and the largest residual of the equations before it.
+    """One Newton update of q1; returns its size [rad or m] and the largest scaled residual before it.
 
-    `placed`: bodies are where q1 has them.
+    `placed`: whether the poses of bodies at the end of the step already correspond to q1.
     """
     if not placed:
         put_end(model, data, touch)
@@ -86,14 +86,14 @@ def newton(model, data, touch, settings, dt, placed):
 
 @routine
 def contact_violation(model, data, touch, dt):
-    """By how much the laws of contact are missed [m or rad]; see `contacts.law_violation`."""
+    """Largest violation of the contact laws [m or rad], see `robot_contacts.law_violation`; 0 without contacts."""
     return 0.0 if touch is None else law_violation(model, data, dt)
 
 
 @routine
 def tolerance_of(touch, settings, dt, at_impact):
-    """Update [rad or m] at which a part of a step, of length dt, is solved: velocities at its end are known alike in
-    parts of any length, and better where it is to end at an impact, whose time depends on them."""
+    """Newton tolerance [rad or m] of a substep of dt: proportional to dt, so that the error of end velocities does not
+    depend on dt; `AT_IMPACTS` times that where the substep ends at an impact, whose time depends on them."""
     if touch is None:
         return settings.tolerance
     share = settings.tolerance * (dt / settings.whole)
@@ -102,7 +102,7 @@ def tolerance_of(touch, settings, dt, at_impact):
 
 @routine
 def begin_contacts(model, data, touch, settings, dt):
-    """Which contacts take part, from the first guess in q1; returns whether bodies are placed there now."""
+    """Choose the active constraints from the first guess in q1; returns whether bodies are placed at q1."""
     if touch is None:
         return False
     put_end(model, data, touch)
@@ -113,7 +113,7 @@ def begin_contacts(model, data, touch, settings, dt):
 
 @routine
 def has_all_contacts(model, data, touch, settings, dt):
-    """Whether no contacts were overlooked; those that were take part from now on."""
+    """Whether the solution violates no contact outside of the active set; contacts that it does violate are added."""
     if touch is None:
         return True
     falls = gravity_drop(model, dt), slight_overlap(gravity_drop(model, settings.whole), settings.whole)
@@ -122,7 +122,7 @@ def has_all_contacts(model, data, touch, settings, dt):
 
 @routine
 def rounds_of(touch):
-    """How often contacts were found at the end of a solution of the part that is being solved."""
+    """Number of contact detections at the ends of solutions of the current substep."""
     if touch is None:
         return 0
     return rounds_of_found(touch.found)
@@ -138,7 +138,7 @@ def rounds_of_found(found):
 
 @routine
 def is_full(touch):
-    """Whether there was no room for a contact or its force."""
+    """Whether an array of contacts or their impulses is too small."""
     if touch is None:
         return False
     return found_is_full(touch.found)
@@ -154,11 +154,11 @@ def found_is_full(found):
 
 @routine
 def loads_have_converged(touch, missed, left):
-    """Whether a solved step needs no further iteration for the loads of its contacts.
+    """Whether a converged step needs no further iteration for its contact impulses.
 
     Args:
-        missed: by how much the laws of contact are missed [m or rad].
-        left: size of the next update, as expected.
+        missed: largest violation of the contact laws [m or rad].
+        left: expected size of the next update [rad or m].
     """
     if touch is None:
         return True
@@ -170,7 +170,7 @@ def loads_have_converged(touch, missed, left):
 
 @routine
 def begin(model, data, settings, dt, steady, holds):
-    """The first guess, see `attempt`, and `begin_contacts` with it."""
+    """Set the first guess, see `attempt`, and choose the active contacts with it."""
     v_last, v_older, dx, displacement = data.v_last, data.v_older, data.dx, data.displacement
     for k in range(dx.shape[0]):
         dx[k] = dt * (2.0 * v_last[k] - v_older[k]) if steady else dt * v_last[k]
@@ -182,11 +182,11 @@ def begin(model, data, settings, dt, steady, holds):
 
 @routine
 def attempt(model, data, settings, dt, steady, holds, at_impact):
-    """Solve one step of dt from (q0, p) for q1 and `end`; returns its iterations, or minus their number.
+    """Solve one substep of dt from (q0, p) for q1 and `end`; returns the iterations, negative where it fails.
 
-    The first guess goes on with the mean rate of the last step, `v_last`, or where `steady` with its change since the
-    one before, `v_older`. Where `holds` is False, the contact problem has all dry friction. `at_impact`: whether
-    the step is to end at an impact.
+    The first guess is linear extrapolation with the mean velocity `v_last` of the last substep or, where `steady`,
+    quadratic extrapolation with `v_older` also. Where `holds` is False, the contact problem includes all dry friction.
+    `at_impact`: whether the substep ends at an impact.
     """
     dx, displacement = data.dx, data.displacement
     placed = begin(model, data, settings, dt, steady, holds)
@@ -206,11 +206,11 @@ def attempt(model, data, settings, dt, steady, holds, at_impact):
         if update_locked(model, data, data.touch, locked_joints(data.touch), dt) > 0:
             last = False
         elif size <= CLOSE:
-            # About the next update: residuals are over their pivots. By how much the last one has shrunk them says less
-            # than that, since the first one also finds the impulses of springs, loops and contacts.
+            # Estimate of the next update: residuals divided by their pivots. Their decrease by the last update says
+            # less, because the first update also finds the impulses of springs, loops and contacts.
             new = end_residual(model, data, data.touch, dt, model.soft, model.driven, model.branched)
             placed = True
-            # Contacts that do not settle to the last digit need not hold up the step.
+            # Contacts that do not converge to round-off do not fail the step.
             allowed = max(settings.tolerance, settings.floor if it < PATIENCE else max(settings.floor, 1e-7))
             short = contact_violation(model, data, data.touch, dt)
             if short > allowed:
@@ -226,7 +226,7 @@ def attempt(model, data, settings, dt, steady, holds, at_impact):
             ):
                 last = True
             elif solved:
-                # A step that goes beyond an impact ends there: what it misses beyond does not count.
+                # A substep that contains an impact is cut there: violations after it are irrelevant.
                 if find_impact(model, data, data.touch, dt) or has_all_contacts(model, data, data.touch, settings, dt):
                     add_locked_impulses(model.cones, data.touch, locked_joints(data.touch))
                     return it
@@ -239,16 +239,15 @@ def attempt(model, data, settings, dt, steady, holds, at_impact):
 
 @routine
 def step(model, data, settings, steady):
-    """One step from (q0, p) with the generalised forces tau held, to q0 and p.
+    """One step from (q0, p) to the new q0 and p, with constant generalised forces tau.
 
-    Where Newton does not find the end of a step, or its energy balance does not hold, the step is divided: two of half
-    its length, each divided again where that does not help. Returns the iterations, or -1 where not even the finest
-    part has a solution; and the number of parts.
+    Where Newton fails or the energy balance rejects the result, the step is bisected, and so is each half that fails.
+    Returns the iterations, -1 where the shortest substep fails, and the number of substeps.
     """
     v_last, v_older, displacement, impacts = data.v_last, data.v_older, data.displacement, impacts_of(data.touch)
     total, count = 0, 0
     parts, part, start, end, split = 1, 0, 0.0, 1.0, False
-    cut, early, late = 0.0, 0.0, 0.0  # where the part ends at an impact, and the bracket of that; 0 for none
+    cut, early, late = 0.0, 0.0, 0.0  # share of the step at which an impact ends it, and its bracket; 0: none
     recentre(model, data, data.touch, model.turning)
     know_start(model, data, data.touch)
     begin_step(data.touch, AT_IMPACTS * min(settings.tolerance, settings.floor))
@@ -290,7 +289,7 @@ def step(model, data, settings, steady):
 
 @routine
 def impacts_of(touch):
-    """What waits for impacts; None where no contact has restitution."""
+    """Record of the impacts, or None where no contact has restitution."""
     if touch is None:
         return None
     return touch.impacts
@@ -298,9 +297,9 @@ def impacts_of(touch):
 
 @routine
 def end_part(model, data, touch, settings, dt):
-    """The momenta at the end of a solved part, which becomes the start of the next; returns whether it is accepted.
+    """Compute the momenta at the end of a solved substep and advance to it; returns whether it is accepted.
 
-    Where it is not, nothing has changed but first guesses.
+    A rejected substep restores the state; only first guesses have changed.
     """
     keep_start(model, data, touch, settings, dt)
     advance(model, data)
@@ -309,10 +308,10 @@ def end_part(model, data, touch, settings, dt):
 
 @routine
 def most_parts(data, touch, spent):
-    """How many parts a step may have after an attempt that failed: few where round-off is all that is left.
+    """Largest number of substeps after a failed attempt: few where only round-off prevents convergence.
 
-    Equations without contacts are smooth: near their solution, updates shrink at once, or they never do, as where 32
-    bits do not resolve positions any more.
+    Equations without contacts are smooth: near the solution updates shrink quadratically unless round-off dominates,
+    for example where 32 bits do not resolve positions any more.
     """
     if touch is not None:
         return LAST
@@ -326,9 +325,9 @@ def most_parts(data, touch, spent):
 
 @routine
 def solve(model, data, touch, settings, dt, steady, at_impact):
-    """`attempt`, but for a step in which things pass through each other or bodies turn by more than a right angle.
+    """`attempt`, followed by the checks for tunnelling and for rotations by more than a right angle.
 
-    One that goes beyond an impact is not looked at.
+    A substep that contains an impact is not checked. Returns the iterations, negative where it fails.
     """
     spent = attempt(model, data, settings, dt, steady, dt != 0.0, at_impact)
     if spent < 0 and holds_any(locked_joints(touch)):
@@ -343,7 +342,7 @@ def solve(model, data, touch, settings, dt, steady, at_impact):
 
 @routine
 def tunnels(model, data, shapes, found):
-    """Whether things have passed through each other."""
+    """Whether two bodies have passed through each other."""
     if found is None:
         return False
     return passes_through(model, data, found, shapes.convex)
@@ -351,7 +350,7 @@ def tunnels(model, data, shapes, found):
 
 @routine
 def store_part_impulses(model, data, touch):
-    """Impulses of a part of a step, whose end the robot is at."""
+    """Add the impulses of a substep that has just ended to those of the step."""
     if touch is not None:
         total = touch.phase.total
         for k in range(total.shape[0]):
@@ -361,7 +360,7 @@ def store_part_impulses(model, data, touch):
 
 @routine
 def prepare(model, data):
-    """Bodies at the start of a run."""
+    """Place bodies at the start of a run."""
     data.now[0] = 0
     for k in range(3):
         data.origin[k] = 0.0
@@ -372,14 +371,14 @@ def prepare(model, data):
 
 @routine
 def reset_energy(touch):
-    """The kinetic energy of a state is not known."""
+    """Mark the kinetic energy of the state as unknown."""
     if touch is not None:
         touch.balance[0]["kinetic"] = -1.0
 
 
 @routine
 def reset_contacts(touch):
-    """No impulses from a step before."""
+    """Clear the impulses of the last step (no warm start)."""
     if touch is not None:
         for k in range(touch.lam.shape[0]):
             touch.lam[k] = 0.0
@@ -393,7 +392,7 @@ def reset_contacts(touch):
 
 @routine
 def advance(model, data):
-    """The end of a step becomes the start of the next."""
+    """Make the end of a step the start of the next."""
     for k in range(data.p.shape[0]):
         data.p[k] = data.end[k]
     for k in range(data.q0.shape[0]):
@@ -403,7 +402,7 @@ def advance(model, data):
 
 @routine
 def apply_controls(model, data, u, step, robot, driven):
-    """Generalised forces of the controls of a step: u[step, :, robot], where axes of length 1 serve all."""
+    """Set the generalised forces of controls u[step, :, robot]; axes of length 1 broadcast."""
     if driven is None:
         return
     k, r = min(step, u.shape[0] - 1), min(robot, u.shape[2] - 1)
@@ -414,7 +413,7 @@ def apply_controls(model, data, u, step, robot, driven):
 
 @routine
 def drive(model, data, limited):
-    """Generalised forces of the controls in `data.u`, within their limits; there are none where `limited` is None."""
+    """Set the generalised forces of the controls in `data.u`, clipped to their limits; none where `limited` is None."""
     drives, tau, u = model.drives, data.tau, data.u
     push_along(drives, tau, u, limited, model.pushed)
     pull_by_controls(model, data, pulls_of(data.touch))
@@ -422,7 +421,7 @@ def drive(model, data, limited):
 
 @routine
 def push_along(drives, tau, u, limited, pushed):
-    """See `drive`; where `pushed` is None, all controls push along joints."""
+    """See `drive`; where `pushed` is None, all controls act along joints."""
     for c in range(tau.shape[0]):
         tau[c] = 0.0
     for c in range(drives.shape[0]):

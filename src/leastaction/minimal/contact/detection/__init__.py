@@ -1,1 +1,1 @@
-"""Contacts of a robot in a step of `Minimal`: which pairs are looked at, gaps, normals, and tunnelling."""
+"""Contact detection of `Minimal`: candidate pairs, gaps, normals, and tunnelling."""

@@ -1,7 +1,7 @@
-"""What impulses between two bodies do along the joints, and how the motions of both move the contact.
+"""Jacobians of contacts between two bodies: generalised impulses of a wrench pair, and relative motions.
 
-An impulse pushes body b and, the other way round, body a. Going from both towards the root, as `contacts` does from
-one, the two ways meet at the joints that carry both, and go on as one.
+A contact wrench acts on body b, its opposite on body a. Both are propagated towards the root, as in `robot_contacts`
+for one body; from the first joint that carries both bodies on, the two paths are one.
 """
 
 from leastaction._jit import inline, routine
@@ -20,10 +20,10 @@ from leastaction.spatial._series import inverse_jacobian_terms
 
 @inline
 def moved_point(data, i, c, x):
-    """How far a contact's point x on a body moves within the step, the body's turn, its arm x - c, and the end of c.
+    """Displacement of contact point x on body i in the step, the body's rotation vector, the arm x - c, the end of c.
 
     Args:
-        c: point that goes with the body, see `contact.gap.material_points`; from there to x nothing turns with it.
+        c: point fixed to the body, see `contact.gap.material_points`; the arm from c to x does not rotate with it.
     """
     if i < 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), c
@@ -36,7 +36,7 @@ def moved_point(data, i, c, x):
 
 @inline
 def row_along(i, t, y, o, end):
-    """How the motion of such a point along t goes with the motion of its body at the end."""
+    """Gradient of the displacement of such a point along t by the end twist of its body."""
     if i < 0:
         return ZEROS
     e, _ = inverse_jacobian_terms(dot3(y, y))
@@ -46,7 +46,7 @@ def row_along(i, t, y, o, end):
 
 @routine
 def slip(cone, data):
-    """How far body b, or its surface, slides along both tangents of a contact that was looked for [m]."""
+    """Slip of body b, including moving surfaces, along both tangents of a detected contact [m]."""
     x = load3(cone.arm)
     own = moved_point(data, cone.node, load3(cone.fixed), x)[0]
     moved = sub3(own, moved_point(data, cone.other, load3(cone.fixed_other), x)[0])
@@ -55,7 +55,7 @@ def slip(cone, data):
 
 @routine
 def relate_both(model, data, cone, found, least):
-    """Rows, columns and w0 of a contact that was looked for."""
+    """Set rows, columns and w0 of a detected contact."""
     touch, i, j, at, x, S0_ = data.touch, cone.node, cone.other, cone.row, load3(cone.arm), data.S[data.now[0]]
     phi, n, end = gap_at(data, found.contacts[cone.found], at * 0 + 1)
     touch.w[at] = phi - least
@@ -76,7 +76,7 @@ def relate_both(model, data, cone, found, least):
 
 @routine
 def relate_detected(model, data, found):
-    """Rows, columns and w0 of the contacts that were looked for and take part."""
+    """Set rows, columns and w0 of the active detected contacts."""
     for j in range(found.now[0].count):
         c = model.cones.shape[0] + j
         if data.touch.active[c]:
@@ -85,7 +85,7 @@ def relate_detected(model, data, found):
 
 @routine
 def kick_both(model, data, i, h, j, kick):
-    """Add to `kick` what a wrench h on body i and its opposite on body j do: nothing along joints that carry both."""
+    """Add the generalised impulses of a wrench h on body i and -h on body j; they cancel in joints that carry both."""
     nodes, S0_, sign = model.nodes, data.S[data.now[0]], 1.0
     while i != j:
         if i < j:
@@ -97,7 +97,7 @@ def kick_both(model, data, i, h, j, kick):
 
 @routine
 def push_detected(model, data, found):
-    """The impulses of the contacts that were looked for enter the right-hand sides and `kick`."""
+    """Add the impulses of detected contacts to the right-hand sides and `kick`."""
     if found is None:
         return
     touch, W_ = data.touch, data.W
@@ -119,7 +119,7 @@ def push_detected(model, data, found):
 
 @routine
 def detected_violation(model, data, found, worst):
-    """The larger of `worst` and by how much contacts that were looked for miss their laws; see `contacts.miss`."""
+    """Maximum of `worst` and the violation of the laws of detected contacts; see `robot_contacts.law_violation`."""
     if found is None:
         return worst
     touch, lam = data.touch, data.touch.lam

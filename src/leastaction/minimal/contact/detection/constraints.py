@@ -1,4 +1,4 @@
-"""The cones of a mechanism: which of its shapes touch planes, which joints have limits and dry friction."""
+"""Constraints of a mechanism present in each step: contacts with planes, joint limits, dry friction, ties, loops."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from leastaction.minimal.contact.robot_records import GIVEN, ROBOT_CONE
 KNOWN = (SPHERE, CAPSULE, BOX, MESH)
 
 FEW = 8
-"""Hulls of more corners are looked for on planes, too: a constraint for each corner would take time and room in every
-step, though only the outermost of those near the plane take part."""
+"""Most corners of a hull whose contacts with planes are permanent constraints, one per corner; other hulls use contact
+detection, since only a few corners near the plane are active, while each takes time and memory in every step."""
 
 
 def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
-    """`ROBOT_CONE` records of a mechanism, and its shapes; refuses contacts that these cannot hold."""
+    """`ROBOT_CONE` records of a mechanism, and its shapes; raises for contacts that need detection."""
     table = collect(mechanism, centred_frames(mechanism), bodies=False)
     _refuse(table, table.ground)
     for pair in table.ground:
@@ -53,9 +53,9 @@ def cones(mechanism: Mechanism) -> tuple[Any, ContactTable]:
 
 
 def cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotShapes | None, ContactTable]:
-    """`ROBOT_CONE` records of a mechanism, what else may touch, with `bodies` each other, and all of its shapes.
+    """`ROBOT_CONE` records of a mechanism, the pairs for contact detection (with `bodies`: between bodies), all shapes.
 
-    A warning says what of it passes through each other.
+    Warns of pairs that are excluded although they overlap.
     """
     found = _cones_and_shapes(mechanism, bodies)
     warn_of_remarks(found[2])
@@ -86,20 +86,20 @@ def _cones_and_shapes(mechanism: Mechanism, bodies: bool) -> tuple[Any, RobotSha
 
 @kept_with_mechanism
 def starts_apart(mechanism: Mechanism, bodies: bool) -> Search:
-    """See `contact.penetration.penetration_resolution.clear_start`; limits are those among the cones."""
+    """See `contact.penetration.penetration_resolution.clear_start`; limits are those among the constraints."""
     cones, _, table = _cones_and_shapes(mechanism, bodies)
     limits = [(int(c.iq), int(c.dof), float(c.lower), float(c.upper)) for c in cones[cones.kind == LIMIT]]
     return Search(_at_home(mechanism, centred_frames(mechanism)), limits, table)
 
 
 def centred_frames(mechanism: Mechanism) -> dict[str, tuple[int, Pose]]:
-    """For each body its node and its pose from the node's centre of mass."""
+    """For each body: its node and its pose in the node's frame at the centre of mass."""
     nodes = mechanism.tree.nodes
     return {name: (i, X if i < 0 else Pose(tuple(-nodes[i].com)) * X) for name, (i, X) in mechanism.tree.frames.items()}
 
 
 def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> HomePose:
-    """The mechanism as `collision_filter` looks at it; nodes that no body is part of are left at the origin."""
+    """The mechanism at its home pose for `collision_filter`; nodes without a body stay at the origin."""
     tree, count = mechanism.tree, len(mechanism.tree.nodes)
     poses = Carriers(mechanism, frames, count)
 
@@ -117,7 +117,7 @@ def _at_home(mechanism: Mechanism, frames: dict[str, tuple[int, Pose]]) -> HomeP
 
 
 def _locked(mechanism: Mechanism) -> Any:
-    """Degrees of freedom that are prescribed, or whose limits leave them no room."""
+    """Yields degrees of freedom that are prescribed, or whose limits coincide."""
     yield from prescribed_freedoms(mechanism)
     at = 0
     for joint in mechanism.joints:
@@ -127,7 +127,7 @@ def _locked(mechanism: Mechanism) -> Any:
 
 
 def _records(mechanism: Mechanism, table: ContactTable, ground: Any) -> Any:
-    """`ROBOT_CONE` records, among them those of pairs with the ground that are plain."""
+    """`ROBOT_CONE` records, including those of plain pairs with the ground."""
     found = [*_contacts(table, ground, _masses(mechanism)), *_stops(mechanism), *_ties(mechanism)]
     out = np.zeros(len(found), ROBOT_CONE)
     out["other"] = out["found"] = -1
@@ -140,7 +140,7 @@ def _records(mechanism: Mechanism, table: ContactTable, ground: Any) -> Any:
 
 
 def _refuse(table: ContactTable, pairs: Any) -> None:
-    """Refuse pairs with friction that no contact here knows."""
+    """Raise for pairs with torsional or rolling friction, which the GPU does not support."""
     for pair in pairs[(pairs.spin > 0.0) | (pairs.roll > 0.0)][:1]:
         body, name = table.names[pair.b]
         raise IntegratorError(
@@ -150,9 +150,9 @@ def _refuse(table: ContactTable, pairs: Any) -> None:
 
 
 def _masses(mechanism: Mechanism) -> dict[int, tuple[int, float]]:
-    """For each node, and -1 for the world, which tree of joints it is part of and the mass of that [kg].
+    """For each node, and -1 for the world: its kinematic tree and the mass of that [kg].
 
-    What moves as prescribed is as heavy as the world.
+    Nodes with prescribed motion belong to the world, whose mass counts as infinite.
     """
     nodes = mechanism.tree.nodes.view(np.ndarray)
     tree = np.cumsum(nodes["parent"] < 0) - 1  # depth first: each tree begins with its root
@@ -162,14 +162,14 @@ def _masses(mechanism: Mechanism) -> dict[int, tuple[int, float]]:
 
 
 def _mass_of(masses: dict[int, tuple[int, float]], one: int, two: int) -> float:
-    """Mass [kg] of the trees of joints that carry two nodes, see `_masses`: the reduced mass of two of them."""
+    """Mass [kg] of the kinematic trees of two nodes, see `_masses`; for two trees the reduced mass."""
     there = [mass for mass in dict((masses[one], masses[two])).values() if mass > 0.0]
     return 1.0 / sum(1.0 / mass for mass in there) if there else 0.0
 
 
 def _is_plain(table: ContactTable, pair: Any) -> bool:
-    """Whether a pair with the ground is one of balls over a plane, neither with a surface that moves, nor with a static
-    friction of its own: what a contact does at the start of a step is a matter of contacts that are looked for."""
+    """Whether a pair with the ground is spheres over a plane, without moving surfaces or a separate static friction,
+    which depend on the contact state at the start of a step and hence need detected contacts."""
     shapes = table.shapes.view(np.ndarray)
     ground, shape = shapes[pair["a"]], shapes[pair["b"]]
     return bool(
@@ -180,7 +180,7 @@ def _is_plain(table: ContactTable, pair: Any) -> bool:
 
 
 def _contacts(table: ContactTable, ground: Any, masses: dict[int, tuple[int, float]]) -> Any:
-    """A ball for each sphere, two for a capsule, the corners of boxes and hulls, over each plane."""
+    """Contacts of spheres over each plane: one for a sphere, two for a capsule, the corners of boxes and hulls."""
     shapes = table.shapes.view(np.ndarray)
     for pair in ground.view(np.ndarray):
         plane, shape = shapes[pair["a"]], shapes[pair["b"]]
@@ -209,7 +209,7 @@ def _contacts(table: ContactTable, ground: Any, masses: dict[int, tuple[int, flo
 
 
 def _centres(table: ContactTable, shape: Any) -> Any:
-    """Centres of the balls that stand for a shape, in its node's frame [m]."""
+    """Centres of the spheres that represent a shape, in its node's frame [m]."""
     kind, R, p = shape["kind"], shape["R"].reshape(3, 3), shape["p"]
     if kind == SPHERE:
         return [p]
@@ -221,14 +221,14 @@ def _centres(table: ContactTable, shape: Any) -> Any:
 
 
 def _ties(mechanism: Mechanism) -> Any:
-    """What of springs, cables and tendons looks at the end of a step, and equations of loops."""
+    """Yields the constraint values of ties (springs, cables, tendons and drags implicit at the end) and of loops."""
     for kind, found in ((TIE, ties), (LOOP, loops)):
         for tie, axis, node, other in found(mechanism):
             yield {"kind": kind, "tie": tie, "axis": axis, "node": node, "other": other}
 
 
 def prescribed_nodes(mechanism: Mechanism) -> set[int]:
-    """Nodes all of whose motion is prescribed: nothing can push them."""
+    """Nodes whose motion is completely prescribed, so that no force moves them."""
     given, dofs = set[int](), set(prescribed_freedoms(mechanism))
     for i, node in enumerate(mechanism.tree.nodes if dofs else ()):
         if dofs.issuperset(range(node.iv, node.iv + node.nv)) and (node.parent < 0 or node.parent in given):
@@ -237,7 +237,7 @@ def prescribed_nodes(mechanism: Mechanism) -> set[int]:
 
 
 def _stops(mechanism: Mechanism) -> Any:
-    """Rigid limits and dry friction of joint coordinates, and locks of those that are prescribed."""
+    """Yields rigid limits and dry friction of joint coordinates, and locks of prescribed ones."""
     tree, given = mechanism.tree, set(prescribed_freedoms(mechanism))
     for i, node in enumerate(tree.nodes if given else ()):
         for k in range(node.nv):

@@ -1,10 +1,10 @@
-"""Contacts of any shapes, of two bodies or of a body with the world, looked for in each step.
+"""Detected contacts: of any shapes, between two bodies or a body and the world, found anew in each step.
 
-They are found where the step starts, with what is within reach of the first guess; their features are fixed to the
-bodies (see `contact.detect`). Two boxes that turn and slide may meet with other corners and edges at the end, and an
-impact may throw a limb far that was at rest: once the step is solved, what overlaps at its end is looked for, and the
-step goes on with it. The laws are those of contacts with planes: impulses at the start of the step, along the normal
-and at the point of contact there, the gap at its end.
+They are detected at the start of the step, within the reach of the first guess; their features are fixed to the bodies
+(see `contact.detect`). Boxes that rotate and slide may touch with other corners and edges at the end, and an impact may
+accelerate a limb from rest: after the step is solved, penetrating shapes at its end are detected, their contacts added,
+and the solution continues. The laws are those of contacts with planes: impulses at the start of the step, along the
+normal at the contact point there, the gap at its end.
 """
 
 import math
@@ -27,7 +27,7 @@ from leastaction.minimal.contact.solver.waiting_contacts import has_to_wait, is_
 from leastaction.spatial import add3, axpy3, dot3, load3, matvec, scale3, store3, sub3
 
 DEEP = 1e-6
-"""Overlap at the end of a step that counts, relative to the size of the shapes."""
+"""Penetration at the end of a step from which contacts are added, relative to the size of the shapes."""
 
 
 @routine
@@ -46,10 +46,10 @@ def gap_at(data, contact, end):
 
 @routine
 def find(model, data, shapes, found, lengths, falls):
-    """The contacts of a step, at its start, where the first guess in q1 has bodies placed at its end.
+    """Detect the contacts at the start of a step; the first guess q1 gives the end poses.
 
     Args:
-        lengths: of this part and of the whole step [s]; falls: how far gravity moves things in the part, and
+        lengths: of this substep and of the whole step [s]; falls: displacement by gravity in the substep, and
             overlap that is slight [m].
     """
     if found is None:
@@ -84,7 +84,7 @@ def find(model, data, shapes, found, lengths, falls):
 
 @routine
 def take(model, data, found, j, lengths, falls):
-    """Make contact j a cone; it takes part where it pushed before, or the first guess brings its features near."""
+    """Make contact j a constraint; it is active if it was before, or if the first guess closes its gap."""
     touch, contact, c = data.touch, found.contacts[j], model.cones.shape[0] + j
     cone, start, (dt, whole), fall = found.cones[c], j * 0, lengths, falls[0]
     width = found.impulses.shape[1]
@@ -129,7 +129,7 @@ def take(model, data, found, j, lengths, falls):
 
 @routine
 def choose_friction(model, data, contact, cone, dt, whole):
-    """The kinetic friction of a contact, or its static one where it sticks at the start: see `laws.sticking`."""
+    """Set the kinetic friction of a contact, or its static one where it sticks at the start: see `laws.sticking`."""
     pair = model.shapes.pairs[contact.pair]
     cone.friction, contact.sticks = contact.friction, 0
     if pair.static > pair.friction:
@@ -142,7 +142,7 @@ def choose_friction(model, data, contact, cone, dt, whole):
 
 @routine
 def take_turn(pair, cone, rolls):
-    """What a contact of a pair resists beside sliding."""
+    """Set the coefficients of torsional and rolling friction of a contact."""
     cone.width = PLAIN
     if rolls is None or not rolls:
         return
@@ -153,7 +153,7 @@ def take_turn(pair, cone, rolls):
 
 @routine
 def move_surfaces(shapes, data, contact, cone, dt):
-    """How far the surfaces of a contact slide over each other in the step, of shapes that they move along."""
+    """Set the relative displacement of moving surfaces (belts) at a contact in the step."""
     pair, start = shapes.pairs[contact.pair], contact.pair * 0
     a, b = shapes.shapes[pair.a].belt, shapes.shapes[pair.b].belt
     contact.belt = 0
@@ -170,7 +170,7 @@ def move_surfaces(shapes, data, contact, cone, dt):
 
 @routine
 def has_features(one, two):
-    """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
+    """Whether contacts of two shapes are between corners, edges and faces, which may change; false for round shapes."""
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
     if first == BOX and second <= CAPSULE:
         return second in (BOX, CAPSULE)
@@ -179,7 +179,7 @@ def has_features(one, two):
 
 @routine
 def is_known(found, count, key):
-    """Whether one of the first contacts has a key."""
+    """Whether one of the first `count` contacts has a key."""
     known = count < 0
     for j in range(count):
         known = known or found.contacts[j].key == key
@@ -188,7 +188,7 @@ def is_known(found, count, key):
 
 @routine
 def left_of(data, found, first, k):
-    """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
+    """Penetration [m] that pair k may have at the end of the step: the rest of an initial overlap."""
     deepest = 0.0
     for j in range(found.now[0].count):
         if found.contacts[j].pair == k:
@@ -198,7 +198,7 @@ def left_of(data, found, first, k):
 
 @routine
 def add_violated_contacts(model, data, shapes, found, lengths, falls):
-    """Take in contacts of shapes that overlap at the end of the step, placed there, and took no part; how many."""
+    """Add contacts of shapes that penetrate at the end of the step without an active contact; returns how many."""
     if found is None:
         return 0
     now, contacts, first, nothing, fall = found.now[0], found.contacts, model.cones.shape[0], 0.0, falls[0]
@@ -218,7 +218,7 @@ def add_violated_contacts(model, data, shapes, found, lengths, falls):
             known += 1
         if known < before and contacts[known].pair == k:
             if shapes.softness[k, 0] > 0.0:
-                continue  # it may overlap; features that it has missed are those of the next step
+                continue  # soft shapes may penetrate; new features follow in the next step
             X = pose(data, start + 1, a.body), pose(data, start + 1, b.body)
             own = contacts[known]
             if still_touch(own, shapes.shapes, shapes.pairs, X, shapes.table, deep + left, shapes.convex):
@@ -241,8 +241,8 @@ def add_violated_contacts(model, data, shapes, found, lengths, falls):
                     waiting += 1
                     continue
                 data.touch.active[c] = 1
-                # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
-                # Then what is deep is left as in `overlap_left`: nothing is shot away.
+                # At the start the features may lie beyond each other's ends, with a meaningless negative gap. A deep
+                # penetration is then resolved gradually as in `overlap_left`, not with high velocity.
                 rest = min(phi + math.sqrt(-fall * phi), 0.0)
                 if left == 0.0 and a.kind != FIELD and b.kind != FIELD:
                     rest = 0.0
@@ -255,7 +255,7 @@ def add_violated_contacts(model, data, shapes, found, lengths, falls):
 
 @routine
 def is_partial(found):
-    """Whether a solution is taken although bodies overlap in it, see `FOUND`."""
+    """Whether solutions are accepted in spite of penetrating bodies, see `FOUND`."""
     if found is None:
         return False
     return found.now[0].until > 0
@@ -263,9 +263,9 @@ def is_partial(found):
 
 @routine
 def store_detected(model, data, found):
-    """Keep the impulses of a solved step, whose end the robot is at, for the next, and write its forces to the log.
+    """Store the impulses of a step that has just ended for the warm start of the next, and append forces to the log.
 
-    A log without rows is none.
+    A log without rows records nothing.
     """
     if found is None:
         return

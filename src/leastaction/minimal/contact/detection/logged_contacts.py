@@ -1,20 +1,20 @@
-"""Contacts with planes as rows of a log, from the impulses and places that a run has recorded."""
+"""Contacts with planes as rows of a log, from the recorded impulses and positions of a run."""
 
 from leastaction._jit import entry
 
 
 @entry
 def list_contacts(first, dt, lam, places, rows, frames, arms, bodies, out):
-    """Rows (step, -1, body, point, force on it, gap) of contacts that push, into `out`; returns how many.
+    """Write rows (step, -1, body, point, force on it, gap) of loaded contacts to `out`; returns how many.
 
     Args:
         first: number of the first step; dt: its length [s].
         lam: impulses at the ends of steps [N s], shape (steps, m).
-        places: centres of balls as they touch [m], and their gaps, shape (steps, n, 4).
-        rows: where the impulse along the normal is, two tangents after it, shape (n,).
+        places: centres of the contact spheres at contact, and their gaps [m], shape (steps, n, 4).
+        rows: index of the normal impulse, followed by two tangential ones, shape (n,).
         frames: normals and tangents, shape (n, 3, 3).
-        arms: from the points that touch to the centres [m], shape (n, 3).
-        bodies: that the balls are on, shape (n,).
+        arms: from the contact points to the centres [m], shape (n, 3).
+        bodies: of the spheres, shape (n,).
     """
     count = 0
     for step in range(places.shape[0]):

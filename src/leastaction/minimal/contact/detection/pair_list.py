@@ -1,6 +1,6 @@
-"""Which pairs of shapes a step of a robot looks at: those whose bounding spheres may come close.
+"""Broad phase of a robot: the list of pairs of shapes whose bounding spheres may come close (a Verlet list).
 
-The list is made anew once bodies have moved so far that others may; until then those others cost nothing.
+The list is rebuilt when bodies have moved so far that other pairs may come close; until then those cost nothing.
 """
 
 import math
@@ -10,15 +10,15 @@ from leastaction.contact.clearance import CHORD, covered, end_body, measure_anew
 from leastaction.spatial import EYE, ZERO3, act, dot3, load3, load9, norm3, sub3
 
 AHEAD = 4.0
-"""The list serves for so many steps at the present speeds, or more."""
+"""The list is valid for at least this number of steps at the present velocities."""
 
 NEAR = 1e-3
-"""Gap below which shapes are looked at whatever their speeds, in terms of how far the smaller one reaches."""
+"""Gap below which pairs are checked at any velocity, relative to the reach of the smaller shape."""
 
 
 @inline
 def pose(data, end, i):
-    """Pose of a body at the start (0) or the end (1) of the step, with its centre of mass for origin."""
+    """Pose of body i at the start (0) or the end (1) of the step, with its centre of mass as origin."""
     if i < 0:
         return EYE, ZERO3
     k = data.now[0] if end == 0 else 1 - data.now[0]
@@ -36,9 +36,9 @@ def chord(R, other):
 
 @routine
 def displacement_since(shapes, data, found, end):
-    """How far points of bodies are from where they were when the list was made, at either end of the step [m].
+    """Largest displacement of points of bodies since the list was built, at either end of the step [m].
 
-    Twice: without what all bodies have in common, and with it.
+    Returns two values: without the mean displacement of all bodies, and including it.
     """
     places, n = found.places, found.places.shape[0]
     x = y = z = 0.0
@@ -55,7 +55,7 @@ def displacement_since(shapes, data, found, end):
 
 @routine
 def drift_of(data, clearance, end):
-    """How far all bodies have moved in the mean since they were last looked at (3) [m]."""
+    """Mean displacement of all bodies since their stored poses, shape (3,) [m]."""
     n, x, y, z = clearance.poses.shape[0], 0.0, 0.0, 0.0
     for i in range(n):
         p, place = pose(data, end, i)[1], clearance.poses[i]
@@ -65,7 +65,7 @@ def drift_of(data, clearance, end):
 
 @routine
 def move_bodies(shapes, data, clearance, start):
-    """Bodies have moved to the start of a step, see `contact.clearance`."""
+    """Update the distance bounds for the poses at the start of a step, see `contact.clearance`."""
     drift = drift_of(data, clearance, start)
     for i in range(clearance.poses.shape[0]):
         R, p = pose(data, start, i)
@@ -75,7 +75,7 @@ def move_bodies(shapes, data, clearance, start):
 
 @routine
 def end_bodies(shapes, data, clearance, end):
-    """How far bodies have moved at the end of a step, see `contact.clearance`."""
+    """Update the displacements of bodies at the end of a step, see `contact.clearance`."""
     drift = drift_of(data, clearance, end)
     for i in range(clearance.poses.shape[0]):
         R, p = pose(data, end, i)
@@ -84,7 +84,7 @@ def end_bodies(shapes, data, clearance, end):
 
 @routine
 def is_listed(shapes, data, found, margin, end):
-    """Whether the list has all pairs that may be closer than a margin [m] at either end of the step."""
+    """Whether the list contains all pairs that may be closer than a margin [m] at one end of the step."""
     now = found.now[0]
     way, whole = displacement_since(shapes, data, found, end)
     return margin + 2.0 * way <= now.within and (now.fixed == 0 or margin + whole <= now.within)
@@ -92,7 +92,7 @@ def is_listed(shapes, data, found, margin, end):
 
 @inline
 def margin_of(shapes, found, k, fall):
-    """How far apart the shapes of pair k may be and yet be found at the start of a step [m]."""
+    """Largest distance [m] of the shapes of pair k at the start of a step at which their contacts are detected."""
     a, b = shapes.shapes[shapes.pairs[k].a].body, shapes.shapes[shapes.pairs[k].b].body
     way, reach = found.travel[b], shapes.reach[b]
     if a >= 0:
@@ -102,7 +102,7 @@ def margin_of(shapes, found, k, fall):
 
 @routine
 def list_pairs(shapes, data, found, fall):
-    """How far bodies get in the first guess, and the list of pairs where it is out of date."""
+    """Compute the displacements of bodies in the first guess; rebuild the list of pairs where it is out of date."""
     now, way, places = found.now[0], found.travel, found.places
     furthest = most = 0.0
     for i in range(way.shape[0]):

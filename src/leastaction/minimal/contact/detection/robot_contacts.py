@@ -1,20 +1,20 @@
-"""Contacts, limits and dry friction of a robot: gaps, sliding, and what impulses move them by.
+"""Contacts, limits and dry friction of a robot: gaps, slip, and the Delassus matrix of the position phase.
 
-A contact is a ball on a body over a plane. Its impulse acts at the start of a step on the point of the ball that faces
-the plane, the gap is that at the end of the step, and sliding is how far the ball's centre c has moved along the plane,
-and the ball has rolled on it: c1 - c0 - y x (radius n), with the turn y of the body (see docs/theory/contact.md, whose
-laws these are). The impulses f are thus part of the equations at the start of the step as p is, and
+A contact is a sphere on a body over a plane. Its impulse acts at the start of a step on the point of the sphere nearest
+to the plane, the gap is that at the end of the step, and the slip is the displacement of the sphere's centre c along
+the plane plus its rolling: c1 - c0 - y x (radius n), with the rotation vector y of the body (see docs/theory/contact.md
+for these laws). The impulses thus enter the equations at the start of the step as p does, and
 
     W = E A^-1 D^T,
 
-with the Newton matrix A, the wrenches D^T of unit impulses and the rows E of gaps and sliding by the motion of the
-body. The factors of A are at hand: going from a contact towards the root gives the column of L^-1 D^T and the row of
-E U^-1 on the way, and two contacts meet at the joints that carry both. The limits and the dry friction of a joint are
-the same with one row each.
+with the Newton matrix A, the wrenches D^T of unit impulses and the rows E, derivatives of gaps and slip by the motion
+of the body. A is already factorised: a pass from a contact to the root gives the column of L^-1 D^T and the row of
+E U^-1, and two contacts are coupled through the joints that carry both. The limits and the dry friction of a joint
+have one row each.
 
-Contacts that are looked for in each step, of any shapes, are in `found` and `body_pairs`.
+Detected contacts, of any shapes, are in `detected_contacts` and `body_pairs`.
 
-What is beyond its plane or limit at the start of a step, as a run may start, goes back slowly: see `choose`.
+Initial penetrations, and positions beyond a limit, are resolved gradually: see `choose`.
 """
 
 from leastaction._jit import inline, routine
@@ -42,13 +42,13 @@ from leastaction.spatial._series import inverse_jacobian_terms
 
 @inline
 def centre(contact, R_, x_):
-    """Centre of a contact's ball [m]."""
+    """Centre of a contact's sphere [m]."""
     return add3(load3(x_[contact.node]), matvec(load9(R_[contact.node]), load3(contact.arm)))
 
 
 @inline
 def gap(contact, R_, x_):
-    """Distance of a contact's ball from its plane [m], negative below it."""
+    """Distance of a contact's sphere from its plane [m], negative for penetration."""
     return dot3(load3(contact.normal), centre(contact, R_, x_)) - contact.offset
 
 
@@ -60,7 +60,7 @@ def tangents(contact):
 
 @inline
 def sliding(contact, data):
-    """(arm of the ball's surface from its centre, turn, motion as a vector) of a contact's point within the step."""
+    """(arm of the contact point from the sphere's centre, rotation vector, displacement) of a contact in the step."""
     i, k = contact.node, data.now[0]
     y = turn_between(load9(data.R[k][i]), load9(data.R[1 - k][i]))
     o = scale3(-contact.radius, load3(contact.normal))
@@ -79,7 +79,7 @@ def contact_gap(cone, side, data):
 
 @routine
 def row_product(model, cone, row, column):
-    """Product of a row of a cone with a column, over the joints that carry its body; of a tie over all."""
+    """Product of a constraint row and a column, over the joints that carry its body; for a tie over all joints."""
     nodes, total, node = model.nodes, 0.0, cone.node
     if cone.kind >= TIE:
         for c in range(row.shape[0]):
@@ -94,14 +94,14 @@ def row_product(model, cone, row, column):
 
 @inline
 def gravity_drop(model, dt):
-    """How far gravity moves things in a step [m]."""
+    """Displacement by gravity in a step [m]."""
     g = model.gravity
     return dt * dt * (abs(g[0]) + abs(g[1]) + abs(g[2]))
 
 
 @inline
 def take_side(data, cone, c, fall):
-    """Of the two limits of cone c the one that the end of the step is nearer to, and the gap that it must have."""
+    """Choose the nearer of the two limits of constraint c at the end of the step, and set its required gap."""
     q0, q1 = data.q0[cone.iq], data.q1[cone.iq]
     low = q1 - cone.lower <= cone.upper - q1
     data.touch.side[c] = 1.0 if low else -1.0
@@ -111,11 +111,11 @@ def take_side(data, cone, c, fall):
 
 @routine
 def choose(model, data, dt, whole):
-    """Cones that take part at first: dry friction, what pushed before, what the first guess brings near its plane.
+    """Choose the initially active constraints: dry friction, previously loaded ones, those the first guess closes.
 
-    What pushed may be far in the first guess, as where a link goes on along a wall: Newton would go away without it.
-    What is beyond it at the start need not be out at the end: it goes back by no more than gravity moves things.
-    `whole` is the length of the step that this one of dt may be a part of.
+    A loaded constraint may be far away in the first guess, such as that of a link that slides along a wall; Newton
+    would diverge without it. Initial penetrations are resolved gradually, at the rate of free fall. `whole` is the
+    length of the step that contains this substep of dt.
     """
     cones, touch, fall = model.cones, data.touch, gravity_drop(model, dt)
     slight = slight_overlap(gravity_drop(model, whole), whole)
@@ -149,7 +149,7 @@ def choose(model, data, dt, whole):
 
 @routine
 def relate_contact(model, data, cone, least):
-    """Rows, columns and w0 of a contact."""
+    """Set rows, columns and w0 of a contact."""
     touch, i, n, at = data.touch, cone.node, load3(cone.normal), cone.row
     S0_, W_, col_ = data.S[data.now[0]], data.W, touch.col
     o, y, moved = sliding(cone, data)
@@ -158,7 +158,7 @@ def relate_contact(model, data, cone, least):
     begun = add3(centre(cone, data.R[data.now[0]], data.x[data.now[0]]), o)
     ended = centre(cone, R1_, x1_)
     e, _ = inverse_jacobian_terms(dot3(y, y))
-    turn = polynomial(y, -0.5, e)  # derivative of y by turns at the end
+    turn = polynomial(y, -0.5, e)  # derivative of y by the end rotation
     touch.w[at] = gap(cone, R1_, x1_) - least
     touch.w[at + 1], touch.w[at + 2] = dot3(t, moved), dot3(s, moved)
     push_up(model.nodes, S0_, W_, col_, i, wrench(n, begun), touch.columns[at])
@@ -174,7 +174,7 @@ def relate_contact(model, data, cone, least):
 
 @routine
 def relate_stop(model, data, cone, side, least):
-    """Row, column and w0 of a limit or of dry friction."""
+    """Set row, column and w0 of a limit or of dry friction."""
     touch, c = data.touch, cone.dof
     S0_, W_, col_ = data.S[data.now[0]], data.W, touch.col
     D = W_[c, 6]
@@ -193,7 +193,7 @@ def relate_stop(model, data, cone, side, least):
 
 @routine
 def relate(model, data, found, dt):
-    """W and w0 of the cones that take part, after the elimination."""
+    """Set W and w0 of the active constraints, after the elimination."""
     cones, touch, W_ = model.cones, data.touch, data.W
     for c in range(cones.shape[0]):
         if touch.active[c]:
@@ -228,7 +228,7 @@ def relate(model, data, found, dt):
 
 @routine
 def push(model, data):
-    """The impulses enter the right-hand sides, and `kick` is what they do along the joints."""
+    """Add the impulses to the right-hand sides, and their generalised impulses to `kick`."""
     cones, touch, W_ = model.cones, data.touch, data.W
     nodes, lam = model.nodes, touch.lam
     for c in range(touch.kick.shape[0]):
@@ -269,10 +269,10 @@ def push(model, data):
 
 @routine
 def law_violation(model, data, dt):
-    """By how much the laws are missed at the end of the step as it is [m or rad]; what is beyond takes part next.
+    """Largest violation of the contact laws at the end of the step [m or rad]; activates violated constraints.
 
-    Of cones that push: the gap, and where they stick, the sliding. Of others: how far they are beyond their plane, or
-    beyond the other limit than the one that was near at first.
+    For constraints with an impulse: the gap, and the slip where they stick. For others: the penetration of their
+    plane, or the distance beyond the nearer limit.
     """
     cones, touch, worst, fall = model.cones, data.touch, 0.0, gravity_drop(model, dt)
     lam = touch.lam

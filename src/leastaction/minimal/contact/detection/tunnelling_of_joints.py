@@ -1,8 +1,8 @@
-"""Whether bodies of `Minimal` pass through each other within a step, see `contact.laws.tunnelling`.
+"""Tunnelling check of `Minimal`: whether bodies pass through each other within a step, see `contact.laws.tunnelling`.
 
-Links move on arcs, and one that turns half round has shifted little, or even the other way: how far things move is
-given by their velocities at both ends of the step rather than by where they end, and in between bodies are where
-the joints take them, that is at q0 moved by a part of the motion of the joints.
+Links move on arcs, and the displacement of one that rotates by half a turn is small or even opposite: bounds of motion
+use the velocities at both ends of the step rather than the displacement. Intermediate poses are those of the joint
+positions q0 plus a part of the joint displacement.
 """
 
 from leastaction._jit import inline, routine
@@ -18,7 +18,7 @@ from leastaction.spatial import EYE, ZERO3, act, add3, cross, load3, load9, norm
 
 @routine
 def find_displacements(model, data, between):
-    """Shifts and turns of bodies over the step at the speeds of its start and of its end, into `between.ways`."""
+    """Displacements and rotations of bodies over the step with its start and end velocities, into `between.ways`."""
     nodes, ways = model.nodes, between.ways
     for end in range(2):
         k = data.now[0] if end == 0 else 1 - data.now[0]
@@ -39,7 +39,7 @@ def find_displacements(model, data, between):
 
 @inline
 def body_displacement(ways, end, i):
-    """Shift (3) and length of the turn of a body over the step, at the speeds of one end."""
+    """Displacement (3) and rotation angle of a body over the step, with the velocities of one end."""
     if i < 0:
         return ZERO3, 0.0
     w = ways[end, i]
@@ -48,7 +48,7 @@ def body_displacement(ways, end, i):
 
 @inline
 def path_of(ways, end, shapes, a, b):
-    """How far points of two bodies move relative to each other over the step, at the speeds of one end [m]."""
+    """Bound of the relative displacement of points of two bodies over the step, with the velocities of one end [m]."""
     shift, turn = body_displacement(ways, end, b)
     other, turn_a = body_displacement(ways, end, a)
     path = norm3(sub3(shift, other)) + turn * shapes.reach[b]
@@ -57,7 +57,7 @@ def path_of(ways, end, shapes, a, b):
 
 @inline
 def pose_between(between, i):
-    """Pose of a body where it was put within the step."""
+    """Intermediate pose of a body, see `put_between`."""
     if i < 0:
         return EYE, ZERO3
     return load9(between.R[i]), load3(between.centres[i])
@@ -65,7 +65,7 @@ def pose_between(between, i):
 
 @routine
 def put_between(model, data, between, part):
-    """Put bodies where joints take them in a part of the step."""
+    """Place bodies at q0 plus a part (0 to 1) of the joint displacement."""
     for c in range(between.x.shape[0]):
         between.x[c] = part * data.displacement[c]
     move(model, data.q0, between.x, between.q, model.turning)
@@ -75,7 +75,7 @@ def put_between(model, data, between, part):
 
 @routine
 def depth(shapes, found, k, convex):
-    """How deep the shapes of pair k are in each other within the step [m]; 0 where they are apart."""
+    """Penetration of the shapes of pair k at the intermediate poses [m]; 0 where they are apart."""
     now, contacts, pairs, nothing = found.now[0], found.contacts, shapes.pairs, 0.0
     a, b = shapes.shapes[pairs[k].a].body, shapes.shapes[pairs[k].b].body
     Xa, Xb = pose_between(found.between, a), pose_between(found.between, b)
@@ -88,7 +88,7 @@ def depth(shapes, found, k, convex):
 
 @routine
 def passes_through(model, data, found, convex):
-    """Whether two shapes are deep in each other within a solved step, deeper than at its start.
+    """Whether two shapes penetrate deeply within a solved step, and deeper than at its start.
 
     Args:
         convex: see `RobotShapes`.

@@ -1,4 +1,4 @@
-"""What pushes on joints and bodies of a robot: controls and constant wrenches."""
+"""Controls and constant wrenches on the joints and bodies of a robot."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from leastaction.mechanism import Mechanism
 
 GEAR = np.dtype(
     [
-        ("dof", "i8"),  # degree of freedom that it pushes with gear * u, or -1
+        ("dof", "i8"),  # degree of freedom of the generalised force gear * u, or -1
         ("gear", "f8"),
         ("lower", "f8"),  # limits of u
         ("upper", "f8"),
-        ("node", "i8"),  # else: body that it pushes with u * wrench, -1 for none
+        ("node", "i8"),  # else: body of the wrench u * wrench, -1 for none
         ("wrench", "f8", 6),  # torque about the centre of mass and force, in the body's frame
         ("held", "i8"),  # 0 for a control; a constant wrench: `HELD_BY_BODY` or `HELD_BY_WORLD`
-        ("tendon", "i8"),  # or tendon that it pulls with gear * u, counted from one; 0 for none
+        ("tendon", "i8"),  # or tendon of the force gear * u, counted from one; 0 for none
         (
             "arm",
             "f8",
             3,
-        ),  # of one that does not turn with its body: its point from the centre of mass, in the body's frame [m]
+        ),  # of a `HELD_BY_WORLD` wrench: its point from the centre of mass, in the body's frame [m]
     ],
     align=True,
 )
 """One control, with its limits, or one constant wrench."""
 
 HELD_BY_BODY, HELD_BY_WORLD = 1, 2
-"""Constant wrenches that turn with their body, and those that do not: their torque is about their point."""
+"""Constant wrenches in the body's frame, and those in the world's: their torque is about their point."""
 
 
 def gears(mechanism: Mechanism) -> tuple[Any, int]:
-    """`GEAR` records of the controls, then of constant wrenches; and the first that pushes on a body, else nu."""
+    """`GEAR` records of the controls, then of constant wrenches; and the index of the first on a body, else nu."""
     tree = mechanism.tree
     out, given = np.zeros(mechanism.nu, GEAR), drives.compiled(mechanism, tree.frames)
     out["dof"], out["gear"], out["lower"], out["upper"] = given.dof, given.gear, -np.inf, np.inf
@@ -50,7 +50,7 @@ def gears(mechanism: Mechanism) -> tuple[Any, int]:
 
 
 def constant_wrenches(mechanism: Mechanism) -> Any:
-    """`GEAR` records of wrenches that push on bodies all the time."""
+    """Yields `GEAR` records of constant wrenches on bodies."""
     given = wrenches.compiled(mechanism, mechanism.tree.frames)
     given = given[given.node >= 0]
     out = np.zeros(len(given), GEAR)

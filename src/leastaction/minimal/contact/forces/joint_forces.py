@@ -1,15 +1,14 @@
-"""What acts in joints beside the springs and dampers of single axes: limits that push back, ball and free joints.
+"""Joint forces other than springs and dampers of single axes: compliant limits, ball and free joints.
 
-Half of the impulses act at each end of the step. Springs and limits push with their discrete gradient over the step
-(Gonzalez 1996): limits with the mean over all positions from one end to the other, springs of ball joints with the
-torque of `joint_springs.mean_torque`, the same in the directions of the child at both ends, those of free joints along
-the axes of their frame with the positions in the middle. Dampers resist the mean velocity of the step, those of limits
-the change of the depth.
+Half of each impulse acts at either end of the step. Springs and limits use discrete gradients over the step (Gonzalez
+1996): limits the mean force over all positions from one end to the other, springs of ball joints the torque of
+`joint_springs.mean_torque`, equal in the directions of the child at both ends, those of free joints the midpoint force
+along the axes of their frame. Dampers resist the mean velocity of the step, those of limits the change of penetration.
 
-Drives of ball and free joints have the discrete Lagrangian (y . I y + m d . d) / (2 dt), with the turn y of the joint
-in the step about the axes of its child, its way d, and the inertias I and m; their momenta at both ends are its
-derivatives. Newton's matrix has the slopes of y and d by themselves, I / dt and m / dt, which lack terms of the size of
-y: with these it still converges, by as much as y is small. Slopes of springs of ball joints are ties, see `pulls`.
+Armatures of ball and free joints have the discrete Lagrangian (y . I y + m d . d) / (2 dt), with the rotation vector y
+of the joint in the step about the axes of its child, its displacement d, and the inertias I and m; their momenta at
+both ends are its derivatives. Newton's matrix contains only I / dt and m / dt and lacks terms proportional to y, so
+that convergence is linear with a rate proportional to y. Stiffnesses of ball joints are ties, see `spring_forces`.
 """
 
 from leastaction._jit import inline, routine
@@ -33,13 +32,13 @@ from leastaction.spatial.so3 import column
 
 @inline
 def quaternion(q, n):
-    """Four entries of q, from n on."""
+    """Quaternion q[n:n+4] as a tuple."""
     return (q[n], q[n + 1], q[n + 2], q[n + 3])
 
 
 @routine
 def pull_in_joints(model, data, pulls, dt):
-    """Add to the impulses at both ends of the step, and to their slopes; returns the work over the step [J]."""
+    """Add these forces to the impulses at both ends and to their slopes; returns the work over the step [J]."""
     work = 0.0
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
@@ -54,7 +53,7 @@ def pull_in_joints(model, data, pulls, dt):
 
 @inline
 def mean_push(dof, x, z, dt):
-    """Force of the limits of a joint with one axis over a step from x to z, and its derivative by z."""
+    """Mean force of the limits of a single-axis joint over a step from x to z, and its derivative by z."""
     k, d = dof.limit_stiffness, dof.limit_damping / dt
     high, _, high_z = mean_depth(x - dof.upper, z - dof.upper)
     low, _, low_z = mean_depth(dof.lower - x, dof.lower - z)
@@ -65,7 +64,7 @@ def mean_push(dof, x, z, dt):
 
 @routine
 def push_back(dof, data, pulls, node, dt):
-    """The limits of a joint with one axis; returns their work."""
+    """Add the force of the limits of a single-axis joint; returns its work [J]."""
     c, x, z = node.iv, data.q0[node.iq], data.q1[node.iq]
     force, slope = mean_push(dof, x, z, dt)
     pulls.start[c] += 0.5 * dt * force
@@ -84,7 +83,7 @@ def turns_of(model, data, node):
 
 @routine
 def turn_back(model, data, pulls, node, dt):
-    """Springs and dampers of a ball or a free joint; returns their work."""
+    """Add springs and dampers of a ball or a free joint; returns their work [J]."""
     dofs, rest, q0, q1, n, j, work = model.dofs, model.forces.rest, data.q0, data.q1, node.iv, node.iq, 0.0
     first, last, y = turns_of(model, data, node)
     t = (0.0, 0.0, 0.0)
@@ -118,8 +117,8 @@ def turn_back(model, data, pulls, node, dt):
 
 @routine
 def turn_slopes(model, data, node, axis, factor, out):
-    """Add to `out` (nv,) how the torque of a ball joint's spring about an axis of its child falls when that turns on at
-    the end of the step, times a factor."""
+    """Add to `out` (nv,) minus the derivative of the torque of a ball joint's spring about one axis of its child by the
+    end rotation, times a factor."""
     n = node.iv
     first, last, y = turns_of(model, data, node)
     J = right_jacobian_inv(y)
@@ -129,7 +128,7 @@ def turn_slopes(model, data, node, axis, factor, out):
 
 @routine
 def drive_momenta(dofs, data, pulls, node, dt):
-    """Momenta of the drives of a ball or a free joint at both ends of the step, into `spring_forces.drives`."""
+    """Momenta of the armature of a ball or a free joint at both ends of the step, into `pulls.drives`."""
     q0, q1, n, at = data.q0, data.q1, node.iv, node.iq
     if node.kind == FREE:
         m, at = dofs[n + 3].armature / dt, node.iq + 3

@@ -1,13 +1,13 @@
-"""Springs, cables and tendons over a step: a tension along a length, by a discrete gradient.
+"""Springs, cables and tendons over a step: tensions along lengths, by a discrete gradient.
 
-The tension T over a step is the mean of that over all lengths from the one at its start to the one at its end, l0 to
-l1, so that T (l1 - l0) is the difference of the energies (Gonzalez 1996); dampers resist the mean rate. A straight
-piece with the vectors d0 and d1 between its points at both ends pulls along
+The tension T over a step is the mean of the tensions at all lengths from the start l0 to the end l1, so that
+T (l1 - l0) is the difference of the energies (Gonzalez 1996); dampers resist the mean rate. A straight segment with the
+vectors d0 and d1 between its points at both ends of the step pulls along
 
     c = (d0 + d1) / (|d0| + |d1|),    c . (d1 - d0) = |d1| - |d0|,
 
-the same at both ends; all else, such as angles of joints and paths around things, along its gradients there. What that
-does along the joints is averaged over both ends (`mean_along`).
+the same at both ends; other lengths, such as joint angles and wrapped paths, pull along their gradients there. The
+generalised forces are averaged over both ends (`mean_along`).
 """
 
 from leastaction._jit import inline, routine
@@ -40,7 +40,7 @@ from leastaction.spatial import (
 
 @inline
 def ends_of(item, links):
-    """World positions of the two points of a straight piece."""
+    """World positions of the two points of a straight segment [m]."""
     Ra, pa = frame(links, item.other)
     Rb, pb = frame(links, item.node)
     return add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))
@@ -48,13 +48,13 @@ def ends_of(item, links):
 
 @inline
 def mean_direction(d0, d1):
-    """c, see the top of the file."""
+    """Direction c of the head of the file."""
     return direction(add3(d0, d1), size(d0) + size(d1))
 
 
 @routine
 def tendon_length(tendon, items, q, links):
-    """Length of a tendon [m or rad] at the joint positions q (nq,), where the bodies are at `links`."""
+    """Length of a tendon [m or rad] at joint positions q (nq,) and body poses `links`."""
     length = tendon.offset
     for k in range(tendon.first, tendon.first + tendon.count):
         length += items[k].weight * (q[items[k].iq] if items[k].iq >= 0 else measure(items[k], links)[0])
@@ -63,7 +63,7 @@ def tendon_length(tendon, items, q, links):
 
 @inline
 def is_along_joint(tendon, items):
-    """Whether a tendon is the position of one joint, as those of servos are."""
+    """Whether the length of a tendon is the position of one joint, as for servos."""
     return tendon.count == 1 and items[tendon.first].iq >= 0
 
 
@@ -81,7 +81,7 @@ def path_length(path, points, links):
 
 @routine
 def push_tendon(tendon, items, links, force, external):
-    """Add to `external`, shape (2, bodies, 6), the wrenches at both ends of a force that makes a tendon longer."""
+    """Add to `external`, shape (2, bodies, 6), the wrenches at both ends of a force that lengthens a tendon."""
     for k in range(tendon.first, tendon.first + tendon.count):
         item = items[k]
         f = force * item.weight
@@ -102,7 +102,7 @@ def push_tendon(tendon, items, links, force, external):
 
 @routine
 def push_path(path, points, links, force, external):
-    """The same of a path."""
+    """`push_tendon` of a path."""
     for k in range(path.first + 1, path.first + path.count):
         a, b = points[k - 1], points[k]
         xa, xb = path_point(a, links[0])[0], path_point(b, links[0])[0]
@@ -115,7 +115,7 @@ def push_path(path, points, links, force, external):
 
 @routine
 def push_vector(path, points, links, f, external):
-    """The same of a vector f between the two points of an isotropic spring that takes them apart."""
+    """Add the wrenches of a repulsive vector force f between the two points of an isotropic spring."""
     a, b = points[path.first], points[path.first + 1]
     for end in range(2):
         pull(external[end], a.node, path_point(a, links[end])[0], neg3(f))
@@ -124,7 +124,7 @@ def push_vector(path, points, links, f, external):
 
 @routine
 def tendon_tension(model, data, pulls, k, dt):
-    """Tension of tendon k over the step, its derivative by the length at the end, and how much longer it gets."""
+    """Mean tension of tendon k over the step, its derivative by the end length, and the change of length."""
     tendon, items, links = model.forces.tendons[k], pulls.modes.items, pulls.links
     a, b = tendon_length(tendon, items, data.q0, links[0]), tendon_length(tendon, items, data.q1, links[1])
     force, _, slope, _ = tendon_forces.step_tension(tendon, pulls.modes.pull[0, k, 0], a, b, dt)
@@ -133,7 +133,7 @@ def tendon_tension(model, data, pulls, k, dt):
 
 @routine
 def path_tension(model, pulls, k, dt):
-    """The same of path k, which is not isotropic."""
+    """`tendon_tension` of path k, which is not isotropic."""
     path, points = model.forces.paths[k], model.forces.points
     a, b = path_length(path, points, pulls.links[0]), path_length(path, points, pulls.links[1])
     force, _, slope = mean_tension(path, a, b, dt)
@@ -142,14 +142,14 @@ def path_tension(model, pulls, k, dt):
 
 @routine
 def vector_between(path, points, links):
-    """From the first point of an isotropic spring to the second [m]."""
+    """Vector from the first to the second point of an isotropic spring [m]."""
     return sub3(path_point(points[path.first + 1], links)[0], path_point(points[path.first], links)[0])
 
 
 @routine
 def pull_lengths(model, data, pulls, dt):
-    """Add the wrenches of all of them at both ends to `external`, and what single joints feel to their impulses and
-    slopes; returns their work over the step [J]."""
+    """Add the wrenches of all tendons and paths at both ends to `external`, and those along single joints to the
+    impulses and slopes of these; returns their work over the step [J]."""
     forces, items, work = model.forces, pulls.modes.items, 0.0
     for k in range(forces.tendons.shape[0]):
         force, slope, longer = tendon_tension(model, data, pulls, k, dt)
@@ -179,7 +179,7 @@ def pull_lengths(model, data, pulls, dt):
 
 @routine
 def push_unit(model, pulls, cone):
-    """Add to `external` the wrenches at both ends of a unit force along a tie that is a tendon or a path."""
+    """Add to `external` the wrenches at both ends of a unit force along the tendon or path of a tie."""
     forces, k = model.forces, cone.tie
     if k < forces.tendons.shape[0]:
         push_tendon(forces.tendons[k], pulls.modes.items, pulls.links, 1.0, pulls.external)
@@ -194,7 +194,7 @@ def push_unit(model, pulls, cone):
 
 @routine
 def gradient_at_end(model, pulls, cone, out):
-    """Add to `out` (bodies, 6) the gradient of the length of such a tie by the motions of bodies at the end."""
+    """Add to `out` (bodies, 6) the gradient of the length of such a tie by the end twists of bodies."""
     forces, k, links = model.forces, cone.tie, pulls.links[1]
     if k < forces.tendons.shape[0]:
         tendon_forces.push(forces.tendons[k], pulls.modes.items, links, 1.0, out)
@@ -208,7 +208,7 @@ def gradient_at_end(model, pulls, cone, out):
 
 @inline
 def half_tangent(R0, R1):
-    """tan(a / 2) n of the turn by the angle a about the axis n from one frame to another, in their directions."""
+    """tan(a / 2) n of the rotation between two frames, with angle a and axis n."""
     D = mattmul(R0, R1)
     k = 1.0 / max(1.0 + D[0] + D[4] + D[8], 1e-6)
     return (k * (D[7] - D[5]), k * (D[2] - D[6]), k * (D[3] - D[1]))
@@ -216,7 +216,7 @@ def half_tangent(R0, R1):
 
 @inline
 def mean_torque(t, one, two):
-    """Torque a in the directions of a body with R0 a + R1 a = R0 one + R1 two, t: see `half_tangent`."""
+    """Torque a in the directions of a body that satisfies R0 a + R1 a = R0 one + R1 two; t: see `half_tangent`."""
     return scale3(0.5, add3(add3(one, two), cross(t, sub3(two, one))))
 
 
@@ -228,17 +228,17 @@ def three(S_, c, F):
 
 @routine
 def mean_along(model, data, external, factor, first, last):
-    """Add to `first` and `last` (nv,) what wrenches at both ends of the step do along the joints, on the average.
+    """Add to `first` and `last` (nv,) the averaged generalised impulses of wrenches at both ends of the step.
 
-    Stiff springs change momenta by much in each half of a step, and the energies of both changes must be the same. So
-    a joint with one axis gets the mean of both ends at either, a ball joint the same torque in the directions of its
-    child, and a free joint the same torque about the centre of mass of its body, in the directions of that, and the
-    same force in those of the joint. For single bodies kinetic energies then change by the work of the forces, up to
-    the square of the angle of half a step, and sums over both ends, so momenta, are those of the wrenches as they are.
+    Stiff springs change momenta by much in each half of a step, and both changes must have the same energy. So a joint
+    with one axis gets the mean of both ends at either end, a ball joint the same torque in the directions of its child,
+    and a free joint the same torque about the centre of mass of its body, in body directions, and the same force in
+    the directions of the joint. The kinetic energy of a single body then changes by the work of the forces up to second
+    order in the half-step angle, and the sum over both ends, hence total momentum, equals that of the given wrenches.
 
     Args:
-        external: wrenches about the world's origin, shape (2, bodies, 6); they are used up.
-        factor: for all of them.
+        external: wrenches about the world's origin, shape (2, bodies, 6); overwritten.
+        factor: of all wrenches.
     """
     nodes, S0_, S1_ = model.nodes, data.S[data.now[0]], data.S[1 - data.now[0]]
     for i in range(nodes.shape[0] - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Springs, cables and tendons: what their kernels read and write, and which of them are cones."""
+"""Arrays of springs, cables, tendons and loops for their kernels, and their constraints."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from leastaction.typing import FloatArray
 
 
 class Pulls(NamedTuple):
-    """Forces between bodies of one robot over a step, and scratch for them; see `pulls`.
+    """Forces between bodies of one robot over a step, and scratch for them; see `spring_forces.pull`.
 
     Attributes:
         links: `BODY_AT_NODE` records of the bodies at the start and at the end of the step, shape (2, bodies).
-        modes: of one-sided forces, one row for each end.
+        modes: states of one-sided forces, one row for each end.
         external: world wrenches on the bodies at both ends, shape (2, bodies, 6).
-        tau, unused: impulses along the joints, shape (nv,).
-        start, end: impulses along the joints at both ends, shape (nv,).
+        tau, unused: scratch for generalised impulses, shape (nv,).
+        start, end: generalised impulses at both ends, shape (nv,).
         work: of all of these over the step [J], shape (1,).
-        drives: momenta of the drives of ball and free joints at both ends, shape (2, nv).
-        slope: how much less `start` without these is where the joint alone gets further, shape (nv,).
+        drives: momenta of the armatures of ball and free joints at both ends, shape (2, nv).
+        slope: minus the derivative of `start` by the displacement of the joint itself, shape (nv,).
     """
 
     links: Any
@@ -44,7 +44,7 @@ class Pulls(NamedTuple):
 
 
 def in_joints(mechanism: Mechanism) -> bool:
-    """Whether limits push back, or ball and free joints have springs, dampers or drive inertia."""
+    """Whether there are compliant limits, or ball and free joints with springs, dampers or armatures."""
     dofs, nodes = mechanism.tree.dofs, mechanism.tree.nodes
     own = [dofs[node.iv : node.iv + node.nv] for node in nodes if node.nv > 1]
     turning = any(x.stiffness.any() or x.damping.any() or x.armature.any() for x in own)
@@ -52,9 +52,9 @@ def in_joints(mechanism: Mechanism) -> bool:
 
 
 def pulling(mechanism: Mechanism) -> ForceModel | None:
-    """The forces between bodies of a mechanism; None where there are neither these nor equations of loops.
+    """The forces between bodies of a mechanism; None where it has neither these nor loops.
 
-    Constant wrenches are drives, see `gears`.
+    Constant wrenches are among the controls, see `gears`.
     """
     forces = force_model(mechanism.tree)
     pulls = len(forces.paths) + len(forces.tendons) + len(forces.drags) + mechanism.tree.closure.count
@@ -64,13 +64,13 @@ def pulling(mechanism: Mechanism) -> ForceModel | None:
 
 
 def equations(mechanism: Mechanism) -> ClosureModel:
-    """Loops and couplings, none in a tree."""
+    """Constraint rows of loops and couplings; none in a tree."""
     c = mechanism.tree.closure
     return ClosureModel(c.rows, c.coefficients, c.count)
 
 
 def pull_arrays(forces: ForceModel | None) -> Pulls | None:
-    """Arrays for forces that `pulling` has found."""
+    """Arrays for the forces that `pulling` returns."""
     if forces is None:
         return None
     bodies, nv = len(forces.nodes), len(forces.dofs)
@@ -86,11 +86,11 @@ def is_along_joint(forces: ForceModel, tendon: Any) -> bool:
 
 
 def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
-    """What acts on several degrees of freedom and looks at the end of the step: its number, along which of its axes it
-    is, and two bodies of the trees it ties.
+    """Yields (number, axis, two bodies of the coupled kinematic trees) of the forces on several degrees of freedom that
+    depend on the end of the step.
 
-    Numbers are those of tendons, then of springs and cables, then of drags, then of bodies, for springs of the ball
-    joints that carry them. Isotropic springs, drags and balls have three axes.
+    Numbers count tendons, then springs and cables, then drags, then bodies, for the springs of their ball joints.
+    Isotropic springs, drags and ball joints have three axes.
     """
     forces = pulling(mechanism)
     if forces is None:
@@ -112,14 +112,14 @@ def ties(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _along(mechanism: Mechanism, number: int, axes: int, nodes: list[int]) -> Iterator[tuple[int, int, int, int]]:
-    """`ties` of one of them."""
+    """`ties` of one force."""
     one, two = _ends(mechanism, nodes)
     for axis in range(axes):
         yield number, axis, one, two
 
 
 def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
-    """The same of the equations of loops and couplings."""
+    """`ties` of the constraint rows of loops and couplings."""
     tree = mechanism.tree
     for k, row in enumerate(tree.closure.rows[: tree.closure.count]):
         nodes = [int(row.a), int(row.b)]
@@ -129,7 +129,7 @@ def loops(mechanism: Mechanism) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _ends(mechanism: Mechanism, nodes: list[int]) -> tuple[int, int]:
-    """One body of each of the at most two trees that some are part of, -1 for none."""
+    """One body of each of the at most two kinematic trees that contain the nodes, -1 for none."""
     parents, roots = mechanism.tree.nodes.parent, {}
     for node in nodes:
         root = node

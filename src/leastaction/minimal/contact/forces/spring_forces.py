@@ -1,15 +1,15 @@
-"""Springs, cables, tendons and drag, and the equations of loops: what acts between bodies in a step.
+"""Springs, cables, tendons, drag and loops: forces between bodies in a step.
 
-All of them act in two halves, at the start and at the end of a step, with what the motion from one to the other says:
-springs by a discrete gradient (`lengths`, `joint_forces`), dampers and drag by the mean velocities. So the half at the
-start looks at the end, and Newton's matrix has a part of rank one for each of them, g0 b g1': an impulse along g0, b
-for each unit by which the length at the end grows along its gradient g1. Of a tendon along one joint it is a number on
-the diagonal. Others are cones, of kind `TIE`: impulses lam = -b w that Newton's update adds to those of the lengths as
-they are, and which vanish when it has converged. How directions and arms turn with the end is neglected: it counts as
-much as the turn of a body in a step.
+Half of each impulse acts at the start and half at the end of a step, computed from the motion between them: springs by
+a discrete gradient (`length_springs`, `joint_forces`), dampers and drag by the mean velocities. The half at the start
+thus depends on the end, and Newton's matrix has a rank-one term for each force, g0 b g1': the impulse along g0 falls by
+b per unit of the length at the end, whose gradient is g1. For a tendon along one joint this is a number on the
+diagonal. Other forces are constraints of kind `TIE` with impulses lam = -b w, which complete Newton's update and vanish
+on convergence. The dependence of directions and arms on the end is neglected: it is proportional to the rotation of
+a body in a step.
 
-Equations of loops and couplings are cones of kind `LOOP`: with impulses along their gradients at the start of the step
-they hold at its end, as those of contacts do.
+Loops and couplings are constraints of kind `LOOP`: impulses along their gradients at the start of the step make them
+hold at its end, as for contacts.
 """
 
 from leastaction._jit import inline, routine
@@ -33,12 +33,12 @@ from leastaction.minimal.vec6 import plus, times
 from leastaction.spatial import cross, load3, load9, matvec, scale3, store3, store6, store9, sub3
 
 SLACK, LEAST = 1e-9, 1e-12
-"""Shares of the compliance of an equation of a loop, and of the softest of all, by which it gives way."""
+"""Compliance of loops relative to their diagonal of W, and to the largest of these."""
 
 
 @routine
 def pull_by_controls(model, data, pulls):
-    """Let the controls in `data.u` act on tendons."""
+    """Apply the controls in `data.u` that act on tendons."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
     tendon_forces.set_pulls(model.forces.tendons, model.drives, pulls.modes.pull[0], data.u)
@@ -46,7 +46,7 @@ def pull_by_controls(model, data, pulls):
 
 @routine
 def place_start(model, data, pulls):
-    """Poses of the bodies at the start of a step."""
+    """Set the poses of the bodies at the start of a step."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
     for i in range(model.nodes.shape[0]):
@@ -57,7 +57,7 @@ def place_start(model, data, pulls):
 
 @routine
 def place_links(model, data, pulls, dt):
-    """Poses and twists of the bodies at both ends of the step."""
+    """Set poses and mean twists of the bodies at both ends of the step."""
     for i in range(model.nodes.shape[0]):
         k, com = data.now[0], load3(model.nodes[i].com)
         R0, x0, R1, x1 = load9(data.R[k][i]), load3(data.x[k][i]), load9(data.R[1 - k][i]), load3(data.x[1 - k][i])
@@ -73,7 +73,7 @@ def place_links(model, data, pulls, dt):
 
 @routine
 def pull(model, data, pulls, dt):
-    """Impulses at both ends of the step, placed there, their work over it, and their slopes by joints."""
+    """Set the generalised impulses at both ends of the step, their work over it [J], and their slopes by joints."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
     forces, start, end = model.forces, pulls.start, pulls.end
@@ -93,7 +93,7 @@ def pull(model, data, pulls, dt):
 
 @routine
 def work_of_drags(some, links, dt):
-    """Work of drag in the step [J], by the mean velocities."""
+    """Work of drag in the step [J], with the mean velocities."""
     work = 0.0
     for k in range(some.shape[0]):
         work += dt * drags.power(some[k], links)
@@ -102,7 +102,7 @@ def work_of_drags(some, links, dt):
 
 @inline
 def clear(external):
-    """No wrenches."""
+    """Set all wrenches to zero."""
     for i in range(external.shape[0]):
         for k in range(6):
             external[i, k] = 0.0
@@ -110,7 +110,7 @@ def clear(external):
 
 @routine
 def slope_of_tie(model, data, pulls, k, axis, dt):
-    """By how much the impulse at the start falls where the length at the end grows [N s/m]; k, axis: see `ties`."""
+    """Minus the derivative of the impulse at the start by the length at the end [N s/m]; k, axis: see `ties`."""
     forces = model.forces
     many, paths = forces.tendons.shape[0], forces.paths.shape[0]
     if k < many:
@@ -122,12 +122,12 @@ def slope_of_tie(model, data, pulls, k, axis, dt):
         return 0.5 * dt * path_tension(model, pulls, k - many, dt)[1]
     if k < many + paths + forces.drags.shape[0]:
         return 0.5 * drags.slope_along(forces.drags[k - many - paths], pulls.links[0], axis)
-    return 1.0  # springs of ball joints have it in their rows
+    return 1.0  # rows of ball joints include their stiffness
 
 
 @routine
 def push_tie(model, data, pulls, cone):
-    """What a unit impulse of a tie at the start of the step does along the joints, into `tau`."""
+    """Generalised impulses of a unit impulse of a tie at the start of the step, into `tau`."""
     forces, k, tau = model.forces, cone.tie - model.forces.tendons.shape[0] - model.forces.paths.shape[0], pulls.tau
     clear(pulls.external[0])
     clear(pulls.external[1])
@@ -148,8 +148,8 @@ def push_tie(model, data, pulls, cone):
 
 @routine
 def tie_wrenches(model, data, pulls, cone, dt):
-    """How the length of a tie goes with the motions of bodies, into `external`, or of joints, into `tau`, at the end
-    of the step."""
+    """Gradient of the length of a tie at the end of the step, by the motions of bodies into `external`, or of joints
+    into `tau`."""
     forces, k, tau = model.forces, cone.tie - model.forces.tendons.shape[0] - model.forces.paths.shape[0], pulls.tau
     clear(pulls.external[0])
     for c in range(tau.shape[0]):
@@ -165,8 +165,8 @@ def tie_wrenches(model, data, pulls, cone, dt):
 
 @routine
 def loop_wrenches(model, pulls, cone, q, end):
-    """Into `external` and `tau`: what a unit force along an equation is, at one end of the step, where the joints are
-    at q; returns the value of the equation there."""
+    """Set `external` and `tau` to the unit force of a constraint row at one end of the step, with joint positions q;
+    returns the constraint value there."""
     clear(pulls.external[0])
     for c in range(pulls.tau.shape[0]):
         pulls.tau[c] = 0.0
@@ -175,7 +175,7 @@ def loop_wrenches(model, pulls, cone, q, end):
 
 @routine
 def open_loop(model, pulls, row, q, links):
-    """`loop_wrenches` of an equation: a loop has wrenches on two bodies, a coupling impulses along two joints."""
+    """`loop_wrenches` of a row: a loop has wrenches on two bodies, a coupling impulses along two joints."""
     if is_coupling(row):
         f, slope, _ = polynomial(row, model.closure.coefficients, coordinate_of(model.nodes, q, row.leader))
         pulls.tau[row.follower] += 1.0
@@ -188,7 +188,7 @@ def open_loop(model, pulls, row, q, links):
 
 @routine
 def loop_violation(model, data, pulls, cone):
-    """By how much a loop is open at the end of the step as it is [m or rad]."""
+    """Violation of a loop or coupling at the end of the step [m or rad]."""
     if pulls is None or pulls.links.shape[1] == 0:
         return 0.0
     return abs(loop_wrenches(model, pulls, cone, data.q1, 1))
@@ -196,7 +196,7 @@ def loop_violation(model, data, pulls, cone):
 
 @routine
 def kick_loop(model, data, pulls, cone, lam, kick):
-    """Add to `kick` what an impulse along an equation does along the joints, at the start of the step."""
+    """Add to `kick` the generalised impulse of a constraint row with impulse lam, at the start of the step."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
     nodes, external, S_ = model.nodes, pulls.external[0], data.S[data.now[0]]
@@ -210,7 +210,7 @@ def kick_loop(model, data, pulls, cone, lam, kick):
 
 @routine
 def regularize_loops(cones, touch, pulls):
-    """Let equations give way a little: some may say what others do, or what nothing could change."""
+    """Add a slight compliance to loops, whose rows may be linearly dependent or zero."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
     active, W, most = touch.active, touch.W, 0.0
@@ -224,7 +224,7 @@ def regularize_loops(cones, touch, pulls):
 
 @routine
 def relate_tie(model, data, pulls, cone, c, dt):
-    """Row, column and w0 of a tie or an equation."""
+    """Set row, column and w0 of a tie or a loop."""
     if pulls is None or pulls.links.shape[1] == 0:
         return
     touch, at = data.touch, cone.row
@@ -243,7 +243,7 @@ def relate_tie(model, data, pulls, cone, c, dt):
 
 @routine
 def push_all(model, data, external, tau, column):
-    """`paths.push_up` of wrenches on all bodies, which are used up, and of impulses along the joints."""
+    """`paths.push_up` of wrenches on all bodies, which are overwritten, and of generalised impulses."""
     nodes, S0_, W_, col_ = model.nodes, data.S[data.now[0]], data.W, data.touch.col
     for i in range(nodes.shape[0] - 1, -1, -1):
         h = six(external[i])
@@ -256,7 +256,7 @@ def push_all(model, data, external, tau, column):
 
 @routine
 def pull_all(model, data, external, tau, row):
-    """`paths.pull_up` of rows on the motions of all bodies, which are used up, and of the joints."""
+    """`paths.pull_up` of rows on the motions of all bodies, which are overwritten, and of the joints."""
     nodes, S1_, W_ = model.nodes, data.S[1 - data.now[0]], data.W
     for i in range(nodes.shape[0] - 1, -1, -1):
         h = six(external[i])
@@ -269,7 +269,7 @@ def pull_all(model, data, external, tau, row):
 
 @inline
 def with_pull(pulls, c, r, slope):
-    """A residual and its slope with what acts at the start of the step."""
+    """A residual and its slope including `pulls` at the start of the step."""
     if pulls is None or pulls.links.shape[1] == 0:
         return r, slope
     return r + pulls.start[c] - pulls.drives[0, c], slope + pulls.slope[c]
@@ -277,7 +277,7 @@ def with_pull(pulls, c, r, slope):
 
 @inline
 def with_pulls(pulls, c, r, last):
-    """A residual and a momentum at the end with what acts at both ends of the step."""
+    """A residual and an end momentum including `pulls` at both ends of the step."""
     if pulls is None or pulls.links.shape[1] == 0:
         return r, last
     return r + pulls.start[c] - pulls.drives[0, c], last + pulls.end[c] + pulls.drives[1, c]
@@ -285,7 +285,7 @@ def with_pulls(pulls, c, r, last):
 
 @inline
 def pulls_of(touch):
-    """`Pulls`, or None where nothing pulls."""
+    """`Pulls`, or None where the robot has no such forces."""
     if touch is None:
         return None
     return touch.pulls

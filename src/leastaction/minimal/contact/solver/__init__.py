@@ -1,1 +1,1 @@
-"""Impulses of contacts in joint coordinates: complementarity, islands, restitution, torsional and rolling friction."""
+"""Contact impulses in joint coordinates: complementarity, islands, restitution, torsional and rolling friction."""

@@ -1,9 +1,9 @@
-"""Impacts of contacts with restitution, in joint coordinates; the law is that of `contact.laws.restitution`.
+"""Impacts of contacts with restitution in joint coordinates, with the law of `contact.laws.restitution`.
 
-Where a substep begins with closed contacts that approach, momenta jump (`jump`). The plastic impulses of a hit are
-those of the momentum phase at the start of the substep, of what is struck and without compliance: an impact is a matter
-of one moment. Contacts that are open then wait while the substep is solved, and `find_impact` finds when the first
-closes.
+Where closed contacts approach at the start of a substep, momenta jump (`jump`). The plastic impulses of such an impact
+are those of the momentum phase at the start of the substep, of the impacting contacts only and without compliance,
+because an impact is instantaneous. Open contacts with restitution are inactive in the solve of the substep ("waiting"),
+after which `find_impact` finds when the first of them closes.
 """
 
 import math
@@ -49,7 +49,7 @@ from leastaction.step_control.substeps import record_substep
 
 @routine
 def normal_rate(model, data, cone, side, v):
-    """Rate [m/s or rad/s] of the gap of a contact or a limit at the start of a substep, with velocities v."""
+    """Gap rate [m/s or rad/s] of a contact or a limit at the start of a substep, for velocities v."""
     if cone.kind == LIMIT:
         return side * v[cone.dof]
     x = load3(cone.arm)
@@ -61,7 +61,7 @@ def normal_rate(model, data, cone, side, v):
 
 @routine
 def may_have_impact(model, data, touch, whole):
-    """Whether a contact with restitution is closed at the start of a substep and approaches."""
+    """Whether a contact with restitution is closed and approaches at the start of a substep."""
     cones, count = cones_of(model, touch.found)
     for c in range(count):
         if cones[c].kind == CONTACT and cones[c].restitution > 0.0:
@@ -73,9 +73,9 @@ def may_have_impact(model, data, touch, whole):
 
 @routine
 def jump(model, data, touch, settings, dt):
-    """Let the momenta at the start of a substep of dt jump where closed contacts with restitution approach.
+    """Apply impacts at the start of a substep of dt where closed contacts with restitution approach.
 
-    The first guess and the cones have to be found anew where this gives back True.
+    Returns True where momenta have changed; the first guess and the active set must then be computed again.
     """
     if touch is None:
         return False
@@ -84,7 +84,7 @@ def jump(model, data, touch, settings, dt):
 
 @routine
 def jump_at(model, data, touch, impacts, settings, dt):
-    """`jump` of a robot that has contacts."""
+    """`jump` of a robot with contacts."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     if not may_have_impact(model, data, touch, settings.whole):
@@ -112,7 +112,7 @@ def jump_at(model, data, touch, impacts, settings, dt):
 
 @routine
 def choose_impacting(model, data, touch, impacts, whole):
-    """Close what is hit now, with the velocities of the robot, and equations of loops; whether anything is hit."""
+    """Activate the closed contacts and limits that approach, and loops; returns whether there is an impact."""
     cones, count = cones_of(model, touch.found)
     found, gravity = False, gravity_strength(model)
     for c in range(count):
@@ -122,7 +122,7 @@ def choose_impacting(model, data, touch, impacts, whole):
             touch.side[c], gap = (1.0, low) if low <= high else (-1.0, high)
         if cone.kind == LIMIT or cone.kind == CONTACT:
             struck = cone.restitution > 0.0 or is_closed(gap, gravity, whole)
-            struck = struck and (cone.kind == LIMIT or cone.compliance <= 0.0)  # what gives way takes time
+            struck = struck and (cone.kind == LIMIT or cone.compliance <= 0.0)  # soft contacts are not instantaneous
             rate = normal_rate(model, data, cone, touch.side[c], touch.v)
             struck = struck and closes_now(gap, rate, gravity, whole)
         impacts.struck[c] = 1 if struck else 0
@@ -134,7 +134,7 @@ def choose_impacting(model, data, touch, impacts, whole):
 
 @routine
 def hold(model, data, touch, settings, dt):
-    """Plastic impulses of the cones that are closed, into `lam` and the momenta, with new velocities into `v`."""
+    """Solve for the plastic impulses `lam` of active constraints; updates the momenta, and the velocities `v`."""
     lam, which, phase = touch.lam, touch.which, touch.phase
     for j in range(lam.shape[0]):
         lam[j] = 0.0
@@ -150,10 +150,10 @@ def hold(model, data, touch, settings, dt):
 
 @routine
 def hit(model, data, touch, impacts, settings, dt):
-    """One hit of what approaches at the start of a substep of dt: momenta, and velocities `v`; whether there is any.
+    """One impact of the approaching contacts at the start of a substep of dt; returns whether there is any.
 
-    Its plastic impulses are in `phase.total`, with their motions and how these go with themselves in `phase.w` and
-    `phase.diagonal`, and the share of the restitution that acts in `now`.
+    Updates momenta and velocities `v`. Stores the plastic impulses in `phase.total`, their w and the diagonal of W in
+    `phase.w` and `phase.diagonal`, and the applied share of the restitution in `now`.
     """
     v, dp, dv, phase, lam = touch.v, impacts.dp, impacts.dv, touch.phase, touch.lam
     if not choose_impacting(model, data, touch, impacts, settings.whole):
@@ -198,7 +198,7 @@ def hit(model, data, touch, impacts, settings, dt):
 
 @routine
 def hit_alone(model, data, touch, impacts, settings, number):
-    """`hit` after so many others at the same positions, as `jump` has them."""
+    """Impact `number` of those at one configuration, as in `jump`."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     if number == 0 and not may_have_impact(model, data, touch, settings.whole):
@@ -208,7 +208,7 @@ def hit_alone(model, data, touch, impacts, settings, number):
 
 @routine
 def hold_loops(model, data, touch, impacts, settings, dt):
-    """Add the impulses of loops to what restitution gives back, `dp`, such that these stay closed."""
+    """Add loop impulses to the restitution momenta `dp` such that loops stay closed."""
     cones, count = cones_of(model, touch.found)
     for c in range(count):
         touch.active[c] = 1 if cones[c].kind == LOOP else 0
@@ -223,7 +223,7 @@ def hold_loops(model, data, touch, impacts, settings, dt):
 
 @routine
 def add_hit_impulses(model, data, touch, found, impacts):
-    """Add the impulses of a hit to those of the step."""
+    """Add the impulses of an impact to those of the step."""
     share = impacts.now[0]["share"]
     for c in range(model.cones.shape[0]):
         cone = model.cones[c]
@@ -237,7 +237,7 @@ def add_hit_impulses(model, data, touch, found, impacts):
 
 @routine
 def log_hit(model, touch, found, impacts, share):
-    """Write the impulses of a hit to the log, as `detected_contacts.store_detected`."""
+    """Append the impulses of an impact to the log, as `detected_contacts.store_detected`."""
     now, lam = found.now[0], touch.phase.total
     if found.log.shape[0] == 0:
         return
@@ -262,7 +262,7 @@ def log_hit(model, touch, found, impacts, share):
 
 @routine
 def find_impact(model, data, touch, dt):
-    """When the first contact that waits closes, by a solved substep of dt; whether any overlaps at its end."""
+    """Find when the first waiting contact closes in a solved substep of dt; whether any penetrates at its end."""
     if touch is None:
         return False
     return find_impact_of(model, data, touch, touch.impacts, dt)
@@ -270,7 +270,7 @@ def find_impact(model, data, touch, dt):
 
 @routine
 def find_impact_of(model, data, touch, impacts, dt):
-    """`find_impact` of a robot that has contacts."""
+    """`find_impact` of a robot with contacts."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     now, (cones, count) = impacts.now[0], cones_of(model, touch.found)
@@ -292,10 +292,10 @@ def find_impact_of(model, data, touch, impacts, dt):
 
 @routine
 def begin_step(touch, tolerance):
-    """Contacts have restitution in this step, and nothing has pushed in it yet.
+    """Reset impulses and impact counters at the start of a step; restitution is enabled.
 
     Args:
-        tolerance: to which positions are solved [rad or m]; a gap is zero to the same.
+        tolerance: of solved positions [rad or m], to which gaps count as zero.
     """
     if touch is not None:
         for k in range(touch.total.shape[0]):
@@ -305,7 +305,7 @@ def begin_step(touch, tolerance):
 
 @routine
 def begin_impacts(impacts, tolerance):
-    """`begin_step` of what waits for impacts."""
+    """`begin_step` of the impact record."""
     if impacts is not None and impacts.waiting.shape[0] > 0:
         now = impacts.now[0]
         now["hits"], now["ended"], now["closest"] = 0, 0, max(NEAREST, tolerance)
@@ -317,7 +317,7 @@ def begin_impacts(impacts, tolerance):
 
 @routine
 def length_of(impacts, dt, parts, split, start, end):
-    """Length [s] of a substep of a step of dt, between two shares of it; `split`: it is no whole one of `parts`."""
+    """Length [s] of the substep between two shares of a step of dt; `split`: not one of `parts` equal substeps."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return substep_length(dt, parts)
     return (end - start) * dt if split else substep_length(dt, parts)
@@ -325,11 +325,11 @@ def length_of(impacts, dt, parts, split, start, end):
 
 @routine
 def end_at_impact(impacts, dt, start, after, cut, early, late):
-    """`restitution.next_end` after `find_impact`: (what becomes of the substep, cut, bracket of the impact).
+    """`restitution.next_end` after `find_impact`: (decision, cut, bracket of the impact).
 
     Args:
-        start, after: shares of the step between which it lies.
-        cut: share at which it ends at an impact; 0 for none.
+        start, after: shares of the step between which the substep lies.
+        cut: share of the step at which an impact ends the substep; 0 for none.
     """
     if impacts is None or impacts.waiting.shape[0] == 0:
         return ACCEPT, cut, early, late
@@ -351,7 +351,7 @@ def end_at_impact(impacts, dt, start, after, cut, early, late):
 
 @routine
 def end_substep(impacts, count, end, at_impact, bodies):
-    """Note the end of substep `count`. Restitution acts in the next one, unless too many have ended at impacts."""
+    """Record the end of substep `count`; disables restitution for the next one after too many impacts in the step."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return
     now = impacts.now[0]

@@ -1,12 +1,12 @@
-"""Dry friction of joints outside of the contact problem: joints that it holds are locked, of others it is known.
+"""Dry friction of joints outside of the contact problem, by a primal-dual active set: sticking joints are locked.
 
-Friction that holds a joint is the force of a lock: the joint leaves the equations, its pivot is infinite, and the force
-is what its equation lacks. Friction of a joint that slides has its full size. Which joints are held is found by the
-primal-dual active set method (Hintermueller, Ito and Kunisch, SIAM J. Optim. 13, 2003): one that would need more than
-friction can bear slides in the next iteration, one that moves the way in which friction pushes is held. Each costs what
-a joint of the tree costs; in the contact problem, which is dense, it is one more unknown. A joint that changes more
-than `MOST` times goes there all the same, and so does one whose limit may act. Joints whose motion is prescribed are
-held by friction without bound, and move as given (`prescribed_joints`).
+A joint that sticks has no equation of motion: its pivot is infinite, and the friction is minus the residual of its
+equation. A joint that slides has a constant friction. The sticking set is found by the primal-dual active set method
+(Hintermueller, Ito and Kunisch, SIAM J. Optim. 13, 2003): a joint whose friction exceeds its bound slides in the next
+iteration, one that moves in the direction of its friction sticks. Both cost O(1) per joint, as a joint of the tree
+does; in the dense contact problem each joint is another unknown. Joints that change state more than `MOST` times go to
+the contact problem, and so do those whose limit may become active. Joints with prescribed motion stick with unbounded
+friction to that motion (`prescribed_joints`).
 """
 
 import math
@@ -16,18 +16,18 @@ from leastaction._jit import inline, routine
 from leastaction.contact.solver.cone_kinds import DRY, LIMIT, LOOP
 
 HELD, SLIDES = 1.0, 2.0
-"""States of a joint, see `LockedJoints`."""
+"""States of a joint: sticking and sliding, see `LockedJoints`."""
 
 MOST = 2
-"""Changes of a joint in one attempt at a step, or in its momentum phase."""
+"""Most changes of a joint's state in one attempt at a substep, or in its momentum phase."""
 
 BEYOND = 1.0 + 1e-12
-"""What friction must bear, relative to the most it can, for a joint that is held to slide: more than round-off."""
+"""Ratio of required friction to its bound above which a sticking joint slides: more than round-off."""
 
 
 @inline
 def locked_joints(touch):
-    """`LockedJoints`, or None where the contact problem has all dry friction."""
+    """`LockedJoints`, or None where the contact problem includes all dry friction."""
     if touch is None:
         return None
     return touch.joints
@@ -43,7 +43,7 @@ def is_locked(joints, k):
 
 @inline
 def with_friction(joints, k, r):
-    """A residual with the friction of a joint that slides."""
+    """Residual r of joint k including its friction where it slides."""
     if joints is None:
         return r
     return r + (0.0 if joints.state[k] == HELD else joints.impulse[k])
@@ -51,14 +51,14 @@ def with_friction(joints, k, r):
 
 @inline
 def carry_by_friction(joints, k, lacks):
-    """Friction that holds joint k bears what its equation lacks."""
+    """Set the friction of a sticking joint k to minus the residual of its equation."""
     if joints is not None and joints.state[k] == HELD:
         joints.impulse[k] = -lacks
 
 
 @inline
 def is_excluded(joints, cone):
-    """Whether a cone is dry friction outside of the contact problem."""
+    """Whether a constraint is dry friction outside of the contact problem."""
     if joints is None:
         return False
     return cone.kind == DRY and joints.state[cone.dof] != 0.0
@@ -66,7 +66,7 @@ def is_excluded(joints, cone):
 
 @routine
 def unlock_joints(joints):
-    """All joints are free, but for what the contact problem says."""
+    """Unlock all joints but those with prescribed motion; their dry friction is in the contact problem."""
     if joints is None:
         return
     for k in range(joints.state.shape[0]):
@@ -76,7 +76,7 @@ def unlock_joints(joints):
 
 @routine
 def lock_prescribed(joints, goals):
-    """What is prescribed is locked."""
+    """Lock the degrees of freedom with prescribed motion."""
     if goals is not None:
         for i in range(goals.dofs.shape[0]):
             joints.state[goals.dofs[i]] = HELD
@@ -84,7 +84,7 @@ def lock_prescribed(joints, goals):
 
 @routine
 def guess_prescribed(data, goals):
-    """First guess of what is prescribed: where it is at the end of the substep."""
+    """First guess of prescribed degrees of freedom: their displacement in the substep."""
     if goals is not None:
         for i in range(goals.dofs.shape[0]):
             k = goals.dofs[i]
@@ -93,13 +93,13 @@ def guess_prescribed(data, goals):
 
 @inline
 def is_prescribed(cone):
-    """Whether a cone is the lock of what is prescribed."""
+    """Whether a constraint is the lock of a prescribed degree of freedom."""
     return cone.kind == DRY and not cone.friction < math.inf
 
 
 @routine
 def guess_locked(model, data, joints, dt, allowed):
-    """First guess: what did not move in the step before is held. Equations of loops may need all joints to give way."""
+    """First guess: joints at rest in the last substep stick; none in mechanisms with loops."""
     if joints is None:
         return
     unlock_joints(joints)
@@ -119,19 +119,19 @@ def guess_locked(model, data, joints, dt, allowed):
 
 @inline
 def slide(joints, k, way, bound):
-    """Joint k slides, with friction one way."""
+    """Let joint k slide, with friction of magnitude `bound` in the direction `way`."""
     joints.state[k], joints.impulse[k] = copysign(SLIDES, way), copysign(bound, way)
 
 
 @inline
 def may_stop(cones, active, c):
-    """Whether the limits of a joint, which come before its dry friction c, take part."""
+    """Whether the limit of a joint, which precedes its dry friction c, is active."""
     return c > 0 and cones[c - 1].kind == LIMIT and cones[c - 1].dof == cones[c].dof and active[c - 1] != 0
 
 
 @routine
 def exclude_locked_friction(cones, touch, joints):
-    """Take dry friction that is guessed out of the contact problem."""
+    """Remove the dry friction of locked and sliding joints from the contact problem."""
     if joints is None:
         return
     for c in range(cones.shape[0]):
@@ -144,9 +144,9 @@ def exclude_locked_friction(cones, touch, joints):
 
 @inline
 def next_state(joints, k, impulse, bound, moved, slight):
-    """The state of joint k after an iteration in which it has moved so far, with friction that can bear `bound`.
+    """Next state of joint k after an iteration, from its friction impulse, the bound of that and its displacement.
 
-    What moves by no more than `slight` the way in which friction pushes may go on.
+    A sliding joint that moves by no more than `slight` along its friction keeps sliding.
     """
     s = joints.state[k]
     if s == HELD:
@@ -156,7 +156,7 @@ def next_state(joints, k, impulse, bound, moved, slight):
 
 @routine
 def change(cones, touch, joints, c, new, bound):
-    """Dry friction c changes its state, or goes to the contact problem where it has done so too often."""
+    """Change the state of dry friction c, or move it to the contact problem after more than `MOST` changes."""
     k = cones[c].dof
     joints.changes[k] += 1.0
     if joints.changes[k] > MOST or (new == HELD and may_stop(cones, touch.active, c)):
@@ -170,7 +170,7 @@ def change(cones, touch, joints, c, new, bound):
 
 @routine
 def update_locked(model, data, touch, joints, dt):
-    """Look at all of them after Newton's update; how many have changed."""
+    """Update the states of all joints after a Newton update; returns the number of changes."""
     changed = 0
     if joints is None:
         return changed
@@ -190,7 +190,7 @@ def update_locked(model, data, touch, joints, dt):
 
 @routine
 def add_locked_impulses(cones, touch, joints):
-    """Impulses of a solved step that are not of the contact problem join those that are."""
+    """Add the friction impulses outside of the contact problem to those of the solved step."""
     if joints is None:
         return
     for c in range(cones.shape[0]):
@@ -202,7 +202,7 @@ def add_locked_impulses(cones, touch, joints):
 
 @routine
 def holds_any(joints):
-    """Whether there is dry friction outside of the contact problem."""
+    """Whether there is dry friction outside of the contact problem, or was in this attempt."""
     found = False
     if joints is None:
         return found
@@ -216,7 +216,7 @@ def holds_any(joints):
 
 @routine
 def begin_momenta(joints):
-    """The states of the position phase are the first guess."""
+    """Start the momentum phase with the joint states of the position phase."""
     if joints is None:
         return
     for k in range(joints.state.shape[0]):
@@ -225,7 +225,7 @@ def begin_momenta(joints):
 
 @routine
 def slide_momenta(model, data, touch, joints, dt):
-    """The momenta at the end of the step, with the friction of joints that slide there."""
+    """Set the end momenta, with the friction of sliding joints."""
     if joints is None:
         return
     for k in range(data.p.shape[0]):
@@ -239,12 +239,12 @@ def slide_momenta(model, data, touch, joints, dt):
 
 @routine
 def hold_momenta(model, data, touch, joints, dt, W, v, tolerance):
-    """Friction of joints that are held, and which of them change; how many.
+    """Set the friction of sticking joints and update all states; returns the number of changes.
 
     Args:
         W, v: factors of the mass matrix, and velocities of the momenta, as `joint_momenta.solve` leaves them.
-        tolerance: motions in a time of dt that count as none [rad or m], as in the contact problem: what creeps to
-            rest slides by round-off, forth and back.
+        tolerance: displacements in a time of dt that count as zero [rad or m], as in the contact problem: joints that
+            come to rest move forth and back by round-off.
     """
     changed = 0
     if joints is None:

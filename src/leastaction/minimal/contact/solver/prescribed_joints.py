@@ -1,9 +1,9 @@
-"""Prescribed motions: joints that are locked as dry friction locks them (`locked_joints`), onto a motion that is given.
+"""Joints with prescribed motion: locked as by dry friction (`locked_joints`), at given positions.
 
-In the position phase a prescribed joint is where its motion has it at the end, so that Newton's update leaves it there,
-and the drive bears what the joint's equation lacks. In the momentum phase momenta are counted from those of the given
-velocities, M v_g, upon which what is locked has no velocity; contacts see the velocities v_g as well. Between the times
-of a run joints move at constant rates, poses at constant twists, and velocities change linearly.
+In the position phase the first guess puts a prescribed joint at its final position, where Newton's update leaves it;
+the impulse of its drive is minus the residual of the joint's equation. The momentum phase subtracts the momenta M v_g
+of the prescribed velocities v_g, relative to which locked joints are at rest; contact velocities include v_g. Between
+the times of a run, joints move at constant rates, poses at constant twists, and end velocities are linear in time.
 """
 
 from leastaction._jit import inline, routine
@@ -29,7 +29,7 @@ def goals_in(joints):
 
 @routine
 def begin_goals(goals, row, work, nq):
-    """The start of a run: a row of the record, and the work up to there."""
+    """Start a run from a row of the record, with the work of the drives up to there [J]."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     goals.work[0] = work
@@ -39,7 +39,7 @@ def begin_goals(goals, row, work, nq):
 
 @routine
 def set_step_targets(model, data, goals, rows, k):
-    """Where prescribed motions are at the end of the step, from row k of the record."""
+    """Set the prescribed displacements and velocities of a step from row k of the record."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     nq, row = data.q0.shape[0], rows[k]
@@ -50,14 +50,14 @@ def set_step_targets(model, data, goals, rows, k):
 
 @routine
 def keep_work(goals, record, row):
-    """The work of the drives up to a step, into the record."""
+    """Store the work of the drives up to a step in the record."""
     if goals is not None and goals.dofs.shape[0] > 0:
         record.work[row] = goals.work[0]
 
 
 @routine
 def set_substep_targets(goals, start, end):
-    """Where prescribed motions are at the end of a substep, between two shares of the step."""
+    """Set the prescribed displacements and velocities of the substep between two shares of the step."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
@@ -68,7 +68,7 @@ def set_substep_targets(goals, start, end):
 
 @routine
 def count_from(model, data, goals, velocities, dt, p):
-    """Count momenta p from those of the given ones among the velocities; dt: as of `momenta_of_velocities`."""
+    """Subtract the momenta M v_g of the prescribed velocities from p; dt: see `momenta_of_velocities`."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
@@ -80,7 +80,7 @@ def count_from(model, data, goals, velocities, dt, p):
 
 @inline
 def rate_of(goals):
-    """Velocities at the end of a substep, for `count_from`."""
+    """Prescribed velocities at the end of a substep, for `count_from`."""
     if goals is None:
         return None
     return goals.rate
@@ -88,7 +88,7 @@ def rate_of(goals):
 
 @routine
 def count_again(goals, p):
-    """Undo `count_from`."""
+    """Undo `count_from`: add M v_g to p."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for k in range(p.shape[0]):
@@ -97,7 +97,7 @@ def count_again(goals, p):
 
 @routine
 def prescribed_motion(joints, row):
-    """How fast the given motion moves what a row is of."""
+    """Contact velocity that the prescribed velocities cause: a constraint row times v_g."""
     return prescribed_rate(goals_in(joints), row)
 
 
@@ -114,7 +114,7 @@ def prescribed_rate(goals, row):
 
 @routine
 def solve_relative(model, data, W, goals, p, v):
-    """v = M^-1 p with factors of M that lock what is prescribed: `p` is as `count_from` has found it."""
+    """v = M^-1 p with the factors of M in which prescribed joints are locked; uses M v_g of `count_from`."""
     if goals is None or goals.dofs.shape[0] == 0:
         solve(model, data, W, p, v)
         return
@@ -128,7 +128,7 @@ def solve_relative(model, data, W, goals, p, v):
 
 @routine
 def add_prescribed(goals, v):
-    """Velocities upon the given ones become those of the robot."""
+    """Add the prescribed velocities v_g to v."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
@@ -137,7 +137,7 @@ def add_prescribed(goals, v):
 
 @routine
 def carry_impact(goals, W, p):
-    """Drives bear what the equations of their joints lack after `solve`: momenta p change, and `back`."""
+    """Subtract the residuals of locked joints after `solve` from p, and add the drive impulses to `back`."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for i in range(goals.dofs.shape[0]):
@@ -148,7 +148,7 @@ def carry_impact(goals, W, p):
 
 @routine
 def move_drive_impulses(cones, goals, total, share):
-    """Move a share of `back`, as the impulses of drives, to the impulses of the cones that lock their joints."""
+    """Move a share of the drive impulses in `back` to the constraints that lock their joints, and add up their work."""
     if goals is None or goals.dofs.shape[0] == 0:
         return
     for c in range(cones.shape[0]):
@@ -161,13 +161,13 @@ def move_drive_impulses(cones, goals, total, share):
 
 @routine
 def add_hit_of_drives(cones, goals, touch, share):
-    """What drives bear of the restitution of a hit, beside its plastic impulses."""
+    """Add the drive impulses of the restitution of an impact to those of the step."""
     move_drive_impulses(cones, goals, touch.total, share)
 
 
 @routine
 def touches_prescribed(goals, moves):
-    """Whether impulses act on things that move as given: 1 or 0."""
+    """Set whether constraint velocities include the prescribed velocities: 1 or 0."""
     if goals is not None and goals.dofs.shape[0] > 0:
         goals.moves[0] = moves
 
@@ -181,11 +181,11 @@ def add_work(goals, work):
 
 @routine
 def work_of_drives(model, data, touch, goals, dt):
-    """Work of the drives in both phases of a solved substep, and to what it is known [J].
+    """Work of the drives in both phases of a solved substep, and its uncertainty [J].
 
-    At either end it is that of the impulse over the mean of the velocities there and within the substep, by which an
-    impulse changes the energy of a mass; it lies between those over the one and the other. Velocities at the end of the
-    substep are in `dx`.
+    The work of the impulse at either end is that over the mean of the velocities before and after it, which is the
+    energy change of a free mass; the uncertainty is the distance to the values with either velocity. `dx` contains the
+    velocities at the end of the substep.
     """
     work = unknown = 0.0
     if goals is None or goals.dofs.shape[0] == 0:

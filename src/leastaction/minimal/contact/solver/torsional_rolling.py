@@ -1,11 +1,11 @@
-"""Friction against spinning and rolling: what torques about normal and tangents of a contact do, and what they resist.
+"""Torsional and rolling friction: constraint rows and columns of torques about the normal and tangents of a contact.
 
-How far the two bodies of a contact turn against each other in a step is w = f (y - z), with their turns y and z and the
-normal or a tangent f at its start. The torques act there, with the laws
+The relative rotation of the two bodies of a contact in a step about the normal or a tangent f at its start is
+w = f (y - z), with their rotation vectors y and z. The torque impulses act there, with Coulomb-like laws
 
     |lam_n| <= spin lam,   |lam_t| <= roll lam
 
-of Coulomb's kind, with the impulse lam along the normal: `contact.solver.torque_laws`.
+with the impulse lam along the normal: `contact.solver.torque_laws`.
 """
 
 from leastaction._jit import inline, routine
@@ -20,13 +20,13 @@ from leastaction.spatial._series import inverse_jacobian_terms
 
 @inline
 def torque(t):
-    """Wrench of a torque."""
+    """Wrench of a pure torque t."""
     return (t[0], t[1], t[2], 0.0, 0.0, 0.0)
 
 
 @inline
 def with_torque(rolls, cone, lam, h):
-    """A wrench with the torques of a contact."""
+    """Wrench h plus the torsional and rolling torques of a contact."""
     if rolls is None or not rolls:
         return h
     if cone.width == PLAIN:
@@ -38,7 +38,7 @@ def with_torque(rolls, cone, lam, h):
 
 @inline
 def turn_of(data, i):
-    """How far a body turns in the step."""
+    """Rotation vector of body i in the step [rad], in world directions."""
     if i < 0:
         return ZERO3
     return turn_between(load9(data.R[data.now[0]][i]), load9(data.R[1 - data.now[0]][i]))
@@ -46,7 +46,7 @@ def turn_of(data, i):
 
 @inline
 def row_about(i, f, y):
-    """How the turn y of a body along f goes with its motion at the end."""
+    """Gradient of the rotation y of a body along f by its end twist."""
     if i < 0:
         return ZEROS
     e, _ = inverse_jacobian_terms(dot3(y, y))
@@ -55,7 +55,7 @@ def row_about(i, f, y):
 
 @routine
 def relate_turn(model, data, rolls, cone):
-    """Rows, columns and w0 of spinning and rolling at a contact."""
+    """Set rows, columns and w0 of torsional and rolling friction of a contact."""
     if rolls is None or not rolls:
         return
     if cone.width == PLAIN:
@@ -71,7 +71,7 @@ def relate_turn(model, data, rolls, cone):
 
 @routine
 def turn_violation(data, rolls, cone):
-    """By how much a contact spins or rolls that holds [rad]."""
+    """Rotation [rad] of a contact whose torsional or rolling friction sticks."""
     if rolls is None or not rolls:
         return 0.0
     if cone.width == PLAIN:

@@ -1,4 +1,4 @@
-"""Contacts with restitution that are open at the start of a substep: they take no part in it, see `impacts`."""
+"""Waiting contacts: open at the start of a substep and with restitution, hence inactive in it, see `joint_impacts`."""
 
 import math
 
@@ -9,15 +9,15 @@ from leastaction.spatial import dot3, load3
 
 @inline
 def gravity_strength(model):
-    """Size of gravity [m/s^2]."""
+    """Magnitude of gravity [m/s^2]."""
     g = load3(model.gravity)
     return math.sqrt(dot3(g, g))
 
 
 @routine
 def has_to_wait(model, impacts, cone, c, begun, whole):
-    """Whether a contact with the gap `begun` at the start of a substep takes no part in it, for it has restitution and
-    is open."""
+    """Whether a contact with the gap `begun` at the start of a substep is inactive in it, because it has restitution
+    and is open; stores this in `waiting`."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     waits = (
@@ -31,7 +31,7 @@ def has_to_wait(model, impacts, cone, c, begun, whole):
 
 @routine
 def is_waiting(impacts, c):
-    """Whether cone c waits, see `has_to_wait`."""
+    """Whether constraint c waits, see `has_to_wait`."""
     if impacts is None or impacts.waiting.shape[0] == 0:
         return False
     return impacts.waiting[c] != 0
