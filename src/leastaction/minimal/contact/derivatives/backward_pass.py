@@ -1,4 +1,4 @@
-"""Derivatives of whole steps of `Minimal`, and going back over its runs."""
+"""Derivatives of whole steps of `Minimal`, and the backward pass (adjoint) over its runs."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from leastaction.typing import FloatArray
 CONTROLS = "controls"
 
 ALIKE = 1e-6
-"""Difference [rad or m], and of momenta relative to the largest, up to which a step solved anew is the same."""
+"""Largest difference [rad or m], for momenta relative to the largest, at which a repeated step counts as the same."""
 
 
 class Sweep:
-    """The backward pass over steps, with its sums of gradients by parameters."""
+    """Backward pass over steps, with accumulated parameter gradients."""
 
     def __init__(self, derivatives: Sequence[Derivative]) -> None:
         self.derivatives = derivatives
         self.by_parameters = np.zeros(len(derivatives))
 
     def over(self, maps: Sequence[PartMap], bar: State) -> tuple[State, FloatArray]:
-        """Gradients by the state at the start of a step and by its controls, from those at its end.
+        """Gradients by the state at the start of a step and by its controls, from those by the state at its end.
 
         Args:
-            maps: of its parts.
+            maps: of its substeps.
             bar: gradients by the state at its end.
         """
         by_controls: Any = 0.0
@@ -60,11 +60,11 @@ class OneStep:
         self.maps, self.end = replay.step(self.start, u, replay.stepper.dt)
 
     def forward(self, dq: FloatArray, dp: FloatArray, du: FloatArray, direct: Any = None) -> FloatArray:
-        """Changes of (q', p'), shape (2 nv, columns).
+        """Jacobian-vector products: changes of (q', p'), shape (2 nv, columns).
 
         Args:
-            dq, dp, du: of what the step starts from, shapes (nv, columns) and (nu, columns).
-            direct: by a parameter, for each part as of `PartMap.forward`.
+            dq, dp, du: changes of start and controls, shapes (nv, columns) and (nu, columns).
+            direct: derivative by a parameter for each substep, see `PartMap.forward`.
         """
         parts = [None] * len(self.maps) if direct is None else direct
         state = State(dq, dp, np.zeros((1, dq.shape[1])))
@@ -80,7 +80,7 @@ class OneStep:
         return W[:, : 2 * n], W[:, 2 * n :]
 
     def backward(self, sweep: Sweep, bq: FloatArray, bp: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Gradients by q, p and the controls from those by q' and p'; `sweep` sums those by parameters."""
+        """Gradients by q, p and the controls from those by q' and p'; `sweep` accumulates those by parameters."""
         bar, by_controls = sweep.over(self.maps, State(bq, bp))
         return bar.q, bar.p, by_controls
 
@@ -108,8 +108,8 @@ class GroundReversal(Reversal):
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bar: State | None = None
-        self.hit: HitMap | None = None  # which the piece that was looked at last begins with
-        self.before = np.zeros((2, 0, m.nv))  # gradients by q and p of states that belong to the piece before
+        self.hit: HitMap | None = None  # impact at the start of the piece processed last
+        self.before = np.zeros((2, 0, m.nv))  # gradients by q and p of states of the preceding piece
         self.first = np.zeros((2, m.nv))
         plain = not found and not bounces(stepper.model)
         self.quick: Linearization | None = stepper.linearization if plain else None
@@ -124,7 +124,7 @@ class GroundReversal(Reversal):
             try:
                 self._single_steps(self.quick, record, row, first, u, bars)
                 return
-            except IntegratorError:  # a step that the run has found another solution of, from the step before it
+            except IntegratorError:  # the run, with its warm start, has found another solution
                 self.bar = bar
         maps, _ = self.replay.piece(record, row, first, u)
         if self.hit is not None:
@@ -143,7 +143,7 @@ class GroundReversal(Reversal):
     def _single_steps(
         self, quick: Linearization, record: Any, row: int, first: int, u: FloatArray, bars: FloatArray
     ) -> None:
-        """`piece` by A and B of one step after the other, each from its state: where nothing goes on but that."""
+        """`piece` by A and B of single steps, each from its state, where nothing but the state is carried over."""
         controls, n, replay = np.zeros(u.shape), bars.shape[2], self.replay
         if self.bar is None:
             self.bar = State(bars[0, -1], bars[1, -1])
@@ -163,14 +163,14 @@ class GroundReversal(Reversal):
         self._end(row, bars, controls)
 
     def _same(self, quick: Linearization, record: Any, row: int) -> bool:
-        """Whether a step solved again ends where it did, to what the tolerance of steps leaves."""
+        """Whether a repeated step has the same end, within `ALIKE`."""
         q, p = quick.end
         moved = np.abs(self.stepper.mechanism.difference(record["q"][row], q)).max(initial=0.0)
         pushed = np.abs(record["p"][row] - p).max(initial=0.0)
         return bool(moved <= ALIKE and pushed <= ALIKE * max(1.0, np.abs(p).max(initial=0.0)))
 
     def _end(self, row: int, bars: FloatArray, controls: FloatArray) -> None:
-        """Keep what a piece that begins at a row has found."""
+        """Store the gradients of a piece that begins at a row."""
         if row == 0 and self.bar is not None:
             self.first = np.stack([self.bar.q, self.bar.p])
         self.before = bars[:, :row].copy()

@@ -1,8 +1,8 @@
-"""Solving with the matrix F_z of the implicit function theorem, a block triangle of phases.
+"""Solver of the matrix F_z of the implicit function theorem, a block triangle of phases.
 
-Its blocks are factored (LU with partial pivoting), not inverted. Where contacts are redundant a tiny compliance alone
+Its blocks are factorised (LU with partial pivoting), not inverted. For redundant contacts, a tiny compliance alone
 determines how they share their load. The entries of an inverse that belong to this share are large, and so is their
-round-off; what factors give satisfies the equations to round-off, whatever the share.
+round-off; solutions by factors satisfy the equations to round-off, whatever the share.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from leastaction.typing import FloatArray
 _factor, _substitute = get_lapack_funcs(("getrf", "getrs"), dtype=np.float64)
 
 HOLD = 1e-10
-"""Share of what gives way under them that holds impulses back which have no compliance."""
+"""Regularisation of impulses without compliance, relative to their diagonal of the Delassus matrix."""
 
 
 class Solver(Protocol):
-    """What solves A x = b and A' x = b."""
+    """Solver of A x = b and A' x = b."""
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """x of A x = b, shapes (size,) or (size, columns)."""
+        """Solution x of A x = b, shapes (size,) or (size, columns)."""
         ...
 
     def solve_transposed(self, b: FloatArray) -> FloatArray:
-        """x of A' x = b."""
+        """Solution x of A' x = b."""
         ...
 
 
@@ -40,7 +40,7 @@ class Block:
         G: the matrix.
         n, e: number of displacements or velocities, and of impulses.
         rest: rows of impulses without compliance.
-        loops: how many of these are of equations of loops, the last ones.
+        loops: how many of these belong to loops, the last ones.
     """
 
     def __init__(self, G: FloatArray, n: int, e: int = 0, rest: Any = (), loops: int = 0) -> None:
@@ -51,15 +51,15 @@ class Block:
             compliance = -np.einsum("en,ne->e", G[n : n + e, :n], free)
             scale = np.abs(compliance) + np.abs(np.diag(G)[n : n + e])
             at = n + np.arange(e)
-            idle = at[scale == 0.0]  # impulses that move nothing, such as friction between what rails hold
+            idle = at[scale == 0.0]  # impulses without effect, such as friction between bodies on rails
             G[idle, idle] = 1.0
             G[rest, rest] += HOLD * np.abs(compliance[rest - n])
             own = at[e - loops :]
-            if len(own):  # some may say what others do
+            if len(own):  # rows may be linearly dependent
                 least = HOLD * np.abs(compliance[own - n]).max()
                 G[own, own] += least
                 scale[own - n] += least
-            # Impulses in units that move things by as much as displacements do.
+            # Scale impulses to the magnitude of displacements.
             self.unit[at] = 1.0 / np.where(scale > 0.0, scale, 1.0)
             G *= self.unit
         self.rows = np.abs(G).max(axis=1)
@@ -79,7 +79,7 @@ class Block:
 
 
 class BlockTriangle:
-    """A block lower triangle: the matrix, and the factors of its diagonal blocks, from the first to the last row."""
+    """Block lower triangle: the matrix, and the factors of its diagonal blocks, from the first to the last row."""
 
     def __init__(self, matrix: FloatArray, blocks: Sequence[tuple[slice, Block]]) -> None:
         self.matrix, self.blocks = matrix, blocks
@@ -100,7 +100,7 @@ class BlockTriangle:
 
 
 class Bordered:
-    """[[A, column], [row, corner]], where A is solved with by another solver.
+    """Bordered matrix [[A, column], [row, corner]] with a given solver of A.
 
     Attributes:
         pivot: corner - row A^-1 column.

@@ -1,15 +1,14 @@
-"""The laws of the contacts of a solved part of a step, in both of its phases, and their derivatives.
+"""Contact laws of a solved substep in both of its phases, and their derivatives.
 
-In the position phase a contact that pushes with lam has three equations: its gap at the end is what it must be, and it
-sticks or slides,
+In the position phase a contact with a normal impulse has three equations: the required gap, and stick or slip,
 
     gap + depth(lam_n) = least,   w + c lam_t = 0   or   lam_t = -mu lam_n w / |w|,
 
-with its depth and compliance c (see `laws.compliance`, and `laws.soft_contact` for those that give way) and the motion
-w along its tangents. In the momentum phase
-(see `momentum_phase`) it is the same with the impulses L of the whole part, motions h N v1 and the compliance on
-L - 2 lam. Contacts that resist spinning and rolling have three more in each, about normal and tangents. What slides or
-rolls has one equation along the impulse and one across it. Which of them act is fixed by the solution.
+with its penetration depth and tangential compliance c (see `contact_response`, for soft contacts `laws.soft_contact`)
+and the slip w along its tangents. In the momentum phase (see `momentum_phase`) the equations have the same form with
+the impulses L of the whole substep, motions h N v1 and the compliance times L - 2 lam. Contacts with torsional or
+rolling friction have three more equations in each phase, about normal and tangents. Sliding or rolling friction has one
+equation along the impulse and one across it. The modes (active, stick or slip) are those of the solution.
 """
 
 from __future__ import annotations
@@ -36,19 +35,19 @@ from leastaction.minimal.contact.solver.contact_response import remaining_overla
 
 
 class Modes(NamedTuple):
-    """What acts in a part, with m contacts of which t resist turning.
+    """Modes and coefficients of a substep with m contacts, t of them with torsional or rolling friction.
 
     Attributes:
         friction, spin, roll: coefficients, shape (m,).
-        slides, spins, rolls: which contacts do, shape (2, m): in the position phase, and in the momentum phase.
-        pushes: which contacts push in the momentum phase, shape (m,).
-        creep: how much more a contact creeps for each unit of friction [m / (N s)], shape (2, m).
-        compliance: of the contacts [m / (N s)], shape (m,); deepest: depth that no impulse reaches [m].
+        slides, spins, rolls: whether contacts do, shape (2, m): in the position phase, and in the momentum phase.
+        pushes: whether contacts have a normal impulse in the momentum phase, shape (m,).
+        creep: additional tangential compliance [m / (N s)], shape (2, m).
+        compliance: of the contacts [m / (N s)], shape (m,); deepest: limit of the penetration [m].
         impulse_compliance, lag, end_compliance: of soft contacts, `laws.soft_contact`; zero where rigid, shape (m,).
-        least: gaps at the end [m], shape (m,); overlaps: whether they are what is left of the overlaps at the start.
-        gaps: at the start, of the solved part [m], shape (m,).
-        falls: see `compliance.remaining_overlap`, two numbers [m].
-        turn: place of the torques of each contact among the triples of impulses, or -1, shape (m,).
+        least: required gaps at the end [m], shape (m,); overlaps: whether they are remaining initial overlaps.
+        gaps: at the start, of the solved substep [m], shape (m,).
+        falls: see `contact_response.remaining_overlap`, two numbers [m].
+        turn: index of the torques of each contact among the triples of impulses, or -1, shape (m,).
     """
 
     friction: Any
@@ -72,11 +71,11 @@ class Modes(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where equations and unknowns stand in the matrix of a part, with n joints.
+    """Row and column offsets in the matrix of a substep, with n joints.
 
     Attributes:
-        n: joints; displacements at the end are the first unknowns, and the impulses of the position phase the next.
-        velocities: first velocity at the end; the equations of momenta begin there, too.
+        n: joints; displacements at the end are the first unknowns, followed by the impulses of the position phase.
+        velocities: first velocity at the end; also the first equation of momenta.
         impulses: first impulse of the momentum phase.
         start: first column of the displacements at the start; late: of those at the ends of earlier solutions.
     """
@@ -90,7 +89,7 @@ class Places(NamedTuple):
 
 @inline
 def compliance_at(modes, k, push):
-    """(depth, its slope, creep for each unit of friction, its slope) of contact k with a normal impulse."""
+    """(depth, its slope, tangential compliance, its slope) of contact k at a normal impulse."""
     if modes.impulse_compliance[k] > 0.0:
         return modes.impulse_compliance[k] * push, modes.impulse_compliance[k], TANGENTIAL * modes.compliance[k], 0.0
     share = modes.deepest / (modes.deepest + modes.compliance[k] * push)
@@ -100,9 +99,9 @@ def compliance_at(modes, k, push):
 
 @inline
 def least_gap(modes, k, phi):
-    """Gap that contact k must have at the end, with the gap phi at the start [m], and its slope by that.
+    """Required gap of contact k, at the gap phi at the start [m], and its slope by that.
 
-    It is a straight line through that of the solved part, since other values of a parameter may end slight overlaps.
+    It is linearised at the solved substep, because other parameter values may remove slight overlaps.
     """
     if not modes.overlaps[k]:
         return modes.least[k], 0.0
@@ -117,8 +116,8 @@ def least_gap(modes, k, phi):
 
 @inline
 def momentum_compliance(modes, k, push):
-    """By what the normal and the tangents of contact k give way in the momentum phase [m / (N s)], and the slopes of
-    these by the impulse `push` of the position phase."""
+    """Normal and tangential compliance of contact k in the momentum phase [m / (N s)], and their slopes by the impulse
+    `push` of the position phase."""
     _, slope, creep, less = compliance_at(modes, k, push)
     if modes.impulse_compliance[k] > 0.0:
         return modes.end_compliance[k], 0.5 * creep, 0.0, 0.0
@@ -128,17 +127,17 @@ def momentum_compliance(modes, k, push):
 
 @inline
 def along(f1, f2):
-    """Direction of an impulse in a plane."""
+    """Unit vector along a tangential impulse."""
     size = sqrt(f1 * f1 + f2 * f2)
     return (f1 / size, f2 / size) if size > 0.0 else (1.0, 0.0)
 
 
 @routine
 def disc(out, at, lam, i, w, most, moves):
-    """The two equations, from out[at] on, of friction lam[i], lam[i + 1] against motions w on a disc of radius `most`.
+    """The two equations, from out[at] on, of friction lam[i], lam[i + 1] in a disc of radius `most` against motions w.
 
     Args:
-        moves: whether it is on the disc's edge; where there is no friction, `most` is negative.
+        moves: whether it is on the disc's edge; without friction, `most` is negative.
     """
     if most < 0.0:
         out[at], out[at + 1] = lam[i], lam[i + 1]
@@ -151,7 +150,7 @@ def disc(out, at, lam, i, w, most, moves):
 
 @routine
 def disc_slopes(F, row, column, lam, i, w, mu, push, moves):
-    """Rows `row` and the next, which hold the derivatives of the motions w, become those of `disc`.
+    """Turn rows `row` and the next, with the derivatives of the motions w, into the derivatives of `disc`.
 
     Args:
         column: of the first impulse; push: of the normal one and its value.
@@ -172,7 +171,7 @@ def disc_slopes(F, row, column, lam, i, w, mu, push, moves):
 
 @inline
 def only(F, row, column):
-    """Make an equation say that an impulse does not change."""
+    """Replace an equation by that of a constant impulse."""
     for c in range(F.shape[1]):
         F[row, c] = 0.0
     F[row, column] = 1.0
@@ -180,19 +179,19 @@ def only(F, row, column):
 
 @inline
 def edge(coefficient, push):
-    """Radius of the disc of friction; negative where there is none."""
+    """Radius of the disc of friction; negative without friction."""
     return coefficient * push if coefficient > 0.0 else -1.0
 
 
 @entry
 def law_values(part, modes, values, impulses, out):
-    """Values of the laws of all contacts.
+    """Residuals of the laws of all contacts.
 
     Args:
         part, modes: `Part` and `Modes` as plain tuples.
         values: of the contacts, shape (m, `contact_kernels.VALUES`).
-        impulses: L of the whole part along and about normal and tangents, shape (2, m, 3).
-        out: of both phases: three for each contact, then three for each that resists turning; a pair of arrays.
+        impulses: L of the whole substep along and about normal and tangents, shape (2, m, 3).
+        out: of both phases: three per contact, then three per contact with torques; a pair of arrays.
     """
     part, modes = Part(*part), Modes(*modes)
     lam, torques, (first, second) = part.lam, part.torques, out
@@ -226,13 +225,13 @@ def law_values(part, modes, values, impulses, out):
 
 @inline
 def about_normal(torque, spin, push, w, moves):
-    """The equation of a torque about the normal."""
+    """Residual of torsional friction."""
     return torque - copysign(spin * push, torque) if spin == 0.0 or moves else w
 
 
 @inline
 def momentum_motion(part, modes, k, v, L):
-    """Motions of contact k in the momentum phase along normal and tangents, with what it gives way [m]."""
+    """Motions of contact k in the momentum phase along normal and tangents, including its compliance [m]."""
     normal, tangent, _, _ = momentum_compliance(modes, k, part.lam[k, 0])
     h, half, drift = part.h, part.lam[k], part.cones[k].drift
     w0 = h * v[RATE] + normal * (L[k, 0] - 2.0 * half[0])
@@ -243,7 +242,7 @@ def momentum_motion(part, modes, k, v, L):
 
 @entry
 def position_law_slopes(part, modes, places, rows, F):
-    """Fill in the derivatives of the laws of all contacts in the position phase, rows of the matrix F of a part.
+    """Fill in the derivatives of the laws of all contacts in the position phase, rows of the matrix F of a substep.
 
     Args:
         part, modes, places, rows: `Part`, `Modes`, `Places` and `Rows` as plain tuples.
@@ -256,7 +255,7 @@ def position_law_slopes(part, modes, places, rows, F):
 
 @entry
 def momentum_law_slopes(part, modes, places, rows, impulses, F):
-    """The same for the momentum phase; impulses: as of `law_values`."""
+    """`position_law_slopes` for the momentum phase; impulses: as of `law_values`."""
     part, modes, places, rows = Part(*part), Modes(*modes), Places(*places), Rows(*rows)
     for k in range(part.cones.shape[0]):
         own, turned = places.impulses + 3 * k, places.impulses + 3 * modes.turn[k]
@@ -266,9 +265,9 @@ def momentum_law_slopes(part, modes, places, rows, impulses, F):
 
 @inline
 def put(F, row, part, places, rows, k, value, scale):
-    """Row `row` of F becomes the derivative of a value of contact k, times a scale, by the joints.
+    """Set row `row` of F to the derivative of a value of contact k by the joints, times a scale.
 
-    They are those at both ends, and at the end of the solution that found the contact.
+    Columns are those of joints at both ends, and at the end of the solution that detected the contact.
     """
     late = place_of(part, k) - 2
     for b in range(places.n):
@@ -313,7 +312,7 @@ def position_slopes(part, modes, places, rows, k, at, F):
 
 @inline
 def spin_slopes(F, row, column, torque, spin, push, moves):
-    """The row of a torque about the normal; push: column of the normal impulse."""
+    """Derivative of the residual of torsional friction; push: column of the normal impulse."""
     if spin == 0.0 or moves:
         only(F, row, column)
         F[row, push] = -copysign(spin, torque)

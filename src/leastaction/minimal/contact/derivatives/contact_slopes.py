@@ -1,10 +1,10 @@
-"""Derivatives by the joints of what contacts say and do in a solved part of a step, in closed form.
+"""Analytic derivatives of contact values (`contact_kernels`) of a solved substep by the joints.
 
-A contact is a function of the poses of its two bodies at both ends (`contact_kernels`), which a unit velocity of a
-joint moves by its world twist S, while it turns the axes that it carries by S x S' (Featherstone 2008, Chapters 2 and
-4). Where bodies touch is a function of how they lie to each other: when both move as one, so do normal and points. So
-only the motion of the node against the other body needs a derivative of its own: in closed form for balls and corners
-on planes, by central differences of order 4 for all other features. Friction, slip and rates follow by the chain rule.
+A contact is a function of the poses of its two bodies at both ends (`contact_kernels`). A unit joint velocity moves
+these by its world twist S, and rotates the axes that it carries by S x S' (Featherstone 2008, Chapters 2 and 4). The
+contact point depends on the relative pose: when both bodies move as one, normal and points move with them. So only the
+motion of the node relative to the other body needs a separate derivative: analytic for spheres and corners on planes,
+central differences of order 4 for all other features. Friction, slip and velocities follow by the chain rule.
 """
 
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ from leastaction.spatial import (
 
 
 class Joints(NamedTuple):
-    """The n joint velocities and b bodies of a robot at both ends of a part.
+    """The n joint velocities and b bodies of a robot at both ends of a substep.
 
     Attributes:
         S: world twists of unit joint velocities at the poses of `Part.R`, shape (2 + solutions, n, 6).
@@ -65,18 +65,18 @@ class Joints(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What `contact_slopes` writes: of m contacts, with n joints.
+    """Results and scratch of `contact_slopes`, for m contacts and n joints.
 
     Attributes:
         values: of all contacts, shape (m, VALUES).
-        columns: what unit impulses along and about normal and tangents do along the joints, shape (2, m, 6, n): at the
-            start, and at the end.
-        slopes: of the values by the joints at both ends, and where they were found, shape (3, m, n, VALUES).
-        kick: of what impulses do along the joints by these at both ends, and at the ends of solutions, shape
+        columns: generalised impulses of unit impulses along and about normal and tangents, at the start and at the end,
+            shape (2, m, 6, n).
+        slopes: of the values by the joints at both ends, and at the poses of detection, shape (3, m, n, VALUES).
+        kick: derivatives of generalised impulses by the joints at both ends, and at the ends of solutions, shape
             (2 + solutions, n, n); kick_end: the same of those that the momentum phase adds.
-        moved: scratch, how normal and points follow the node, shape (2, 6, 12).
+        moved: scratch, derivatives of normal and points by the pose of the node, shape (2, 6, 12).
         D: scratch, slopes by twists of node and other, shape (2, 2, 6, VALUES).
-        path: scratch, joints that move a contact, and what they carry: `NODE`, `OTHER` or both, shape (n, 2).
+        path: scratch, joints that move a contact, and the body they carry: `NODE`, `OTHER` or both, shape (n, 2).
         total: scratch, shape (n, 12).
     """
 
@@ -92,17 +92,17 @@ class Rows(NamedTuple):
 
 
 NODE, OTHER = 1, 2
-"""What of a contact a joint carries."""
+"""Bit flags of the body of a contact that a joint carries."""
 
 
 class Ends(NamedTuple):
-    """Contact k of a part at both ends.
+    """Contact k of a substep at both ends.
 
     Attributes:
         k, node, other: the contact, and its bodies.
         Xn, Xo: poses of these at the start; Yn, Yo: at the end.
         n, t, s, x, cn, co: normal, tangents and points at the start; m, a, b, z: normal, tangents and point at the end.
-        gaps: at both ends [m]; slip, turn: how far surfaces slide [m] and the bodies turn against each other [rad].
+        gaps: at both ends [m]; slip: of the surfaces [m]; turn: relative rotation of the bodies [rad].
     """
 
     k: Any
@@ -156,7 +156,7 @@ def twist_of(S, b):
 
 @routine
 def find_path(nodes, node, other, path):
-    """Joints that move one body or the other, or both, and which; returns their number."""
+    """Write the joints that move one body, the other or both, with `NODE` and `OTHER` flags; returns their number."""
     count = 0
     while node >= 0 or other >= 0:
         if node >= other:
@@ -180,7 +180,7 @@ def sign_of(what):
 
 @entry
 def contact_columns(part, joints, columns, path):
-    """What unit impulses along and about normals and tangents do along the joints at both ends, see `Rows`."""
+    """Generalised impulses of unit impulses along and about normals and tangents at both ends, see `Rows`."""
     part, joints = Part(*part), Joints(*joints)
     for k in range(part.cones.shape[0]):
         put_columns(part, joints, ends_of_contact(part, k), columns, path)
@@ -200,7 +200,7 @@ def put_columns(part, joints, at, columns, path):
 
 @inline
 def put_column(S, b, sign, frame, x, out):
-    """Motion along and about the axes of a frame at x with a twist."""
+    """Store the components along and about the axes of a frame at x of joint b's twist."""
     w, v = twist_of(S, b)
     v = add3(v, cross(w, x))
     for i, f in enumerate(frame):
@@ -273,7 +273,7 @@ def put_values(part, at, out):
 
 @routine
 def finish_kicks(part, joints, m, rows):
-    """Add how what the wrenches of all contacts do along the joints changes, one pair of bodies after another."""
+    """Add the derivatives of the generalised impulses of all contacts, one pair of bodies after another."""
     k = 0
     while k < m:
         first = part.cones[k]
@@ -293,7 +293,7 @@ def finish_kicks(part, joints, m, rows):
 
 @routine
 def kick_slopes(part, joints, which, rows):
-    """Add what changes of the wrenches of some contacts of two bodies do along the joints.
+    """Add the generalised impulses of the wrench derivatives of some contacts of two bodies.
 
     Args:
         which: the first contact and the one after the last, end, and length of the path.
@@ -324,21 +324,21 @@ def kick_slopes(part, joints, which, rows):
 
 @inline
 def put_moved(moved, axis, dn, dx, dcn, dco):
-    """A row of `Rows.moved`."""
+    """Set a row of `Rows.moved`."""
     for i in range(3):
         moved[axis, i], moved[axis, 3 + i], moved[axis, 6 + i], moved[axis, 9 + i] = dn[i], dx[i], dcn[i], dco[i]
 
 
 @inline
 def unit(axis, i):
-    """Axis i, i + 1 or i + 2 of a unit vector, zero for others."""
+    """Components i, i + 1 and i + 2 of the unit vector along `axis`."""
     return (1.0 if axis == i else 0.0, 1.0 if axis == i + 1 else 0.0, 1.0 if axis == i + 2 else 0.0)
 
 
 @routine
 def follow_node(part, at, end, moved):
-    """How the normal (3) of a contact, its point (3) and the points that go with node (3) and other (3) follow a turn
-    of the node about its centre or a shift, along six axes of the world."""
+    """Derivatives of a contact's normal (3), point (3) and material points of node (3) and other (3) by rotations of
+    the node about its centre and displacements, along the world's axes."""
     k = at.k
     cone, of = part.cones[k], part.of[k]
     X, Z = (at.Xn, at.Xo) if end == 0 else (at.Yn, at.Yo)
@@ -350,7 +350,7 @@ def follow_node(part, at, end, moved):
             r = part.contacts[of].r2 if part.contacts[of].flip == 1 else -1.0
         for axis in range(6):
             w, v = unit(axis, 0), unit(axis, 3)
-            if r < 0.0:  # the point is the node's
+            if r < 0.0:  # the point is fixed to the node
                 d = add3(v, cross(w, matvec(X[0], point)))
                 put_moved(moved, axis, ZERO3, d, d, d if of >= 0 else ZERO3)
             else:
@@ -371,7 +371,7 @@ def follow_node(part, at, end, moved):
 
 @inline
 def by_axes(moved, at, w, v):
-    """Three of the numbers of `follow_node` for a turn w and a shift v of the node."""
+    """Three components of `follow_node` for a rotation w and a displacement v of the node."""
     out = ZERO3
     for i in range(3):
         out = axpy3(w[i], (moved[i, at], moved[i, at + 1], moved[i, at + 2]), out)
@@ -381,8 +381,8 @@ def by_axes(moved, at, w, v):
 
 @inline
 def twist_at(axis, ref, what, X):
-    """A unit twist about a point `ref` of a contact: turn, shift there, shift of a body at X; and by how much the node
-    moves against the other body, and both move, where it moves what `what` says."""
+    """Unit twist about a contact's point `ref`: (rotation, displacement there, displacement of a body at X, factor of
+    the relative motion of the node, factor of the common motion), where the body `what` moves."""
     w, v = unit(axis, 0), unit(axis, 3)
     alone, both = (1.0, 0.0) if what == NODE else (-1.0, 1.0)
     return w, v, add3(v, cross(w, sub3(X[1], ref))), alone, both
@@ -390,13 +390,13 @@ def twist_at(axis, ref, what, X):
 
 @inline
 def with_both(alone, both, own, w, v, arm):
-    """Change of a point that moves by `own` with the node alone, for a twist; `arm`: from where v is to the point."""
+    """Change of a point by a twist; `own`: its change by the node alone, `arm`: from the reference of v to it."""
     return add3(scale3(alone, own), scale3(both, add3(v, cross(w, arm))))
 
 
 @inline
 def frame_slope(f, df, n, dn, t, s):
-    """Changes of the tangents t and s, where t is f without what of it is along the normal n; see `tangents_of`."""
+    """Changes of the tangents t and s, where t is the normalised projection of f normal to n; see `tangents_of`."""
     c = dot3(f, n)
     p = axpy3(-c, n, f)
     dp = sub3(sub3(df, scale3(dot3(df, n) + dot3(f, dn), n)), scale3(c, dn))
@@ -407,7 +407,7 @@ def frame_slope(f, df, n, dn, t, s):
 
 @inline
 def put_wrench_slope(out, row, f, df, x, dx, dg):
-    """Change of the wrench of a force f at x and a torque, whose change is dg."""
+    """Store the change of the wrench of a force f at x and a torque, whose change is dg."""
     moment = add3(add3(cross(dx, f), cross(x, df)), dg)
     for i in range(3):
         out[row + i], out[row + 3 + i] = moment[i], df[i]
@@ -415,7 +415,7 @@ def put_wrench_slope(out, row, f, df, x, dx, dg):
 
 @inline
 def turn_slope(y, e, end, turn):
-    """How the turn y of a body changes with one at its start (0) or end (1)."""
+    """Change of the rotation vector y of a body by a rotation `turn` at its start (0) or end (1)."""
     half = cross(y, turn)
     own = axpy3(e, cross(y, half), turn)
     return axpy3(-0.5, half, own) if end == 1 else neg3(axpy3(0.5, half, own))
@@ -423,12 +423,12 @@ def turn_slope(y, e, end, turn):
 
 @inline
 def slid_slope(poses, turn, points, dy):
-    """How `slid` of a body changes at the start.
+    """Change of `slid` of a body by a motion at the start.
 
     Args:
-        poses: X, Y of the body at both ends; turn: y within the part.
-        points: c, how it changes, and how it would if it moved with the body; x, and how it changes.
-        dy: change of the turn.
+        poses: X, Y of the body at both ends; turn: y in the substep.
+        points: c, its change, its change if fixed to the body; x, and its change.
+        dy: change of the rotation vector.
     """
     (X, Y), y, (c, dc, with_body, x, dx) = poses, turn, points
     change = sub3(matvec(Y[0], mattvec(X[0], sub3(dc, with_body))), dc)
@@ -466,7 +466,7 @@ def by_start(part, at, axis, what, moved, out):
 
 @inline
 def put_start(part, at, frame, motion, out):
-    """What changes of the frame at the start (normal, tangents, point) and of slip and turn change."""
+    """Store the changes by changes of the start frame (normal, tangents, point), slip and relative rotation."""
     dn, dt, ds, dx = frame
     slip, dturn = motion
     lam, torque = load3(part.lam[at.k]), load3(part.torques[at.k])
@@ -481,7 +481,7 @@ def put_start(part, at, frame, motion, out):
 
 @inline
 def put_end(part, at, frame, out):
-    """What changes of the frame at the end (normal, tangents, point) change there, with the bodies' twists held."""
+    """Store the changes by changes of the end frame (normal, tangents, point), at fixed twists of the bodies."""
     dm, da, db, dz = frame
     more, torque = load3(part.more[at.k]), load3(part.more_torques[at.k])
     df, dg = of_frame(more, dm, da, db), of_frame(torque, dm, da, db)
@@ -512,7 +512,7 @@ def by_end(part, at, axis, what, moved, out):
 
 @inline
 def add_rates(part, joints, at, b, what, out):
-    """Add how the rates of a contact at the end change as joint b turns the axes that it carries there."""
+    """Add the changes of a contact's end velocities by the axes that joint b rotates there."""
     w, v = twist_of(joints.S[1], b)
     w0, v0 = change_of_twist(part, joints, at.node, w, v, b, what & NODE)
     w1, v1 = change_of_twist(part, joints, at.other, w, v, b, what & OTHER)
@@ -525,7 +525,7 @@ def add_rates(part, joints, at, b, what, out):
 
 @inline
 def change_of_twist(part, joints, body, w, v, b, carried):
-    """How the twist of a body at the end changes with joint b, of twist (w, v), as that turns the axes after it."""
+    """Change of a body's end twist by joint b, of twist (w, v), which rotates the axes after it."""
     if not carried:
         return ZERO3, ZERO3
     W, V = twist_of(part.twists, body)
@@ -538,12 +538,12 @@ def change_of_twist(part, joints, body, w, v, b, carried):
 
 @routine
 def by_crossing(part, at, S, b, what, place, out):
-    """Add how values follow the point of a contact over its body, where that is where features of both bodies cross.
+    """Add the changes by the motion of a contact point over its body, for intersections of features of both bodies.
 
-    It moves with the poses at which it was found, see `feature_motion`.
+    It depends on the poses at which it was detected, see `feature_motion`.
 
     Args:
-        place: of these in `Part.R`.
+        place: index of these in `Part.R`.
     """
     k = at.k
     if part.of[k] < 0:
@@ -554,7 +554,7 @@ def by_crossing(part, at, S, b, what, place, out):
     flipped = contact.flip == 1
     second = pose_of(part, place, at.other if flipped else at.node)
     w, v = twist_of(S, b)
-    # The first feature's body against the second's.
+    # Motion of the first feature's body relative to the second's.
     sign = sign_of(what) if flipped else -sign_of(what)
     R, point = second[0], act(second, load3(contact.w))
     moved, turn = mattvec(R, scale3(sign, add3(v, cross(w, point)))), mattvec(R, scale3(sign, w))
@@ -563,7 +563,7 @@ def by_crossing(part, at, S, b, what, place, out):
         return
     X, Y = (at.Xo, at.Yo) if flipped else (at.Xn, at.Yn)
     dx, dz = matvec(X[0], own), matvec(Y[0], own)
-    side = -1.0 if flipped else 1.0  # of the normal against the first feature's
+    side = -1.0 if flipped else 1.0  # sign of the normal relative to the first feature's
     out[START_GAP] += side * dot3(at.n, dx)
     out[GAP] += side * dot3(at.m, dz)
     f, g = of_frame(load3(part.lam[k]), at.n, at.t, at.s), of_frame(load3(part.more[k]), at.m, at.a, at.b)
@@ -580,7 +580,7 @@ def by_crossing(part, at, S, b, what, place, out):
 
 @routine
 def turn_axes(part, joints, end, m, rows):
-    """Add how what the wrenches of m contacts at one end do along the joints changes as axes turn there."""
+    """Add the derivatives of generalised impulses of m contacts at one end by the rotation of joint axes."""
     S, nodes, total, out = joints.S[end], joints.nodes, rows.total, rows.kick if end == 0 else rows.kick_end
     first = WRENCH if end == 0 else WRENCH_END
     for c in range(S.shape[0]):

@@ -1,13 +1,13 @@
-"""A run that begins at an impact: when it is depends on the state, as of any other.
+"""A run that begins at an impact: the time of the impact depends on the state.
 
-A start with a closed contact of which the bodies approach is the end of a flight. Where the state changes so that the
-contact is open, the impact comes later, at the time t with gap(q + v t) = 0, and the motion up to there is that without
-it (the saltation matrix of Aizerman and Gantmakher 1958 before the hit):
+A start with a closed, approaching contact is the end of a flight. Where the state changes such that the contact is
+open, the impact comes later, at the time t with gap(q + v t) = 0, and the motion up to there is that without
+contact (the saltation matrix of Aizerman and Gantmakher 1958, part before the impact):
 
     dt = -g dq / (g v),    dq' = dq + v dt,    dp' = dp + f dt,
 
-with the gradient g of the gap and the rates v and f of q and p. A state that changes the other way begins with an
-overlap, which is no flight: the derivative is that of the open side.
+with the gradient g of the gap and the rates v and f of q and p. A state change of the other sign begins with an
+overlap, which no flight leads to: the derivative is the one-sided one of the open contact.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from leastaction.minimal.contact.derivatives.substep_map import (
 from leastaction.typing import FloatArray
 
 RESTS = 1e-6
-"""Share of the speed of the impact below which another contact rests."""
+"""Speed relative to that of the impact below which another contact rests."""
 
 
 class ImpactAtStart(PartMap):
-    """The flight of no length before a hit at the start of a run.
+    """The flight of zero length before an impact at the start of a run.
 
     Args:
-        hit: of which the contact with the largest impulse says when it is.
+        hit: the impact, whose contact with the largest impulse determines the time.
     """
 
     def __init__(self, hit: HitMap) -> None:

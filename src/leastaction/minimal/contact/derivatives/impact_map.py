@@ -1,8 +1,8 @@
-"""The linear map of an impact: from the state before to that after it, at the same positions (`laws.restitution`).
+"""Linear map of an impact: from the state before to that after it, at the same positions (`laws.restitution`).
 
-The plastic hit is a momentum phase without impulses of the position phase, with velocities v1 and momenta p1. What is
-given back, R = N_n' e L_n, opens no loops and leaves prescribed motions what they are: it has impulses mu of their
-equations beside it. With
+The plastic impact is a momentum phase without impulses of the position phase, with velocities v1 and momenta p1. The
+restitution impulse R = N_n' e L_n keeps loops and prescribed motions by additional impulses mu of their equations.
+With
 
     p2 = p1 + R + A' mu,   M v2 = p2,   A v2 = 0,   p' = p1 + c (p2 - p1),
 
@@ -53,12 +53,12 @@ from leastaction.typing import FloatArray
 
 
 class HitMap(PartMap):
-    """Derivatives of one hit.
+    """Derivatives of one impact.
 
     Args:
-        solved: the plastic hit, see `solved_substep.hit_by`.
+        solved: the plastic impact, see `solved_substep.hit_by`.
         smooth: equations of its mechanism.
-        shapes: what may touch beside balls over planes.
+        shapes: for contact detection, beside spheres over planes.
         share: of the restitution that acts.
         loops: impulses mu, those of loops first.
     """
@@ -84,7 +84,7 @@ class HitMap(PartMap):
         hessians = np.zeros((f, n, n))
         if own_loops:
             hessians[:own_loops] = smooth.loop_hessians(s.q0)
-        # The plastic hit: rows of momenta and of its laws, by (v1, L) and by the joints.
+        # The plastic impact: rows of momenta and of its laws, by (v1, L) and by the joints.
         part = part._replace(twists=body_twists(smooth, placed, v1))
         rows, places = slopes_of(smooth, part, [placed], columns), Places(n, n, 2 * n, 2 * n + e, 3 * n + e)
         F = np.zeros((2 * n + e, 3 * n + e))
@@ -95,7 +95,7 @@ class HitMap(PartMap):
             F[last, :n], F[last, n : 2 * n] = s.h * (v1 @ hessians[:own_loops]), s.h * A
         own, by_q = F[n:, n : 2 * n + e], F[n:, :n] + F[n:, 2 * n + e :]
         kick = rows.kick_end.sum(axis=0) + np.einsum("k,kab->ab", s.loops_end, hessians[:own_loops])
-        # What is given back.
+        # The restitution.
         back = part._replace(more=self._restitution(s.cones), more_torques=np.zeros((len(s.cones), 3)))
         given = slopes_of(smooth, back, [placed], columns).kick_end.sum(axis=0)
         held = share < 1.0
@@ -118,7 +118,7 @@ class HitMap(PartMap):
             G_z[momenta, at : at + n] = M
             G_x[momenta, :n] += heavier(smooth, s.q0, v)
         G_z[size - f : size, n + e : 2 * n + e], G_x[size - f : size, :n] = s.h * held_rows, s.h * (v2 @ hessians)
-        if len(driven):  # what moves as prescribed does so by the time
+        if len(driven):  # prescribed motions depend on time
             slopes, stops = rate_slopes(s), n + e - own_loops - len(s.stops)
             G_x[stops : stops + len(s.stops), 2 * n] = slopes
             G_x[size - len(driven) : size, 2 * n] = slopes[[is_prescribed(stop) for stop in s.stops]]
@@ -143,13 +143,13 @@ class HitMap(PartMap):
         self.F_x, self.O_x, self.O_z, self.solver = G_x, O_x, O_z, BlockTriangle(G_z, blocks)
 
     def _restitution(self, cones: Any) -> FloatArray:
-        """Impulses that are given back along and across normals, shape (m, 3)."""
+        """Restitution impulses along and across normals, shape (m, 3)."""
         out = np.zeros((len(cones), 3))
         out[:, 0] = cones.restitution * self.solved.lam_end[:, 0]
         return out
 
     def _given_back(self, p: FloatArray, cones: Any, columns: FloatArray, loops: FloatArray) -> FloatArray:
-        """The momenta p2 upon p1."""
+        """Momenta p + R + A' mu after the restitution."""
         return p + np.einsum("mi,min->n", self._restitution(cones), columns[:, :3]) + loops.T @ self.mu
 
     def equations(

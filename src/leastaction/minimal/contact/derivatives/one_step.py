@@ -30,11 +30,11 @@ from leastaction.minimal.contact.robot_records import FOUND, GIVEN, ROBOT_CONE
 from leastaction.typing import FloatArray
 
 ROOM = 12
-"""Impulses that there is room for at first."""
+"""Initial capacity for impulses."""
 
 
 def is_plain(model: RobotModel, nu: int) -> bool:
-    """Whether `step_jacobian` knows a robot: a tree whose drives push along joints, without forces between bodies."""
+    """Whether `step_jacobian` supports a robot: a tree with joint actuators, without forces between bodies."""
     cones, shapes = model.cones, model.shapes
     if cones is None or (model.forces is not None and len(model.forces.nodes)):
         return False
@@ -50,7 +50,7 @@ class Linearization:
     """A and B of steps, of robots that are `is_plain`.
 
     Args:
-        stepper: a `GroundStepper`, for nothing else.
+        stepper: a `GroundStepper`, used by this object only.
     """
 
     def __init__(self, stepper: Any) -> None:
@@ -102,9 +102,9 @@ class Linearization:
         self._step = BatchedCall(own.bound, lambda row: arguments)
 
     def at(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """A (2 nv, 2 nv) and B (2 nv, nu) of the step from q and p with controls u, in arrays that the next call uses.
+        """A (2 nv, 2 nv) and B (2 nv, nu) of the step from q and p with controls u; the next call overwrites them.
 
-        None where the step is divided, has impacts or contacts found late, or has no solution.
+        None where the step has substeps, impacts or contacts added late, or no solution.
         """
         s, record = self.stepper, self.record
         record["q"][0], record["p"][0], self.u[0, 0] = q, p, u
@@ -121,17 +121,17 @@ class Linearization:
 
     @property
     def end(self) -> tuple[FloatArray, FloatArray]:
-        """q and p at the end of the step that was solved last."""
+        """q and p at the end of the last solved step."""
         return self.record["q"][1], self.record["p"][1]
 
     def differentiate(self) -> bool:
-        """Fill A and B of the step that was solved; False where its contacts were found late, or where it has none."""
+        """Fill A and B of the solved step; False where contacts were added late, or the equations are singular."""
         while (code := self._differentiate(1)) == FULL:
             self._make_room(4 * self.room)
         return bool(code != OTHERWISE)
 
     def _make_room(self, room: int) -> None:
-        """Arrays for so many impulses."""
+        """Allocate arrays for `room` impulses."""
         self.room = room
         work, outputs = work_arrays(self.robot, self.solved.contacts, self.settings, room), (self.A, self.B)
         lengths = float(self.settings.dt), float(self.settings.whole)
@@ -140,7 +140,7 @@ class Linearization:
 
 
 def work_arrays(robot: RobotParts, contacts: Any, settings: Any, e: int) -> Work:
-    """Arrays with room for e impulses, and so many contacts as have these."""
+    """Arrays with room for e impulses, and as many contacts as these require."""
     n, b, nu, m = len(robot.dofs), len(robot.nodes), len(robot.drives), e // 3
 
     def zeros(*shape: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Derivatives of parts of steps by parameters of the mechanism: what changes in their equations at fixed unknowns."""
+"""Derivatives of substeps by parameters of the mechanism: changes of their equations at fixed unknowns."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ class Variant:
         return part.equations(self.smooth, cones, stops, contacts, placed, closing)
 
     def _closing(self, cones: Any, contacts: Any, ends: list[FloatArray]) -> tuple[Any, Any]:
-        """`_cones` of the contact whose impact a part ends at, which was found at its start or only there."""
+        """`_cones` of the contact whose impact ends a substep, which was detected at its start or only there."""
         try:
             return self._cones(cones, contacts, ends)
         except IntegratorError:
             return self._cones(cones, contacts, ends[1:])
 
     def _placed(self, part: PartMap) -> Placed:
-        """The bodies of a part."""
+        """The bodies of a substep."""
         s = part.solved
         return self.smooth.at(s.q0, s.q1, s.u, s.h, False)
 
     def _cones(self, known: Any, found: Any, ends: list[FloatArray]) -> tuple[Any, Any]:
-        """Cones and contacts of a part with the coefficients and shapes of this mechanism.
+        """Constraints and contacts of a substep with the coefficients and shapes of this mechanism.
 
         Args:
             ends: poses of the bodies at both ends, then at the ends of earlier solutions.
@@ -77,11 +77,11 @@ class Variant:
         return cones, contacts
 
     def _index(self, cones: Any) -> NDArray[np.int64]:
-        """Which of the cones that are always there these are, by their first impulse."""
+        """Indices of these among the permanent constraints, by their first impulse."""
         return np.searchsorted(self.stepper.cones.row, cones.row)
 
     def _renewed(self, contacts: Any, ends: list[FloatArray]) -> Any:
-        """The contacts of a part that were looked for, with these shapes, each where it was found."""
+        """The detected contacts of a substep with these shapes, each at the poses where it was detected."""
         shapes = self.shapes
         if not len(contacts) or shapes is None:
             return contacts
@@ -96,7 +96,7 @@ class Variant:
 
 
 def found_again(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> Any:
-    """The same contacts with other shapes at the poses at which they were found."""
+    """The same contacts with other shapes at the poses at which they were detected."""
     found, there = detected_at(contacts, shapes, poses)
     if not there.all():
         raise IntegratorError(
@@ -106,12 +106,12 @@ def found_again(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> Any:
 
 
 def same_pairs(one: RobotShapes | None, two: RobotShapes | None) -> bool:
-    """Whether the same shapes may touch."""
+    """Whether both have the same pairs of shapes for contact detection."""
     return one is two or (one is not None and two is not None and np.array_equal(one.pairs.key, two.pairs.key))
 
 
 def same_shapes(one: RobotShapes | None, two: RobotShapes | None) -> bool:
-    """Whether shapes and coefficients are the same, too."""
+    """Whether shapes and coefficients are equal, too."""
     if one is None or two is None:
         return one is two
     same = one.shapes.tobytes() == two.shapes.tobytes() and one.pairs.tobytes() == two.pairs.tobytes()
@@ -119,7 +119,7 @@ def same_shapes(one: RobotShapes | None, two: RobotShapes | None) -> bool:
 
 
 class Derivative:
-    """By one entry of a parameter.
+    """Derivative by one entry of a parameter.
 
     Args:
         stepper: a `GroundStepper`.
@@ -130,7 +130,7 @@ class Derivative:
         self.variants = [(weight, Variant(stepper, mechanism)) for weight, mechanism in stencil]
 
     def of(self, part: PartMap) -> FloatArray:
-        """Of the equations and outputs of a part, at fixed unknowns; see `PartMap.equations`."""
+        """Derivative of the equations and outputs of a substep, at fixed unknowns; see `PartMap.equations`."""
         out = sum_of([weight * variant.equations(part) for weight, variant in self.variants])
         for by_found, solution in zip(part.by_found, part.earlier, strict=True):
             moved = by_found @ solution.end_by(self.of(solution))
@@ -140,7 +140,7 @@ class Derivative:
         return out
 
     def split(self, part: PartMap) -> tuple[FloatArray, FloatArray]:
-        """The same as `PartMap.forward` takes it."""
+        """`of` in the form that `PartMap.forward` takes."""
         found = self.of(part)[:, None]
         return found[: len(found) - part.outputs], found[len(found) - part.outputs :]
 

@@ -1,4 +1,4 @@
-"""Contacts of a solved step found again with other shapes, for derivatives by parameters."""
+"""Contacts of a solved step detected again with other shapes, for derivatives by parameters."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def gaps_at(contacts: Any, poses: FloatArray) -> FloatArray:
 
 
 def detected_at(contacts: Any, shapes: RobotShapes, poses: FloatArray) -> tuple[Any, NDArray[np.bool_]]:
-    """The same contacts looked for at other poses (bodies, 12), or of other shapes; and which were found."""
+    """The same contacts detected at other poses (bodies, 12), or of other shapes; and which were found."""
     out, there = contacts.copy(), np.zeros(len(contacts), bool)
     pairs = shapes.pairs[np.unique(contacts.pair)]
-    # More than the gaps: what is found beyond the contacts wanted is left aside.
+    # Detect within a margin larger than the gaps; contacts other than the wanted ones are ignored.
     margin = 2.0 * float(np.abs(gaps_at(contacts, poses)).max(initial=0.0)) + 1e-3
     found = records(8 * len(contacts) + 16, CONTACT)
     while (count := detect_all(shapes.shapes, pairs, poses, shapes.table, found, margin)) > len(found):

@@ -1,4 +1,4 @@
-"""The equations of a step without what touches: those of the body-wise rule of order 2, with the forces of `pulls`."""
+"""Equations of a step without contacts: those of the body-wise rule of order 2, with the forces of `pulls`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Placed(NamedTuple):
 
     Attributes:
         rows: of the discrete Lagrangian with its forces, shape (2, nv): row 0 vanishes with the momentum at the start
-            and what touches, row 1 is the momentum at the end, (M + k) v with `Smooth.end_damping` k.
-        H: derivatives of the rows by displacements at both ends, shape (2, nv, 2, nv); empty where not asked for.
+            and contact impulses, row 1 is the momentum at the end, (M + k) v with `Smooth.end_damping` k.
+        H: derivatives of the rows by displacements at both ends, shape (2, nv, 2, nv); empty where not requested.
         C: by the controls, shape (2, nv, nu); likewise.
         S: world twists of unit joint velocities, shape (2, nv, 6).
         R, x: rotations and centres of mass of the bodies, shapes (2, bodies, 3, 3) and (2, bodies, 3).
-        y: their turns within the step, in the world's axes, shape (bodies, 3).
+        y: their rotation vectors in the step, in world axes, shape (bodies, 3).
         e: coefficient of y x (y x .) in the inverse Jacobians of y, shape (bodies,).
     """
 
@@ -86,14 +86,14 @@ class Smooth:
         self.owner, self.parents = np.array(owner, np.int64), np.array(nodes.parent, np.int64)
 
     def at(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
-        """The equations of a step of length h [s] from q0 to q1 with the controls u (nu,) held; `slopes`: with H, C."""
+        """Equations of a step of length h [s] from q0 to q1 with constant controls u (nu,); `slopes`: with H, C."""
         placed = self._rule(q0, q1, u, h, slopes)
         if self._pulled is not None:
             self._pulled(np.stack([q0, q1]), np.asarray(u, float), h, slopes, (placed.rows, placed.H, placed.C))
         return placed
 
     def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
-        """The same without `pulls`."""
+        """`at` without `pulls`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
         settings, Q, U = GalerkinBodiesSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
         rows = np.zeros((1, 2, n))
@@ -117,7 +117,7 @@ class Smooth:
         )
 
     def loop_hessians(self, q: FloatArray) -> FloatArray:
-        """How the gradients of the equations of loops change with the joints at q, shape (equations, nv, nv)."""
+        """Hessians of loop constraints by the joints at q, shape (equations, nv, nv)."""
         count, n, lam = self.data.lam.shape[1], self.mechanism.nv, self.data.lam
         out, u = np.zeros((count, n, n)), np.zeros(self.mechanism.nu)
         if count:
@@ -129,13 +129,13 @@ class Smooth:
         return out
 
     def end_damping(self, h: float) -> FloatArray:
-        """See `joint_momenta.end_damping_of`: of a step of length h, shape (nv,)."""
+        """k of `joint_momenta.end_damping_of` for a step of length h, shape (nv,)."""
         out = np.zeros(self.mechanism.nv)
         out[self.single] = np.maximum(0.5 * h * (self.damping - 0.5 * h * self.servo) - self.holds, 0.0)
         return out
 
     def _add_end_damping(self, q0: FloatArray, q1: FloatArray, h: float, rows: FloatArray, H: FloatArray) -> None:
-        """Add what `end_damping` does at the end, k times the mean rate."""
+        """Add `end_damping` k times the mean rate to the momentum at the end."""
         k, rate = self.single, self.end_damping(h)[self.single] / h
         if rate.any():
             rows[1, k] += rate * (q1 - q0)[self.single_q]
@@ -144,7 +144,7 @@ class Smooth:
 
 
 def without_pulls(model: GalerkinBodiesModel) -> GalerkinBodiesModel:
-    """The body-wise rule without the forces of `pulls`, and with springs of single axes that act in the middle."""
+    """The body-wise rule without the forces of `pulls`, and with midpoint springs of single axes."""
     single = np.repeat(model.nodes.nv == 1, model.nodes.nv)
     dofs, forces = model.dofs.copy(), model.forces
     dofs.servo = np.where(single, dofs.stiffness, 0.0)

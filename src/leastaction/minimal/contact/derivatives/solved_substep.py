@@ -1,4 +1,4 @@
-"""What a solved step, or part of one, leaves: its ends, and what touches."""
+"""A solved step or substep: its ends and its active contacts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from leastaction.minimal.contact.robot_records import ROBOT_CONE
 from leastaction.typing import FloatArray
 
 AT_IMPACT = 1e3 * NEAREST
-"""Gap [m] up to which the end of a part is at an impact."""
+"""Largest gap [m] at which the end of a substep counts as an impact."""
 
 
 NO_CONES, NO_CONTACTS = records(0, ROBOT_CONE), records(0, CONTACT_RECORD)
@@ -27,32 +27,32 @@ NO_CONES, NO_CONTACTS = records(0, ROBOT_CONE), records(0, CONTACT_RECORD)
 
 @dataclass(frozen=True)
 class Solved:
-    """A solved part of a step.
+    """A solved substep.
 
     Attributes:
         h: its length [s].
-        whole: length of the steps that it may be a part of [s].
+        whole: length of the steps that contain it [s].
         q0, q1: configurations at its ends, shape (nq,).
         p: momentum at its start, shape (nv,).
-        v0, rates: velocities at its start and mean velocities of it, shape (nv,).
+        v0, rates: velocities at its start and its mean velocities, shape (nv,).
         u: controls, shape (nu,).
-        kick: what impulses do along the joints, shape (nv,).
-        cones, contacts: `ROBOT_CONE` records of the m contacts that push, and `CONTACT` records of those among them
-            that were detected.
+        kick: generalised constraint impulses, shape (nv,).
+        cones, contacts: `ROBOT_CONE` records of the m loaded contacts, and `CONTACT` records of the detected ones among
+            them.
         lam: their impulses along normal and tangents [N s], shape (m, 3).
         slides: which of them slide, shape (m,).
-        turning: which of them resist spinning or rolling, shape (m,); torques: their impulses about normal and tangents
-            [N m s], shape (m, 3); spins, rolls: which of them spin and roll, shape (m,).
+        turning: which of them have torsional or rolling friction, shape (m,); torques: their impulses about normal and
+            tangents [N m s], shape (m, 3); spins, rolls: which of them spin and roll, shape (m,).
         soft, least: see `Touch`, shape (m,).
-        stops: `ROBOT_CONE` records of limits that push and of dry friction, with impulses `push`, shape (stops,), and
+        stops: `ROBOT_CONE` records of loaded limits and of dry friction, with impulses `push`, shape (stops,), and
             sides and gaps as of `Touch`.
         stops_slip: which of them is dry friction that slips, shape (stops,).
-        drive: of stops that are prescribed motions their rate within the part, the velocity that they would have at its
-            end if it had no length, and how this changes with its length, shape (stops, 3).
-        loops: impulses of the equations of loops and couplings, shape (equations,).
-        pushes_end: whether contacts push in the momentum phase, shape (m,); with `_end` also what else they do there.
-        closing, closing_contacts: as `cones` and `contacts`, of the contact whose impact the part ends at, if any.
-        stops_stick: stops whose joints do not move at the end, shape (stops,).
+        drive: for prescribed motions among stops: rate in the substep, end velocity in the limit of zero length, and
+            derivative of that by the length, shape (stops, 3).
+        loops: impulses of loops and couplings, shape (equations,).
+        pushes_end: whether contacts are loaded in the momentum phase, shape (m,); `_end`: other modes there.
+        closing, closing_contacts: as `cones` and `contacts`, of the contact whose impact ends the substep, if any.
+        stops_stick: stops whose joints are at rest at the end, shape (stops,).
     """
 
     h: float
@@ -101,11 +101,11 @@ class Solved:
 
 
 def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
-    """What the kernels have left of a step that was not divided.
+    """The `Solved` record of a step that the kernels have solved without substeps.
 
     Args:
         data: after it.
-        own: `ROBOT_CONE` records that are always there.
+        own: `ROBOT_CONE` records of permanent constraints.
         start: h, whole, q0, p, v0 and u of it.
     """
     touch, q1, rates = data.touch, np.array(data.q0, float), np.array(data.v_last, float)
@@ -179,28 +179,28 @@ def driven(goals: Any, stops: Any, h: float) -> FloatArray:
 
 
 def contacts_of(found: Any, cones: Any) -> Any:
-    """`CONTACT` records of those among `ROBOT_CONE` records that were looked for."""
+    """`CONTACT` records of the detected contacts among `ROBOT_CONE` records."""
     return NO_CONTACTS if found is None else found.contacts[cones.found[cones.found >= 0]].copy()
 
 
 def ends_at(data: RobotData, own: Any, solved: Solved) -> Solved:
-    """A part that the kernels have left, with the contact whose impact it ends at, if it does."""
+    """A solved substep completed by the contact whose impact ends it, if any."""
     touch = data.touch
     now, found = touch.impacts.now[0], touch.found
     if now.closing < 0 or abs(now.nearest) > AT_IMPACT:
         return solved
     cones = (own if found is None else found.cones)[now.closing : now.closing + 1].copy()
     contacts = contacts_of(found, cones)
-    contacts.late = 0  # an earlier solution may have found it that found nothing else
+    contacts.late = 0  # it may have been added after an earlier solution, which added nothing else
     return replace(solved, closing=cones, closing_contacts=contacts)
 
 
 def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
-    """What the kernels have left of a hit (`impacts.hit`), as a momentum phase at the start of a part without impulses
-    of the position phase, without compliance, and with equations of loops for the plastic hit.
+    """The `Solved` record of an impact (`joint_impacts.hit`): a momentum phase at the start of a substep, without
+    impulses of the position phase or compliance, and with loops for the plastic impact.
 
     Args:
-        data, own, start: as of `left_by`, with the length of the part that its surfaces move in as `part`.
+        data, own, start: as of `left_by`, with the length of the substep for moving surfaces as `part`.
     """
     touch, (cones, count) = data.touch, (own, len(own))
     found, phase, part = touch.found, touch.phase, start.pop("part")
@@ -257,12 +257,12 @@ def hit_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
 def _modes(
     hits: Any, at: Any, about: Any, lam: FloatArray, w: FloatArray, diagonal: FloatArray
 ) -> tuple[Any, Any, Any]:
-    """Which contacts slide, spin and roll, by lam - w / k, as the solver has it.
+    """Which contacts slide, spin and roll, by lam - w / k as in the solver.
 
     Args:
         hits: `ROBOT_CONE` records.
-        at, about: where their impulses along and about normal and tangents are in the others, shape (m, 3).
-        lam, w, diagonal: impulses, motions, and how far each is moved by its own.
+        at, about: indices of their impulses along and about normal and tangents, shape (m, 3).
+        lam, w, diagonal: impulses, motions, and diagonal of the Delassus matrix.
     """
     push, k = lam[at[:, 0]], diagonal[at[:, 1:]].max(axis=1, initial=0.0, keepdims=True)
     beyond = np.linalg.norm(lam[at[:, 1:]] - w[at[:, 1:]] / np.where(k > 0.0, k, 1.0), axis=1)

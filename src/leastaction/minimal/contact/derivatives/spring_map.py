@@ -1,8 +1,7 @@
-"""Derivatives of what springs, tendons, drag and joints with several axes do in a step (`pulls`), by differences.
+"""Derivatives of springs, tendons, drag and joints with several axes in a step (`pulls`), by differences.
 
-They are smooth functions of the configurations at both ends and of the controls, piece by piece, and cheap. Central
-differences of order 4 over `STEP` are right to some 1e-10 of them, which is beyond what the solution of a step is known
-to.
+They are piecewise smooth functions of the configurations at both ends and of the controls, and cheap. Central
+differences of order 4 over `STEP` have a relative error of some 1e-10, below that of the solution of a step.
 """
 
 from leastaction._jit import entry, routine
@@ -13,7 +12,7 @@ from leastaction.minimal.contact.forces.spring_forces import pull, pull_by_contr
 from leastaction.minimal.contact.rollout import named_model, named_touch
 
 STEP = 2e-5
-"""Of the differences [rad or m], and share of a control, or of a unit of it."""
+"""Step of the differences [rad or m]; for a control u, relative to max(1, |u|)."""
 
 
 @routine
@@ -39,8 +38,8 @@ def pulled_rows(model, data, touch, out, ends, u, dt, slopes, found):
         ends: joint positions at both ends, shape (2, nq).
         u: controls, shape (nu,).
         dt: length of the step [s].
-        found: what to add to: the impulses, shape (2, nv), their derivatives by both ends, shape (2, nv, 2, nv), and by
-            the controls, shape (2, nv, nu).
+        found: arrays to add to: the impulses, shape (2, nv), their derivatives by both ends, shape (2, nv, 2, nv), and
+            by the controls, shape (2, nv, nu).
     """
     rows, H, C = found
     model = named_model(model)

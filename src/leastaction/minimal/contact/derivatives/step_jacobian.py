@@ -1,15 +1,15 @@
-"""Derivatives A and B of a whole step in one call, where the kernels have solved it without dividing it.
+"""Derivatives A and B of a whole step in one call, for steps that were solved without substeps.
 
-It is `substep_map.PartMap` for what most robots are: joints of a tree, drives along them, contacts, limits and dry
-friction. One elimination of the equations of positions serves all columns of A and what the contacts do, and the
-equations of the contacts are solved for the impulses alone, in both phases (Schur complements):
+It is a faster `substep_map.PartMap` for robots that are trees with joint actuators, contacts, limits and dry friction.
+One factorisation of the position equations serves all columns of A and of the contact impulses, and the contact
+equations are solved for the impulses alone, in both phases (Schur complements):
 
     dr/dq1 (Y, Z) = (-(dr/dq0, 1), D'),    (K - G1 Z) dl = -G0 - G1 Y,    dq1 = Y - Z dl
     (T N' + K_L) dL = -(W1 dq1 + W0 + W_l dl),    dp = dP + N' (dL - dl),    T = N_v (M + k)^-1
 
-with p = (M + k) v, of which dampers that are implicit at the end take k v (`joint_momenta.end_damping_of`).
-Controls push along joints, half an impulse at the start of the step and half at its end: their columns are sums of
-those of p, with what the end adds.
+with p = (M + k) v, minus k v of dampers that are implicit at the end (`joint_momenta.end_damping_of`).
+Controls act along joints, half an impulse at the start of the step and half at its end: their columns are sums of
+those of p, plus the half at the end.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from leastaction.minimal.contact.robot_records import GIVEN
 from leastaction.minimal.contact.solver.contact_response import compliance_of, remaining_overlap
 
 HOLD = 1e-10
-"""Share of what gives way under them that holds impulses back which have no compliance, see `block_triangle`."""
+"""Regularisation of impulses without compliance, relative to their diagonal, see `block_triangle`."""
 
 DONE, OTHERWISE, FULL = 0, 1, 2
-"""What `step_jacobian` gives back: done; not a step that it knows, or singular; no room for so many impulses."""
+"""Return values of `step_jacobian`: done; not supported or singular; not enough room for impulses."""
 
 
 class RobotParts(NamedTuple):
-    """What is read of a robot.
+    """Arrays of a robot.
 
     Attributes:
         nodes, dofs, gravity, drives: as of `RobotModel`.
@@ -61,17 +61,17 @@ class RobotParts(NamedTuple):
 
 
 class SolvedStep(NamedTuple):
-    """What the kernels have left of a step.
+    """Arrays of a step that the kernels have solved.
 
     Attributes:
-        R, x, S, now: as of `RobotData`; the start of the robot by now is the end of the step.
+        R, x, S, now: as of `RobotData`, which has advanced: its start is the end of the step.
         q, v: configuration at its start, velocities at its end.
-        own, found: how many cones are always there, and the `FOUND` record of the others.
-        cones, contacts: `ROBOT_CONE` records and `CONTACT` records of those that were looked for.
-        active, side, least, soft_end: of the cones, as of `Touch`; soft: `MomentumPhase.soft`.
+        own, found: number of permanent constraints, and the `FOUND` record of the detected ones.
+        cones, contacts: `ROBOT_CONE` records, and `CONTACT` records of the detected ones.
+        active, side, least, soft_end: of the constraints, as of `Touch`; soft: `MomentumPhase.soft`.
         lam, total: impulses of both phases.
-        w, diagonal: motions of the impulses and their own slopes in the position phase; w_end, W_end: the same in the
-            momentum phase, with the whole matrix of slopes.
+        w, diagonal: motions of the impulses and diagonal of W in the position phase; w_end, W_end: motions and the
+            whole matrix W in the momentum phase.
     """
 
     R: Any
@@ -98,21 +98,21 @@ class SolvedStep(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays to work in, with room for m contacts and e impulses.
+    """Scratch arrays, with room for m contacts and e impulses.
 
     Attributes:
         matrices: `StepMatrices`; part, modes, rows: of m contacts, see there.
         S: world twists of the joints at the start and the end, shape (2, n, 6).
-        which: of the cones each contact is, shape (m,); impulses: of the whole step, shape (m, 3).
+        which: index of each contact's constraint, shape (m,); impulses: of the whole step, shape (m, 3).
         stops: see `gather_stop`, shape (e, 7).
         local: equations of one contact, shape (6, 3 n + 6).
-        D, N: what unit impulses do along the joints at the start and at the end, shape (e, n).
+        D, N: generalised impulses of unit impulses at the start and at the end, shape (e, n).
         G0, G1: equations of the position phase by displacements at the start and the end, shape (e, n).
         W0, W1: the same of the momentum phase, and of the momenta that it begins with, shape (e, n).
-        K: what impulses of a contact do to its own equations: in the position phase, and those of the momentum phase
-            and of the position phase in that, shape (3, e, 3).
-        by_rates: equations of the momentum phase by velocities, then M^-1 times these, shape (n, e); T: the same the
-            other way round, shape (e, n).
+        K: derivatives of a contact's equations by its own impulses: position phase, then momentum phase by the impulses
+            of the momentum phase and of the position phase, shape (3, e, 3).
+        by_rates: transposed equations of the momentum phase by velocities, then M^-1 times these, shape (n, e); T: its
+            transpose, shape (e, n).
         square: shape (2, e, e); scale, column: shape (e,); along: shape (2 n + e,).
         X: unknowns of positions, shape (n, 2 n + e); changes: of impulses in both phases, shape (2, e, 2 n + nu).
         damping: k of each joint, shape (n,); rates: changes of velocities at the end, shape (n, 2 n + nu).
@@ -148,11 +148,11 @@ class Work(NamedTuple):
 
 @entry
 def step_jacobian(robot, solved, work, dt, whole, A, B):
-    """Fill A (2 n, 2 n) and B (2 n, nu) of a step that was solved in one part; returns `DONE` or why not.
+    """Fill A (2 n, 2 n) and B (2 n, nu) of a step solved without substeps; returns `DONE`, `OTHERWISE` or `FULL`.
 
     Args:
         robot, solved, work: `RobotParts`, `SolvedStep` and `Work` as plain tuples, with plain tuples in them.
-        dt: length of the step [s]; whole: of the steps that it may be part of [s].
+        dt: length of the step [s]; whole: of the steps that contain it [s].
     """
     robot, solved, work = RobotParts(*robot), SolvedStep(*solved), Work(*work)
     matrices, rows, modes = StepMatrices(*work.matrices), Rows(*work.rows), Modes(*work.modes)
@@ -174,7 +174,7 @@ def step_jacobian(robot, solved, work, dt, whole, A, B):
 
 @inline
 def clear(a):
-    """Zeros into a matrix."""
+    """Set a matrix to zero."""
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             a[i, j] = 0.0
@@ -182,7 +182,7 @@ def clear(a):
 
 @inline
 def turned_over(a, last, out):
-    """`a` with what is of the end of the step, a[last], behind what is of its start."""
+    """Copy of `a` with the start of the step first and its end, a[last], second."""
     for i in range(a.shape[1]):
         for j in range(a.shape[2]):
             out[0, i, j], out[1, i, j] = a[1 - last, i, j], a[last, i, j]
@@ -191,9 +191,9 @@ def turned_over(a, last, out):
 
 @routine
 def gather(robot, solved, work, dt):
-    """Contacts and stops that act, into the records and impulses of `Work`: how many of each.
+    """Collect active contacts and stops into the records and impulses of `Work`; returns the number of each.
 
-    The first is minus `OTHERWISE` or `FULL` where that is to be given back.
+    The first is -`OTHERWISE` or -`FULL` where `step_jacobian` is to return these.
     """
     part, m, stops = Part(*work.part), 0, 0
     fall = dt * dt * (abs(robot.gravity[0]) + abs(robot.gravity[1]) + abs(robot.gravity[2]))
@@ -236,8 +236,8 @@ def gather(robot, solved, work, dt):
 
 @inline
 def gather_stop(solved, cone, side, out, dt, fall):
-    """A limit or dry friction: joint, sign, whether it holds its position, whether from its start on, whether it holds
-    its velocity, and its impulse in the position phase and the largest one of friction, -1 for limits."""
+    """Row of a limit or dry friction: joint, sign, whether it fixes its position, whether from the start on, whether it
+    fixes its velocity, its impulse in the position phase, the bound of friction (-1 for limits)."""
     push, total = solved.lam[cone.row], solved.total[cone.row]
     dry, bound = cone.kind == DRY, dt * cone.friction
     sign = 1.0 if dry else side
@@ -251,7 +251,7 @@ def gather_stop(solved, cone, side, out, dt, fall):
 
 @inline
 def hold_once(stops, j, count):
-    """A joint that rests on its limit, with dry friction that holds, is held by one of them: see
+    """Deactivate one of two stops that fix the same joint, which rests on its limit with sticking friction: see
     `stop_laws.idle_stops`."""
     if stops[j, 6] < 0.0 or stops[j, 2] == 0.0:
         return
@@ -263,8 +263,8 @@ def hold_once(stops, j, count):
 
 @routine
 def contacts_of(robot, solved, work, part, modes, rows, matrices, sizes):
-    """Equations of m contacts in both phases, into the rows of `Work`; what they do along the joints with turned axes
-    is in `StepMatrices` from now on."""
+    """Equations of m contacts in both phases, into the rows of `Work`; adds derivatives of their generalised impulses
+    to `StepMatrices`."""
     m, n, joints = sizes[0], matrices.start.shape[0], Joints(work.S, robot.owner, robot.nodes)
     find_modes(robot, solved, work, part, modes, sizes)
     for end in range(2):
@@ -293,7 +293,7 @@ def contacts_of(robot, solved, work, part, modes, rows, matrices, sizes):
 
 @routine
 def find_modes(robot, solved, work, part, modes, sizes):
-    """Fill `Modes` of m contacts, see `substep_map.modes_of`; overlaps are known once gaps are."""
+    """Fill `Modes` of m contacts, see `substep_map.modes_of`; `overlaps` follows once gaps are computed."""
     m, dt, whole = sizes
     g = abs(robot.gravity[0]) + abs(robot.gravity[1]) + abs(robot.gravity[2])
     modes.falls[0] = dt * dt * g
@@ -318,7 +318,7 @@ def find_modes(robot, solved, work, part, modes, sizes):
 
 @inline
 def slides(cone, lam, w, at, k):
-    """Whether a contact slides, by lam - w / k, as the solver has it."""
+    """Whether a contact slides, by lam - w / k as in the solver."""
     k = k if k > 0.0 else 1.0
     x, y = lam[at + 1] - w[at + 1] / k, lam[at + 2] - w[at + 2] / k
     return sqrt(x * x + y * y) > cone.friction * (1.0 + 1e-9) * lam[at]
@@ -326,7 +326,7 @@ def slides(cone, lam, w, at, k):
 
 @inline
 def note_overlap(modes, k, phi):
-    """Whether the gap that contact k must have is what is left of phi, that at the start; `substep_map.overlaps`."""
+    """Set whether the required gap of contact k is the remainder of the start gap phi; `substep_map.overlaps`."""
     modes.gaps[k] = phi
     if modes.impulse_compliance[k] > 0.0:
         kept = -modes.lag[k] * min(phi, 0.0)
@@ -338,7 +338,7 @@ def note_overlap(modes, k, phi):
 
 @routine
 def take_rows(work, rows, n, k):
-    """Take the equations of contact k out of `Work.local`."""
+    """Copy the equations of contact k from `Work.local`."""
     local, last = work.local, 2 * n + 6
     for i in range(3):
         e = 3 * k + i
@@ -354,7 +354,7 @@ def take_rows(work, rows, n, k):
 
 @routine
 def put_stops(work, stops, first, dt):
-    """Equations of stops in both phases, from row `first` on."""
+    """Set the equations of stops in both phases, from row `first` on."""
     for k in range(stops):
         e, stop = first + k, work.stops[k]
         dof, sign = int(stop[0]), stop[1]
@@ -378,7 +378,7 @@ def put_stops(work, stops, first, dt):
 
 @routine
 def solve(robot, work, matrices, sizes, A, B):
-    """The equations of both phases; whether they have a solution. See the top of the file."""
+    """Solve the equations of both phases, see the head of the file; returns False where they are singular."""
     (m, e, _, damped), n, X = sizes, matrices.start.shape[0], work.X
     lam, total = work.changes[0], work.changes[1]
     for i in range(n):
@@ -413,7 +413,7 @@ def solve(robot, work, matrices, sizes, A, B):
 
 @routine
 def put_own(work, m, e, which, S):
-    """Add `Work.K` to the matrix of all impulses, and hold back those that nothing gives way under."""
+    """Add `Work.K` to the matrix of all impulses, and regularise impulses without compliance."""
     for k in range(e):
         given, own = S[k, k], work.K[which, k, 0]
         if k < 3 * m:
@@ -426,7 +426,7 @@ def put_own(work, m, e, which, S):
         if k >= 3 * m or not work.part[0][k // 3].mass > 0.0:
             S[k, k] += HOLD * abs(given)
         if given == 0.0 and own == 0.0:
-            S[k, k] = 1.0  # an impulse that moves nothing, such as friction between what rails hold
+            S[k, k] = 1.0  # an impulse without effect, such as friction between bodies on rails
 
 
 @routine
@@ -493,7 +493,7 @@ def solve_momenta(robot, work, matrices, sizes, lam, total):
 
 @routine
 def put_controls(robot, work, matrices, sizes, A, B):
-    """Fill B, but for what dampers take of its momenta."""
+    """Fill B, but for the end damping of its momenta."""
     (_, e, dt, _), n, total = sizes, matrices.start.shape[0], work.changes[1]
     for c in range(B.shape[1]):
         drive = robot.drives[c]
@@ -511,7 +511,7 @@ def put_controls(robot, work, matrices, sizes, A, B):
 
 @routine
 def find_damping(robot, dt, out):
-    """k of each joint; whether there is any."""
+    """Set k of each joint; returns whether any is positive."""
     some = False
     for c in range(out.shape[0]):
         single = robot.nodes[robot.owner[c]].nv == 1
@@ -522,7 +522,7 @@ def find_damping(robot, dt, out):
 
 @routine
 def take_out_damping(robot, work, matrices, sizes, A, B):
-    """(M + k) v becomes M v, in the rows of momenta; False where M + k is singular."""
+    """Convert the rows of momenta from (M + k) v to M v; False where M + k is singular."""
     (_, e, dt, _), n, nu, V = sizes, matrices.start.shape[0], B.shape[1], work.rates
     if e == 0:
         if not factor_towards_root(matrices.M):
@@ -545,7 +545,7 @@ def take_out_damping(robot, work, matrices, sizes, A, B):
         if work.damping[i] > 0.0:
             for c in range(2 * n):
                 A[n + i, c] -= work.damping[i] * V[i, c]
-    # What a control does to the momentum at the start is a sum of columns of A, which have lost their share now.
+    # The effect of a control by the momentum at the start is a sum of columns of A, which are converted by now.
     for c in range(nu):
         drive = robot.drives[c]
         push = 0.5 * dt * drive.gear

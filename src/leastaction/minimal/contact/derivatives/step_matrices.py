@@ -1,13 +1,13 @@
-"""Derivatives of the equations of a part of a step without what touches, in closed form, and the final mass matrix.
+"""Analytic derivatives of the equations of a substep without contacts, and the final mass matrix.
 
-A body with the inertia of its mean rate has the wrenches F at the start and E at the end of a part (see
+A body with the inertia of its mean rate has the wrenches F at the start and E at the end of a substep (see
 `body_sweeps.end_residual`), functions of its two poses. With displacements of the joints, world twists S0 and S1, and
 composite bodies that each joint carries, the rows r0 = p + S0' F and p1 = S1' E change by
 
     dr0/dq0 = S0' F0 S0,   dr0/dq1 = S0' F1 S1,   dp1/dq0 = (dr0/dq1)',   dp1/dq1 = S1' E1 S1
 
-for joints that carry each other: what acts comes from a Lagrangian, and displacements of two joints commute. Those of
-one joint do not, as turns of balls: there the axes turn, too. The work is that of the depth of each joint.
+for joints that carry each other: the forces come from a Lagrangian, and displacements of two joints commute. Those of
+one ball joint do not, and its axes rotate, too. The cost is proportional to the depth of each joint.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from leastaction.spatial import (
 
 
 class StepMatrices(NamedTuple):
-    """What `step_matrices` writes, of n joints; rows are equations, columns displacements; zero at first.
+    """Results of `step_matrices` for n joints; rows are equations, columns displacements; must be zero on entry.
 
     Attributes:
         start, end: of the equations of the step by displacements at its start and its end, shape (n, n).
         last_start, last_end: the same of the momentum at the end.
-        M: mass matrix at the end, with the dampers that are implicit there (`joint_momenta.end_damping_of`); heavier:
+        M: mass matrix at the end, plus the dampers that are implicit there (`joint_momenta.end_damping_of`); heavier:
             derivative of M v by q, shape (n, n).
-        y: turns of the bodies in the world [rad], shape (b, 3); e: coefficient of y x (y x .) in the inverse Jacobian
-            of y, shape (b,).
+        y: rotation vectors of the bodies in world axes [rad], shape (b, 3); e: coefficient of y x (y x .) in the
+            inverse Jacobian of y, shape (b,).
         twists: world twists of the bodies at the end, shape (b, 6).
-        turning: S x V for each joint, with the twist V of what carries it, shape (n, 6).
+        turning: S x V for each joint, with the twist V of its parent body, shape (n, 6).
         blocks, wrenches: scratch, shapes (4, b, 36) and (3, b, 6).
     """
 
@@ -68,7 +68,7 @@ class StepMatrices(NamedTuple):
 
 @inline
 def motion_cross(a, b):
-    """How a twist b changes as it is carried along by a twist a."""
+    """Motion cross product a x b of twists (Featherstone 2008): change of b as it moves with a."""
     w, v, W, V = (a[0], a[1], a[2]), (a[3], a[4], a[5]), (b[0], b[1], b[2]), (b[3], b[4], b[5])
     t, s = cross(w, W), add3(cross(w, V), cross(v, W))
     return (t[0], t[1], t[2], s[0], s[1], s[2])
@@ -76,7 +76,7 @@ def motion_cross(a, b):
 
 @inline
 def force_cross(a, f):
-    """How a wrench f changes as it is carried along by a twist a."""
+    """Force cross product a x* f (Featherstone 2008): change of a wrench f as it moves with a twist a."""
     w, v, t, g = (a[0], a[1], a[2]), (a[3], a[4], a[5]), (f[0], f[1], f[2]), (f[3], f[4], f[5])
     m, p = add3(cross(w, t), cross(v, g)), cross(w, g)
     return (m[0], m[1], m[2], p[0], p[1], p[2])
@@ -84,7 +84,7 @@ def force_cross(a, f):
 
 @inline
 def with_arm(A, x, f):
-    """A block with how the moment of a force f at x changes as x moves."""
+    """Block A plus the change of the moment of a force f at x as x moves."""
     A0, A1, A2, A3, A4, A5 = A
     d = dot3(x, f)
     return (
@@ -99,13 +99,13 @@ def with_arm(A, x, f):
 
 @inline
 def with_turn(T, t):
-    """T (9) with t x ."""
+    """T (9) plus the cross-product matrix of t."""
     return (T[0], T[1] - t[2], T[2] + t[1], T[3] + t[2], T[4], T[5] - t[0], T[6] - t[1], T[7] + t[0], T[8])
 
 
 @routine
 def step_matrices(nodes, dofs, gravity, ends, v, dt, out):
-    """Fill `StepMatrices` of a part of a step of length dt.
+    """Fill `StepMatrices` of a substep of length dt.
 
     Args:
         nodes, dofs, gravity: as of `RobotModel`.
@@ -150,13 +150,13 @@ def step_matrices(nodes, dofs, gravity, ends, v, dt, out):
 
 @inline
 def store6(a, x):
-    """The six numbers x into an array."""
+    """Store the six numbers x in an array."""
     a[0], a[1], a[2], a[3], a[4], a[5] = x
 
 
 @routine
 def add_body(node, ends, h, fall, out, i):
-    """Add the blocks and wrenches of body i, with its turn; h is one over the length of the step."""
+    """Add the blocks and wrenches of body i, and store its rotation vector; h is one over the length of the step."""
     R0_, x0_, R1_, x1_ = ends
     m, R0, R1, x0, x1, Ic = node.mass, load9(R0_), load9(R1_), load3(x0_), load3(x1_), load_sym(node.Ic)
     turn = turn_between(R0, R1)
@@ -180,7 +180,7 @@ def add_body(node, ends, h, fall, out, i):
 
 @routine
 def add_joint(nodes, i, b, S_, out):
-    """Entries of joint b of body i with all that carry it."""
+    """Add the entries of joint b of body i with all joints that carry it."""
     S0, S1 = six(S_[0, b]), six(S_[1, b])
     A = gather(out.blocks[0, i], NO_BLOCK)
     row, col = row_of(S0, A), column_of(A, S1)
@@ -188,7 +188,7 @@ def add_joint(nodes, i, b, S_, out):
     I = gather(out.blocks[3, i], NO_BLOCK)
     own, F, E = column_of(I, S1), six(out.wrenches[0, i]), six(out.wrenches[1, i])
     z = plus(-1.0, column_of(I, six(out.turning[b])), force_cross(S1, six(out.wrenches[2, i])))
-    for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):  # axes of the same joint turn
+    for c in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):  # axes of the same joint rotate
         T0, T1 = six(S_[0, c]), six(S_[1, c])
         out.start[c, b] = times(T0, first) + times(motion_cross(S0, T0), F)
         out.last_end[c, b] = times(T1, last) + times(motion_cross(S1, T1), E)

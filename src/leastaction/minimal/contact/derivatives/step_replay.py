@@ -1,9 +1,9 @@
-"""Solving the steps of a run of `Minimal` again, in the parts that they were solved in, to differentiate them.
+"""Replay of the steps of a run of `Minimal` with the same substeps, to differentiate them.
 
-What a step goes on from is its state and what the step before has left: mean velocities, impulses to begin with. A step
-that cannot be solved is divided by halves (`steps.step`); these are steps of a stepper of half the length. Parts of a
-step with impacts are steps of their lengths, with the hits before them. The derivative is that of the division as it
-was, with the times of impact.
+A step continues from its state and the memory of the step before: mean velocities and warm-start impulses. A step
+that fails is bisected (`steps.step`); its halves are steps of a stepper of half the length. Substeps that end at
+impacts are steps of their lengths, after the impacts before them. The derivative is that at fixed substeps, but with
+variable times of impact.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAME = 1e-4
 
 @dataclass(frozen=True)
 class At:
-    """Where a step goes on from.
+    """State and memory from which a step continues.
 
     Attributes:
         q, p: configuration and momentum.
@@ -47,7 +47,7 @@ class At:
 
 
 class Replay:
-    """Steps of a `GroundStepper`, solved again."""
+    """Repeated solution of the steps of a `GroundStepper`, with derivatives."""
 
     def __init__(self, stepper: Any) -> None:
         self.stepper, self.smooth = stepper, Smooth(stepper.mechanism, stepper.model)
@@ -70,7 +70,7 @@ class Replay:
         return self.steppers[h]
 
     def _solve(self, s: Any, at: At, u: FloatArray, h: float, goals: Any, until: int = 0) -> tuple[Solved, At] | None:
-        """One step of length h with the controls u (nu,); None where it is divided, or has hits.
+        """One step of length h with the controls u (nu,); None where it has substeps or impacts.
 
         Args:
             s: a stepper.
@@ -101,11 +101,11 @@ class Replay:
         return solved, At(solved.q1, record["p"][first + 1].copy(), s.data.touch.v.copy(), s.memory())
 
     def _goals(self, at: At, goals: FloatArray | None) -> FloatArray:
-        """Rows of goals at both ends of a part, shape (2, nq + nv): at rest where there are none."""
+        """Rows of goals at both ends of a substep, shape (2, nq + nv): at rest where there are none."""
         return np.tile(np.concatenate([at.q, np.zeros(len(at.p))]), (2, 1)) if goals is None else goals
 
     def _between(self, at: At, goals: FloatArray | None, start: float, end: float) -> FloatArray | None:
-        """The same of a part of a step between two shares of it, from those at its ends."""
+        """Interpolated `_goals` of a substep between two shares of the step."""
         if not self.stepper.carries:
             return None
         (first, last), m = self._goals(at, goals), self.stepper.mechanism
@@ -117,7 +117,7 @@ class Replay:
         return np.array(rows)
 
     def map(self, s: Any, at: At, u: FloatArray, goals: Any, solved: Solved, timed: bool = False) -> PartMap:
-        """Differentiate a part that a stepper has solved, with its earlier solutions where these found its contacts."""
+        """Derivatives of a substep that a stepper has solved, with its earlier solutions where these added contacts."""
         shapes, earlier = self.stepper.model.shapes, []
         for until in range(1, int(solved.contacts.late.max(initial=0)) + 1):
             if timed:
@@ -133,7 +133,7 @@ class Replay:
         return (u >= self.lower) & (u <= self.upper)
 
     def step(self, at: At, u: FloatArray, h: float, goals: FloatArray | None = None) -> tuple[list[PartMap], At]:
-        """Solve and differentiate all parts of a step of length h; (their maps, what the next goes on from).
+        """Solve and differentiate all substeps of a step of length h; returns (their maps, `At` of the next step).
 
         Args:
             at: its start; u: controls, shape (nu,).
@@ -149,7 +149,7 @@ class Replay:
         return first + second, end
 
     def _parts(self, at: At, u: FloatArray, h: float, goals: FloatArray | None) -> tuple[list[PartMap], At]:
-        """`step` of one that has just been solved, with impacts or divided, by the same stepper."""
+        """`step` of one that the same stepper has just solved with impacts or substeps."""
         s = self.stepper_of(h)
         noted = s.data.touch.impacts.ends.copy()
         if noted[0] == UNKNOWN:
@@ -174,7 +174,7 @@ class Replay:
         return maps, at
 
     def _hits(self, s: Any, at: At, u: FloatArray) -> tuple[list[PartMap], At]:
-        """Maps of the hits at the start of a part, and what the part goes on from."""
+        """Maps of the impacts at the start of a substep, and `At` after them."""
         maps: list[Any] = []
         q, p, touch = at.q.copy(), at.p.copy(), s.data.touch
         s.data.v_last[:] = at.v
@@ -197,7 +197,7 @@ class Replay:
         return maps, At(q, p, touch.v.copy(), at.memory)
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray) -> tuple[list[list[PartMap]], At]:
-        """Maps of all steps of a record that follow its row `row`, and what the step after them goes on from.
+        """Maps of all steps of a record that follow its row `row`, and `At` of the step after them.
 
         Args:
             record, row, first: see `Reversal.piece`.
@@ -228,7 +228,7 @@ class Replay:
         return parts
 
     def _check(self, record: Any, row: int, first: int, at: At) -> None:
-        """Refuse the step that follows a row where it has now ended elsewhere."""
+        """Raise where the repeated step after a row ends elsewhere than in the record."""
         m, q = self.stepper.mechanism, record["q"][row + 1]
         if np.abs(m.difference(q, at.q)).max(initial=0.0) > SAME * (1.0 + np.abs(q).max(initial=0.0)):
             raise IntegratorError(
@@ -237,10 +237,10 @@ class Replay:
             )
 
     def ending_at(self, hit: HitMap, last: PartMap, u: FloatArray) -> PartMap:
-        """The last part of a step as one that ends at the impact of the hit which the next step begins with.
+        """Map of the last substep of a step as one that ends at the impact with which the next step begins.
 
-        When that impact is depends on the state, whichever of the two steps it is in. Of several contacts it is that of
-        the largest impulse.
+        The time of that impact depends on the state, whichever step it is assigned to. Of several contacts, that with
+        the largest impulse determines it.
         """
         s = hit.solved
         if isinstance(last, HitMap) or len(last.solved.closing) or not len(s.cones):
@@ -252,7 +252,7 @@ class Replay:
         return PartMap(solved, self.smooth, self.stepper.model.shapes, self._free(u), True, last.earlier)
 
     def _continued(self, record: Any, row: int) -> At:
-        """What the step after a row goes on from, where the run has begun before."""
+        """`At` of the step after a row, in a run that began earlier."""
         s, q = self.stepper, record["q"][row]
         near = s.mechanism.difference(record["q"][row - 1], q) / s.dt
         memory = s.memory_after(near, record["impulses"][row])

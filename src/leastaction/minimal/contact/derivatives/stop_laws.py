@@ -1,8 +1,8 @@
-"""Limits and dry friction in a solved part of a step as equations of both phases, and their derivatives.
+"""Equations of limits and dry friction in both phases of a solved substep, and their derivatives.
 
-A limit that pushes is closed at the end of the part, dry friction holds its joint or slips, a prescribed joint goes
-with its motion; in the momentum phase the joint does not move at the end (or moves as given), or the impulse is zero or
-that of slipping. Which of them act is fixed by the solution.
+A loaded limit is closed at the end of the substep, dry friction sticks or slips, a prescribed joint follows its motion;
+in the momentum phase the joint is at rest at the end (or has its prescribed velocity), or the impulse is zero or that
+of slipping friction. The modes are those of the solution.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from leastaction.typing import FloatArray
 
 
 def gravity_drop(gravity: Any, h: float) -> float:
-    """See `contacts.gravity_drop`."""
+    """See `robot_contacts.gravity_drop`."""
     return h * h * float(np.abs(gravity).sum())
 
 
 def is_prescribed(stop: Any) -> bool:
-    """Whether a stop is a prescribed motion. The equations of its joint are known up to constants."""
+    """Whether a stop is a prescribed motion, whose equations have constant right-hand sides."""
     return bool(stop.kind == DRY and stop.friction == GIVEN)
 
 
 def stop_rows(solved: Solved, n: int) -> FloatArray:
-    """What unit impulses of stops do along the joints, shape (stops, n)."""
+    """Generalised impulses of unit impulses of stops, shape (stops, n)."""
     out = np.zeros((len(solved.stops), n))
     out[np.arange(len(out)), solved.stops.dof] = np.where(solved.stops.kind == DRY, 1.0, solved.side)
     return out
 
 
 def idle_stops(solved: Solved) -> NDArray[np.bool_]:
-    """Stops whose impulses stay, since another one on the same joint holds it: both would say where it ends.
+    """Stops whose impulses are constant, because another stop fixes the same joint; both equations would be redundant.
 
-    What rests on its limit, with dry friction, is held by the limit where it presses with more than friction can bear,
-    and by friction else.
+    Of a limit and dry friction at the same joint, the limit is active where the load exceeds the friction bound, else
+    the friction.
     """
     idle = np.zeros(len(solved.stops), bool)
     for j, stop in enumerate(solved.stops):
@@ -55,7 +55,7 @@ def idle_stops(solved: Solved) -> NDArray[np.bool_]:
 
 
 def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The equations of limits and dry friction in both phases, with these records and the velocities v at the end."""
+    """Residuals of limits and dry friction in both phases, with these records and the velocities v at the end."""
     s, idle, fall = solved, idle_stops(solved), gravity_drop(smooth.model.gravity, solved.h)
     out, end = np.zeros((2, len(stops)))
     for k, stop in enumerate(stops):
@@ -77,30 +77,30 @@ def stop_values(solved: Solved, smooth: Smooth, stops: Any, v: FloatArray) -> tu
             continue
         first, last = (gap_of(stop, s.side[k], q) for q in (s.q0, s.q1))
         out[k] = last
-        if s.stop_least[k] < 0.0:  # it starts so far beyond that some is left
+        if s.stop_least[k] < 0.0:  # part of an initial overlap remains
             out[k] -= first + 0.5 * fall
     return out, end
 
 
 def gap_of(stop: Any, side: float, q: FloatArray) -> float:
-    """How far a joint is from its lower limit (side 1) or its upper one (-1) [rad or m]."""
+    """Distance of a joint from its lower limit (side 1) or its upper one (-1) [rad or m]."""
     return float(q[stop.iq] - stop.lower if side > 0.0 else stop.upper - q[stop.iq])
 
 
 def driven_rows(solved: Solved, n: int) -> FloatArray:
-    """What unit impulses of the drives of prescribed motions do along the joints, shape (drives, n)."""
+    """Generalised impulses of unit impulses of the drives of prescribed motions, shape (drives, n)."""
     return (
         stop_rows(solved, n)[[is_prescribed(stop) for stop in solved.stops]] if len(solved.stops) else np.zeros((0, n))
     )
 
 
 def rate_slopes(solved: Solved) -> FloatArray:
-    """Derivatives of the equations of stops in the momentum phase by when a part begins, shape (stops,)."""
+    """Derivatives of the equations of stops in the momentum phase by the start time of a substep, shape (stops,)."""
     return -solved.h * solved.drive[:, 2]
 
 
 def stop_slopes(solved: Solved, F: FloatArray, places: Places, positions: bool = True) -> None:
-    """Rows of `stop_values` in the matrix of a part; `positions`: with those of the position phase."""
+    """Fill the rows of `stop_values` in the matrix of a substep; `positions`: with those of the position phase."""
     own = 3 * (len(solved.lam) + int(solved.turning.sum()))
     s, idle = solved, idle_stops(solved)
     for j, stop in enumerate(s.stops):

@@ -1,18 +1,18 @@
-"""The linear map of a solved part of a step: from the state at its start and its controls to the state at its end.
+"""Linear map of a solved substep: from the state at its start and its controls to the state at its end.
 
 A state is the configuration q and the momentum p. With the unknowns z = (displacements at the end, impulses, velocities
-at the end, impulses of the momentum phase) and the equations F of both phases of a part,
+at the end, impulses of the momentum phase) and the equations F of both phases of a substep,
 
     F_z z = -(F_x x + F_theta),   out = O_x x + O_z z + O_theta,
 
 for changes x of the state and the controls (implicit function theorem). The momentum phase is
 
-    (M + d) v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or   what else the law of a row is,
+    (M + d) v1 - P - N' (L - lam) = 0,    h N v1 + k (L - 2 lam) = 0   or another law of that row,
 
-with the dampers d that are implicit at the end (`joint_momenta.end_damping_of`), p1 = M v1. It comes after the position
+with the dampers d that are implicit at the end (`joint_momenta.end_damping_of`), p1 = M v1. It follows the position
 phase, so F_z is a block triangle. Contacts of one rigid body share its load by their
-compliance, as in the solver. Limits, torques against turning and equations of loops have none: their impulses are held
-back by a tiny share of what gives way under them, which picks one of many ways to share a load and leaves the motion.
+compliance, as in the solver. Limits, torsional and rolling torques and loops have none: a tiny regularisation of their
+impulses selects one of many distributions of the load and does not change the motion.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ from leastaction.parameters.parameter_differences import CENTRAL
 from leastaction.typing import FloatArray
 
 LENGTHEN = 1e-3
-"""Central differences by the length of a part are this share of it wide. They are of order 4, of explicit equations at
-fixed unknowns, polynomials in h and 1 / h."""
+"""Step of central differences by the length of a substep, relative to that. They are of order 4, of explicit equations
+at fixed unknowns, polynomials in h and 1 / h."""
 
 _soft_law = getattr(soft_law, "py_func", soft_law)
 _columns, _values, _slopes = Bound(contact_columns), Bound(contact_values), Bound(contact_slopes)
@@ -73,8 +73,8 @@ _law_values, _position_slopes, _momentum_slopes = map(Bound, (law_values, positi
 
 
 class State(NamedTuple):
-    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns); `t`: when it is reached in its
-    step [s], where that step has impacts."""
+    """Changes of a state, or gradients by one: `q`, `p`, each (nv,) or (nv, columns); `t`: its time in the step [s],
+    where that step has impacts."""
 
     q: Any
     p: Any
@@ -82,15 +82,15 @@ class State(NamedTuple):
 
 
 class PartMap:
-    """Derivatives of one part.
+    """Derivatives of one substep.
 
     Args:
-        solved: the part.
+        solved: the substep.
         smooth: equations of its mechanism.
-        shapes: what may touch beside balls over planes.
+        shapes: for contact detection, beside spheres over planes.
         free: which controls are within their limits, shape (nu,).
-        timed: whether when it starts depends on the state, as of a part after an impact.
-        earlier: maps of its earlier solutions, at whose ends more contacts were found.
+        timed: whether its start time depends on the state, as after an impact.
+        earlier: maps of its earlier solutions, after which contacts were added.
 
     Attributes:
         placed: its bodies.
@@ -181,7 +181,7 @@ class PartMap:
         self.solver = BlockTriangle(F[:, :size], [(at, Block(F[at, at], n, e, rigid, loose)) for at in phases])
 
     def _add_length(self, placed: Placed) -> None:
-        """Let the length h of the part be an unknown, the last one, and when it starts part of the state.
+        """Make the length h of the substep the last unknown, and its start time part of the state.
 
         It ends where its step does, t + h = const, or at an impact, where a gap closes.
         """
@@ -192,7 +192,7 @@ class PartMap:
         row, F_x, O_x = np.zeros(size), np.zeros((size + 1, many + 1)), np.zeros((2 * n + 1, many + 1))
         states = np.delete(np.arange(many + 1), 2 * n)
         F_x[:size, states], O_x[: 2 * n, states] = self.F_x, self.O_x
-        if len(s.stops):  # what moves as prescribed does so by the time
+        if len(s.stops):  # prescribed motions depend on time
             own = size - len(s.loops) - len(s.stops)
             F_x[own : own + len(s.stops), 2 * n] = rate_slopes(s)
         O_z, corner = np.zeros((2 * n + 1, size + 1)), 1.0
@@ -211,7 +211,7 @@ class PartMap:
         self.F_x, self.O_x, self.O_z, self.solver = F_x, O_x, O_z, solver
 
     def _by_length(self) -> FloatArray:
-        """Derivatives of the equations and of q and p at the end by the length of the part, at fixed unknowns."""
+        """Derivatives of the equations and of q and p at the end by the length of the substep, at fixed unknowns."""
         s, out = self.solved, 0.0
         for offset, weight in CENTRAL:
             h = s.h * (1.0 + LENGTHEN * offset)
@@ -222,12 +222,12 @@ class PartMap:
         return np.asarray(out, np.float64)
 
     def forward(self, state: State, du: Any, direct: Any = None) -> State:
-        """Change of the state at the end, each of its parts (nv, columns).
+        """Change of the state at the end, `q` and `p` each (nv, columns).
 
         Args:
             state: changes at the start.
             du: of the controls, shape (nu, columns).
-            direct: of the equations and of the outputs by something else, see `equations`.
+            direct: derivatives of the equations and of the outputs by a parameter, see `equations`.
         """
         x = np.concatenate([state.q, state.p, np.atleast_2d(state.t), du] if self.timed else [state.q, state.p, du])
         F, out = self.F_x @ x, self.O_x @ x
@@ -252,27 +252,27 @@ class PartMap:
         return State(x[:n], x[n : 2 * n]), x[2 * n :], np.concatenate([F, out])
 
     def end_by(self, equations: FloatArray) -> FloatArray:
-        """How the joints at the end change where the equations, the first rows, do at fixed unknowns."""
+        """Derivative of the joints at the end by residuals of the first equations, at fixed unknowns."""
         return -self.solver.solve(equations[: self.O_z.shape[1]])[: self.n]
 
     @property
     def closing(self) -> tuple[Any, Any]:
-        """`ROBOT_CONE` and `CONTACT` records of the contact whose impact the part ends at, if any."""
+        """`ROBOT_CONE` and `CONTACT` records of the contact whose impact ends the substep, if any."""
         return self.solved.closing, self.solved.closing_contacts
 
     @property
     def outputs(self) -> int:
-        """How many numbers the state at the end has."""
+        """Number of entries of the state at the end."""
         return len(self.O_x)
 
     def equations(
         self, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed, closing: Any
     ) -> FloatArray:
-        """Equations and outputs at the unknowns of the part with another value of a parameter; those at fixed ends.
+        """Equations and outputs at the unknowns of the substep with another value of a parameter; those at fixed ends.
 
         Args:
             smooth, placed: of the mechanism with that value.
-            cones, stops, contacts: its records of those of the part; closing: (cones, contacts) of that which ends it.
+            cones, stops, contacts: its records of those of the substep; closing: (cones, contacts) of the final impact.
         """
         out = self._values(self.solved, smooth, cones, stops, contacts, placed)
         if not self.timed:
@@ -283,7 +283,7 @@ class PartMap:
         return np.concatenate([out[:last], gap, out[last:], np.zeros(1)])
 
     def _values(self, s: Solved, smooth: Smooth, cones: Any, stops: Any, contacts: Any, placed: Placed) -> FloatArray:
-        """`equations` of a part that may have another length, without when it ends."""
+        """`equations` of a substep that may have another length, without the equation of its end time."""
         n = self.n
         if not len(self.v):
             return np.concatenate([placed.rows[0], np.zeros(n), placed.rows[1]])
@@ -303,7 +303,7 @@ class PartMap:
 
 
 def impulses_of(solved: Solved) -> int:
-    """Number of impulses of a part: of contacts, torques, stops and equations of loops, in this order."""
+    """Number of impulses of a substep: of contacts, torques, stops and loops, in this order."""
     return 3 * len(solved.lam) + 3 * int(solved.turning.sum()) + len(solved.stops) + len(solved.loops)
 
 
@@ -314,17 +314,17 @@ def position_impulses(solved: Solved) -> FloatArray:
 
 
 def added(solved: Solved) -> FloatArray:
-    """What the momentum phase adds to them."""
+    """Impulses that the momentum phase adds to them."""
     s = solved
     total = s.lam_end.ravel(), s.torques_end[s.turning].ravel(), s.push_end, s.loops_end
     return np.concatenate(total) - position_impulses(s)
 
 
 def rows_at(solved: Solved, columns: FloatArray, loops: FloatArray) -> FloatArray:
-    """What unit impulses do along the joints at one end, in the order of `impulses_of`, shape (e, nv).
+    """Generalised impulses of unit impulses at one end, in the order of `impulses_of`, shape (e, nv).
 
     Args:
-        columns: of the contacts there, shape (m, 6, nv); loops: gradients of the equations of loops there.
+        columns: of the contacts there, shape (m, 6, nv); loops: gradients of loop constraints there.
     """
     n = columns.shape[2]
     along, about = columns[:, :3].reshape(-1, n), columns[solved.turning, 3:].reshape(-1, n)
@@ -332,7 +332,7 @@ def rows_at(solved: Solved, columns: FloatArray, loops: FloatArray) -> FloatArra
 
 
 def loop_equations(solved: Solved, smooth: Smooth) -> Any:
-    """Values and gradients of the equations of loops at both ends of a part."""
+    """Values and gradients of loop constraints at both ends of a substep."""
     if not len(solved.loops):
         none = np.zeros(0), np.zeros((0, len(solved.p)))
         return none, none
@@ -346,14 +346,14 @@ def heavier(smooth: Smooth, q: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def values_of(part: Part) -> FloatArray:
-    """Values of the contacts of a part, shape (m, `VALUES`)."""
+    """Values of the contacts of a substep, shape (m, `VALUES`)."""
     values = np.zeros((len(part.cones), VALUES))
     _values(tuple(part), values)
     return values
 
 
 def contact_law_values(solved: Solved, part: Part, modes: Modes) -> tuple[FloatArray, FloatArray]:
-    """Values of the laws of contacts in both phases."""
+    """Residuals of the contact laws in both phases."""
     e = 3 * len(solved.lam) + 3 * int(solved.turning.sum())
     first, second = np.zeros(e), np.zeros(e)
     _law_values(tuple(part), tuple(modes), values_of(part), total_of(solved), (first, second))
@@ -368,24 +368,24 @@ def reach_of(smooth: Smooth, shapes: RobotShapes | None) -> FloatArray:
 
 
 def gravity_drops(gravity: Any, solved: Solved) -> tuple[float, float]:
-    """`gravity_drop` of a part of a step, and the overlap that is slight."""
+    """`gravity_drop` of a substep, and the overlap that counts as slight."""
     return gravity_drop(gravity, solved.h), _slight(gravity_drop(gravity, solved.whole), solved.whole)
 
 
 @lru_cache(maxsize=64)
 def _slight(fall: float, whole: float) -> float:
-    """`compliance.slight_overlap`, whose call from Python takes longer than all else."""
+    """Memoised `penetration_recovery.slight_overlap`, whose call from Python takes longer than all else."""
     return slight_overlap(fall, whole)
 
 
 def compliances(solved: Solved, cones: Any) -> FloatArray:
-    """Of the contacts, with these records: see `compliance.compliance_of`."""
+    """Compliances of the contacts with these records: see `contact_response.compliance_of`."""
     heavy = np.asarray(cones.mass) > 0.0
     return np.where(heavy, COMPLIANCE * solved.whole**2 / (np.where(heavy, cones.mass, 1.0) * solved.h), 0.0)
 
 
 def modes_of(solved: Solved, smooth: Smooth) -> Modes:
-    """What acts in a part."""
+    """`Modes` of a substep."""
     s, m = solved, len(solved.lam)
     none = np.zeros(m)
     modes = Modes(
@@ -412,7 +412,7 @@ def modes_of(solved: Solved, smooth: Smooth) -> Modes:
 
 
 def overlaps(solved: Solved, gaps: FloatArray, modes: Modes) -> NDArray[np.bool_]:
-    """Whether the gaps that contacts must have at the end are what is left of those at the start."""
+    """Whether the required gaps of contacts are remainders of initial overlaps."""
     left = -modes.lag * np.minimum(gaps, 0.0)
     out = (modes.impulse_compliance > 0.0) & (left != 0.0) & (np.abs(solved.least - left) <= 1e-6 * np.abs(left))
     for k in np.flatnonzero((gaps < 0.0) & (solved.least < 0.0) & (modes.impulse_compliance == 0.0)):
@@ -445,7 +445,7 @@ def soft_laws(solved: Solved, cones: Any) -> FloatArray:
 
 
 def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed], reach: FloatArray) -> Part:
-    """A part as kernels read it, with these records and bodies; with other cones than its own, without impulses.
+    """A substep as kernel arguments, with these records and bodies; other constraints than its own have no impulses.
 
     Args:
         placed: bodies in it, then those in its earlier solutions.
@@ -461,20 +461,20 @@ def part_of(solved: Solved, cones: Any, contacts: Any, placed: Sequence[Placed],
 
 
 def joints_of(smooth: Smooth, placed: Sequence[Placed]) -> tuple[Any, ...]:
-    """The joints as kernels read them."""
+    """The joints as kernel arguments."""
     S = np.concatenate([placed[0].S, *(one.S[1:] for one in placed[1:])])
     return tuple(Joints(S, smooth.owner, smooth.model.nodes))
 
 
 def contact_rows(smooth: Smooth, part: Part, placed: Sequence[Placed]) -> FloatArray:
-    """What unit impulses of contacts do along the joints at both ends, see `contact_kernels.Rows`."""
+    """Generalised impulses of unit contact impulses at both ends, see `contact_slopes.Rows`."""
     columns = np.zeros((2, len(part.cones), 6, placed[0].S.shape[1]))
     _columns(tuple(part), joints_of(smooth, placed), columns, np.zeros((columns.shape[3], 2), np.int64))
     return columns
 
 
 def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: FloatArray) -> Rows:
-    """Values of the contacts of a part and their derivatives by the joints."""
+    """Values of the contacts of a substep and their derivatives by the joints."""
     m, n, ends = len(part.cones), placed[0].S.shape[1], 1 + len(placed)
     slopes, kick, kick_end = map(np.zeros, ((3, m, n, VALUES), (ends, n, n), (ends, n, n)))
     scratch = np.zeros((2, 6, 12)), np.zeros((2, 2, 6, VALUES)), np.zeros((n, 2), np.int64), np.zeros((n, 12))
@@ -484,12 +484,12 @@ def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: Flo
 
 
 def write_momentum_slopes(solved: Solved, part: Part, modes: Modes, places: Places, rows: Rows, F: FloatArray) -> None:
-    """Rows of contacts in the momentum phase in the matrix F of a part."""
+    """Set the rows of contacts in the momentum phase."""
     _momentum_slopes(tuple(part), tuple(modes), tuple(places), tuple(rows), total_of(solved), F)
 
 
 def total_of(solved: Solved) -> tuple[FloatArray, FloatArray]:
-    """Impulses of the whole part along and about normal and tangents, each shape (m, 3)."""
+    """Impulses of the whole substep along and about normal and tangents, each shape (m, 3)."""
     return np.ascontiguousarray(solved.lam_end), np.ascontiguousarray(solved.torques_end)
 
 
