@@ -107,7 +107,7 @@ class RoundOnField(NamedTuple):
     """An ellipsoid and its placement relative to a height field.
 
     Attributes:
-        middle, Q: its centre (3) and matrix (6) in the field's frame, see `curved`.
+        middle, Q: its centre (3) and matrix (6) in the field's frame, see `ellipsoids`.
         own: the same in its body's frame.
     """
 

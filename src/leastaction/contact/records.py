@@ -23,7 +23,7 @@ SHAPE = np.dtype(
         ("rows", "i8"),  # grid points along x, or number of vertices
         ("columns", "i8"),  # grid points along y
         ("spacing", "f8"),  # of the grid [m]
-        ("faces", "i8"),  # of a polytope: index of its first face number in that array, see `hulls`
+        ("faces", "i8"),  # of a polytope: index of its first face number in that array, see `convex_hulls`
         ("face_count", "i8"),
         ("edges", "i8"),  # ... and of its edges
         ("edge_count", "i8"),

@@ -1,1 +1,1 @@
-"""Narrow phase: gaps, normals and contact points of two shapes."""
+"""Narrow phase: gaps, normals and contact points of pairs of shapes."""

@@ -1,7 +1,7 @@
-"""Box against box: separating axes, then the incident face clipped to the reference face, or a pair of edges.
+"""Box-box contacts: separating axis test, then the incident face clipped to the reference face, or a pair of edges.
 
-Gottschalk et al. 1996 give the fifteen axes. The clipped points become points of one box over a plane of the other;
-each is labelled by what it came from, so that it is known again at the next step.
+The fifteen axes are those of Gottschalk et al. 1996. The clipped points are contact points of one box over a plane of
+the other; each is labelled by the features that it results from, which identifies it at the next step.
 """
 
 import math
@@ -27,40 +27,40 @@ from leastaction.spatial import (
 )
 
 PARALLEL = 1e-3
-"""Edges whose directions make an angle with a smaller sine have no axis of their own."""
+"""Sine of the angle between two edges below which their cross product is no separating axis."""
 
 SAME = 1e-3
-"""Points closer to an edge than this part of the face's size count as on it."""
+"""Points closer to an edge than this count as on it, relative to the smallest half edge."""
 
 TIE = 1e-5
-"""Separations that differ by less than this part of the size are the same."""
+"""Separations that differ by less than this, relative to the smallest half edge, count as equal."""
 
 EDGE_LABEL = 6 * 6 * 32
-"""Number of the first feature that is a pair of edges."""
+"""Feature number of the first pair of edges."""
 
 
 @inline
 def _at(v, k):
-    """Entry k of a vector (3), k known at run time only."""
+    """Entry k of a vector (3), for k known only at run time."""
     return v[0] if k == 0 else (v[1] if k == 1 else v[2])
 
 
 @routine
 def _reach(box, n):
-    """How far a box reaches along n [m]."""
+    """Support function of a box about its centre along n [m]."""
     h, m = box.half, mattvec(box.pose[0], n)
     return abs(m[0]) * h[0] + abs(m[1]) * h[1] + abs(m[2]) * h[2]
 
 
 @routine
 def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
-    """Contacts of two boxes; returns the count."""
+    """Append the contacts of two boxes; returns the count."""
     one, two = placed_box(box1, X1), placed_box(box2, X2)
     (RA, a), (RB, b) = one.pose, two.pose
     d = sub3(b, a)
     size = min(min(one.half), min(two.half))
-    # Faces of A are 0, 1, 2 and of B 3, 4, 5. A face of B is the reference only if it is better beyond doubt.
-    face, separation = np.int64(-1), -math.inf  # literals would compile all twice
+    # Faces 0, 1, 2 belong to A and 3, 4, 5 to B. B's face is the reference only if it is better by more than rounding.
+    face, separation = np.int64(-1), -math.inf  # typed, because literals would cause a second compilation
     for k in range(6):
         n = column(RA, k) if k < 3 else column(RB, k - 3)
         s = abs(dot3(n, d)) - _reach(one, n) - _reach(two, n)
@@ -86,7 +86,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
     count, lowest = _either_face(out, start, touch, one, two, face, depth, margin)
     if not edge_is_better:
         return count
-    # Where the face's points say the same as the edges, more points are better than one.
+    # If the face contact reproduces the edges' separation, its several points are preferred to the single one.
     deep_enough = edge_separation > 0.0 or lowest < edge_separation + tie
     if count > start and deep_enough and edge_separation < lowest + tie:
         return count
@@ -98,7 +98,7 @@ def box_on_box(out, count, touch, box1, X1, box2, X2, margin):
 
 @routine
 def _either_face(out, count, touch, one, two, face, depth, margin):
-    """Points of one box over a face of the other, 0 to 2 of the first and 3 to 5 of the second."""
+    """Append the face contact for reference face 0 to 2 of the first box, or 3 to 5 (of the second)."""
     if face < 3:
         return _face(out, count, touch, one, face, two, depth, margin)
     return _face(out, count, flipped(touch), two, face - 3, one, depth, margin)
@@ -106,9 +106,9 @@ def _either_face(out, count, touch, one, two, face, depth, margin):
 
 @routine
 def _face(out, count, touch, one, k, two, depth, margin):
-    """Points of the second box's incident face over face k of the first; the count and the lowest gap found.
+    """Append points of the second box's incident face over face k of the first; returns the count and the least gap.
 
-    If the depth [m], negative, is that of the overlap, then one of the points is as deep.
+    depth: separation along the face normal [m]; if it is negative, one of the points has that gap.
     """
     A, hA, X1 = one.pose, one.half, one.body
     B, hB, X2 = two.pose, two.half, two.body
@@ -122,7 +122,7 @@ def _face(out, count, touch, one, k, two, depth, margin):
         if abs(_at(along, m)) > abs(_at(along, f)):
             f = m
     side = -1.0 if _at(along, f) > 0.0 else 1.0
-    # The incident face in A's frame: middle and half edges; then only (x, y, height over the reference face).
+    # Incident face in A's frame: centre and half edges; then only (x, y, height over the reference face).
     e, g = (f + 1) % 3, (f + 2) % 3
     m3 = local(A, axpy3(side * _at(hB, f), column(B[0], f), B[1]))
     e3 = mattvec(A[0], scale3(_at(hB, e), column(B[0], e)))
@@ -132,7 +132,7 @@ def _face(out, count, touch, one, k, two, depth, margin):
     gx, gy, gz = _at(g3, i), _at(g3, j), sign * _at(g3, k)
     a, b = _at(hA, i), _at(hA, j)
     slack = SAME * min(min(hA), min(hB))
-    # A change of reference or incident face makes other contacts.
+    # The feature number contains both faces, so contacts are new when the reference or incident face changes.
     faces = 32 * (6 * (2 * k + (1 if sign > 0.0 else 0)) + 2 * f + (1 if side > 0.0 else 0))
     normal, point = mattvec(X1[0], n), local(X1, axpy3(_at(hA, k), n, A[1]))
     determinant = ex * gy - ey * gx
@@ -148,7 +148,7 @@ def _face(out, count, touch, one, k, two, depth, margin):
             p = ((x - mx) * gy - (y - my) * gx) / determinant
             q = (ex * (y - my) - ey * (x - mx)) / determinant
             z = mz + p * ez + q * gz
-            # Within rounding as well, for sides that lie on each other: but then a corner of both counts once.
+            # With tolerance, for sides that coincide; but then a corner that both faces share is counted once.
             along_e, along_g = (1.0 - abs(p)) * _at(hB, e), (1.0 - abs(q)) * _at(hB, g)
             inside = min(along_e, along_g) > -slack and max(abs(along_e), abs(along_g)) > 0.5 * slack
         else:  # sides of the incident face that cross sides of the reference face
@@ -179,7 +179,7 @@ def _face(out, count, touch, one, k, two, depth, margin):
                 motion = _motion(X2[0], label, A[0], k, B[0], f), ZERO3, ZERO3
                 count = moving_point(out, count, touch, faces + label, (normal, point), local(X2, world), 0.0, motion)
     if depth < 0.0 and lowest > depth + slack:
-        # They overlap beside the incident face: B's corner that lies deepest, wherever it is.
+        # The overlap lies outside the incident face: use B's deepest corner, wherever it is.
         deepest, label = B[1], 24
         for m in range(3):
             up = _at(along, m) < 0.0
@@ -191,7 +191,7 @@ def _face(out, count, touch, one, k, two, depth, margin):
 
 @routine
 def _motion(R, label, A, k, B, f):
-    """How a point of `_face` moves over the second box, with the rotation R of its body (`feature_motion`).
+    """Matrix P (`feature_motion`) of a point of `_face` on the second box, whose body has the rotation R.
 
     Args:
         A, B: rotations of the boxes.
@@ -207,7 +207,7 @@ def _motion(R, label, A, k, B, f):
 
 @routine
 def _edge(out, count, touch, one, two, k, margin):
-    """The contact of an edge along axis k // 3 of the first box with one along axis k % 3 of the second; the count."""
+    """Append the contact of edge k // 3 of the first box with edge k % 3 of the second; returns the count."""
     A, hA, X1 = one.pose, one.half, one.body
     B, hB, X2 = two.pose, two.half, two.body
     i, j = k // 3, k % 3
@@ -228,7 +228,7 @@ def _edge(out, count, touch, one, two, k, margin):
     s, t = closest_on_lines(p1, d1, p2, d2)
     if abs(s) > _at(hA, i) + margin or abs(t) > _at(hB, j) + margin:
         return count
-    # Points near the contact, so that the two lines stay good when the bodies turn.
+    # Points near the contact, so that the two lines remain accurate when the bodies rotate.
     first = Line(local(X1, axpy3(s, d1, p1)), mattvec(X1[0], d1))
     second = Line(local(X2, axpy3(t, d2, p2)), mattvec(X2[0], d2))
     return edges(out, count, touch, EDGE_LABEL + feature, first, second, mattvec(X1[0], n), 0.0)

@@ -1,4 +1,4 @@
-"""Closest points of the simplest things: segments, boxes, triangles, lines."""
+"""Closest points of primitives: segments, boxes, triangles, lines."""
 
 import math
 
@@ -6,24 +6,24 @@ from leastaction._jit import inline, routine
 from leastaction.spatial import add3, axpy3, cross, dot3, mattvec, matvec, scale3, sub3
 
 TINY = 1e-12
-"""Lengths below this are no direction [m]."""
+"""Length below which a vector has no direction [m]."""
 
 
 @inline
 def local(X, x):
-    """A point (3) of the world in the frame of the pose X (9 + 3)."""
+    """Transform a point (3) of the world into the frame of the pose X (9 + 3)."""
     return mattvec(X[0], sub3(x, X[1]))
 
 
 @inline
 def clamp(x, low, high):
-    """x, or the end of the interval that it lies beyond."""
+    """Clamp x to [low, high]."""
     return low if x < low else (high if x > high else x)
 
 
 @inline
 def lerp(a, b, t):
-    """The point (3) a + t (b - a)."""
+    """Linear interpolation a + t (b - a) of points (3)."""
     return axpy3(t, sub3(b, a), a)
 
 
@@ -31,7 +31,7 @@ def lerp(a, b, t):
 def closest_on_segments(p1, q1, p2, q2):
     """Parameters (s, t) in [0, 1] of the closest points of two segments (Ericson 2005, Section 5.1.9).
 
-    Either may be a point. Of parallel segments, where the closest points are not unique, any.
+    Either may be a point. For parallel segments, whose closest points are not unique, any of them.
     """
     d1, d2, r = sub3(q1, p1), sub3(q2, p2), sub3(p1, p2)
     a, e, f, c, b = dot3(d1, d1), dot3(d2, d2), dot3(d2, r), dot3(d1, r), dot3(d1, d2)
@@ -65,15 +65,15 @@ def closest_on_lines(p1, d1, p2, d2):
 
 @inline
 def closest_in_box(h, x):
-    """The point (3) of a box with half edges h that is closest to x, both in the box's frame."""
+    """The point (3) of a box with half edges h closest to x, both in the box's frame."""
     return (clamp(x[0], -h[0], h[0]), clamp(x[1], -h[1], h[1]), clamp(x[2], -h[2], h[2]))
 
 
 @routine
 def box_distance(h, x):
-    """Signed distance of a point x from a box with half edges h, and its gradient (3), in the box's frame.
+    """Signed distance of a point x to a box with half edges h, and its gradient (3), in the box's frame.
 
-    Inside, the distance is that from the closest face, negative.
+    Inside, it is minus the distance to the closest face.
     """
     d = sub3(x, closest_in_box(h, x))
     square = dot3(d, d)
@@ -90,7 +90,7 @@ def box_distance(h, x):
 
 @routine
 def closest_on_triangle(a, b, c, p):
-    """The point (3) of a triangle closest to p, and where: 0 face, 1 2 3 corner a b c, 4 5 6 edge ab bc ca.
+    """The point (3) of a triangle closest to p, and its region: 0 face, 1 2 3 corner a b c, 4 5 6 edge ab bc ca.
 
     Ericson 2005, Section 5.1.5.
     """
@@ -121,19 +121,19 @@ def closest_on_triangle(a, b, c, p):
 
 @inline
 def unit(a):
-    """The unit vector (3) along a."""
+    """Normalise a vector (3)."""
     return scale3(1.0 / math.sqrt(dot3(a, a)), a)
 
 
 @routine
 def triangle_normal(a, b, c):
-    """Unit normal (3) of a triangle, counter-clockwise."""
+    """Unit normal (3) of a triangle whose corners are counter-clockwise."""
     return unit(cross(sub3(b, a), sub3(c, a)))
 
 
 @inline
 def corner(R, p, h, k):
-    """Corner k = 0 ... 7 (3) of a box with half edges h and pose (R, p); bit 0 of k is the sign of x, and so on."""
+    """Corner k = 0 ... 7 (3) of a box with half edges h and pose (R, p); bits 0, 1, 2 of k are the signs of x, y, z."""
     x = h[0] if k & 1 else -h[0]
     y = h[1] if k & 2 else -h[1]
     z = h[2] if k & 4 else -h[2]
@@ -144,7 +144,7 @@ def corner(R, p, h, k):
 def tangents(n):
     """Two unit vectors (3) that make a right-handed frame with the unit normal n: t1 x t2 = n.
 
-    They turn continuously with n but for the cone n_z = -0.9, far from the normals of floors (Frisvad 2012).
+    They depend continuously on n except on the cone n_z = -0.9, far from the normals of floors (Frisvad 2012).
     """
     x, y, z = n
     if z > -0.9:

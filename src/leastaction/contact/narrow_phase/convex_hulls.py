@@ -1,4 +1,4 @@
-"""Convex polytopes from points: corners, flat faces and edges, as flat numbers for kernels."""
+"""Convex hulls of points as polytopes: corners, flat faces and edges, as flat arrays for kernels."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from leastaction.mechanism.shapes import Mesh
 from leastaction.typing import FloatArray
 
 FLAT = 1e-6
-"""Triangles whose normals differ by less are one face."""
+"""Triangles whose normals differ by less than this are merged to one face."""
 
 THIN = 1e-4
-"""Flat things are made so thick, in terms of their size."""
+"""Thickness given to flat point sets, relative to their size."""
 
 
 VERSION = 1
-"""Of the polytopes on disk: to be raised where `polytope` or `thinned` give other ones."""
+"""Version of the polytopes in the disk cache: increase it when `polytope` or `thinned` change their results."""
 
 MANY = 100
-"""Corners above which a mesh's hull is thinned."""
+"""Number of corners above which a mesh's hull is simplified."""
 
 NEAR = 5e-3
-"""How far from a thinned hull the corners that it leaves out may be, in terms of its size."""
+"""Largest distance of omitted corners from a simplified hull, relative to its size."""
 
 AT_ONCE = 8
-"""Corners by which a thinned hull grows at once."""
+"""Number of corners added to a simplified hull per iteration."""
 
 
 class Polytope(NamedTuple):
@@ -37,10 +37,10 @@ class Polytope(NamedTuple):
 
     Attributes:
         vertices: corners, shape (n, 3).
-        faces: six numbers each: outward normal (3), how far from the origin along it, first number of its loop (counted
-            from the first loop) and how many corners it has, shape (f, 6).
-        loops: corners of the faces one after another, counter-clockwise from outside.
-        edges: two corners and the two faces beside each edge, shape (e, 4).
+        faces: six numbers each: outward normal (3), offset along it from the origin, first index of its loop (counted
+            from the first loop) and number of corners, shape (f, 6).
+        loops: corners of all faces in sequence, each face counter-clockwise seen from outside.
+        edges: two corners and the two adjacent faces of each edge, shape (e, 4).
     """
 
     vertices: FloatArray
@@ -49,16 +49,16 @@ class Polytope(NamedTuple):
     edges: FloatArray
 
     def moved(self, R: FloatArray, p: FloatArray) -> Polytope:
-        """The same turned by R (3, 3), then shifted by p (3)."""
+        """The polytope rotated by R (3, 3), then translated by p (3)."""
         faces = self.faces.copy()
         faces[:, :3] = faces[:, :3] @ R.T
         faces[:, 3] += faces[:, :3] @ p
         return self._replace(vertices=self.vertices @ R.T + p, faces=faces)
 
     def _around(self) -> FloatArray:
-        """The edges at each corner in ascending order: for each corner where they begin, and the last's end; the edges.
+        """Edges sorted by corner (compressed rows): the first edge index of each corner, the end, then the edges.
 
-        A search near a corner need not look at all edges.
+        A search near a corner then only visits its own edges.
         """
         ends, n = self.edges[:, :2].astype(np.int64), len(self.vertices)
         edge = np.repeat(np.arange(len(ends)), 2)
@@ -67,7 +67,7 @@ class Polytope(NamedTuple):
         return np.concatenate([[0], np.cumsum(counts), listed]).astype(float)
 
     def numbers(self, first: int) -> tuple[FloatArray, dict[str, int]]:
-        """All numbers in a row, to be put at `first` of an array, and the fields of a `SHAPE` record."""
+        """The polytope as a flat array, to be stored at index `first`, and the fields of a `SHAPE` record."""
         n, f = self.vertices.size, self.faces.size
         faces = self.faces.copy()
         faces[:, 4] += first + n + f
@@ -85,7 +85,7 @@ class Polytope(NamedTuple):
 
 
 def polytope(points: Any) -> Polytope:
-    """The convex hull of points (n, 3) [m]; flat ones are made slightly thick."""
+    """The convex hull of points (n, 3) [m]; coplanar points are given a small thickness."""
     from scipy.spatial import ConvexHull, QhullError
 
     points = np.asarray(points, float)
@@ -101,7 +101,7 @@ def polytope(points: Any) -> Polytope:
 
 
 def _thickened(points: FloatArray) -> FloatArray:
-    """Points with copies of them to both sides of each direction along which they do not spread."""
+    """Duplicate the points to both sides along each direction in which they have no extent."""
     centre = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - centre, full_matrices=True)
     size = float(np.abs(points - centre).max(initial=0.0)) or 1e-6
@@ -114,7 +114,7 @@ def _thickened(points: FloatArray) -> FloatArray:
 
 
 def _faces(hull: Any) -> NDArray[np.int64]:
-    """For each triangle of a hull the face it is part of."""
+    """Face number of each triangle of a hull."""
     group = np.full(len(hull.simplices), -1)
     for k in range(len(group)):
         if group[k] >= 0:
@@ -122,7 +122,7 @@ def _faces(hull: Any) -> NDArray[np.int64]:
         group[k], edge = k, [k]
         while edge:
             for j in hull.neighbors[edge.pop()].tolist():
-                # Beside the first of the face, not the one before: a round thing is no face.
+                # Compare with the face's first triangle, not the previous one, so that a round surface is no face.
                 if group[j] < 0 and np.abs(hull.equations[j, :3] - hull.equations[k, :3]).max() < FLAT:
                     group[j] = k
                     edge.append(j)
@@ -136,7 +136,7 @@ def _polytope(vertices: FloatArray, triangles: Any, neighbours: Any, group: Any,
             if k < j and group[k] != group[j]:
                 sides.append((triangle[(corner + 1) % 3], triangle[(corner + 2) % 3], group[k], group[j]))
     edges = np.array(sides, float).reshape(-1, 4)
-    # Points within a face, which round-off or a fine mesh has put on it, are no corners: none of its edges ends there.
+    # Points inside a face, due to round-off or a fine mesh, are no corners: no edge of the polytope ends there.
     used, ends = np.unique(edges[:, :2].astype(int), return_inverse=True)
     vertices, edges[:, :2] = vertices[used], ends.reshape(-1, 2)
     faces, loops = [], []
@@ -157,7 +157,8 @@ def _polytope(vertices: FloatArray, triangles: Any, neighbours: Any, group: Any,
 
 @lru_cache(maxsize=512)
 def hull(mesh: Mesh) -> Polytope:
-    """A mesh's convex hull, in its own frame; thinned where it has many corners. Those of many are kept on disk."""
+    """A mesh's convex hull in its own frame, simplified if it has many corners; hulls of large meshes are cached on
+    disk."""
     points = np.ascontiguousarray(mesh.vertices, float)
     if len(points) <= MANY:
         return polytope(thinned(points))
@@ -166,10 +167,10 @@ def hull(mesh: Mesh) -> Polytope:
 
 
 def thinned(points: FloatArray) -> FloatArray:
-    """Some of the points, whose hull has all others within `NEAR` of their size; all of them where the hull is simple.
+    """Subset of the points whose hull contains the others within `NEAR` times the size; all points if there are few.
 
-    Fine meshes of round things have thousands of corners, and each costs time in every search for contacts. As in the
-    quickhull method a hull grows, from the outermost points along the axes, by the points farthest beyond its faces.
+    Fine meshes of round objects have thousands of corners, which slow down every support query. As in the quickhull
+    method, the hull grows from the extreme points along the axes by the points farthest outside its faces.
     """
     from scipy.spatial import ConvexHull, QhullError
 
@@ -189,11 +190,11 @@ def thinned(points: FloatArray) -> FloatArray:
                 return corners[kept]
             kept = np.union1d(kept, beyond.argmax(axis=0)[worst])
     except (QhullError, ValueError):
-        return points  # flat or nearly so
+        return points  # coplanar or nearly so
 
 
 def _spread(corners: FloatArray) -> NDArray[np.int64]:
-    """Four corners that span a tetrahedron: the farthest pair along x, the one farthest from their line, and so on."""
+    """Indices of four corners that span a tetrahedron: extreme pair along x, then the farthest from their line, etc."""
     chosen = [int(corners[:, 0].argmin()), int(corners[:, 0].argmax())]
     for _ in range(2):
         basis = np.linalg.qr((corners[chosen[1:]] - corners[chosen[0]]).T)[0]
@@ -203,14 +204,14 @@ def _spread(corners: FloatArray) -> NDArray[np.int64]:
 
 
 HOLLOW = 0.05
-"""Share of its convex hull that a mesh may leave empty and still count as convex."""
+"""Share of its convex hull's volume that a mesh may leave empty and still count as convex."""
 
 
 @lru_cache(maxsize=512)
 def filling(mesh: Mesh) -> float:
-    """The share of its convex hull that a mesh fills: 1 where it is convex or flat, less where it has hollows.
+    """Volume of a mesh relative to its convex hull: 1 if it is convex or flat, less if it has cavities.
 
-    Volumes come from the divergence theorem about the mean of the corners: walls that are missing count as hollows.
+    Volumes follow from the divergence theorem about the mean of the corners; missing walls count as cavities.
     """
     points, faces = np.ascontiguousarray(mesh.vertices, float), np.ascontiguousarray(mesh.faces, np.int64)
     if len(points) <= MANY:
@@ -232,12 +233,12 @@ def _filling(points: FloatArray, faces: NDArray[np.int64]) -> float:
 
 @lru_cache(maxsize=1)
 def _cube() -> Polytope:
-    """The cube from -1 to 1."""
+    """The cube [-1, 1]^3."""
     return polytope([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 def box(half: Any) -> Polytope:
-    """A box with half edges (3) [m]."""
+    """A box with half edges `half` (3) [m]."""
     size, cube = np.array(half), _cube()
     faces = cube.faces.copy()
     faces[:, 3] = np.abs(faces[:, :3]) @ size

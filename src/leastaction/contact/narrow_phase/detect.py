@@ -1,4 +1,4 @@
-"""Which features of two shapes may touch within the margin."""
+"""Contact detection: the features of two shapes that may touch within a margin."""
 
 import numpy as np
 
@@ -18,8 +18,8 @@ from leastaction.spatial import act, dot3, load3, sub3
 def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
     """Append the contacts of pair k whose gap is below the margin at the given poses; returns the count.
 
-    The features are fixed to the bodies; `gap` measures them at any poses nearby. The count goes on beyond the
-    length of `contacts`, where nothing is written: then there was not room enough.
+    The features are fixed to the bodies; `gap` evaluates them at any poses nearby. The count continues beyond the
+    length of `contacts`, where nothing is stored: the caller then has to provide a longer array.
 
     Args:
         shapes: `SHAPE` records.
@@ -28,23 +28,23 @@ def detect(shapes, pairs, k, X, data, contacts, count, margin, convex):
         X: poses Xa, Xb (9 + 3 each) of the indices that the pair's shapes are fixed to; the identity for the world.
         data: heights and vertices, flat [m].
         contacts: `CONTACT` records, written from `count` on.
-        count: of contacts written before.
+        count: number of contacts stored before.
         margin: [m].
         convex: whether cylinders and meshes may touch more than planes and height fields, ellipsoids more than planes
-            (`ContactTable.is_plain`); None where not, so that nothing about it is compiled.
+            (`ContactTable.is_plain`); None compiles the kernel without these.
     """
     Xa, Xb = X
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     if _far(a, b, Xa, Xb, margin):
         return count
-    # One call for both orders: it is long to compile.
+    # A single call for both orders, because it takes long to compile.
     one, two = (b, a) if a.kind > b.kind else (a, b)
     X = (Xb, Xa) if a.kind > b.kind else (Xa, Xb)
     return _detect(contacts, count, _touch(a, b, pairs, k), one, two, X, data, margin, convex)
 
 
 def are_smooth(shapes, pairs):
-    """Whether all `PAIR` records are of a plane and a body, or of spheres and capsules: what `detect_smooth` knows."""
+    """Whether all `PAIR` records are a plane and a body, or spheres and capsules: the cases of `detect_smooth`."""
     kinds = shapes.view(np.ndarray)["kind"]
     a, b = kinds[pairs["a"]], kinds[pairs["b"]]
     least, most = np.minimum(a, b), np.maximum(a, b)
@@ -53,7 +53,7 @@ def are_smooth(shapes, pairs):
 
 @routine
 def detect_smooth(shapes, pairs, k, Xa, Xb, data, contacts, count, margin):
-    """`detect` of pairs that `are_smooth`: without boxes and grounds that take long to compile."""
+    """`detect` for pairs for which `are_smooth` holds: without boxes and height fields, which take long to compile."""
     a, b = shapes[pairs[k].a], shapes[pairs[k].b]
     if _far(a, b, Xa, Xb, margin):
         return count
@@ -75,14 +75,14 @@ def _far(a, b, Xa, Xb, margin):
 
 @inline
 def _touch(a, b, pairs, k):
-    """What all contacts of pair k share."""
+    """The `Touch` of pair k, with the data that its contacts share."""
     pair = pairs[k]
     return Touch(a.body, b.body, 1 if a.kind > b.kind else 0, k, pair.key, pair.friction, pair.restitution)
 
 
 @routine
 def _detect(contacts, count, touch, one, two, X, data, margin, convex):
-    """The same for shapes in the order of their kinds."""
+    """`detect` for shapes in the order of their kinds."""
     X1, X2 = X
     if two.kind <= FIELD:
         return count
@@ -103,7 +103,7 @@ def _detect(contacts, count, touch, one, two, X, data, margin, convex):
 
 @routine
 def _convex(contacts, count, touch, one, two, X, data, margin, convex):
-    """Contacts of any two convex shapes, unless `convex` is None or false."""
+    """Append the contacts of two convex shapes, unless `convex` is None or false."""
     if convex is None or not convex:
         return count
     return convex_on_convex(contacts, count, touch, one, X[0], two, X[1], data, margin)
@@ -111,7 +111,7 @@ def _convex(contacts, count, touch, one, two, X, data, margin, convex):
 
 @routine
 def _ellipsoid(contacts, count, touch, field, shape, X, data, margin, convex):
-    """Contacts of a height field and an ellipsoid, unless `convex` is None or false."""
+    """Append the contacts of a height field and an ellipsoid, unless `convex` is None or false."""
     if convex is None or not convex:
         return count
     return ellipsoid_on_field(contacts, count, touch, field, X[0], shape, X[1], data, margin)

@@ -1,12 +1,12 @@
-"""Gaps of things with a round support function: ellipsoids, and rims of cylinders, which are flat ellipsoids.
+"""Gaps of shapes with an ellipsoidal support function: ellipsoids, and rims of cylinders, which are flat ellipsoids.
 
-Such a thing reaches n . c + sqrt(n . Q n) along n, with its centre c and a symmetric matrix Q; its farthest point is
-c + Q n / sqrt(n . Q n). Two of them are apart along n by
+The support function of such a shape is n . c + sqrt(n . Q n), with its centre c and a symmetric matrix Q; its support
+point is c + Q n / sqrt(n . Q n). The separation of two shapes along n is
 
     s(n) = n . (c2 - c1) - sqrt(n . Q1 n) - sqrt(n . Q2 n),
 
-and their gap is the largest s over all unit vectors n: the distance, or minus the depth, smooth through zero. With a
-line in place of the second, n is across the line.
+and their gap is the maximum of s over all unit vectors n: the distance, or minus the penetration depth, smooth through
+zero. If the second is a line, n is orthogonal to it.
 """
 
 import math
@@ -32,21 +32,21 @@ from leastaction.spatial import (
 )
 
 ITERATIONS = 50
-"""Newton steps for a normal, at most; a few do."""
+"""Largest number of Newton iterations for a normal; usually a few suffice."""
 
 FURTHEST = 0.3
-"""Most that a normal turns in one of them [rad]."""
+"""Largest rotation of a normal in one iteration [rad]."""
 
 POINT = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-"""The matrix of a point."""
+"""The matrix Q of a point."""
 
 CURVED = 1e-9
-"""Least curvature of s, relative to the size of things, that Newton steps take to be there."""
+"""Least curvature of s, relative to the size of the shapes, at which a Newton step is taken."""
 
 
 @inline
 def _farthest(Q, n):
-    """How far a thing with the matrix Q (6) reaches from its centre along n, and its farthest point from there (3)."""
+    """Support sqrt(n . Q n) of a shape about its centre along n, and the support point relative to the centre (3)."""
     y = symvec(Q, n)
     h = math.sqrt(max(dot3(n, y), 0.0))
     return h, scale3(1.0 / h, y) if h > TINY else scale3(0.0, y)
@@ -54,19 +54,19 @@ def _farthest(Q, n):
 
 @inline
 def _slope(Q, h, x, s, t):
-    """s . (second derivative of sqrt(n . Q n)) t; h and x are of `_farthest`."""
+    """Bilinear form s . H t, with H the Hessian of sqrt(n . Q n); h and x are from `_farthest`."""
     return (dot3(s, symvec(Q, t)) - dot3(s, x) * dot3(t, x)) / h if h > TINY else 0.0
 
 
 @routine
 def _apart(c, Q1, Q2, n):
-    """s(n), see above, with c = c2 - c1."""
+    """Separation s(n) of the module's docstring, with c = c2 - c1."""
     return dot3(n, c) - _farthest(Q1, n)[0] - _farthest(Q2, n)[0]
 
 
 @routine
 def best_normal(c, Q1, Q2, n):
-    """The unit vector (3) near n with the largest s, with c = c2 - c1."""
+    """Maximise s(n) near the unit vector n, with c = c2 - c1; returns the unit normal (3)."""
     size = max(norm3(c), TINY)  # centres may coincide
     for _ in range(ITERATIONS):
         h1, x1 = _farthest(Q1, n)
@@ -78,7 +78,7 @@ def best_normal(c, Q1, Q2, n):
         a11 = _slope(Q1, h1, x1, t1, t1) + _slope(Q2, h2, x2, t1, t1) + s
         a12 = _slope(Q1, h1, x1, t1, t2) + _slope(Q2, h2, x2, t1, t2)
         a22 = _slope(Q1, h1, x1, t2, t2) + _slope(Q2, h2, x2, t2, t2) + s
-        # Where s is not concave, or hardly, a shorter step uphill.
+        # Where s is not sufficiently concave, take a shorter step along the gradient.
         least = 0.5 * (a11 + a22) - math.sqrt(0.25 * (a11 - a22) ** 2 + a12 * a12)
         lift = max(CURVED * size - least, 0.0)
         a11, a22 = a11 + lift, a22 + lift
@@ -102,7 +102,7 @@ def best_normal(c, Q1, Q2, n):
 
 @routine
 def best_normal_across(c, Q, d, n):
-    """The unit vector (3) near n across the unit vector d with the largest n . c - sqrt(n . Q n)."""
+    """Maximise n . c - sqrt(n . Q n) near n over unit vectors orthogonal to the unit vector d; returns n (3)."""
     n = unit(axpy3(-dot3(n, d), d, n))
     size = max(norm3(c), TINY)  # centres may coincide
     for _ in range(ITERATIONS):
@@ -128,17 +128,17 @@ def best_normal_across(c, Q, d, n):
 
 @inline
 def _inverse(Q):
-    """The inverse of a symmetric matrix (6), but for a factor."""
+    """Inverse of a symmetric matrix (6), up to a factor."""
     a, b, c, d, e, f = Q
     return (d * f - e * e, c * e - b * f, b * e - c * d, a * f - c * c, b * c - a * e, a * d - b * b)
 
 
 @routine
 def over_triangle(corners, n, c, Q):
-    """Signed distance, normal (3) towards it, and farthest point (3) of an ellipsoid over a triangle (3 x 3).
+    """Signed distance, normal (3) towards it, and support point (3) of an ellipsoid over a triangle (3 x 3).
 
-    The distance is the largest of s over all unit vectors, where the triangle reaches as far as the farthest of its
-    corners. That is found along its normal n, across an edge, or away from a corner.
+    The distance is the maximum of s over all unit vectors, where the support of the triangle is that of its farthest
+    corner. The maximum lies along its normal n, orthogonal to an edge, or at a corner.
     """
     h, far = _farthest(Q, n)
     x, over = sub3(c, far), dot3(n, sub3(c, corners[0])) - h
@@ -150,7 +150,7 @@ def over_triangle(corners, n, c, Q):
         u = corners[0] if k % 3 == 0 else (corners[1] if k % 3 == 1 else corners[2])
         v = corners[1] if k % 3 == 0 else (corners[2] if k % 3 == 1 else corners[0])
         away, e = sub3(c, u), sub3(v, u)
-        # Where the ellipsoid is the unit ball, the normal of what touches it points to its middle.
+        # In coordinates in which the ellipsoid is the unit ball, the normal at a contact passes through its centre.
         if k < 3:
             y = symvec(inverse, e)
             away = axpy3(-dot3(y, away) / dot3(y, e), e, away)
@@ -161,7 +161,7 @@ def over_triangle(corners, n, c, Q):
         reach = dot3(m, u)
         beyond = max(dot3(m, corners[0]), dot3(m, corners[1]), dot3(m, corners[2])) - reach
         s = dot3(m, c) - _farthest(Q, m)[0] - reach
-        if s > best and beyond < CURVED * norm3(e):  # else it is no distance: the triangle reaches further elsewhere
+        if s > best and beyond < CURVED * norm3(e):  # else n is invalid: another corner reaches further along it
             best, up = s, m
     if best == -math.inf:
         best = over
@@ -170,13 +170,13 @@ def over_triangle(corners, n, c, Q):
 
 @inline
 def _matrix(head, contact, at):
-    """A matrix Q (6): its first three numbers from `head`, the others from R."""
+    """A matrix Q (6): its first three numbers from `head`, the others from `contact.R`."""
     return (head[0], head[1], head[2], contact.R[at], contact.R[at + 1], contact.R[at + 2])
 
 
 @routine
 def curved_gap(contact, X1, X2):
-    """Signed distance, normal (3) and point (3) of a contact of something round, see `gap`."""
+    """Signed distance, normal (3) and point (3) of a contact with an ellipsoid or rim, see `gap`."""
     if contact.kind == ROUND_ON_PLANE:
         n, c = matvec(X1[0], load3(contact.u)), act(X2, load3(contact.w))
         _, far = _farthest(rotate_sym(X2[0], _matrix(load3(contact.z), contact, 0)), n)
@@ -201,7 +201,7 @@ def curved_gap(contact, X1, X2):
         n = best_normal(c, Q1, Q2, n)
         (h1, far1), (h2, far2) = _farthest(Q1, n), _farthest(Q2, n)
         x1, x2 = add3(c1, far1), sub3(c2, far2)
-        # All of a rim reaches equally far along its axis: then what is beside it decides the point.
+        # All points of a rim are equally far along its axis: then the other shape determines the point.
         s = dot3(n, sub3(x2, x1))
         if h1 < h2 or h2 == 0.0:
             x1 = axpy3(-s, n, x2)

@@ -1,4 +1,4 @@
-"""Writing contacts into their array."""
+"""Functions that append contacts to the array of `CONTACT` records."""
 
 from leastaction._jit import inline, routine
 from leastaction.contact.arrays import First, Second
@@ -20,14 +20,14 @@ from leastaction.spatial import ZERO3, load3, load9, store3, store9
 
 @routine
 def emit(out, count, touch, feature, kind, first, second):
-    """Write one contact, unless the array is full; returns the count + 1 in either case.
+    """Append one contact, unless the array is full; returns count + 1 in either case.
 
     Args:
         out: `CONTACT` records.
-        count: how many of them are written.
+        count: number of contacts so far.
         touch: `Touch` of the pair.
-        feature: its number within the pair, added to the key.
-        kind: of the contact.
+        feature: number of the feature within the pair, added to the key.
+        kind: kind of the contact.
         first, second: its features, `First` and `Second`.
     """
     if count < out.shape[0]:
@@ -45,7 +45,7 @@ def emit(out, count, touch, feature, kind, first, second):
 
 @inline
 def is_known(out, start, count, touch, feature):
-    """Whether a contact of that feature has been written since `start`."""
+    """Whether a contact with this feature number has been appended since `start`."""
     known = False
     for c in range(start, min(count, out.shape[0])):
         known = known or out[c].key == touch.key + feature
@@ -54,18 +54,18 @@ def is_known(out, start, count, touch, feature):
 
 @inline
 def point_on_plane(out, count, touch, feature, normal, point, w, r):
-    """A ball of radius r about w over the plane through `point`, each in its body's frame."""
+    """Append a ball of radius r about w over the plane through `point`, each in its body's frame."""
     return moving_point(out, count, touch, feature, (normal, point), w, r, (FIXED, ZERO3, ZERO3))
 
 
 @routine
 def moving_point(out, count, touch, feature, plane, w, r, motion):
-    """The same, with w where the features of both bodies say.
+    """`point_on_plane` for a point w that depends on the features of both bodies.
 
     Args:
         plane: its normal and a point.
-        motion: P (9) of `feature_motion`, then z and m (3): w moves along z by m times the turn of the first body, seen
-            from the second.
+        motion: P (9) of `feature_motion`, then z and m (3): w moves along z by m times the rotation of the first body
+            relative to the second.
     """
     normal, point = plane
     P, z, m = motion
@@ -77,27 +77,27 @@ def moving_point(out, count, touch, feature, plane, w, r, motion):
 
 @inline
 def rim_on_plane(out, count, touch, feature, normal, point, w, axis, r):
-    """A circle of radius r about w over the plane through `point`, each in its body's frame."""
+    """Append a circle of radius r about w over the plane through `point`, each in its body's frame."""
     return emit(out, count, touch, feature, RIM_ON_PLANE, First(normal, point, normal, 0.0), Second(w, axis, r))
 
 
 @inline
 def segments(out, count, touch, feature, one, two, n):
-    """Two thick `Segment`s, each in its body's frame; n is the normal in the first one's."""
+    """Append two `Segment`s, each in its body's frame; n is the normal in the first one's."""
     first, second = First(one.start, one.end, n, one.r), Second(two.start, two.end, two.r)
     return emit(out, count, touch, feature, SEGMENTS, first, second)
 
 
 @inline
 def edges(out, count, touch, feature, one, two, n, r):
-    """Two `Line`s, each in its body's frame, the second thick by r; n is the normal in the first one's."""
+    """Append two `Line`s, each in its body's frame, the second with radius r; n is the normal in the first one's."""
     first, second = First(one.point, one.direction, n, 0.0), Second(two.point, two.direction, r)
     return emit(out, count, touch, feature, EDGES, first, second)
 
 
 @routine
 def point_on_box(out, count, touch, feature, box, w, r):
-    """A ball of radius r about w, in its body's frame, and a box."""
+    """Append a ball of radius r about w, in its body's frame, and a box."""
     first = First(load3(box.half), load3(box.p), ZERO3, 0.0)
     count = emit(out, count, touch, feature, POINT_ON_BOX, first, Second(w, ZERO3, r))
     if count <= out.shape[0]:
@@ -107,7 +107,7 @@ def point_on_box(out, count, touch, feature, box, w, r):
 
 @routine
 def point_on_triangle(out, count, touch, feature, corners, n, w, r):
-    """A ball of radius r about w, in its body's frame, and a triangle (3 x 3) with unit normal n in the other's."""
+    """Append a ball of radius r about w in its body's frame, and a triangle (3 x 3) with normal n in the other's."""
     first = First(ZERO3, ZERO3, n, 0.0)
     count = emit(out, count, touch, feature, POINT_ON_TRIANGLE, first, Second(w, ZERO3, r))
     if count <= out.shape[0]:
@@ -118,7 +118,7 @@ def point_on_triangle(out, count, touch, feature, corners, n, w, r):
 
 @inline
 def _put_matrix(out, count, at, Q):
-    """The last three numbers of a symmetric matrix (6), to R of the contact just written."""
+    """Store the last three numbers of a symmetric matrix (6) in R of the contact just appended."""
     if count <= out.shape[0]:
         for k in range(3):
             out[count - 1].R[at + k] = Q[3 + k]
@@ -126,7 +126,7 @@ def _put_matrix(out, count, at, Q):
 
 @routine
 def round_on_plane(out, count, touch, feature, normal, point, thing):
-    """Something round (centre (3), matrix Q (6)) over the plane through `point`, each in its body's frame."""
+    """Append an ellipsoid or rim (centre (3), Q (6)) over the plane through `point`, each in its body's frame."""
     centre, Q = thing
     first, second = First(normal, point, normal, 0.0), Second(centre, Q[0:3], 0.0)
     count = emit(out, count, touch, feature, ROUND_ON_PLANE, first, second)
@@ -136,7 +136,7 @@ def round_on_plane(out, count, touch, feature, normal, point, thing):
 
 @routine
 def round_on_triangle(out, count, touch, feature, corners, n, thing):
-    """Something round (centre (3), matrix Q (6)) over a triangle (3 x 3) with normal n, each in its body's frame."""
+    """Append an ellipsoid or rim (centre, Q) over a triangle (3 x 3) with normal n, each in its body's frame."""
     centre, Q = thing
     first, second = First(ZERO3, Q[3:6], n, 0.0), Second(centre, Q[0:3], 0.0)
     count = emit(out, count, touch, feature, ROUND_ON_TRIANGLE, first, second)
@@ -148,7 +148,7 @@ def round_on_triangle(out, count, touch, feature, corners, n, thing):
 
 @routine
 def rounds(out, count, touch, feature, one, two, n):
-    """Two round things (centre (3), matrix Q (6), radius), each in its body's frame; n is the normal in the first's."""
+    """Append two ellipsoids or rims (centre, Q, radius), each in its body's frame; n: normal in the first's frame."""
     first, second = First(one[0], one[1][0:3], n, one[2]), Second(two[0], two[1][0:3], two[2])
     count = emit(out, count, touch, feature, ROUNDS, first, second)
     _put_matrix(out, count, 0, one[1])
@@ -158,7 +158,7 @@ def rounds(out, count, touch, feature, one, two, n):
 
 @routine
 def round_and_line(out, count, touch, feature, one, line, n, r):
-    """Something round (centre (3), matrix Q (6), radius) and a `Line` thick by r, each in its body's frame."""
+    """Append an ellipsoid or rim (centre, Q, radius) and a `Line` of radius r, each in its body's frame."""
     first, second = First(one[0], one[1][0:3], n, one[2]), Second(line.point, line.direction, r)
     count = emit(out, count, touch, feature, ROUND_AND_LINE, first, second)
     _put_matrix(out, count, 0, one[1])

@@ -1,4 +1,4 @@
-"""Which contacts are of features that stay fixed to their bodies, and which are found elsewhere as these move."""
+"""Which contact features are fixed to their bodies, and which depend on the poses of both bodies."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from leastaction.contact.records import BOX, CAPSULE, CYLINDER, FIELD, PLANE
 
 
 def are_moving(kinds: Any) -> NDArray[np.bool_]:
-    """Whether points of contact move over both bodies, by the kinds of their shapes, shape (2, contacts).
+    """Whether contact points move over both bodies, by the kinds of the shapes, shape (2, contacts).
 
-    A corner over a plane, two edges or the centre of a ball are fixed to their bodies. But faces touch where their
-    outlines cross, which depends on the poses at which they are looked for.
+    A corner over a plane, two edges or the centre of a ball are fixed to their bodies. The contact points of two faces
+    are intersections of their outlines, which depend on the poses at detection.
     """
     kinds = np.sort(kinds, axis=0)
     boxes = ((kinds[0] == BOX) | (kinds[0] == FIELD)) & ((kinds[1] == BOX) | (kinds[1] == CAPSULE))
     convex = (kinds[0] > PLANE) & (kinds[1] > CAPSULE)
-    # The points on which a cylinder stands are counted from the lowest.
+    # The support points of a cylinder are counted from its lowest point.
     return boxes | convex | (kinds[1] == CYLINDER)

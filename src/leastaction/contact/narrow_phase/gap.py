@@ -1,8 +1,8 @@
-"""The gap of a contact: its signed distance, normal and point at any poses near those it was found at.
+"""Gap function of a contact: signed distance, normal and point at any poses near those of its detection.
 
 For every kind d(phi) = n . (velocity of b's material point at x - velocity of a's material point at x), exactly:
-distances of things fixed to the bodies are stationary in where on them the closest points lie (envelope theorem).
-So n and x are all that the Jacobian of the gap takes (Brüdigam 2023, Section 4.1).
+distances between features fixed to bodies are stationary with respect to their closest points (envelope theorem).
+So n and x suffice for the Jacobian of the gap (Brüdigam 2023, Section 4.1).
 """
 
 import math
@@ -54,18 +54,18 @@ def gap(contact, Xa, Xb):
     =================  ====================================  ==========================================
     POINT_ON_PLANE     plane through v with normal u         ball of radius r2 about w
     RIM_ON_PLANE       plane through v with normal u         circle of radius r2 about w with axis z
-    SEGMENTS           segment u to v, thick by r1           segment w to z, thick by r2
-    EDGES              line through u along v                line through w along z, thick by r2
+    SEGMENTS           segment u to v with radius r1         segment w to z with radius r2
+    EDGES              line through u along v                line through w along z, radius r2
     POINT_ON_BOX       box at v, R with half edges u         ball of radius r2 about w
     POINT_ON_TRIANGLE  triangle, corners R, normal n         ball of radius r2 about w
-    ROUND_ON_PLANE     plane through v with normal u         round thing about w, matrix z and R[0:3]
-    ROUNDS             round thing about u, matrix v and     round thing about w, matrix z and R[3:6],
-                       R[0:3], thick by r1                   thick by r2
-    ROUND_AND_LINE     the same                              line through w along z, thick by r2
-    ROUND_ON_TRIANGLE  triangle, corners R, normal n         round thing about w, matrix z and v
+    ROUND_ON_PLANE     plane through v with normal u         round shape about w, matrix z and R[0:3]
+    ROUNDS             round shape about u, matrix v and     round shape about w, matrix z and R[3:6],
+                       R[0:3], radius r1                     radius r2
+    ROUND_AND_LINE     as ROUNDS                             line through w along z, radius r2
+    ROUND_ON_TRIANGLE  triangle, corners R, normal n         round shape about w, matrix z and v
     =================  ====================================  ==========================================
 
-    Round things are ellipsoids and rims, see `curved`.
+    Round shapes are ellipsoids and rims, see `ellipsoids`.
 
     Args:
         contact: a `CONTACT` record.
@@ -73,7 +73,7 @@ def gap(contact, Xa, Xb):
     """
     flipped = contact.flip == 1
     X1, X2 = (Xb, Xa) if flipped else (Xa, Xb)
-    phi, n, x = _gap(contact, X1, X2)  # one call, into which LLVM may put all of it
+    phi, n, x = _gap(contact, X1, X2)  # a single call, which LLVM can inline
     return phi, neg3(n) if flipped else n, x
 
 
@@ -110,7 +110,7 @@ def _gap(contact, X1, X2):
             s, t = closest_on_lines(u, d1, w, d2)
             x1, x2 = axpy3(s, d1, u), axpy3(t, d2, w)
             c = cross(d1, d2)
-            # The normal found keeps its side, so that the distance of the lines has a sign.
+            # The stored normal keeps its side, so that the distance of the lines has a sign.
             n = scale3(math.copysign(1.0 / norm3(c), dot3(n, c)), c)
             distance = dot3(n, sub3(x2, x1))
         middle = scale3(0.5, add3(axpy3(contact.r1, n, x1), axpy3(-contact.r2, n, x2)))
@@ -120,7 +120,7 @@ def _gap(contact, X1, X2):
         R, y, n = load9(contact.R), local(X1, x), load3(contact.n)
         p, region = closest_on_triangle(R[0:3], R[3:6], R[6:9], y)
         d = sub3(y, p)
-        distance = dot3(n, d) if region == 0 else norm3(d)  # with a sign over the face
+        distance = dot3(n, d) if region == 0 else norm3(d)  # signed over the face
         if region != 0 and distance > TINY:
             n = scale3(1.0 / distance, d)
         n = matvec(X1[0], n)
@@ -133,10 +133,11 @@ def _gap(contact, X1, X2):
 
 @routine
 def material_points(contact, Xa, Xb, n, x):
-    """Points (3) of the bodies a and b, in the world, that go with them where they touch at x with the normal n.
+    """Points (3) in the world, of bodies a and b, by whose velocities the contact at x with normal n moves.
 
-    Corners and points of flat faces are such points themselves; of balls, rims and other round things it is their
-    centre, and of thick lines the point on the line: from there to the surface nothing turns with the body.
+    Corners and points of flat faces are such points themselves; for balls, rims and other round shapes it is the
+    centre, and for lines with a radius the point on the line: the vector from there to the surface does not rotate
+    with the body.
     """
     first, second, towards = (Xb, Xa, neg3(n)) if contact.flip == 1 else (Xa, Xb, n)
     p, q = x, axpy3(contact.r2, towards, x)

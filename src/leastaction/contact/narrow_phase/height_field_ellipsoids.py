@@ -1,10 +1,10 @@
-"""Ellipsoids on a height field.
+"""Contacts of ellipsoids with a height field.
 
-What is found at the start of a step has to hold until its end. So an ellipsoid touches
+Contacts found at the start of a step have to be valid until its end. Therefore an ellipsoid touches
 
-- the plane of the triangle that is closest, where its face is: it goes on beyond its edges, and on a flat or convex
-  surface it keeps the ellipsoid out of the neighbours as well, which does not stumble over edges;
-- triangles as such, with their edges and corners, where one of these is closest, and where others rise over what is.
+- the infinite plane of the closest triangle, if the closest point is in its face: on a flat or convex surface this
+  prevents contact with the neighbours as well, and the ellipsoid does not catch on edges;
+- the bounded triangle, if the closest point is on an edge or corner, and all triangles that rise above that plane.
 """
 
 import math
@@ -31,12 +31,12 @@ from leastaction.spatial import (
 )
 
 FLAT = 1.0 - 1e-12
-"""Cosine of the angle between a normal and that of a triangle from which on its face is touched."""
+"""Cosine of the angle between contact normal and triangle normal above which the contact is in the face."""
 
 
 @routine
 def ellipsoid_on_field(out, count, touch, field, X1, shape, X2, data, margin):
-    """Contacts of a height field with an ellipsoid; returns the count."""
+    """Append the contacts of a height field with an ellipsoid; returns the count."""
     ground = PlacedField(field, compose(X1, pose_of(field)), data)
     S, h, d = compose(X2, pose_of(shape)), load3(shape.half), field.spacing
     squares = (h[0] * h[0], 0.0, 0.0, h[1] * h[1], 0.0, h[2] * h[2])
@@ -46,7 +46,7 @@ def ellipsoid_on_field(out, count, touch, field, X1, shape, X2, data, margin):
     i, j = whole(gx), whole(gy)
     upper = 1 if gy - j > gx - i else 0
     a, b, c = triangle(field, data, i, j, upper == 1)
-    if dot3(triangle_normal(a, b, c), sub3(middle, a)) < 0.0:  # it is in the ground
+    if dot3(triangle_normal(a, b, c), sub3(middle, a)) < 0.0:  # its centre is below the surface
         return _emit(out, count, touch, ground, thing, i, j, upper, True)
     ex, ey = (math.sqrt(Q[0]) + margin) / d, (math.sqrt(Q[3]) + margin) / d
     rows = whole(gx - ex), whole(gx + ex) + 1
@@ -58,7 +58,7 @@ def ellipsoid_on_field(out, count, touch, field, X1, shape, X2, data, margin):
                 s, n, x = _gap(ground, thing, i, j, upper, margin)
                 if s >= margin:
                     continue
-                # Of triangles that meet where they are closest, that which faces the ellipsoid most.
+                # Of adjacent triangles with the same distance, take the one that faces the ellipsoid most.
                 a, b, c = triangle(field, data, i, j, upper == 1)
                 facing = dot3(n, triangle_normal(a, b, c))
                 if s < least - SLACK * d or (s < least + SLACK * d and facing > steep):
@@ -80,7 +80,7 @@ def ellipsoid_on_field(out, count, touch, field, X1, shape, X2, data, margin):
 
 @inline
 def _gap(ground, thing, i, j, upper, margin):
-    """`over_triangle` of one of the triangles; infinite beyond the margin, and for what is seen through the ground."""
+    """`over_triangle` for one triangle; infinite beyond the margin, and for triangles seen from below."""
     a, b, c = triangle(ground.shape, ground.data, i, j, upper == 1)
     n = triangle_normal(a, b, c)
     height = dot3(n, sub3(thing.middle, a))
@@ -91,7 +91,7 @@ def _gap(ground, thing, i, j, upper, margin):
 
 @routine
 def _emit(out, count, touch, ground, thing, i, j, upper, endless):
-    """A contact with a triangle, or with its plane."""
+    """Append a contact with a triangle, or with its infinite plane (`endless`)."""
     a, b, c = triangle(ground.shape, ground.data, i, j, upper == 1)
     P, feature = pose_of(ground.shape), (4 * cell(ground.shape, i, j) + 2 * upper) % PEAKS
     n = matvec(P[0], triangle_normal(a, b, c))

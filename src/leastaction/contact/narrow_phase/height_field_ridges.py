@@ -1,8 +1,8 @@
-"""Peaks and ridges of a height field: they touch boxes, and capsules between their ends.
+"""Contacts of peaks and ridges of a height field with boxes, and with capsules between their ends.
 
-Peaks are points that touch the box or the capsule's segment; ridges are edges where the surface is convex. A ridge
-touches a capsule as one segment another. It touches an edge of a box where the two cross each other, each outside of
-what the other is an edge of.
+Peaks are grid points that touch the box or the capsule's segment; ridges are edges where the surface is convex. A ridge
+and a capsule touch as two segments. A ridge and an edge of a box touch where they cross, if each lies outside of the
+body that the other is an edge of.
 """
 
 import math
@@ -38,31 +38,32 @@ from leastaction.spatial import (
 )
 
 PEAKS = 1 << 31
-"""Number of the first feature that is a peak."""
+"""Feature number of the first peak."""
 
 RIDGES = 3 << 30
-"""Number of the first feature that is a ridge."""
+"""Feature number of the first ridge."""
 
 LEAN = 0.1
-"""How far the normal of two edges may lean out of their wedges: a box that lies on a ridge has it on the border."""
+"""Tolerance by which the normal of two edges may leave their wedges: for a box that lies on a ridge it is on the
+boundary."""
 
 CROSSING = 0.05
-"""Least sine of the angle at which two edges cross."""
+"""Least sine of the angle between two edges that cross."""
 
 DEPTH = 0.2
-"""Overlap of two edges, relative to the smallest half edge of the box, beyond which they are no contact."""
+"""Largest penetration of two edges, relative to the smallest half edge of the box, that counts as a contact."""
 
 
 @routine
 def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
-    """Contacts of the peaks and ridges of a `PlacedField` with a box or a capsule; returns the count."""
+    """Append the contacts of peaks and ridges of a `PlacedField` with a box or capsule; returns the count."""
     field, F, data = ground
     S = compose(X2, pose_of(shape))
     L = (mattmul(F[0], S[0]), local(F, S[1]))  # in the field's frame
     near_by = NearField(shape, L)
     h, R = load3(shape.half), L[0]
     r = 0.0 if shape.kind == BOX else shape.radius
-    # What lies within this of the middle along x, y and z is near.
+    # Grid points within this distance of the centre along x, y and z are tested.
     ex = abs(R[0]) * h[0] + abs(R[1]) * h[1] + abs(R[2]) * h[2] + r + margin
     ey = abs(R[3]) * h[0] + abs(R[4]) * h[1] + abs(R[5]) * h[2] + r + margin
     bottom = L[1][2] - abs(R[6]) * h[0] - abs(R[7]) * h[1] - abs(R[8]) * h[2] - r - margin
@@ -79,7 +80,7 @@ def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
                 count = _peak(out, count, touch, feature, field, near_by, u, (left, right, near, far), margin)
             opposite = grid(field, data, i + 1, j + 1)
             for side in range(3):
-                # The ridge, and the two corners beside it, that on its left first.
+                # The ridge, and the two corners opposite it, the left one first.
                 v = right if side == 0 else (opposite if side == 1 else far)
                 if max(u[2], v[2]) < bottom:
                     continue
@@ -98,7 +99,7 @@ def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
 
 @routine
 def _peak(out, count, touch, feature, field, near_by, top, around, margin):
-    """A contact of a grid point that stands out among those around it."""
+    """Append the contact of a grid point `top`, unless the closest point is towards one of its neighbours `around`."""
     shape, L = near_by
     P = pose_of(field)
     u = act(P, top)
@@ -120,14 +121,14 @@ def _peak(out, count, touch, feature, field, near_by, top, around, margin):
 
 @inline
 def _beside(d, p, x, margin):
-    """Whether the distance d (3) leans, the way from p to x, by more than may be gone within a step."""
+    """Whether the vector d (3) leans from p towards x by more than the margin, so that the closest point is there."""
     e = sub3(x, p)
     return dot3(d, e) > margin * norm3(e)
 
 
 @routine
 def _on_capsule(out, count, touch, feature, field, near_by, ridge, margin):
-    """A contact of a ridge with a capsule between its ends."""
+    """Append the contact of a ridge with a capsule between its ends."""
     shape, L = near_by
     u, v = ridge.start, ridge.end
     half = scale3(shape.half[2], column(L[0], 2))
@@ -137,8 +138,8 @@ def _on_capsule(out, count, touch, feature, field, near_by, ridge, margin):
     distance = norm3(d)
     if distance - shape.radius >= margin or distance < TINY:
         return count
-    # They have to cross each other, now or soon. Which side of the ridge the capsule is on decides nothing: where they
-    # are nearly parallel, that changes within a step.
+    # They have to cross, now or soon. On which side of the ridge the capsule lies must not matter: for nearly parallel
+    # lines that changes within a step.
     if _beside(d, v, u, margin) or _beside(d, u, v, margin) or _beside(d, p, q, margin) or _beside(d, q, p, margin):
         return count
     P = pose_of(field)
@@ -148,7 +149,7 @@ def _on_capsule(out, count, touch, feature, field, near_by, ridge, margin):
 
 @routine
 def _on_box(out, count, touch, feature, field, near_by, ridge, margin):
-    """Contacts of a ridge with edges of a box."""
+    """Append the contacts of a ridge with edges of a box."""
     shape, L = near_by
     u, v, b, c = ridge
     h = load3(shape.half)
@@ -162,7 +163,7 @@ def _on_box(out, count, touch, feature, field, near_by, ridge, margin):
     P, box = pose_of(field), pose_of(shape)
     least = -DEPTH * min(h)
     for k in range(12):
-        # The edge along this axis between the faces with these normals.
+        # The box edge along this axis between the faces with normals f1 and f2.
         axis, one, two = k // 4, (k // 4 + 1) % 3, (k // 4 + 2) % 3
         g = column(L[0], axis)
         n = cross(e, g)

@@ -1,6 +1,6 @@
-"""The surface of a height field: triangles over an endless grid, constant beyond its given part.
+"""Surface of a height field: triangles over an infinite grid, with constant extension beyond its given part.
 
-Each cell is split from (i, j) to (i + 1, j + 1). All is in the field's frame.
+Each cell is split along the diagonal from (i, j) to (i + 1, j + 1). All coordinates are in the field's frame.
 """
 
 import math
@@ -10,12 +10,12 @@ from leastaction.contact.narrow_phase.closest_points import closest_on_triangle
 from leastaction.spatial import dot3, norm3, sub3
 
 SLACK = 1e-9
-"""Lengths below this part of the spacing are rounding."""
+"""Lengths below this count as round-off, relative to the spacing."""
 
 
 @inline
 def whole(x):
-    """The largest whole number that is not above x, as an index: on a GPU `math.floor` gives a float."""
+    """floor(x) as an index: on a GPU `math.floor` returns a float."""
     return int(math.floor(x))  # noqa: RUF046
 
 
@@ -29,7 +29,7 @@ def grid(field, data, i, j):
 
 @inline
 def cell(field, i, j):
-    """A number for cell or grid point (i, j), the same at the next step."""
+    """Number that identifies cell or grid point (i, j) from step to step."""
     return (i + 4) * (field.columns + 8) + j + 4
 
 
@@ -44,7 +44,7 @@ def triangle(field, data, i, j, upper):
 
 @routine
 def across(field, data, i, j, upper, region):
-    """The corner (3) that the neighbour of a triangle across its edge 4 ab, 5 bc or 6 ca does not share with it."""
+    """The corner (3) opposite to a triangle's edge (4 ab, 5 bc, 6 ca) in the neighbour across that edge."""
     if upper:
         di, dj = (1, 0) if region == 4 else ((1, 2) if region == 5 else (-1, 0))
     else:
@@ -54,9 +54,9 @@ def across(field, data, i, j, upper, region):
 
 @routine
 def is_valley(field, data, i, j, upper, region, a, n):
-    """Whether the surface rises beyond an edge of a triangle (4 to 6), or beyond both edges at a corner (1 to 3).
+    """Whether the surface is concave at an edge of a triangle (region 4 to 6), or at both edges of a corner (1 to 3).
 
-    a is the triangle's first corner and n its normal: then its plane goes on below the surface there.
+    a is the triangle's first corner and n its normal; there its plane continues below the surface.
     """
     slack = SLACK * field.spacing
     for edge in range(4, 7):
@@ -68,7 +68,7 @@ def is_valley(field, data, i, j, upper, region, a, n):
 
 @routine
 def is_closest(field, data, i, j, p, x):
-    """Whether no triangle around cell (i, j) that meets the surface point p comes closer to x there."""
+    """Whether no other triangle around cell (i, j) that contains the surface point p is closer to x near p."""
     d = sub3(x, p)
     slack = SLACK * field.spacing
     for m in range(i - 1, i + 2):

@@ -1,14 +1,14 @@
-"""What touches a height field.
+"""Contacts with a height field.
 
-What is found at the start of a step has to hold until its end, so balls touch
+Contacts found at the start of a step have to be valid until its end. Therefore balls touch
 
-- planes of triangles below them, which go on beyond their edges: on a flat or convex surface that keeps them out of the
-  neighbours as well, and does not make them stumble over edges;
-- planes of neighbours beyond a valley, where they go on below the surface;
-- triangles as such, with their edges and corners, where the ball is over a ridge or corner, or may come upon something
-  that stands out. Their distance is a convex function of the centre: none of them adds energy.
+- the infinite planes of triangles below them: on a flat or convex surface this prevents contact with the neighbours as
+  well, and the ball does not catch on edges;
+- the planes of neighbours across a valley (concave edge), where they continue below the surface;
+- bounded triangles, with edges and corners, where the ball is over a ridge or corner, or may hit a protruding one.
+  Their distance is a convex function of the centre, so none of them adds energy.
 
-The ridges and peaks that touch boxes and the middle of capsules are in `ridges`.
+Ridges and peaks that touch boxes and capsules between their ends are in `height_field_ridges`.
 """
 
 import math
@@ -27,12 +27,12 @@ from leastaction.contact.records import BOX, CAPSULE, CYLINDER, MESH
 from leastaction.spatial import act, axpy3, column, compose, dot3, load3, load9, mattvec, matvec, norm3, scale3, sub3
 
 SIDEWAYS = 0.5
-"""Part of the margin that a ball may move sideways within a step."""
+"""Largest sideways motion of a ball within a step, relative to the margin."""
 
 
 @routine
 def on_field(out, count, touch, field, X1, shape, X2, data, margin):
-    """Contacts of a height field with any other shape but a plane or height field; returns the count."""
+    """Append the contacts of a height field with any shape but a plane or height field; returns the count."""
     ground = PlacedField(field, compose(X1, pose_of(field)), data)
     R = load9(shape.R)
     if shape.kind == BOX:
@@ -59,7 +59,7 @@ def on_field(out, count, touch, field, X1, shape, X2, data, margin):
 
 @routine
 def _ball(out, count, touch, ground, ball, X2, margin):
-    """Contacts of a `FieldBall` of the second body."""
+    """Append the contacts of a `FieldBall` of the second body."""
     field, F, data = ground
     number, numbers, w, r = ball
     x = local(F, act(X2, w))
@@ -67,7 +67,7 @@ def _ball(out, count, touch, ground, ball, X2, margin):
     i0, j0 = whole(gx), whole(gy)
     upper0 = 1 if gy - j0 > gx - i0 else 0
     a, b, c = triangle(field, data, i0, j0, upper0 == 1)
-    # The point of the surface that is closest, or below the surface that of the plane of the triangle above.
+    # Closest point of the surface; below the surface, the projection on the plane of the triangle above.
     n0 = triangle_normal(a, b, c)
     over = dot3(n0, sub3(x, a))
     least, foot, up = over, axpy3(-over, n0, x), n0
@@ -127,17 +127,17 @@ def _ball(out, count, touch, ground, ball, X2, margin):
 
 @routine
 def _plane(out, count, touch, feature, field, n, point, w, r):
-    """A contact with the plane of a triangle, given in the field's frame."""
+    """Append a contact with the infinite plane of a triangle, given in the field's frame."""
     P = pose_of(field)
     return point_on_plane(out, count, touch, feature, matvec(P[0], n), act(P, point), w, r)
 
 
 @inline
 def _owned(region, upper):
-    """Whether a triangle speaks for the corner or edge of that region, which it shares with its neighbours.
+    """Whether a triangle represents the corner or edge of that region, which it shares with its neighbours.
 
-    The lower one speaks for its first corner, its first edge (along x) and the diagonal, the upper one for its
-    last edge (along y).
+    The lower one represents its first corner, its first edge (along x) and the diagonal, the upper one its last edge
+    (along y).
     """
     if upper == 0:
         return region == 1 or region == 4 or region == 6

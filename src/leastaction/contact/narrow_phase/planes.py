@@ -1,4 +1,4 @@
-"""What touches a plane: corners, balls, rims and vertices."""
+"""Contacts with a plane: of corners, balls, rims and vertices."""
 
 import math
 
@@ -27,22 +27,23 @@ from leastaction.spatial import (
 )
 
 UPRIGHT = 0.02
-"""A cylinder stands on its face while the sine of its tilt is less."""
+"""Sine of the tilt below which a cylinder stands on its face."""
 
 DIRECTIONS = tuple((math.cos(0.25 * math.pi * k + 0.1), math.sin(0.25 * math.pi * k + 0.1)) for k in range(8))
-"""In which the outermost vertices of a mesh stand on a plane: no axis of a mesh, where two would be as far."""
+"""Directions of the outermost vertices with which a mesh stands on a plane; rotated against the axes of the mesh, along
+which two vertices may be equally far."""
 
 RIM_POINTS = 8
-"""Points of the rim on which a cylinder stands."""
+"""Number of contact points on the rim of a standing cylinder."""
 
 
 @routine
 def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
-    """Contacts of a plane with any other shape but a plane or height field; returns the count."""
+    """Append the contacts of a plane with any shape but a plane or height field; returns the count."""
     R, p = pose_of(shape)
     local_normal, local_point = column(load9(plane.R), 2), load3(plane.p)
     normal = matvec(X1[0], local_normal)
-    # In the frame of the second body: the gap of its point w is slope . w - level.
+    # The plane in the frame of the second body: the gap of its point w is slope . w - level.
     slope = mattvec(X2[0], normal)
     level = dot3(normal, sub3(act(X1, local_point), X2[1]))
     if shape.kind == BOX:
@@ -86,9 +87,9 @@ def on_plane(out, count, touch, plane, X1, shape, X2, data, margin):
 
 @routine
 def lowest_direction(up, R):
-    """Unit vector (3) from the middle of a cylinder's face to its lowest point, and the sine of the tilt.
+    """Unit vector (3) from the centre of a cylinder's face to its lowest point, and the sine of the tilt.
 
-    For a cylinder that stands upright, where every point is as low, the x axis of its frame R.
+    For an upright cylinder, whose rim points are equally low, the x axis of its frame R.
     """
     axis = column(R, 2)
     across = axpy3(-dot3(up, axis), axis, up)
@@ -98,7 +99,7 @@ def lowest_direction(up, R):
 
 @routine
 def rim_point(centre, axis, lowest, radius, k):
-    """Point k (3) of a rim, counted from its lowest one."""
+    """Point k (3) of a rim, counted from the lowest one."""
     angle = 2.0 * math.pi * k / RIM_POINTS
     side = cross(axis, lowest)
     across = add3(scale3(math.cos(angle), lowest), scale3(math.sin(angle), side))
@@ -107,9 +108,9 @@ def rim_point(centre, axis, lowest, radius, k):
 
 @inline
 def rim_motion(axis, lowest, tilt, up, arm):
-    """How a `rim_point` at an arm (3) turns about the axis with the lowest one: see `emit.moving_point` for z and m.
+    """Motion (z, m) of a `rim_point` at an arm (3), which rotates about the axis with the lowest point: see `emit`.
 
-    A turn of `up` by d turns the lowest direction about the axis by -(d x up) . (axis x lowest) / tilt.
+    A rotation of `up` by d rotates the lowest direction about the axis by -(d x up) . (axis x lowest) / tilt.
     """
     k = -1.0 / tilt if tilt > 1e3 * TINY else 0.0
     return cross(axis, arm), scale3(k, cross(up, cross(axis, lowest)))
@@ -124,7 +125,7 @@ def vertex(data, shape, k):
 
 @inline
 def farther(best, k, direction, x, y):
-    """Of a vertex and how far it is along a direction, and vertex k at (x, y), the farther."""
+    """The farther along `direction` of the vertex `best` (index, distance) and vertex k at (x, y)."""
     cosine, sine = DIRECTIONS[direction]
     far = cosine * x + sine * y
     return (k, far) if best[0] < 0 or far > best[1] else best
@@ -132,12 +133,12 @@ def farther(best, k, direction, x, y):
 
 @routine
 def _mesh_on_plane(out, count, touch, plane, shape, data, margin):
-    """The lowest vertex, and of those below the margin the outermost in eight directions."""
+    """Append the lowest vertex, and of the vertices below the margin the outermost in eight directions."""
     local_normal, local_point, slope, level = plane
     if dot3(slope, load3(shape.centre)) - level - shape.bound > margin:
         return count
     R = load9(shape.R)
-    # Directions fixed to the mesh, so that the choice is the same at the next step.
+    # Directions fixed to the mesh, so that the same vertices are chosen at the next step.
     big = 0 if abs(dot3(slope, column(R, 0))) > abs(dot3(slope, column(R, 1))) else 1
     big = big if abs(dot3(slope, column(R, big))) > abs(dot3(slope, column(R, 2))) else 2
     e1, e2 = column(R, (big + 1) % 3), column(R, (big + 2) % 3)

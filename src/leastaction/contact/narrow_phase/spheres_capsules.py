@@ -1,4 +1,4 @@
-"""Spheres and capsules against each other and against boxes. A sphere is a capsule without length."""
+"""Contacts among spheres and capsules, and with boxes. A sphere is a capsule of length zero."""
 
 import math
 
@@ -35,15 +35,15 @@ from leastaction.spatial import (
 )
 
 NEARLY_PARALLEL = 0.1
-"""Capsules also touch at the ends of their overlap while the sine of the angle between them is less."""
+"""Sine of the angle between two capsules below which they also touch at the ends of their overlap."""
 
 PARALLEL = 1e-3
-"""... and only there while it is less than this: where they are closest is no longer well defined."""
+"""... and below which they touch only there, since their closest points are ill-conditioned."""
 
 
 @inline
 def ends(shape):
-    """The two ends (3) of a capsule's segment in its body's frame; of a sphere twice its centre."""
+    """The two ends (3) of a capsule's segment in its body's frame; for a sphere its centre, twice."""
     R, p = pose_of(shape)
     half = scale3(shape.half[2], column(R, 2))
     return sub3(p, half), add3(p, half)
@@ -58,7 +58,7 @@ def thick_segment(shape):
 
 @inline
 def _normal(x1, x2):
-    """Unit vector (3) from x1 to x2, or up if they are the same."""
+    """Unit vector (3) from x1 to x2, or the z axis if they coincide."""
     d = sub3(x2, x1)
     distance = norm3(d)
     return scale3(1.0 / distance, d) if distance > TINY else (0.0, 0.0, 1.0)
@@ -66,7 +66,7 @@ def _normal(x1, x2):
 
 @routine
 def _segments(out, count, touch, feature, X1, one, X2, two, margin):
-    """A contact of two thick segments, given in their bodies' frames, if they are close."""
+    """Append the contact of two segments with radii, given in their bodies' frames, if they are close."""
     p1, q1, p2, q2 = act(X1, one.start), act(X1, one.end), act(X2, two.start), act(X2, two.end)
     s, t = closest_on_segments(p1, q1, p2, q2)
     x1, x2 = lerp(p1, q1, s), lerp(p2, q2, t)
@@ -77,7 +77,7 @@ def _segments(out, count, touch, feature, X1, one, X2, two, margin):
 
 @routine
 def capsule_on_capsule(out, count, touch, one, X1, two, X2, margin):
-    """Contacts of two capsules or spheres: where they are closest, and where nearly parallel ones stop to overlap."""
+    """Append the contacts of two capsules or spheres: closest points, and ends of the overlap if nearly parallel."""
     first, second = thick_segment(one), thick_segment(two)
     if one.half[2] == 0.0 or two.half[2] == 0.0:
         return _segments(out, count, touch, 0, X1, first, X2, second, margin)
@@ -85,7 +85,7 @@ def capsule_on_capsule(out, count, touch, one, X1, two, X2, margin):
     d1, d2 = sub3(q1, p1), sub3(q2, p2)
     length = norm3(d1)
     sine = norm3(cross(d1, d2)) / (length * norm3(d2))
-    # Where along the first one, from 0 to 1, the ends of the second lie.
+    # Parameters, from 0 to 1, of the second's ends along the first.
     t0, t1 = dot3(sub3(p2, p1), d1) / (length * length), dot3(sub3(q2, p1), d1) / (length * length)
     low, high = max(min(t0, t1), 0.0), min(max(t0, t1), 1.0)
     overlap = sine < NEARLY_PARALLEL and low < high
@@ -107,7 +107,7 @@ def capsule_on_capsule(out, count, touch, one, X1, two, X2, margin):
 
 @routine
 def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
-    """Contacts of a box with a capsule or sphere: its ends, and edges and corners of the box that it passes by."""
+    """Append the contacts of a box with a capsule or sphere: at its ends, and at edges and corners between them."""
     thick, placed = thick_segment(capsule), placed_box(box, X1)
     w, z, r = thick
     h = placed.half
@@ -122,7 +122,7 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
     enter, leave = _inside(h, p, q)
     if enter < leave:
         return count if enter == 0.0 or leave == 1.0 else _through(out, count, touch, placed, capsule, X2, p, q)
-    # In between it can only touch an edge or a corner that is the closest point of the box.
+    # Between the ends, only an edge or a corner of the box can be the closest point.
     eye, zero = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     R, centre = pose_of(box)
     for axis in range(3):
@@ -138,7 +138,7 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
                 continue
             first, last = k, k | (1 << axis)
             feature = 2 + 8 * axis + k
-            if s <= 0.0 or s >= 1.0:  # a corner, which belongs to three edges
+            if s <= 0.0 or s >= 1.0:  # a corner, shared by three edges
                 first = first if s <= 0.0 else last
                 last = first
                 feature = 26 + first
@@ -150,7 +150,7 @@ def capsule_on_box(out, count, touch, box, X1, capsule, X2, margin):
 
 @inline
 def _inside(h, p, q):
-    """Which part (enter, leave) of the segment from p to q, 0 to 1, is in a box; enter >= leave if none is."""
+    """Part (enter, leave) of the segment from p to q, 0 to 1, that lies in a box; enter >= leave if none does."""
     enter, leave = 0.0, 1.0
     for k in range(3):
         d = q[k] - p[k]
@@ -164,7 +164,7 @@ def _inside(h, p, q):
 
 @routine
 def _through(out, count, touch, box, capsule, X2, p, q):
-    """Contacts of a capsule whose axis runs through the box from p to q: out the shortest way (separating axes)."""
+    """Append the contacts of a capsule whose axis passes through the box from p to q, by the least penetration."""
     h, B, X1, r = box.half, box.pose, box.body, capsule.radius
     d, middle = unit(sub3(q, p)), lerp(p, q, 0.5)
     best, depth, n = np.int64(0), -math.inf, (0.0, 0.0, 1.0)
@@ -181,7 +181,7 @@ def _through(out, count, touch, box, capsule, X2, p, q):
         if s > depth:
             best, depth, n = k, s, (e if dot3(e, middle) >= 0.0 else neg3(e))
     normal = mattvec(X1[0], matvec(B[0], n))
-    # The corner or face that lies farthest along the normal.
+    # The corner or face with the largest support along the normal.
     top = (math.copysign(h[0], n[0]), math.copysign(h[1], n[1]), math.copysign(h[2], n[2]))
     if best < 3:
         enter, leave = _inside(h, p, q)

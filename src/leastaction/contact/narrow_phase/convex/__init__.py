@@ -1,1 +1,1 @@
-"""Contact between any convex shapes: the direction that parts them best, then what of them meets along it."""
+"""Contact of general convex shapes: best separating direction, then the features that meet along it."""

@@ -1,4 +1,4 @@
-"""The tuples that kernels of convex shapes hand to each other. All is in the world but where said."""
+"""Named tuples that kernels of convex shapes pass to each other, in world coordinates unless stated otherwise."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 
 class Convex(NamedTuple):
-    """A convex shape somewhere.
+    """A convex shape and its pose.
 
     Attributes:
         shape: its record.
         body: pose of its body.
-        pose: of the shape itself.
+        pose: pose of the shape itself.
     """
 
     shape: Any
@@ -23,11 +23,11 @@ class Face(NamedTuple):
     """A flat face of a convex shape.
 
     Attributes:
-        index: which of its shape's faces; -1 where the shape has none.
+        index: index of the face in its shape; -1 for a shape without faces.
         normal: outward (3).
-        point: on it (3); the centre of a disc.
-        begin, count: its loop in the data of a polytope; count 0 for a disc.
-        radius: of a disc [m].
+        point: a point of it (3); the centre of a disc.
+        begin, count: range of its loop in the data of a polytope; count 0 for a disc.
+        radius: radius of a disc [m].
     """
 
     index: Any
@@ -39,14 +39,14 @@ class Face(NamedTuple):
 
 
 class Core(NamedTuple):
-    """What of a convex shape is closest to another: a point, a segment, or something round, thick by r.
+    """Feature of a convex shape that is closest to another: a point, a segment, an ellipsoid or a rim, with radius r.
 
     Attributes:
-        kind: POINT, LINE or ROUND, see `cores`.
-        number: which of its shape's, the same at the next step.
+        kind: POINT, LINE or ROUND, see `edge_contacts`.
+        number: identifies it among the features of its shape from step to step.
         centre: (3).
         direction: of a line (3).
-        half: half the length of the segment [m].
+        half: half length of the segment [m].
         Q: its support function is n . centre + sqrt(n . Q n) + r; symmetric (6) [m^2].
         r: [m].
     """

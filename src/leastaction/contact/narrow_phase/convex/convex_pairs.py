@@ -1,4 +1,4 @@
-"""Contacts of two convex shapes, of which one is a cylinder, an ellipsoid or a mesh."""
+"""Contacts of two convex shapes, one of which is a cylinder, an ellipsoid or a mesh."""
 
 import math
 
@@ -34,18 +34,18 @@ from leastaction.contact.narrow_phase.spheres_capsules import PARALLEL
 from leastaction.spatial import act, axpy3, compose, cross, dot3, mattvec, matvec, neg3, norm3, scale3, sub3
 
 TIE = 1e-5
-"""Separations that differ by less than this part of the size are the same."""
+"""Separations that differ by less than this, relative to the size, count as equal."""
 
 FARTHEST = (1 << 29) - 1
-"""Number of the feature of points that reach farthest."""
+"""Feature number of the contact of support points."""
 
 EXACT = 1e-10
-"""The same for directions that differ by what the search for them leaves."""
+"""`TIE` for directions that differ only by the tolerance of the search for them."""
 
 
 @routine
 def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
-    """Contacts of two convex shapes; returns the count."""
+    """Append the contacts of two convex shapes; returns the count."""
     one, two = Convex(shape1, X1, compose(X1, pose_of(shape1))), Convex(shape2, X2, compose(X2, pose_of(shape2)))
     n, s = best_direction(one, two, data, margin)
     if s > margin:
@@ -57,25 +57,25 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
     sharp = is_polytope(shape1) and is_polytope(shape2)
     s = max(s, s1, s2)
     if sharp:
-        # Of things with corners the better of faces and edges counts, not the way from corner to corner.
+        # For two polytopes use the best face or pair of edges, not the direction between corners.
         m, s, i, j = best_edges(one, two, data, n)
         if i >= 0 and s > max(s1, s2) + tie:
             first, second = edge_core(one, data, i), edge_core(two, data, j)
             count = core_contact(out, count, touch, first, X1, second, X2, m)
     if count == start and (sharp or max(s1, s2) > s - tie):
-        # A face of the second is the reference only if it is better beyond doubt.
+        # A face of the second shape is the reference only if it is better by more than rounding.
         own = s1 > s2 - tie
         below, face, above = (one, face1, two) if own else (two, face2, one)
         side = touch if own else flipped(touch)
         count = over(out, count, side, below, face, above, data)
         if sharp and lowest(out, start, count, touch, X1, X2) > max(s1, s2, -tie) + tie:
-            # They meet beside what lies over the face.
+            # The deepest point lies outside of the points over the face.
             count = deepest_over(out, count, side, below, face, above, data)
     if not sharp and lowest(out, start, count, touch, X1, X2) > s + tie:
         n, first, second = closest_cores(one, two, data, n, s)
         if first.kind == LINE and second.kind == LINE:
             count = line_contacts(out, count, touch, one, first, two, second, n)
-            if lowest(out, start, count, touch, X1, X2) > s + tie:  # they are so deep in each other that these cross
+            if lowest(out, start, count, touch, X1, X2) > s + tie:  # in deep penetration the lines cross
                 count = lines_cross(out, start, touch, first, X1, second, X2, n)
         else:
             count = core_contact(out, count, touch, first, X1, second, X2, n)
@@ -86,10 +86,10 @@ def convex_on_convex(out, count, touch, shape1, X1, shape2, X2, data, margin):
 
 @routine
 def support_contact(out, count, touch, one, two, data, n):
-    """A contact of what reaches farthest of the second shape with the plane before the first, across n (3).
+    """Append the contact of the second shape's support point with the supporting plane of the first, normal to n (3).
 
-    For what the cores miss: where several edges are as flat as the one that touches, another may be taken for
-    it. It is as deep as the shapes are along n; how it goes on as they turn, only the next step knows.
+    For cases that the cores miss: if several edges are equally flat, another one may be taken for the one that
+    touches. The gap is the separation along n; its change by rotation of n is neglected until the next step.
     """
     X1, X2 = one.body, two.body
     below, above = axpy3(rounding(one.shape), n, support(one, data, n)), support(two, data, neg3(n))
@@ -99,9 +99,9 @@ def support_contact(out, count, touch, one, two, data, n):
 
 @routine
 def closest_cores(one, two, data, n, s):
-    """What of two shapes is closest along n (3): the direction, made exact where lines take part, and the cores.
+    """The direction along n (3), made exact where lines are involved, and the closest `Core`s of both shapes.
 
-    Lines are distinguished from their ends by how far the shapes are apart along directions across them.
+    A line is used in place of its end if the separation along the direction orthogonal to it is as large.
     """
     same = EXACT * min(one.shape.bound, two.shape.bound)
     d, e = axis_along(one, data, n), axis_along(two, data, neg3(n))
@@ -125,14 +125,14 @@ def closest_cores(one, two, data, n, s):
 
 @inline
 def _gap(contact, touch, X1, X2):
-    """Gap of a contact of a pair whose shapes are in the order of their kinds [m]."""
+    """Gap [m] of a contact of a pair whose shapes are in the order of their kinds."""
     Xa, Xb = (X2, X1) if touch.flip == 1 else (X1, X2)
     return gap(contact, Xa, Xb)[0]
 
 
 @routine
 def keep_within_margin(out, start, count, touch, X1, X2, margin):
-    """Keep the contacts since `start` whose gaps are below the margin; returns the count."""
+    """Remove contacts since `start` whose gaps exceed the margin; returns the count."""
     if count > out.shape[0]:
         return count
     last = start
@@ -155,24 +155,24 @@ def lowest(out, start, count, touch, X1, X2):
 
 @inline
 def _normal(convex, data, k):
-    """Normal (3) of face k of a polytope."""
+    """Outward normal (3) of face k of a polytope."""
     o = convex.shape.faces + FACE_NUMBERS * k
     return matvec(convex.body[0], (data[o], data[o + 1], data[o + 2]))
 
 
 @inline
 def _between(n, a, b):
-    """Whether n lies in the cone of a and b, given that it lies in their plane."""
+    """Whether n lies in the cone of a and b, for n in the plane of a and b."""
     c = cross(a, b)
     return dot3(cross(a, n), c) >= 0.0 and dot3(cross(n, b), c) >= 0.0
 
 
 @routine
 def best_edges(one, two, data, n):
-    """The pair of edges near the corners that reach farthest along n whose common normal parts two polytopes best.
+    """The pair of edges near the support vertices along n whose common normal separates two polytopes best.
 
-    Returns that normal (3), how far they are apart along it, and the edges; -1 if no two edges are opposite each
-    other (Gregorius 2013: The separating axis test between convex polyhedra).
+    Returns that normal (3), the separation along it, and the edges; -1 if no two edges form a face of the Minkowski
+    difference (Gregorius 2013: The separating axis test between convex polyhedra).
     """
     a, b = one.shape, two.shape
     i0, j0 = farthest_vertex(a, data, mattvec(one.body[0], n)), farthest_vertex(b, data, mattvec(two.body[0], neg3(n)))

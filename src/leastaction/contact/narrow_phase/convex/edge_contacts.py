@@ -1,4 +1,4 @@
-"""Points, lines and round things that meet, where no flat face does."""
+"""Contacts between points, lines, ellipsoids and rims of convex shapes, where no flat face is involved."""
 
 import math
 
@@ -37,24 +37,23 @@ POINT, LINE, ROUND = np.int64(0), np.int64(1), np.int64(2)
 """Kinds of cores."""
 
 SKEW = 1e-8
-"""A direction belongs to a line, not to its end, while it leans to the end by less, which is rounding; `axis_along`."""
+"""Largest lean of a direction towards the end of a line at which it still counts as orthogonal: round-off."""
 
 LEANING = 1e-4
-"""The same where the point that touches lies between the ends: directions between rims and lines are not known better
-than that."""
+"""The same tolerance if the contact point lies between the ends: the accuracy of directions between rims and lines."""
 
 FLAT = 0.02
-"""Sine of the angle between a direction and the axis of a rim below which the rim is seen from above."""
+"""Sine of the angle between a direction and a rim's axis below which the contact is with the rim's tangent."""
 
 CORES = 1 << 29
-"""Number of the first feature that is a pair of cores."""
+"""Feature number of the first pair of cores."""
 
 NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @routine
 def edge_core(convex, data, k):
-    """Edge k of a polytope."""
+    """Edge k of a polytope as a `Core`."""
     shape, X, _ = convex
     i, j, _, _ = edge_of(shape, data, k)
     a, b = act(X, vertex(data, shape, i)), act(X, vertex(data, shape, j))
@@ -65,7 +64,7 @@ def edge_core(convex, data, k):
 
 @routine
 def rim_core(convex, up):
-    """The upper or lower rim of a cylinder."""
+    """The upper or lower rim of a cylinder as a `Core`."""
     shape, _, (R, p) = convex
     axis = column(R, 2)
     r = shape.radius * shape.radius
@@ -76,7 +75,7 @@ def rim_core(convex, up):
 
 @routine
 def axis_along(convex, data, n):
-    """The direction (3) of the line that a shape may touch with along n; zero where it has none."""
+    """Direction (3) of the line with which a shape may touch along n; zero if it has none."""
     kind = convex.shape.kind
     if is_polytope(convex.shape):
         return edge_core(convex, data, flattest_edge(convex, data, n)).direction
@@ -85,7 +84,7 @@ def axis_along(convex, data, n):
 
 @routine
 def core_along(convex, data, n):
-    """The `Core` of a shape that reaches farthest along the unit vector n (3)."""
+    """The `Core` of a shape with the largest support along the unit vector n (3)."""
     shape, _, (R, p) = convex
     zero = np.int64(0)
     if is_polytope(shape):
@@ -106,21 +105,21 @@ def core_along(convex, data, n):
 
 @inline
 def _end(core, sign, number):
-    """An end of a line, as a point."""
+    """An end of a line as a point `Core`."""
     at = axpy3(sign * core.half, core.direction, core.centre)
     return Core(POINT, core.number * 4 + number, at, core.direction, 0.0, NOTHING, core.r)
 
 
 @inline
 def _segment(core, X):
-    """The segment of a point or line in its body's frame."""
+    """The segment of a point or line `Core` in its body's frame."""
     a, b = axpy3(-core.half, core.direction, core.centre), axpy3(core.half, core.direction, core.centre)
     return Segment(local(X, a), local(X, b), core.r)
 
 
 @inline
 def _line(core, X, t):
-    """A line in its body's frame, by a point of it near the contact."""
+    """The line of a `Core` in its body's frame, by its point t near the contact."""
     return Line(local(X, axpy3(t, core.direction, core.centre)), mattvec(X[0], core.direction))
 
 
@@ -131,7 +130,7 @@ def _feature(one, two):
 
 @routine
 def core_contact(out, count, touch, first, X1, second, X2, n):
-    """A contact of two cores along n (3), with their bodies' poses; returns the count."""
+    """Append the contact of two cores along n (3), given their bodies' poses; returns the count."""
     if first.kind != ROUND and second.kind == ROUND:
         return _round(out, count, flipped(touch), second, X2, first, X1, neg3(n))
     if first.kind == ROUND:
@@ -144,7 +143,7 @@ def core_contact(out, count, touch, first, X1, second, X2, n):
 
 @routine
 def lines_cross(out, count, touch, first, X1, second, X2, n):
-    """A contact of two lines that are not parallel, with a distance that has a sign; returns the count."""
+    """Append the contact of two lines that are not parallel, with a signed distance; returns the count."""
     if norm3(cross(first.direction, second.direction)) < PARALLEL:
         return count
     s, t = closest_on_lines(first.centre, first.direction, second.centre, second.direction)
@@ -154,7 +153,7 @@ def lines_cross(out, count, touch, first, X1, second, X2, n):
 
 @inline
 def _is_beside(thing, line, n):
-    """Whether the point of something round that lies farthest along n (3) is between the ends of a line."""
+    """Whether the support point of a round core along n (3) projects between the ends of a line."""
     Qn = symvec(thing.Q, n)
     square = dot3(n, Qn)
     x = axpy3(1.0 / math.sqrt(square), Qn, thing.centre) if square > 0.0 else thing.centre
@@ -163,7 +162,7 @@ def _is_beside(thing, line, n):
 
 @routine
 def _round(out, count, touch, first, X1, second, X2, n):
-    """A contact of something round with any core."""
+    """Append the contact of an ellipsoid or rim with any core."""
     normal = mattvec(X1[0], n)
     if second.kind == LINE:
         lean = dot3(n, second.direction)
@@ -172,7 +171,7 @@ def _round(out, count, touch, first, X1, second, X2, n):
             radial = axpy3(-dot3(n, first.direction), first.direction, n)
             sine = norm3(radial)
             if first.number > 0 and TINY < sine < FLAT:
-                # A rim that is seen from above, almost: the other side of it is nearly as close. Its tangent is not.
+                # Nearly along the rim's axis the opposite point of the rim is almost as close; its tangent is unique.
                 tangent = scale3(1.0 / sine, cross(first.direction, radial))
                 x = axpy3(math.sqrt(dot3(tangent, symvec(first.Q, tangent))) / sine, radial, first.centre)
                 if norm3(cross(tangent, second.direction)) > PARALLEL:
@@ -192,9 +191,9 @@ def _round(out, count, touch, first, X1, second, X2, n):
 
 @routine
 def line_contacts(out, count, touch, one, first, two, second, n):
-    """Contacts of two lines: where they are closest, and where nearly parallel ones stop to overlap.
+    """Append the contacts of two lines: closest points, and the ends of the overlap if they are nearly parallel.
 
-    The end of a cylinder is its rim.
+    The end of a cylinder's line is its rim.
 
     Args:
         one, two: `Convex` shapes.
@@ -203,7 +202,7 @@ def line_contacts(out, count, touch, one, first, two, second, n):
     X1, X2 = one.body, two.body
     sine = norm3(cross(first.direction, second.direction))
     cosine = dot3(first.direction, second.direction)
-    # The ends of the second along the first.
+    # Ends of the second line along the first.
     middle = dot3(first.direction, sub3(second.centre, first.centre))
     reach = abs(cosine) * second.half
     low, high = max(middle - reach, -first.half), min(middle + reach, first.half)

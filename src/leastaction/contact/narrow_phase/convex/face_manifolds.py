@@ -1,4 +1,4 @@
-"""What lies over a flat face: points of another face clipped to it, rims, balls, and lines cut off at its sides."""
+"""Contacts over a flat face: points of another face clipped to it, rims, balls, and lines clipped at its sides."""
 
 import math
 
@@ -32,24 +32,24 @@ from leastaction.spatial import (
 )
 
 LYING = 0.1
-"""A cylinder or capsule lies on a face while the sine of its angle with it is less."""
+"""Sine of the angle with a face below which a cylinder or capsule lies on it."""
 
 CROSSING = 0.05
-"""Least sine of the angle between a side of a face and a line that it cuts off."""
+"""Least sine of the angle between a side of a face and a line that is clipped there."""
 
 FLAT = 1e-3
-"""A line that is inclined by less is flat."""
+"""Inclination below which a line counts as parallel to the face."""
 
 SAME = 1e-6
-"""Points closer to a side than this part of the size count as on it."""
+"""Points closer to a side than this, relative to the size, count as on it."""
 
 PARTS, LABELS = 8, 256
-"""Features of things with few of them, and of two faces."""
+"""Number of feature labels per face, for shapes with few features and for a second face."""
 
 
 @routine
 def over(out, count, touch, one, face, two, data):
-    """Contacts of a face of one shape with what of another lies over it; returns the count."""
+    """Append the contacts of a face of one shape with features of another that lie over it; returns the count."""
     shape, n = two.shape, face.normal
     slack = SAME * min(one.shape.bound, shape.bound)
     number = PARTS * face.index
@@ -74,7 +74,7 @@ def over(out, count, touch, one, face, two, data):
 
 @routine
 def deepest_over(out, count, touch, one, face, two, data):
-    """A contact of the deepest point of a shape with the plane of a face, wherever on it; returns the count."""
+    """Append the contact of a shape's deepest point with the infinite plane of a face; returns the count."""
     shape, number = two.shape, PARTS * face.index
     if shape.kind == ELLIPSOID:
         return _ellipsoid(out, count, touch, number + PARTS - 1, one, face, two)
@@ -84,13 +84,13 @@ def deepest_over(out, count, touch, one, face, two, data):
 
 @routine
 def _point(out, count, touch, feature, one, face, X2, x, r):
-    """A ball of radius r about x over a face."""
+    """Append a ball of radius r about x over a face."""
     return _moving(out, count, touch, feature, one, face, X2, (x, r), (FIXED, ZERO3, ZERO3))
 
 
 @routine
 def _moving(out, count, touch, feature, one, face, X2, ball, motion):
-    """The same where x moves over its body; see `emit.moving_point` for the motion, here in the world's directions."""
+    """`_point` for a point x that moves over its body; motion: see `emit.moving_point`, here in world coordinates."""
     plane = mattvec(one.body[0], face.normal), local(one.body, face.point)
     (x, r), (P, z, m) = ball, motion
     motion = P, mattvec(X2[0], z), mattvec(X2[0], m)
@@ -99,7 +99,7 @@ def _moving(out, count, touch, feature, one, face, X2, ball, motion):
 
 @routine
 def _side_normal(convex, face, data, side, x):
-    """Normal (3) of the surface that stands on a side of a face, at its point x, of any length."""
+    """Normal (3), not normalised, of the surface that adjoins a side of a face, at its point x."""
     if face.count == 0:
         d = sub3(x, face.point)
         return axpy3(-dot3(d, face.normal), face.normal, d)
@@ -109,7 +109,7 @@ def _side_normal(convex, face, data, side, x):
 
 @routine
 def _corner_motion(convex, face, x, up):
-    """(z, m) of a corner x of a face (`emit.moving_point`): those of a disc turn with the lowest one."""
+    """Motion (z, m) of a corner x of a face (`emit.moving_point`): the corners of a disc rotate with its lowest one."""
     if face.count > 0:
         return ZERO3, ZERO3
     lowest, tilt = lowest_direction(up, convex.pose[0])
@@ -118,7 +118,7 @@ def _corner_motion(convex, face, x, up):
 
 @routine
 def _ellipsoid(out, count, touch, feature, one, face, two):
-    """An ellipsoid over a face."""
+    """Append an ellipsoid over a face."""
     h, X1 = load3(two.shape.half), one.body
     Q = rotate_sym(load9(two.shape.R), (h[0] * h[0], 0.0, 0.0, h[1] * h[1], 0.0, h[2] * h[2]))
     normal, point = mattvec(X1[0], face.normal), local(X1, face.point)
@@ -127,7 +127,7 @@ def _ellipsoid(out, count, touch, feature, one, face, two):
 
 @routine
 def _line_over(out, count, touch, one, face, two, data, slack):
-    """A capsule or a tilted cylinder over a face: its ends, and where sides of the face cut it off."""
+    """Append a capsule or a tilted cylinder over a face: its ends, and the points where sides of the face clip it."""
     shape, X1, X2, n = two.shape, one.body, two.body, face.normal
     axis = column(two.pose[0], 2)
     half = scale3(shape.half[2], axis)
@@ -154,7 +154,8 @@ def _line_over(out, count, touch, one, face, two, data, slack):
         lean, length = dot3(n, axis), 2.0 * shape.half[2]
         for end in range(2):
             side, t = (first, enter) if end == 0 else (last, leave)
-            # How far it goes on from there the way it sinks: too short for its side to touch, its end does.
+            # Length of the line beyond the side in the downward direction: if it is too short to touch the side, the
+            # line's end touches.
             sinking = (1.0 - t) * length if lean < 0.0 else t * length
             if side >= 0 and (abs(lean) < FLAT or sinking > shape.radius * abs(lean)):
                 cut = side, axpy3(t, d, p), 2.0 * end - 1.0
@@ -164,16 +165,16 @@ def _line_over(out, count, touch, one, face, two, data, slack):
 
 @routine
 def _cut(out, count, touch, feature, one, face, two, data, cut):
-    """The thick line of a capsule or cylinder where a side of a face cuts it off, at its point x.
+    """Append the contact at x, where a side of a face clips the line (with radius) of a capsule or cylinder.
 
-    There it leaves the face along its axis times `outward`, -1 or 1; cut: side, x, outward.
+    cut: side, x, and `outward` = -1 or 1, the direction along the axis in which the line leaves the face there.
     """
     side, x, outward = cut
     shape, X1, X2, n = two.shape, one.body, two.body, face.normal
     axis = column(two.pose[0], 2)
     line = Line(local(X2, x), mattvec(X2[0], axis))
     motion = crossing(X2[0], axis, _side_normal(one, face, data, side, x)), ZERO3, ZERO3
-    # Where it rises towards the side, it is as near as the face; an infinite line would be nearer elsewhere.
+    # If the line rises towards the side, the face is as near; an infinite line would be nearer elsewhere.
     if outward * dot3(n, axis) > -FLAT:
         return _moving(out, count, touch, feature, one, face, X2, (x, shape.radius), motion)
     if face.count == 0:
@@ -184,7 +185,7 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
     e = sub3(face_corner(one, face, data, side + 1, n), a)
     length = norm3(e)
     e = scale3(1.0 / length, e)
-    # Lines that are nearly parallel may be closest where neither the side nor the thick line is.
+    # Nearly parallel infinite lines may be closest outside of the side or of the capsule's segment.
     s, t = closest_on_lines(a, e, x, axis)
     apart = abs(t + dot3(axis, sub3(x, two.pose[1]))) > shape.half[2] or s < 0.0 or s > length
     if apart or norm3(cross(e, axis)) < CROSSING:
@@ -195,13 +196,13 @@ def _cut(out, count, touch, feature, one, face, two, data, cut):
 
 @inline
 def _on_plane(n, point, x, along):
-    """The point (3) of the plane through `point` with normal n that lies over x along `along`."""
+    """Project x along `along` on the plane through `point` with normal n; returns the point (3)."""
     return axpy3(dot3(n, sub3(point, x)) / dot3(n, along), along, x)
 
 
 @routine
 def _face_over(out, count, touch, one, face, two, other, data, slack):
-    """Points of another shape's face over a face: corners of either over the other, and where their sides cross."""
+    """Append points of another face over a face: corners of either over the other, and crossings of their sides."""
     start, X2, n, m = count, two.body, face.normal, other.normal
     own, others = corners_of(face), corners_of(other)
     number = LABELS * (face.index * 1024 + other.index)
@@ -214,7 +215,7 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
         corner = face_corner(one, face, data, k, m)
         x = _on_plane(m, other.point, corner, n)
         if is_over(two, other, data, x, -slack):
-            # Seen from the first body it is the second that turns, the other way.
+            # Relative to the first body the second one rotates, with opposite sign.
             z, turn = _corner_motion(one, face, corner, m)
             motion = under_corner(X2[0], n, m), axpy3(-dot3(m, z) / dot3(m, n), n, z), neg3(turn)
             count = _moving(out, count, touch, number + others + k, one, face, X2, (x, 0.0), motion)
@@ -222,7 +223,7 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
     if face.count == 0 and other.count == 0:
         count = _discs(out, count, touch, label, one, face, two, other)
     else:
-        # Sides of a polygon, of this face where the other is a disc, that cross the sides of the other.
+        # Sides of a polygon (of this face if the other is a disc) that cross the sides of the other.
         ours = other.count == 0
         for k in range(own if ours else others):
             a = face_corner(one, face, data, k, m) if ours else face_corner(two, other, data, k, n)
@@ -249,7 +250,7 @@ def _face_over(out, count, touch, one, face, two, other, data, slack):
 
 @routine
 def _discs(out, count, touch, label, one, face, two, other):
-    """Where the rims of two discs cross, seen along the normal of the first."""
+    """Append the crossings of the rims of two discs, seen along the normal of the first."""
     n, X2 = face.normal, two.body
     d = sub3(other.point, face.point)
     d = axpy3(-dot3(d, n), n, d)
@@ -266,7 +267,7 @@ def _discs(out, count, touch, label, one, face, two, other):
         theirs = sub3(x, other.point)
         height = dot3(n, theirs)
         theirs = axpy3(-height, n, theirs)
-        # The second rim is seen along n, which turns with the first body.
+        # The second rim is projected along n, which rotates with the first body.
         z = cross(m, own)
         motion = (
             crossing(X2[0], cross(m, theirs), own),
@@ -278,16 +279,16 @@ def _discs(out, count, touch, label, one, face, two, other):
 
 
 MANY = 8
-"""Contacts of two faces, beyond which the outermost in so many directions are kept, with the deepest."""
+"""Number of contacts of two faces above which only the outermost in this many directions, and the deepest, are kept."""
 
 
 @routine
 def thinned(out, start, count, one, two, face):
-    """Keep the deepest and the outermost of many contacts of two faces; returns the count."""
+    """Reduce many contacts of two faces to the deepest and the outermost ones; returns the count."""
     if count - start <= MANY or count > out.shape[0]:
         return count
     n, X2 = face.normal, two.body
-    # Directions fixed to the first body, so that the choice is the same at the next step.
+    # Directions fixed to the first body, so that the same contacts are chosen at the next step.
     R = one.body[0]
     e = column(R, 0) if abs(dot3(column(R, 0), n)) < 0.7 else column(R, 1)
     e1 = axpy3(-dot3(e, n), n, e)

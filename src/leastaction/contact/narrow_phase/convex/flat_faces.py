@@ -13,7 +13,7 @@ from leastaction.contact.records import CYLINDER
 from leastaction.spatial import act, axpy3, column, cross, dot3, mattvec, matvec, neg3, norm3, scale3, sub3
 
 FACE_NUMBERS, EDGE_NUMBERS = 6, 4
-"""Numbers of a face and of an edge in the data of a polytope, see `hulls`."""
+"""Numbers per face and per edge in the data of a polytope, see `convex_hulls`."""
 
 
 @inline
@@ -25,7 +25,7 @@ def edge_of(shape, data, k):
 
 @inline
 def edges_at(shape, data, corner):
-    """Where in the data the edges at a corner of a polytope begin and end, see `hulls.Polytope.numbers`."""
+    """Range in the data of the edges at a corner of a polytope, see `convex_hulls.Polytope.numbers`."""
     o = shape.edges + EDGE_NUMBERS * shape.edge_count
     lists = o + shape.rows + 1
     return lists + np.int64(data[o + corner]), lists + np.int64(data[o + corner + 1])
@@ -33,7 +33,7 @@ def edges_at(shape, data, corner):
 
 @routine
 def flattest_edge(convex, data, n):
-    """The edge at the corner of a polytope that reaches farthest along n (3) that is most across n."""
+    """Of the edges at the support vertex of a polytope along n (3), the one closest to orthogonal to n."""
     shape, m = convex.shape, mattvec(convex.body[0], n)
     top, best, least = farthest_vertex(shape, data, m), np.int64(0), 2.0
     begin, end = edges_at(shape, data, top)
@@ -49,7 +49,7 @@ def flattest_edge(convex, data, n):
 
 @routine
 def face_along(convex, data, n):
-    """The `Face` of a shape that reaches farthest along n (3): beside its `flattest_edge`, the one turned to n."""
+    """The `Face` of a shape along n (3): of the faces at its `flattest_edge`, the one whose normal is closest to n."""
     shape, X, (R, p) = convex
     if is_polytope(shape):
         m = mattvec(X[0], n)
@@ -75,13 +75,13 @@ def face_along(convex, data, n):
 
 @inline
 def corners_of(face):
-    """How many corners a face has; a disc has some points of its rim."""
+    """Number of corners of a face; a disc is represented by points of its rim."""
     return face.count if face.count > 0 else RIM_POINTS
 
 
 @routine
 def face_corner(convex, face, data, k, up):
-    """Corner k (3) of a face, counter-clockwise; those of a disc are counted from its lowest point, with `up` (3)."""
+    """Corner k (3) of a face, counter-clockwise; those of a disc are counted from the lowest point along `up` (3)."""
     if face.count > 0:
         shape = convex.shape
         return act(convex.body, vertex(data, shape, np.int64(data[face.begin + k % face.count])))
@@ -91,7 +91,7 @@ def face_corner(convex, face, data, k, up):
 
 @routine
 def is_over(convex, face, data, x, slack):
-    """Whether a point (3) lies over or under a face, within the slack [m]."""
+    """Whether the projection of a point (3) lies in a face, within the slack [m]."""
     n = face.normal
     if face.count == 0:
         d = sub3(x, face.point)
@@ -106,9 +106,9 @@ def is_over(convex, face, data, x, slack):
 
 @routine
 def over_face(convex, face, data, p, d):
-    """Which part (enter, leave) of the segment p + t d, t from 0 to 1, lies over a face; enter >= leave if none does.
+    """Part (enter, leave) of the segment p + t d, 0 <= t <= 1, that projects into a face; enter >= leave if none does.
 
-    Then come the sides of the face where it begins and ends, -1 where that is an end of the segment.
+    Also returns the sides of the face at which it enters and leaves, -1 for an end of the segment.
     """
     n = face.normal
     enter, leave, first, last = 0.0, 1.0, np.int64(-1), np.int64(-1)

@@ -1,13 +1,13 @@
-"""The direction that parts two convex shapes best.
+"""The direction of maximum separation of two convex shapes.
 
-Apart, that is the direction between their closest points (Gilbert, Johnson and Keerthi 1988). How far shapes are apart
+For separate shapes it is the direction between their closest points (Gilbert, Johnson and Keerthi 1988). The separation
 along a unit vector n,
 
-    s(n) = n . (x2(-n) - x1(n)), with the points x that lie farthest along n and -n,
+    s(n) = n . (x2(-n) - x1(n)), with the support points x along n and -n,
 
-has its largest value there, their distance; where they overlap, its largest value is minus the depth. From a direction
-m it is found by proximal points: the n with the largest s(n) - t |n - m|^2 / 2 is that between the closest points of
-the shapes once the second is moved by t m, which parts them for t > -s(m).
+has their distance as its maximum; for overlapping shapes the maximum is minus the penetration depth. It is found by a
+proximal point method: from a direction m, the n that maximises s(n) - t |n - m|^2 / 2 is the direction between the
+closest points after the second shape is moved by t m, which separates the shapes for t > -s(m).
 """
 
 import math
@@ -18,26 +18,26 @@ from leastaction.contact.narrow_phase.convex.support_functions import rounding, 
 from leastaction.spatial import ZERO3, act, add3, axpy3, column, cross, dot3, load3, neg3, norm3, scale3, sub3
 
 MOST = 64
-"""Iterations to find closest points."""
+"""Largest number of iterations for closest points."""
 
 CLOSE = 1e-14
-"""Relative accuracy of squared distances."""
+"""Relative tolerance of squared distances."""
 
 CLEAR = 0.1
-"""Shapes whose cores are further apart than this part of their size have a direction between closest points that is
-well defined. Round-off spoils that of closer ones."""
+"""Distance of the cores, relative to their size, above which the direction between closest points is well conditioned;
+below it, round-off matters."""
 
 SHIFT = 0.1
-"""How far shapes that are close or overlap are moved apart, in terms of their size."""
+"""Displacement that separates close or overlapping shapes, relative to their size."""
 
 PULLS = 4
-"""Closest points, at most, on the way out along the line of centres."""
+"""Largest number of closest-point queries in `pulled_apart`."""
 
 ROUNDS = 32
-"""Proximal points, at most."""
+"""Largest number of proximal point iterations."""
 
 FLAT = 1e-12
-"""A tetrahedron or triangle so flat, relative to its edges, adds nothing."""
+"""Relative size below which a triangle or tetrahedron of the simplex counts as degenerate."""
 
 
 @inline
@@ -52,7 +52,7 @@ def _origin_on_segment(a, b):
 
 @inline
 def _is_flat(a, b, c):
-    """Whether a triangle has no area to speak of."""
+    """Whether a triangle is degenerate."""
     u, v = sub3(b, a), sub3(c, a)
     n = cross(u, v)
     return dot3(n, n) <= FLAT * FLAT * dot3(u, u) * dot3(v, v)
@@ -67,7 +67,7 @@ def _outside(a, b, c, d):
 
 @inline
 def _kept(a, b, c, region):
-    """The corners of a triangle that span the region (see `closest_on_triangle`), and how many they are."""
+    """The corners of a triangle that span the region (see `closest_on_triangle`), and their number."""
     if region == 0:
         return a, b, c, 3
     if region > 3:
@@ -81,10 +81,10 @@ def _kept(a, b, c, region):
 
 @routine
 def closest_points(one, two, data, shift, n, enough):
-    """The shortest vector (3) from the core of one shape to that of another moved by `shift`, and how long it is.
+    """The shortest vector (3) from the core of one shape to that of another moved by `shift`, and its length (GJK).
 
-    Length 0 where they overlap; then the vector is the last that was tried. The length is minus one if they are
-    further apart than `enough` along the vector.
+    If they overlap, the length is 0 and the vector is the last iterate. The length is -1 if they are further apart than
+    `enough` along the vector.
     """
     origin = ZERO3
     a = add3(sub3(support(two, data, neg3(n)), support(one, data, n)), shift)
@@ -116,7 +116,7 @@ def closest_points(one, two, data, shift, n, enough):
             least, p, inside = math.inf, v, True
             x, y, z, kept = a, b, c, 3
             for side in range(4):
-                # The sides of the tetrahedron, and the corner opposite.
+                # The faces of the tetrahedron, and the corner opposite to each.
                 q1, q2 = (b if side == 1 else (c if side == 2 else a)), (c if side == 1 else (a if side == 2 else b))
                 q3, q4 = (c if side == 3 else w), (w if side == 3 else (a if side == 1 else (b if side == 2 else c)))
                 if _outside(q1, q2, q3, q4):
@@ -136,19 +136,19 @@ def closest_points(one, two, data, shift, n, enough):
 
 @inline
 def _better(one, two, data, n, m, best):
-    """The better of two directions, n with its separation `best` and m, and its separation."""
+    """The direction with the larger separation of n (separation `best`) and m, and that separation."""
     s = separation(one, two, data, m)
     return (m, s) if s > best else (n, best)
 
 
 @routine
 def pulled_apart(one, two, data, d, n, best):
-    """A direction for shapes that overlap, from where they come apart as the second is moved along d (3).
+    """Improve the separating direction n (3) of overlapping shapes by separating them along d (3).
 
-    Where they overlap, s(n) has more than one peak, and that of the faces or axes nearest to n need not be the highest.
-    From well apart the second is moved back as far as the closest points allow, as a ray meets a convex thing (van den
-    Bergen 2004: Ray casting against general convex objects); the directions on the way are tried. Returns the best
-    of them and n (3), and its separation; `best` is that of n.
+    For overlapping shapes s(n) has several local maxima, and that nearest to n need not be the highest. From a
+    separated position the second shape is moved back by conservative advancement, as in ray casting (van den Bergen
+    2004: Ray casting against general convex objects); the directions on the way are tried. Returns the best direction
+    and its separation; `best` is that of n.
     """
     r, size = rounding(one.shape) + rounding(two.shape), min(one.shape.bound, two.shape.bound)
     t = max(-separation(one, two, data, d) - r, 0.0) + SHIFT * size
@@ -168,9 +168,9 @@ def pulled_apart(one, two, data, d, n, best):
 
 @routine
 def best_direction(one, two, data, margin):
-    """Unit vector (3) along which two shapes are furthest apart, from first to second, and how far; see above.
+    """Unit vector (3) of maximum separation, from the first shape to the second, and that separation [m].
 
-    Shapes further apart than the margin give a direction that shows it.
+    For shapes further apart than the margin, a direction that proves this, and infinity.
     """
     size = min(one.shape.bound, two.shape.bound)
     d = sub3(act(two.body, load3(two.shape.centre)), act(one.body, load3(one.shape.centre)))
@@ -182,12 +182,12 @@ def best_direction(one, two, data, margin):
     if distance < 0.0:
         return m, math.inf
     if distance > CLEAR * size:
-        return m, separation(one, two, data, m)  # the distance is a bound from above
+        return m, separation(one, two, data, m)  # the distance is only an upper bound
     s = separation(one, two, data, n)
     if distance == 0.0:
         n, s = pulled_apart(one, two, data, n, n, s)
     n, s = _better(one, two, data, n, m, s)
-    for k in range(12 if distance == 0.0 else 0):  # they overlap: from the best of a few directions
+    for k in range(12 if distance == 0.0 else 0):  # overlapping: start from the best of several directions
         axis = column(one.pose[0], k % 3) if k < 6 else column(two.pose[0], k % 3)
         n, s = _better(one, two, data, n, axis if k % 6 < 3 else neg3(axis), s)
     for _ in range(ROUNDS):

@@ -1,4 +1,4 @@
-"""Support functions: how far convex shapes reach along a direction, and where.
+"""Support functions of convex shapes: the extent along a direction, and the support point.
 
 A sphere is a ball about a point and a capsule one about a segment: supports are those of the point or segment, its
 core, and `rounding` is the radius about it. Other shapes are their own cores.
@@ -15,7 +15,7 @@ from leastaction.spatial import act, axpy3, column, dot3, load3, mattvec, matvec
 
 @inline
 def is_polytope(shape):
-    """Whether a shape has corners, edges and faces in the data of all shapes."""
+    """Whether a shape's corners, edges and faces are stored in the data of all shapes."""
     return shape.kind == BOX or shape.kind == MESH
 
 
@@ -27,7 +27,7 @@ def rounding(shape):
 
 @routine
 def farthest_vertex(shape, data, m):
-    """Index of the vertex of a polytope that lies farthest along m (3), in its body's frame."""
+    """Index of the vertex of a polytope farthest along m (3), in its body's frame."""
     best, far = 0, -math.inf
     for k in range(shape.rows):
         o = shape.first + 3 * k
@@ -39,7 +39,7 @@ def farthest_vertex(shape, data, m):
 
 @routine
 def support(convex, data, m):
-    """The point (3) of a shape's core that lies farthest along m (3), of any length."""
+    """Support point (3) of a shape's core along m (3), of any length."""
     shape, X, (R, p) = convex
     if is_polytope(shape):
         return act(X, vertex(data, shape, farthest_vertex(shape, data, mattvec(X[0], m))))
@@ -55,7 +55,7 @@ def support(convex, data, m):
     x = axpy3(math.copysign(shape.half[2], along), axis, p)
     if shape.kind == CYLINDER:
         across = axpy3(-along, axis, m)
-        across = axpy3(-dot3(across, axis), axis, across)  # once more: what is left may be rounding
+        across = axpy3(-dot3(across, axis), axis, across)  # repeated, since the remainder may be round-off
         length = norm3(across)
         if length > TINY * norm3(m):
             x = axpy3(shape.radius / length, across, x)
@@ -64,6 +64,6 @@ def support(convex, data, m):
 
 @routine
 def separation(one, two, data, n):
-    """How far two shapes are apart along the unit vector n (3), from the first to the second [m]."""
+    """Separation of two shapes along the unit vector n (3), from the first to the second [m]."""
     d = sub3(support(two, data, neg3(n)), support(one, data, n))
     return dot3(n, d) - rounding(one.shape) - rounding(two.shape)
