@@ -1,1 +1,1 @@
-"""Linear algebra of the kernels: small dense blocks, kept factors, and the LDU along a graph."""
+"""Linear algebra for kernels: small dense matrices, stored factors, and the LDU factorisation on a graph."""

@@ -1,7 +1,7 @@
 """Small dense linear algebra inside kernels.
 
-Not LAPACK: the threads of a parallel BLAS cost more than they gain at the sizes of a robot, and fight with the user's
-own threads. One thread, one order of operations: the same numbers on every run.
+LAPACK is not used: at the size of a robot, the threads of a parallel BLAS cost more than they gain, and compete with
+the user's own threads. A single thread with a fixed order of operations gives the same result on every run.
 """
 
 from leastaction._jit import routine
@@ -11,16 +11,16 @@ from leastaction._jit import routine
 def solve_in_place(A, B):
     """B <- A^-1 B by Gaussian elimination with partial pivoting; A is destroyed. A (n, n), B (n, m).
 
-    Returns False when a pivot vanishes (or is NaN); B is then useless.
+    Returns False if a pivot vanishes (or is NaN); B is then invalid.
     """
     return solve_leading(A, B, A.shape[0])
 
 
 @routine
 def solve_leading(A, B, n):
-    """`solve_in_place` with the first n rows and columns of A and rows of B.
+    """`solve_in_place` for the leading n rows and columns of A and n rows of B.
 
-    Slices of columns would not be known to lie side by side, and their sums would not be done several at a time.
+    Column slices would not be contiguous, so their loops could not be vectorised.
     """
     m = B.shape[1]
     for k in range(n):
@@ -57,10 +57,11 @@ def solve_leading(A, B, n):
 
 @routine
 def solve_within(A, B, n, begins, ends, last):
-    """`solve_leading` of one right-hand side, B (n, 1), where row r has entries in columns begins[r] to ends[r] alone.
+    """`solve_leading` for one right-hand side B (n, 1), if row r has entries only in columns begins[r] to ends[r].
 
-    What lies outside of them is not read before it is written. Ranges grow and are swapped as rows are; last (n,) is
-    scratch: the last row with an entry in a column or before it. No swap takes a row beyond that.
+    Entries outside of these ranges are not read before they are written. Ranges grow by elimination and are swapped
+    with their rows; last (n,) is scratch: the last row with an entry in a column or before it, beyond which no row is
+    swapped.
     """
     for k in range(n):
         last[k] = k
@@ -101,7 +102,7 @@ def solve_within(A, B, n, begins, ends, last):
 
 @routine
 def widen(A, r, ends, end):
-    """Let row r have entries up to column `end`."""
+    """Extend row r with zeros up to column `end`."""
     for c in range(ends[r], end):
         A[r, c] = 0.0
     ends[r] = max(ends[r], end)

@@ -1,11 +1,11 @@
-"""Dense factorisation that is kept: for several right-hand sides, and for the transposed matrix of the adjoint."""
+"""Dense LU factorisation for repeated use: several right-hand sides, and the transposed matrix of the adjoint."""
 
 from leastaction._jit import routine
 
 
 @routine
 def factor(A, pivots):
-    """A <- its factors L and U in place, with row exchanges in `pivots`; False when a pivot vanishes (or is NaN)."""
+    """Factor A in place into L and U, with row exchanges in `pivots`; returns False if a pivot vanishes (or is NaN)."""
     n = A.shape[0]
     for k in range(n):
         pivot = k
@@ -30,7 +30,7 @@ def factor(A, pivots):
 
 @routine
 def solve(A, pivots, b):
-    """b <- A^-1 b with the factors of A."""
+    """b <- A^-1 b with the factors in A."""
     n = A.shape[0]
     for k in range(n):
         p = pivots[k]
@@ -50,7 +50,7 @@ def solve(A, pivots, b):
 
 @routine
 def solve_transposed(A, pivots, b):
-    """b <- A^-T b with the factors of A."""
+    """b <- A^-T b with the factors in A."""
     n = A.shape[0]
     for r in range(n):
         b[r] /= A[r, r]

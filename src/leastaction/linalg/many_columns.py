@@ -1,6 +1,6 @@
-"""Small systems with many right-hand sides: rows of these lie one after another in memory, so that inner loops go along
-them, four rows at a time. Entries of a matrix that are zero cost nothing but a look: robots are trees, and contacts
-move few joints.
+"""Small systems with many right-hand sides, stored row by row so that inner loops are contiguous, four rows at a time.
+
+Zero entries of the matrix are skipped: robots are trees, and contacts act on few joints.
 """
 
 from leastaction._jit import inline, routine
@@ -8,7 +8,7 @@ from leastaction._jit import inline, routine
 
 @routine
 def add_rows(sign, a, first, last, X, columns, out):
-    """out += sign (a[first] X[first] + ... up to `last`, which is not among them), over so many columns."""
+    """out += sign (a[first] X[first] + ... + a[last - 1] X[last - 1]), for the first `columns` columns."""
     j = first
     while j < last:
         f0 = f1 = f2 = f3 = 0.0
@@ -40,17 +40,16 @@ def add_rows(sign, a, first, last, X, columns, out):
 
 @inline
 def scale_row(f, X, columns):
-    """X *= f, over so many columns."""
+    """X *= f, for the first `columns` entries."""
     for c in range(columns):
         X[c] *= f
 
 
 @routine
 def factor_towards_root(A):
-    """A becomes its factors; False where a pivot is zero.
+    """Factor A in place without pivoting; returns False if a pivot is zero.
 
-    Eliminates from the last unknown to the first without pivoting: of a tree whose joints come after those that carry
-    them, entries that are zero stay zero.
+    Eliminates from the last unknown to the first. For a tree numbered from the root outwards there is no fill-in.
     """
     for k in range(A.shape[0] - 1, -1, -1):
         if not abs(A[k, k]) > 0.0:
@@ -67,7 +66,7 @@ def factor_towards_root(A):
 
 @routine
 def substitute(A, X, columns):
-    """X becomes A^-1 X, over so many columns, with the factors that `factor_towards_root` has left in A."""
+    """X <- A^-1 X for the first `columns` columns, with the factors of `factor_towards_root` in A."""
     n = A.shape[0]
     for k in range(n - 1, -1, -1):
         add_rows(-1.0, A[k], k + 1, n, X, columns, X[k])
@@ -78,9 +77,9 @@ def substitute(A, X, columns):
 
 @routine
 def solve_pivoted(A, n, X, columns, scale):
-    """X becomes A^-1 X, of n rows, A is used up; False where A is singular.
+    """X <- A^-1 X for n rows; A is destroyed. Returns False if A is singular.
 
-    Gaussian elimination with partial pivoting, of rows relative to their largest entries.
+    Gaussian elimination with scaled partial pivoting (relative to the largest entries of the rows).
 
     Args:
         scale: scratch, shape (n,).

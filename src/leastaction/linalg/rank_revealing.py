@@ -1,18 +1,18 @@
-"""Square systems of equations that may depend on each other, inside kernels."""
+"""Least-squares solution of square systems that may be rank-deficient, inside kernels."""
 
 import math
 
 from leastaction._jit import routine
 
 SWEEPS, ORTHOGONAL = 30, 1e-15
-"""Most sweeps of rotations, and the cosine between two columns that count as orthogonal."""
+"""Most sweeps of rotations, and the cosine below which two columns count as orthogonal."""
 
 
 @routine
 def turn_columns(S, V):
-    """S <- S V with orthogonal columns, by one-sided Jacobi rotations; returns the square of the longest.
+    """S <- S V with orthogonal columns, by one-sided Jacobi rotations; returns the largest squared column norm.
 
-    Hestenes 1958: each rotation makes two columns orthogonal, and sweeps over all pairs are repeated until all are.
+    Hestenes 1958: each rotation makes two columns orthogonal; sweeps over all pairs are repeated to convergence.
     """
     m = S.shape[0]
     for i in range(m):
@@ -50,13 +50,13 @@ def turn_columns(S, V):
 
 @routine
 def solve_least_norm(S, b, V, tolerance):
-    """b <- the least-squares solution of S x = b of least norm, b of shape (m, 1); S is destroyed, V scratch like it.
+    """b <- the least-squares solution of S x = b of least norm, b (m, 1); S is destroyed, V is scratch of its shape.
 
     Args:
-        tolerance: relative size of a singular value below which equations count as dependent.
+        tolerance: relative size of a singular value below which it counts as zero.
     """
     m, least = S.shape[0], tolerance * tolerance * turn_columns(S, V)
-    for k in range(m):  # the lengths of the columns of S are its singular values
+    for k in range(m):  # column norms of S are its singular values
         square = along = 0.0
         for i in range(m):
             square += S[i, k] * S[i, k]

@@ -1,1 +1,1 @@
-"""Step control of all formulations: which steps are accepted, and how the others are bisected."""
+"""Step control of all formulations: acceptance test of steps, and bisection of rejected ones."""

@@ -1,10 +1,10 @@
-"""Bisection of steps: a step that is not accepted is solved in two halves, each of which may be halved again.
+"""Bisection of steps: a step that is not accepted is solved in two halves, each of which may be bisected again.
 
-A compiled loop over steps holds three numbers: `substep` of `substeps` equal ones is at hand, and `halvings` records
-what was done so far. It begins with (1, 0, 1), attempts a substep of dt / substeps, and hands the outcome to
-`next_substep`, until `substep == substeps`. How a step is bisected depends on the state at its start and on its
-controls alone, so a run that is taken up at one of its states goes on as before, and derivatives of a step find the
-same substeps again.
+A compiled loop over steps keeps three numbers: the current `substep` of `substeps` equal ones, and `halvings`, which
+records the decisions so far. It begins with (1, 0, 1), attempts a substep of dt / substeps, and passes the outcome to
+`next_substep`, until `substep == substeps`. The bisection of a step depends only on the state at its start and on its
+controls, so a run restarted from one of its states continues identically, and derivatives of a step use the same
+substeps.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from leastaction._jit import inline, routine
 from leastaction.errors import IntegratorError
 
 FINEST = 1024
-"""Most substeps of a step, but for those in which contacts need more."""
+"""Largest number of substeps of a step, except where contacts need more."""
 
 LAST = 32768
-"""Most substeps of a step in which things touch: light links between heavy ones snap taut within microseconds."""
+"""Largest number of substeps of a step with contacts: light links between heavy ones snap taut within microseconds."""
 
 MOST = 1 << 20
-"""Substeps that no step has."""
+"""Upper bound on the number of substeps in a valid record."""
 
 LONGEST = 1 << 61
-"""How a step was bisected is recorded by a number: after a leading 1, bit by bit, 1 for a substep that was halved and 0
-for one that was accepted, in order of time; 0 for a step that was accepted whole. Where the number would not be smaller
-than this, -n for n equal substeps and -1 for others."""
+"""Upper bound of the bit code that records how a step was bisected: a leading 1, then in order of time 1 for each
+substep that was halved and 0 for each that was accepted; 0 for a step that was accepted whole. Where the code would
+reach this bound, -n stands for n equal substeps, and -1 for other bisections."""
 
 
 def substep_after(substeps, substep, halvings, accepted):  # type: ignore[no-untyped-def]
-    """(substeps, substep, halvings) after one was accepted, or was not and is halved; the step ends with (1, 1).
+    """Return (substeps, substep, halvings) after a substep was accepted, or rejected and halved; (1, 1) ends the step.
 
-    What was the second half of a longer substep has ended that, too.
+    Accepting the second half of a longer substep also completes that substep.
     """
     halvings = 2 * halvings + (0 if accepted else 1) if halvings > 0 else -1
     halvings = halvings if halvings < LONGEST else -1
@@ -53,7 +53,7 @@ next_substep = inline(substep_after)
 
 @inline
 def substep_length(dt, substeps):
-    """dt / substeps; a quotient by a whole number would not stay in single precision."""
+    """dt / substeps by repeated halving; dividing by an integer would leave single precision."""
     while substeps > 1:
         dt, substeps = 0.5 * dt, substeps // 2
     return dt
@@ -61,10 +61,10 @@ def substep_length(dt, substeps):
 
 @inline
 def first_half(substeps, substep, start, end):
-    """(substeps, substep, end) of the first half of what is left of a substep, between these shares of the step.
+    """(substeps, substep, end) of the first half of the remainder of a substep, between these shares of the step.
 
-    It ends near the middle, on the coarsest grid of equal substeps that has two of them there: of a whole substep it is
-    that of `substep_after`. Quotients by whole numbers would not stay in single precision.
+    It ends near the middle of the remainder, on the coarsest dyadic grid with two intervals in it; for a whole substep
+    it equals that of `substep_after`. Dividing by integers would leave single precision.
     """
     width, last, middle = substep_length(1.0, substeps), substep + 1, 0.5 * (start + end)
     while 0.5 * (end - start) < width:
@@ -76,14 +76,14 @@ def first_half(substeps, substep, start, end):
 
 @inline
 def recorded(halvings):
-    """What the run stores of a step that has ended, see `LONGEST`."""
+    """The code that the run stores for a completed step, see `LONGEST`."""
     return 0 if halvings == 2 else halvings
 
 
 def interpolate_controls(u, nodes, substeps, substep, out):  # type: ignore[no-untyped-def]
-    """out (nodes, nu): controls of a substep, by interpolation of those of the step at its `nodes` (fractions of dt).
+    """out (nodes, nu): controls of a substep, interpolated from those of the step at its `nodes` (fractions of dt).
 
-    Those that are held over the step stay the same to the last bit.
+    Controls that are constant over the step are reproduced exactly.
     """
     count = nodes.shape[0]
     for a in range(count):
@@ -106,7 +106,7 @@ controls_of_substep = routine(interpolate_controls)
 
 
 def control_weights(nodes: Sequence[float], substeps: int, substep: int) -> NDArray[np.float64]:
-    """Weights W (nodes, nodes) of `interpolate_controls`, which gives W u."""
+    """Matrix W (nodes, nodes) of `interpolate_controls`: the controls of the substep are W u."""
     c, W = np.array(nodes), np.eye(len(nodes))
     if substeps == 1:
         return W
@@ -115,10 +115,10 @@ def control_weights(nodes: Sequence[float], substeps: int, substep: int) -> NDAr
 
 
 def lengths_of(divided: int) -> list[float]:
-    """Lengths of the substeps of a step, relative to it, that a number as in `LONGEST` records.
+    """Lengths of the substeps of a step, relative to the step, from its code (`LONGEST`).
 
     Raises:
-        IntegratorError: the number is -1, or no step is bisected like that: it comes from a damaged run.
+        IntegratorError: the code is -1, or it is invalid, as in a damaged file of a run.
     """
     if divided == -1:
         raise IntegratorError("a step was divided so finely that the run does not record its parts")

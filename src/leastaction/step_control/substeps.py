@@ -1,8 +1,8 @@
-"""The substeps of a step: where they end, on a stack while it is solved, and in its record.
+"""Substeps of a step: the stack of their ends while the step is solved, and the record of it.
 
-A step that is not accepted is bisected, and one in which a contact with restitution closes ends there first
-(`laws.restitution`). Ends are shares of the step. Those of bisections lie on its dyadic grid, so that they do not
-depend on times of impact: these are the only ends that the state decides.
+A rejected step is bisected, and a step in which a contact with restitution closes first ends at the impact
+(`laws.restitution`). Ends are shares of the step. Those of bisections lie on a dyadic grid of the step, and so do not
+depend on times of impact.
 """
 
 import math
@@ -13,18 +13,18 @@ from numpy.typing import NDArray
 from leastaction._jit import inline, routine
 
 ENDS = 64
-"""Most ends that wait for their substeps: bisections, and one time of impact each."""
+"""Capacity of the stack: ends of bisections, and one time of impact each."""
 
 RECORDED = 32
-"""Substeps of a step that its record has room for."""
+"""Largest number of substeps in a step's record."""
 
 UNKNOWN = -2.0
-"""In the record, in place of the first end: the step has more substeps than that, or one that is not to be repeated."""
+"""First entry of a record that is incomplete: more substeps than it holds, or one that cannot be repeated."""
 
 
 @inline
 def middle(start, end):
-    """A point near the middle of two shares of a step, on the coarsest dyadic grid with two widths in between."""
+    """A point near the middle of two shares of a step, on the coarsest dyadic grid with two intervals between them."""
     width = 1.0
     while width > 0.5 * (end - start):
         width *= 0.5
@@ -33,12 +33,12 @@ def middle(start, end):
 
 @routine(allocates=False)
 def record_substep(ends, count, end, plastic, known):
-    """Note that substep `count` of a step ended at a share of it; how many have.
+    """Record the end of substep `count` of a step, as a share of the step; returns the new count.
 
     Args:
-        ends: of the record, shape (RECORDED,): zeros where the whole step was solved at once.
-        plastic: 1 where restitution did not act, which a negative end marks.
-        known: whether it can be solved again from its record.
+        ends: the record, shape (RECORDED,): zeros if the step was solved as a whole.
+        plastic: 1 if the substep was solved without restitution, which is stored as a negative end.
+        known: whether the substep can be solved again from the record.
     """
     if count >= ends.shape[0] or not known:
         ends[0] = UNKNOWN
@@ -48,7 +48,7 @@ def record_substep(ends, count, end, plastic, known):
 
 
 def last_share(ends: NDArray[np.float64]) -> float:
-    """Share of a step that its last substep has, of a row of the record (`record_substep`); not a number: unknown."""
+    """Length of a step's last substep relative to the step, from its record (`record_substep`); NaN if unknown."""
     if ends[0] == UNKNOWN:
         return np.nan
     ends = np.abs(ends[ends != 0.0])
@@ -56,10 +56,10 @@ def last_share(ends: NDArray[np.float64]) -> float:
 
 
 def ends_of(ends: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Where the substeps of a step end, relative to it, and which are without restitution (1, else 0).
+    """Ends of the substeps of a step, relative to the step, and which are without restitution (1, else 0).
 
     Args:
-        ends: of a record, see `record_substep`; of a step whose substeps are known.
+        ends: a complete record, see `record_substep`.
     """
     own = ends[ends != 0.0]
     return (np.abs(own), (own < 0.0).astype(np.int64)) if len(own) else (np.ones(1), np.zeros(1, np.int64))

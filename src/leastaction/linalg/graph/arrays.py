@@ -1,4 +1,4 @@
-"""The arrays that the kernels of a graph run on, by name."""
+"""Named tuples of the arrays for the kernels of graph factorisation."""
 
 from typing import Any, NamedTuple
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 
 class GraphPlan(NamedTuple):
-    """How a matrix on a graph is factored: worked out once, nothing writes it.
+    """Symbolic factorisation of a matrix on a graph: computed once, read only.
 
     Attributes:
         nodes: `symbolic_factorization.GRAPH_NODE` records in the order of elimination.
-        links: `symbolic_factorization.GRAPH_LINK` records, those of a node together.
-        targets: for each node, where the blocks (p, q) of all its parents p and q begin, p by p.
-        diagonal: where each node's diagonal block begins among the values, shape (nodes,).
-        offsets: where the blocks (i, j) and (j, i) of each edge (i, j) begin, shape (edges, 2).
+        links: `symbolic_factorization.GRAPH_LINK` records, contiguous for each node.
+        targets: for each node, offsets of the blocks (p, q) of all its parents p and q, p by p.
+        diagonal: offset of each node's diagonal block among the values, shape (nodes,).
+        offsets: offsets of the blocks (i, j) and (j, i) of each edge (i, j), shape (edges, 2).
         first: first row of each node in a right-hand side, shape (nodes + 1,).
     """
 
@@ -27,13 +27,13 @@ class GraphPlan(NamedTuple):
 
 
 class GraphFactors(NamedTuple):
-    """A matrix on a graph; once factored, its factors.
+    """A matrix on a graph, or its factors after factorisation.
 
     Attributes:
-        values: the blocks, each row by row.
+        values: the blocks, each in row-major order.
         pivots: row and column swaps inside the pivot blocks, shape (rows, 2).
-        scale: size of the terms that each row of a ranked pivot block was summed from, shape (rows,); scratch.
-        live: 0 for each of the plan's links whose blocks are all zero, 1 for others.
+        scale: magnitude of the terms summed in each row of a ranked pivot block, shape (rows,); scratch.
+        live: 0 for each of the plan's links whose blocks are all zero, 1 for the others.
     """
 
     values: NDArray[np.float64]
@@ -43,7 +43,7 @@ class GraphFactors(NamedTuple):
 
 
 def like(factors: GraphFactors) -> GraphFactors:
-    """Factors of another matrix on the same graph, all zero, with every link live."""
+    """Zero factors for another matrix on the same graph, with every link live."""
     arrays: list[Any] = [np.zeros(x.shape, x.dtype) for x in factors]
     out = GraphFactors(*arrays)
     out.live[:] = 1

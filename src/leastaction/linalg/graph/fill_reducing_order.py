@@ -1,9 +1,9 @@
-"""In which order to eliminate the nodes of a graph: little fill-in, and no zero pivots.
+"""Elimination order of the nodes of a graph, with little fill-in and without zero pivots.
 
-Three orders are known here. The one from leaves to root, depth first, has no fill-in on a tree; on a graph with cycles
-it is the loop-opener order of Brüdigam 2023, Section 4.2, whose fill-in lies between the nodes of a cycle and the first
-of them that the search found. Minimum degree and nested dissection are general orders, better where cycles share nodes.
-`best_order` counts the work of each and takes the least.
+Three orders are computed. The one from leaves to root, depth first, has no fill-in on a tree; on a graph with cycles it
+is the loop-opener order of Brüdigam 2023, Section 4.2, with fill-in between the nodes of a cycle and the first of them
+that the search finds. Minimum degree and nested dissection are general orders, better where cycles share nodes.
+`best_order` counts the operations of each and returns the cheapest.
 """
 
 import heapq
@@ -13,7 +13,7 @@ from leastaction.linalg.graph.pivot_check import PivotGuard, made_safe
 
 Neighbours = Sequence[Sequence[int]]
 
-_LEAF = 8  # parts of at most so many nodes are not dissected further
+_LEAF = 8  # parts with at most this many nodes are not dissected further
 
 
 def best_order(
@@ -23,10 +23,10 @@ def best_order(
     roots: Iterable[int] = (),
     weak: Container[tuple[int, int]] = (),
 ) -> tuple[list[int], list[list[int]]]:
-    """The order with the least work among those known, and the parents that go with it (see `parents_of`)."""
+    """Return the cheapest of the known orders, and the parents in it (see `parents_of`)."""
     order = made_safe(depth_first(neighbours, constraint, roots), neighbours, constraint, weak)
     parents = parents_of(order, neighbours)
-    if sum(map(len, parents)) == sum(map(len, neighbours)) // 2:  # no fill-in: nothing is better
+    if sum(map(len, parents)) == sum(map(len, neighbours)) // 2:  # no fill-in: optimal
         return order, parents
     best = work(sizes, parents), order, parents
     for candidate in (
@@ -41,7 +41,7 @@ def best_order(
 
 
 def parents_of(order: Sequence[int], neighbours: Neighbours) -> list[list[int]]:
-    """For each node the nodes that its elimination changes: its later neighbours, fill-in included, in their order."""
+    """For each node the nodes that its elimination changes: its later neighbours with fill-in, in elimination order."""
     place = [0] * len(order)
     for k, node in enumerate(order):
         place[node] = k
@@ -59,7 +59,7 @@ def parents_of(order: Sequence[int], neighbours: Neighbours) -> list[list[int]]:
 
 
 def node_work(size: int, around: int) -> float:
-    """Multiplications and additions to eliminate a node and to solve, where its parents have `around` rows in all."""
+    """Multiplications and additions to eliminate a node and to solve, if its parents have `around` rows in total."""
     return size * (2.0 / 3.0 * size * size + 2.0 * size * around + 2.0 * around * around + 2.0 * size + 4.0 * around)
 
 
@@ -69,10 +69,10 @@ def work(sizes: Sequence[int], parents: Sequence[Sequence[int]]) -> float:
 
 
 def depth_first(neighbours: Neighbours, constraint: Sequence[bool], roots: Iterable[int] = ()) -> list[int]:
-    """Leaves to roots: the nodes in the reverse of the order in which a depth-first search finds them.
+    """Order from leaves to roots: the reverse of the order in which a depth-first search visits the nodes.
 
-    Roots that are not given are chosen: a constraint with one neighbour (a joint with the world) where there is one,
-    since it cannot be eliminated before its body.
+    Roots that are not given are chosen: if possible a constraint with one neighbour (a joint with the world), which
+    cannot be eliminated before its body.
     """
     found: list[int] = []
     seen = [False] * len(neighbours)
@@ -94,7 +94,7 @@ def minimum_degree(
     constraint: Sequence[bool],
     weak: Container[tuple[int, int]] = (),
 ) -> list[int]:
-    """Always the node whose elimination is the least work, among those with a pivot."""
+    """Greedy order: at each step, of the nodes with a pivot, the one whose elimination costs the least."""
     guard = PivotGuard(neighbours, constraint, weak)
     graph = [set(around) for around in neighbours]
     version = [0] * len(graph)
@@ -102,13 +102,13 @@ def minimum_degree(
     waiting: set[int] = set()
 
     def key(node: int) -> tuple[float, int, int, int]:
-        # Of two alike, the neighbour of the last one: its blocks are still in the cache.
+        # On ties prefer a neighbour of the previous node: its blocks are still in the cache.
         return node_work(sizes[node], sum(sizes[j] for j in graph[node])), -len(order), node, version[node]
 
     heap = [key(node) for node in range(len(graph))]
     heapq.heapify(heap)
     while heap or waiting:
-        if not heap:  # what is left touches no body at all
+        if not heap:  # the remaining nodes have no body as neighbour
             heap = [key(node) for node in waiting]
             heapq.heapify(heap)
             waiting.clear()
@@ -135,7 +135,7 @@ def minimum_degree(
 
 
 def nested_dissection(sizes: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """Separators last: a middle level of a breadth-first search splits the graph in two, each half likewise."""
+    """Order with separators last: the middle level of a breadth-first search bisects the graph, recursively."""
     order: list[int] = []  # from the end
 
     def dissect(part: set[int]) -> None:
@@ -156,7 +156,7 @@ def nested_dissection(sizes: Sequence[int], neighbours: Neighbours) -> list[int]
 
 
 def _pieces(part: set[int], neighbours: Neighbours) -> list[list[int]]:
-    """The connected pieces of a part of the graph."""
+    """Connected components of a part of the graph."""
     pieces, left = [], set(part)
     for start in sorted(part):
         if start in left:
@@ -172,7 +172,7 @@ def _pieces(part: set[int], neighbours: Neighbours) -> list[list[int]]:
 
 
 def _levels(piece: Sequence[int], neighbours: Neighbours) -> list[list[int]]:
-    """Levels of a breadth-first search from a node far from the others, so that they are many and small."""
+    """Levels of a breadth-first search from a peripheral node, so that there are many small levels."""
     levels: list[list[int]] = [list(piece)]
     for _ in range(4):
         start = min(levels[-1], key=lambda node: len(neighbours[node]))
@@ -192,7 +192,7 @@ def _levels(piece: Sequence[int], neighbours: Neighbours) -> list[list[int]]:
 
 
 def _middle(levels: Sequence[Sequence[int]], sizes: Sequence[int], neighbours: Neighbours) -> list[int]:
-    """The smallest level near the middle, less its nodes that do not touch the next level."""
+    """The smallest level near the middle, without its nodes that have no neighbour in the next level."""
     weights = [sum(sizes[node] for node in level) for level in levels]
     total, before, best = sum(weights), 0, (float("inf"), 0)
     for k, weight in enumerate(weights):

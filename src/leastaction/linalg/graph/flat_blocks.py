@@ -1,6 +1,6 @@
-"""Small dense blocks in flat arrays: factor one in place, apply its inverse, subtract a product.
+"""Small dense blocks in flat arrays: factor in place, solve, subtract a product.
 
-A block of n rows and m columns begins at an offset and lies row by row.
+A block of n rows and m columns begins at an offset and is stored in row-major order.
 """
 
 import numpy as np
@@ -28,15 +28,15 @@ from leastaction.linalg.graph.row_operations import (
 )
 
 _ROUND_OFF = 1e14
-"""Terms that cancel to less than their size over this leave nothing but round-off."""
+"""A sum smaller than its largest term over this is round-off."""
 
 _ENOUGH = 0.1
-"""Rows are swapped only for a pivot that is larger than the one at hand by more than the inverse of this. Whether they
-are is hard to foretell, and to be wrong about it costs a processor as much as a row of a block (threshold pivoting:
-Duff, Erisman and Reid, Direct Methods for Sparse Matrices, Section 5.3)."""
+"""Threshold pivoting: rows are swapped only if the best pivot exceeds the current one by the inverse of this factor.
+Swaps are hard to predict, and a mispredicted branch costs as much as a row of a block (Duff, Erisman and Reid, Direct
+Methods for Sparse Matrices, Section 5.3)."""
 
 _GOOD = 0.01
-"""A pivot of at least this, relative to the size of its row's terms, needs no search for a better one."""
+"""Size of a pivot, relative to its row's terms, above which no better one is searched for."""
 
 
 @borrowing
@@ -50,7 +50,7 @@ def swap_rows(X, x, m, i, j):
 
 @in_order
 def swap_to_pivots(pivots, row, n, X, x, m):
-    """Swap the rows of the n x m block at x of the array X as those of a factored block were."""
+    """Apply the row swaps of a factored block to the n x m block at x of the array X."""
     for k in range(n):
         pivot = np.int64(pivots[U(row + k), 0])
         if pivot != k:
@@ -59,7 +59,7 @@ def swap_to_pivots(pivots, row, n, X, x, m):
 
 @in_order
 def swap_back(pivots, row, n, X, x, m):
-    """Swap the rows of a solution back, as the columns of a factored block were."""
+    """Undo the column swaps of a factored block in the rows of a solution."""
     for k in range(n - 1, -1, -1):
         pivot = np.int64(pivots[U(row + k), 1])
         if pivot != k:
@@ -68,7 +68,7 @@ def swap_back(pivots, row, n, X, x, m):
 
 @in_order
 def eliminate_column(values, d, n, k):
-    """Eliminate what is below the pivot (k, k) of the n x n block at d."""
+    """Eliminate the entries below the pivot (k, k) of the n x n block at d."""
     inverse = 1.0 / values[U(d + k * n + k)]
     values[U(d + k * n + k)] = inverse
     for r in range(k + 1, n):
@@ -80,9 +80,9 @@ def eliminate_column(values, d, n, k):
 
 @borrowing
 def factor_block(values, d, n, pivots, row):
-    """L and U of the n x n block at d, in place, with row pivoting; the diagonal keeps the inverse pivots.
+    """LU factorisation of the n x n block at d, in place with row pivoting; the diagonal stores the inverse pivots.
 
-    Returns whether all pivots were found. pivots (rows, 2): the swaps of rows and columns, from `row` on.
+    Returns False if a pivot vanishes. pivots (rows, 2): swaps of rows and columns, from `row` on.
     """
     for k in range(n):
         own = abs(values[U(d + k * n + k)])
@@ -100,7 +100,7 @@ def factor_block(values, d, n, pivots, row):
         if pivot != k:
             swap_rows(values, d, n, k, pivot)
         eliminate_column(values, d, n, k)
-    # A pivot that is mere round-off of the terms that it was summed from is zero; units do not matter to this test.
+    # A pivot that is mere round-off of the terms summed in it counts as zero; this test is independent of units.
     for k in range(1, n):
         terms = 0.0
         for l in range(k):
@@ -112,11 +112,11 @@ def factor_block(values, d, n, pivots, row):
 
 @borrowing
 def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
-    """As `factor_block`, but rows that depend on others are skipped, and columns are swapped to find them.
+    """`factor_block` with complete pivoting where needed: rows that depend on others are skipped.
 
-    A row counts as dependent where nothing is left of it but `tolerance` times scale[row + …], the size of the terms
-    that it was summed from; its unknown becomes zero (a basic solution). Returns how many were skipped, or -1
-    where the block is not finite. Afterwards `scale` holds its inverse.
+    A row counts as dependent if elimination leaves at most `tolerance` times scale[row + …], the magnitude of the terms
+    summed in it; its unknown becomes zero (a basic solution). Returns the number of skipped rows, or -1 if the block is
+    not finite. On return `scale` holds its inverse.
     """
     for r in range(n):
         size = scale[U(row + r)]
@@ -131,7 +131,7 @@ def factor_ranked_block(values, d, n, pivots, row, scale, tolerance):
             for r in range(k, n):
                 if not abs(values[U(d + r * n + k)]) * scale[U(row + r)] < best:
                     i = r
-        if not best > _GOOD:  # the column may depend on others: search the whole block
+        if not best > _GOOD:  # the column may be dependent: search the whole block
             for r in range(k, n):
                 for c in range(k, n):
                     size = abs(values[U(d + r * n + c)]) * scale[U(row + r)]
@@ -171,7 +171,7 @@ def solve_block(values, d, n, pivots, row, ranked, X, x, m):
 
 @borrowing
 def solve_rows(values, d, n, X, x, m):
-    """X <- (L U)^-1 X for the factored n x n block at d and the n x m block at x of the array X, swaps aside."""
+    """X <- (L U)^-1 X for the factored n x n block at d and the n x m block at x of X, without swaps."""
     if n == 6 and m <= FEW:
         for c in range(m):
             solve_column6(values, d, X, x + c, m)
@@ -295,7 +295,7 @@ def subtract_transposed_product(A, a, B, b, C, c, n, k, m):
 
 @borrowing
 def is_nonzero(values, x, count):
-    """Whether one of `count` values from x on is not zero."""
+    """Whether any of `count` values from x on is nonzero."""
     total = 0.0
     for i in range(x, x + count):
         total += abs(values[U(i)])
@@ -304,7 +304,7 @@ def is_nonzero(values, x, count):
 
 @borrowing
 def gauge_block(values, d, n, scale, row):
-    """Raise scale[row + …] to the largest entry of each row of the n x n block at d."""
+    """Raise scale[row + …] to at least the largest entry of each row of the n x n block at d."""
     for r in range(n):
         largest = scale[U(row + r)]
         for c in range(n):

@@ -1,10 +1,10 @@
-"""Factorisation and solution on a graph, for other kernels to call (Brüdigam 2023, Algorithms 1 to 4).
+"""Kernels of factorisation and solution on a graph (Brüdigam 2023, Algorithms 1 to 4).
 
-The paper keeps L = F_pc F_cc^-1, D = F_cc and U = F_cc^-1 F_cp. Only U is formed here: with L D = F_pc the update is
+The paper stores L = F_pc F_cc^-1, D = F_cc and U = F_cc^-1 F_cp. Here only U is formed: with L D = F_pc the update is
 F_pq -= F_pc U_cq, which saves one of the two solves for every edge, and the factors are the block triangular matrices
-(L D) U. Each pivot block is kept as its own L and U with pivoting; no inverse is formed.
+(L D) and U. Each pivot block is stored as its own LU factors with pivoting; no inverse is formed.
 
-All of them take the `GraphPlan` of the graph and the `GraphFactors` of a matrix on it, or its values alone.
+All functions take the `GraphPlan` of the graph and the `GraphFactors` of a matrix on it, or its values alone.
 """
 
 import numpy as np
@@ -30,8 +30,8 @@ from leastaction.linalg.graph.unrolled_blocks import straight_column, straight_p
 def factorize(plan, factors, tolerance):
     """Factor the matrix in the values of `factors`, in place.
 
-    Returns the first node whose pivot block is singular (-1: none, the factors are good), and the number of rows
-    of ranked nodes that were skipped because they depend on others (those left of them less than `tolerance`).
+    Returns the first node with a singular pivot block (-1: none, the factors are valid), and the number of rows of
+    ranked nodes that were skipped as dependent (remainder at most `tolerance`).
     """
     nodes, links, targets = plan.nodes, plan.links, plan.targets
     values, pivots, scale, live = factors.values, factors.pivots, factors.scale, factors.live
@@ -156,7 +156,7 @@ def solve_transposed(plan, factors, rhs, m):
 
 @borrowing
 def subtract_multiple(plan, values, x, rhs, m):
-    """rhs -= F x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
+    """rhs -= F x for the unfactored matrix F in `values`; x and rhs (rows * m,)."""
     nodes, links = plan.nodes, plan.links
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row) * m
@@ -170,7 +170,7 @@ def subtract_multiple(plan, values, x, rhs, m):
 
 @borrowing
 def subtract_transposed_multiple(plan, values, x, rhs, m):
-    """rhs -= F^T x for the matrix F in `values`, before it was factored; x and rhs (rows * m,)."""
+    """rhs -= F^T x for the unfactored matrix F in `values`; x and rhs (rows * m,)."""
     nodes, links = plan.nodes, plan.links
     for k in range(nodes.shape[0]):
         n, row = np.int64(nodes[k].width), np.int64(nodes[k].row) * m
@@ -184,9 +184,9 @@ def subtract_transposed_multiple(plan, values, x, rhs, m):
 
 @borrowing
 def refine(plan, factors, original, x, rhs, residual, m, steps, transposed):
-    """Improve x, a solution of F x = rhs (F^T x = rhs), by `steps` rounds of iterative refinement.
+    """Improve a solution x of F x = rhs (or F^T x = rhs) by `steps` rounds of iterative refinement.
 
-    original: the values before they were factored; residual (rows * m,): scratch.
+    original: values of the unfactored matrix; residual (rows * m,): scratch.
     """
     for _ in range(steps):
         for i in range(rhs.shape[0]):

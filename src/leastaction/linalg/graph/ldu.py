@@ -39,50 +39,50 @@ def _solve(plan, factors, original, x, rhs, residual, m, steps, transposed):
 
 
 class GraphLDU:
-    """Factors a block-sparse matrix whose pattern is symmetric; its values need not be.
+    """Factorises a block-sparse matrix with symmetric pattern; its values need not be symmetric.
 
-    Nodes are groups of rows and columns, edges the blocks off the diagonal that may not be zero. The order of
-    elimination is worked out once: from leaves to root where the graph is a tree, in O(n) without fill-in, and the
-    least work of several orders where it has cycles. Every factorisation then runs in place on one flat array.
+    Nodes are groups of rows and columns, edges are the off-diagonal blocks that may be nonzero. The elimination order
+    is computed once: on a tree from leaves to root, O(n) without fill-in; on a graph with cycles the cheapest of
+    several orders. Every factorisation then runs in place on one flat array.
 
         ldu = GraphLDU(sizes=[6, 3, 6], edges=[(0, 1), (1, 2)], constraint=[False, True, False])
         ldu.factor(matrix)  # dense, SciPy sparse, or {(i, j): block}
         x = ldu.solve(b)
 
-    Kernels that assemble in place add to `values` (of length `size`, set to zero first) at the offsets `diagonal[i]`
-    and `edge_offset[e]`, then call `graph.kernels.factorize(ldu.plan, ldu.factors, tolerance)`.
+    Kernels that assemble in place add to `values` (length `size`, initialised to zero) at the offsets `diagonal[i]`
+    and `edge_offset[e]`, then call `graph_factorization.factorize(ldu.plan, ldu.factors, tolerance)`.
 
     Args:
-        sizes: rows and columns of each node; 0 is allowed.
+        sizes: number of rows and columns of each node; 0 is allowed.
         edges: pairs (i, j) of nodes; an edge given twice shares its blocks.
         constraint: marks nodes whose diagonal block may be zero, such as the joints of a mechanism. They are eliminated
-            after a body that gives them a pivot, and rows that depend on others (redundant loops) are skipped: their
-            unknowns are zero, the other equations hold.
-        order: the order of elimination, a permutation of the nodes. Default: the best one known.
-        roots: nodes at which the search of the default order begins, to be eliminated last.
+            after a body that gives them a pivot, and dependent rows (redundant loops) are skipped: their unknowns are
+            zero, the other equations hold.
+        order: the elimination order, a permutation of the nodes. Default: the cheapest one found.
+        roots: nodes at which the search of the default order begins, which are eliminated last.
         weak: pairs (constraint, body) of nodes whose blocks may vanish, so that the body gives no pivot.
-        tolerance: a row of a constraint node counts as dependent when what elimination leaves of it is less than
-            this, relative to the terms that it was summed from.
-        quick: take the order of minimum degree, which is found in a fifth of the time and seldom worse.
-        loose: edges whose blocks may be zero, as of bodies that touch now and then; elimination goes round them and
-            their fill-in then.
-        rare: those of them that the default order is not made for.
+        tolerance: a row of a constraint node counts as dependent if its remainder after elimination is less than this,
+            relative to the terms summed in it.
+        quick: use the minimum degree order, which is found in a fifth of the time and seldom worse.
+        loose: edges whose blocks may be zero, such as those of bodies that touch occasionally; elimination then skips
+            them and their fill-in.
+        rare: those of them that the default order ignores.
 
     Attributes:
         sizes: rows and columns of each node, shape (nodes,).
         edges: the edges as given, shape (edges, 2).
-        order: the nodes in the order of elimination.
+        order: the nodes in elimination order.
         parents: for each node the nodes that its elimination changes.
-        fill_in: number of pairs of nodes without an edge whose blocks fill up.
+        fill_in: number of pairs of nodes without an edge whose blocks fill in.
         flops: multiplications and additions of one factorisation and one solve.
         size: length of `values`.
         rows: first row of each node, shape (nodes + 1,).
-        diagonal: where the diagonal block of each node begins in `values`, shape (nodes,).
-        edge_offset: where blocks (i, j) and (j, i) of each edge (i, j) begin in `values`, shape (edges, 2).
-        plan: the arrays that the kernels run on.
-        values: the blocks, each row by row; after `factor`, the factors.
-        factors: the values and what else the factorisation writes.
-        skipped: rows that the last factorisation skipped because they depend on others.
+        diagonal: offset of the diagonal block of each node in `values`, shape (nodes,).
+        edge_offset: offsets of the blocks (i, j) and (j, i) of each edge (i, j) in `values`, shape (edges, 2).
+        plan: the symbolic factorisation, for kernels.
+        values: the blocks, each in row-major order; after `factor`, the factors.
+        factors: the values and the other arrays that the factorisation writes.
+        skipped: number of rows that the last factorisation skipped as dependent.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class GraphLDU:
         roots = _whole_numbers(roots, "roots").reshape(-1).tolist()
         if any(not 0 <= root < n for root in roots):
             raise MatrixError(f"roots must be nodes of 0 … {n - 1}, got {shown(roots)}")
-        # Nodes without rows take no part; without edges they are eliminated at once.
+        # Nodes without rows have no unknowns; without edges they are eliminated at once.
         tied = {(min(e), max(e)) for e in self.edges.tolist() if widths[e[0]] and widths[e[1]]}
         loose, rare = _ordered(_pairs(loose, "loose")), _ordered(_pairs(rare, "rare"))
         neighbours = _neighbours(tied, n)
@@ -144,11 +144,11 @@ class GraphLDU:
 
     @property
     def values(self) -> Floats:
-        """The blocks, each row by row; after `factor`, the factors."""
+        """The blocks, each in row-major order; after `factor`, the factors."""
         return self.factors.values
 
     def new_factors(self) -> GraphFactors:
-        """Arrays for one more matrix on this graph."""
+        """Allocate the arrays for another matrix on this graph."""
         rows = int(self.rows[-1])
         live = np.ones(len(self.plan.links), np.uint32)
         return GraphFactors(np.zeros(self.size), np.zeros((rows, 2), np.uint32), np.zeros(rows), live)
@@ -165,10 +165,10 @@ class GraphLDU:
 
     @classmethod
     def from_matrix(cls, matrix: Any, sizes: Sequence[int] | NDArray[np.integer], **options: Any) -> GraphLDU:
-        """Read the graph off a matrix, and factor it.
+        """Construct the graph from a matrix, and factor the matrix.
 
         Args:
-            matrix: square, SciPy sparse or dense; its pattern is made symmetric.
+            matrix: square, SciPy sparse or dense; its pattern is symmetrised.
             sizes: rows and columns of each node, in the order of the rows.
             **options: as for `GraphLDU`.
         """
@@ -185,11 +185,11 @@ class GraphLDU:
         return ldu
 
     def assemble(self, blocks: Any) -> Floats:
-        """Put a matrix into the layout of `values`; shape (size,), fill-in zero.
+        """Arrange a matrix in the layout of `values`, shape (size,), with zero fill-in.
 
         Args:
             blocks: a dense or SciPy sparse matrix, or a mapping from pairs (i, j) of nodes to blocks of shape
-                (sizes[i], sizes[j]); blocks that are missing are zero.
+                (sizes[i], sizes[j]); missing blocks are zero.
         """
         values = np.zeros(self.size)
         if isinstance(blocks, Mapping):
@@ -230,10 +230,10 @@ class GraphLDU:
             raise MatrixError(f"block ({i}, {j}) is not zero, but nodes {i} and {j} share no edge") from None
 
     def factor(self, blocks: Any) -> GraphLDU:
-        """Factor a matrix (see `assemble`), or values that are in place already: a flat array of length `size`.
+        """Factor a matrix (see `assemble`), or a flat array of length `size` in the layout of `values`.
 
         Raises:
-            SingularMatrixError: a pivot block is singular; names the node.
+            SingularMatrixError: a pivot block is singular; the message names the node.
         """
         flat = isinstance(blocks, np.ndarray) and blocks.ndim == 1
         original = real_array(blocks) if flat else self.assemble(blocks)
@@ -253,7 +253,7 @@ class GraphLDU:
         return self
 
     def solve(self, rhs: ArrayLike, *, refinements: int = 0) -> Floats:
-        """The solution x of F x = rhs.
+        """Solve F x = rhs for x.
 
         Args:
             rhs: right-hand side, shape (rows,), or several as columns, shape (rows, m).
@@ -262,7 +262,7 @@ class GraphLDU:
         return self._run(rhs, refinements, False)
 
     def solve_transposed(self, rhs: ArrayLike, *, refinements: int = 0) -> Floats:
-        """The solution x of F^T x = rhs; arguments as for `solve`."""
+        """Solve F^T x = rhs for x; arguments as in `solve`."""
         return self._run(rhs, refinements, True)
 
     def _run(self, rhs: ArrayLike, refinements: int, transposed: bool) -> Floats:
@@ -304,7 +304,7 @@ def _ordered(pairs: NDArray[np.int64]) -> set[tuple[int, int]]:
 
 
 def _neighbours(pairs: Iterable[tuple[int, int]], n: int) -> list[list[int]]:
-    """Of each of n nodes, those that it shares an edge with."""
+    """Neighbours of each of n nodes."""
     around: list[list[int]] = [[] for _ in range(n)]
     for i, j in pairs:
         around[i].append(j)

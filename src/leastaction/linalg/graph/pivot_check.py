@@ -1,33 +1,34 @@
-"""When may a constraint node be eliminated without a zero pivot?
+"""Which constraint nodes can be eliminated without a zero pivot.
 
 In a saddle-point matrix
 
     [ M  G^T ]
     [ G   0  ]
 
-the diagonal block of a constraint node is zero until bodies that it touches are eliminated. A set of eliminated bodies
-B and constraints J leaves a regular pivot behind exactly when the rows G_JB are independent. Two structures grant that:
+the diagonal block of a constraint node is zero until bodies that it acts on are eliminated. After elimination of the
+bodies B and constraints J the pivots are regular exactly if the rows G_JB are independent. Two structures guarantee
+this:
 
 - a tree of bodies and constraints in which every constraint has a body of its own (a joint and its child): G_JB can be
-  sorted to be block triangular. Counting is not enough: two joints that follow a third touch its body alone while their
-  own bodies are left, and what other bodies of the tree have to spare is of no use to them;
-- a set whose constraints touch no body outside of it: a dependent row is then redundant in the whole system as well,
-  and no order of elimination could help.
+  permuted to block triangular form. Counting is not enough: of two joints coupled to a third, both act on that joint's
+  body alone while their own bodies are not eliminated, and other bodies of the tree do not help;
+- a set whose constraints act on no body outside of it: a dependent row is then redundant in the whole system as well,
+  and no elimination order can avoid it.
 
-A block of G may vanish, such as that of the body that carries two joints of which one follows the other. Such a body
-counts as touched, but gives no pivot.
+A block of G may vanish, such as that of the body that carries two coupled joints. Such a body counts as connected, but
+gives no pivot.
 """
 
 from collections.abc import Container, Sequence
 
 
 class PivotGuard:
-    """Follows an elimination and returns which constraint nodes have a pivot by now.
+    """Tracks an elimination and determines which constraint nodes have a pivot so far.
 
     Args:
         neighbours: for each node the nodes that it shares an edge with.
-        constraint: for each node whether its own diagonal block may be zero.
-        weak: pairs (constraint, body) whose block may vanish.
+        constraint: for each node whether its diagonal block may be zero.
+        weak: pairs (constraint, body) of nodes whose block may vanish.
     """
 
     def __init__(
@@ -36,20 +37,20 @@ class PivotGuard:
         constraint: Sequence[bool],
         weak: Container[tuple[int, int]] = (),
     ) -> None:
-        # Edges between two bodies (dampers) or two constraints do not make rows of G more independent.
+        # Edges between two bodies (dampers) or two constraints do not affect the rank of G.
         self._others = [[j for j in around if constraint[j] != constraint[i]] for i, around in enumerate(neighbours)]
         self._constraint = constraint
         self._weak = weak
         self._parent = list(range(len(neighbours)))
         self._gone = [False] * len(neighbours)
-        # Of each connected set of eliminated nodes, by its representative: bodies less constraints (0 or 1), and the
-        # bodies outside that its constraints touch.
+        # For each connected set of eliminated nodes, by its representative: bodies minus constraints (0 or 1), and the
+        # bodies outside of it that its constraints act on.
         self._spare = [0] * len(neighbours)
         self._outside: list[set[int]] = [set() for _ in neighbours]
-        self._owner: dict[int, int] = {}  # eliminated bodies, and the constraints whose own they are
+        self._owner: dict[int, int] = {}  # eliminated bodies, and the constraints that they are assigned to
 
     def allows(self, node: int) -> bool:
-        """Whether the node has a pivot: always for a body."""
+        """Whether the node has a pivot: always true for a body."""
         if not self._constraint[node]:
             return True
         bodies = self._others[node]
@@ -61,7 +62,7 @@ class PivotGuard:
         return len(sets) == len(bodies) and not any(self._outside[s] for s in sets)
 
     def eliminate(self, node: int) -> None:
-        """Take the node into the set of eliminated ones."""
+        """Add the node to the eliminated ones."""
         self._gone[node] = True
         others = self._others[node]
         sets = [self._find(j) for j in others if self._gone[j]]
@@ -81,21 +82,21 @@ class PivotGuard:
             spare += 1
             outside.discard(node)
         if any(((node, j) if self._constraint[node] else (j, node)) in self._weak for j in others if self._gone[j]):
-            spare = 0  # what one side of a block that may vanish has to spare is of no use to the other
+            spare = 0  # across a block that may vanish, a surplus of bodies on one side cannot be used on the other
         self._spare[node], self._outside[node] = spare, outside
 
     def _spare_for(self, node: int) -> int:
-        """Bodies less constraints of the eliminated sets that a constraint touches, but for those that may vanish."""
+        """Bodies minus constraints of the eliminated sets adjacent to a constraint, except by blocks that may vanish."""
         bodies = [b for b in self._others[node] if self._gone[b] and (node, b) not in self._weak]
         return sum(self._spare[s] for s in {self._find(b) for b in bodies})
 
     def _own(self, node: int) -> dict[int, int]:
-        """New owners of bodies, so that a constraint gets one of its own as well; empty where there is none for it.
+        """Changed assignment of bodies by which the constraint gets a body of its own; empty if there is none.
 
-        It takes one that nobody owns, or one whose owner can take another (an alternating path, as matchings know).
+        It takes an unassigned body, or one whose constraint can take another (augmenting path of a bipartite matching).
         """
-        came: dict[int, int] = {}  # bodies, and the constraint from which they were reached
-        found: dict[int, int] = {}  # constraints on the way, and the body that they would give up
+        came: dict[int, int] = {}  # bodies, and the constraint from which each was reached
+        found: dict[int, int] = {}  # constraints on the path, and the body that each would release
         edge = [node]
         while edge:
             constraint = edge.pop()
@@ -127,7 +128,7 @@ def made_safe(
     constraint: Sequence[bool],
     weak: Container[tuple[int, int]] = (),
 ) -> list[int]:
-    """The same order, with every constraint node put off until it has a pivot."""
+    """The same order, in which every constraint node is postponed until it has a pivot."""
     if not any(constraint):
         return list(order)
     guard = PivotGuard(neighbours, constraint, weak)
@@ -146,6 +147,6 @@ def made_safe(
         while waiting and (free := next((w for w in waiting if guard.allows(w)), None)) is not None:
             del waiting[free]
             take(free)
-    for node in waiting:  # touches no body at all: its own block must do
+    for node in waiting:  # no body as neighbour: the pivot is its own block
         take(node)
     return safe

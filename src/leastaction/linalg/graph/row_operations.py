@@ -1,9 +1,9 @@
-"""The one operation under all block algebra here: take a combination of rows off a row.
+"""The basic operation of all block algebra here: subtract a linear combination of rows from a row.
 
     C_j -= sum_l A_l B_lj        for the m columns j
 
-Rows are short (6, 5, 4, 3, 1), so their sums are held in registers, a fixed number of columns at a time; loops over the
-columns would be slower several times.
+Rows are short (6, 5, 4, 3, 1), so for a fixed number of columns their sums are kept in registers; loops over the
+columns would be several times slower.
 """
 
 import numpy as np
@@ -11,20 +11,20 @@ import numpy as np
 from leastaction._jit import routine
 
 U = np.uint64
-"""For indices: an unsigned one is not tested for a negative value, which would cost more than the arithmetic."""
+"""Index type: unsigned indices are not tested for negative values, which would cost more than the arithmetic."""
 
 ZERO, ONE, TWO, THREE = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 FOUR, FIVE, SIX = np.int64(4), np.int64(5), np.int64(6)
-"""NumPy's integers, since kernels are compiled anew for each literal; inlined, they are constants all the same."""
+"""NumPy's integers, since kernels are compiled anew for each literal; after inlining they remain constants."""
 
 FEW = 16
-"""More columns than this are best run through in a loop, which the compiler vectorises."""
+"""Number of columns above which a loop, which the compiler vectorises, is the fastest."""
 
 borrowing = routine(allocates=False, vectors=True)
-"""A kernel that does not count references to its arrays, which would cost as much as the arithmetic of a block."""
+"""Decorator of a kernel without reference counting of its arrays, which would cost as much as a block's arithmetic."""
 
 in_order = routine(allocates=False, forceinline=True, fastmath={"contract", "nsz", "arcp"})
-"""The same, inlined, and without leave to reorder sums: the compiler would run along l, through memory far apart."""
+"""`borrowing`, inlined, without reassociation of sums: the compiler would vectorise over l, with strided access."""
 
 
 @in_order
@@ -103,9 +103,9 @@ def row1(A, a, k, B, b, stride, C, c):
 
 @in_order
 def back6(V, d, k, b, c):
-    """Six columns: C <- (C - sum of V[d + 1 + l] B_l) V[d] over l < k, the last first, for the rows at b and that at c.
+    """Six columns: C <- (C - sum of V[d + 1 + l] B_l) V[d] over l < k, last first, for the rows at b and that at c.
 
-    One row of a substitution backwards: what is known last is taken off last.
+    One row of a backward substitution: the unknown computed last is subtracted last.
     """
     c0, c1, c2, c3, c4, c5 = V[U(c)], V[U(c + 1)], V[U(c + 2)], V[U(c + 3)], V[U(c + 4)], V[U(c + 5)]
     for l in range(k):

@@ -1,8 +1,8 @@
-"""Forward substitution of sparse columns on a graph: only what lies above their entries in the order of elimination.
+"""Forward substitution of sparse columns on a graph, restricted to the ancestors of their entries.
 
 With the factors F = (L D) U of `graph_factorization`, e' F^-1 d is the product of y = U^-T e and z = (L D)^-1 d. Both
-have entries only on the paths from the nodes where e and d have some to the root of the elimination tree
-(Gilbert and Peierls 1988), which for a wrench on a link of a robot are the links that carry it.
+have entries only on the paths from the nonzero nodes of e and d to the root of the elimination tree (Gilbert and
+Peierls 1988); for a wrench on a link of a robot these are the links that carry it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from leastaction.linalg.graph.unrolled_blocks import straight_column
 
 @borrowing
 def find_places(plan, places):
-    """places[row] <- position of the node with this first row in the order of elimination; others are left."""
+    """places[row] <- position in the elimination order of the node with this first row; other entries are unchanged."""
     for k in range(plan.nodes.shape[0]):
         if plan.nodes[k].width > 0:
             places[U(plan.nodes[k].row)] = k
@@ -22,7 +22,7 @@ def find_places(plan, places):
 
 @borrowing
 def find_path(plan, factors, places, one, two, path):
-    """Positions of the nodes with the first rows `one` and `two`, -1 for none, and all above them; their number."""
+    """Find the positions of the nodes with first rows `one`, `two` (-1: none) and of their ancestors; their number."""
     nodes, links, live, end = plan.nodes, plan.links, factors.live, plan.nodes.shape[0]
     a, b, count = end, end, 0
     if one >= 0:
@@ -43,7 +43,7 @@ def find_path(plan, factors, places, one, two, path):
 
 @borrowing
 def reduce_column(plan, factors, path, count, x):
-    """x <- (L D)^-1 x for a column with entries on a path alone."""
+    """x <- (L D)^-1 x for a column with entries on a path only."""
     nodes, links, values, pivots, live = plan.nodes, plan.links, factors.values, factors.pivots, factors.live
     for i in range(count):
         k = path[i]
@@ -58,7 +58,7 @@ def reduce_column(plan, factors, path, count, x):
 
 @borrowing
 def reduce_row(plan, factors, path, count, x):
-    """x <- U^-T x for a row with entries on a path alone."""
+    """x <- U^-T x for a row with entries on a path only."""
     nodes, links, values, live = plan.nodes, plan.links, factors.values, factors.live
     for i in range(count):
         k = path[i]

@@ -1,33 +1,33 @@
-"""What a factorisation needs to know about a graph, worked out once: where blocks lie and which ones meet."""
+"""Symbolic factorisation of a matrix on a graph: the offsets of blocks and the updates between them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-# Unsigned and short: the compiler then knows that sums of them are no negative indices.
+# Unsigned and short: the compiler then knows that their sums are no negative indices.
 GRAPH_NODE = np.dtype(
     [
-        ("node", np.uint32),  # its number in the graph
-        ("width", np.uint32),  # its rows and columns
-        ("row", np.uint32),  # its first row
-        ("block", np.uint32),  # where its diagonal block begins
-        ("first", np.uint32),  # its first link
-        ("count", np.uint32),  # how many links it has
-        ("target", np.uint32),  # its first target
-        ("ranked", np.uint32),  # 1: rows that depend on others are skipped
+        ("node", np.uint32),  # number in the graph
+        ("width", np.uint32),  # number of rows and columns
+        ("row", np.uint32),  # first row
+        ("block", np.uint32),  # offset of its diagonal block
+        ("first", np.uint32),  # first link
+        ("count", np.uint32),  # number of links
+        ("target", np.uint32),  # first target
+        ("ranked", np.uint32),  # 1: dependent rows are skipped
     ]
 )
-"""One record per node, in the order of elimination."""
+"""One record per node, in elimination order."""
 
 GRAPH_LINK = np.dtype(
     [
-        ("upper", np.uint32),  # where block (node, parent) begins
-        ("lower", np.uint32),  # where block (parent, node) begins
-        ("width", np.uint32),  # rows and columns of the parent
+        ("upper", np.uint32),  # offset of block (node, parent)
+        ("lower", np.uint32),  # offset of block (parent, node)
+        ("width", np.uint32),  # number of rows and columns of the parent
         ("row", np.uint32),  # first row of the parent
         ("ranked", np.uint32),  # whether the parent is ranked
-        ("loose", np.uint32),  # 1: both blocks may be zero, which is looked at before they are used
+        ("loose", np.uint32),  # 1: both blocks may be zero, which is tested before their use
     ]
 )
 """One record per node and parent."""
@@ -38,16 +38,16 @@ class Plan:
 
     Args:
         sizes, order, parents, ranked: of the nodes, see `GraphLDU`.
-        firm: the parents without loose edges, where there are any.
+        firm: the parents without loose edges, if there are any.
 
     Attributes:
         nodes: `GRAPH_NODE` records in the order of elimination.
-        links: `GRAPH_LINK` records, those of a node together.
+        links: `GRAPH_LINK` records, contiguous for each node.
         targets: for each node, the offsets of the blocks (p, q) of all its parents p and q, p by p.
         rows: first row of each node in a right-hand side, shape (nodes + 1,).
         diagonal: offset of each node's diagonal block among the values, shape (nodes,).
-        offsets: offset of the block of each pair (i, j) of nodes that has one and i != j.
-        size: how many values there are.
+        offsets: offset of the block of each pair (i, j), i != j, of nodes that has one.
+        size: number of values.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Plan:
         self.diagonal: NDArray[np.int64] = np.zeros(len(sizes), np.int64)
         self.offsets: dict[tuple[int, int], int] = {}
         size = 0
-        # A node's blocks lie together, in the order in which elimination runs through them.
+        # A node's blocks are contiguous, in the order of elimination.
         for i in order:
             self.diagonal[i] = size
             size += sizes[i] ** 2

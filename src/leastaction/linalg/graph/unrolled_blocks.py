@@ -1,7 +1,7 @@
-"""Blocks of bodies and joints as straight code: with known sizes, every row is a few vectors that stay in registers.
+"""Unrolled kernels for blocks of bodies and joints: with known sizes, every row is a few vectors in registers.
 
-Nodes are bodies, with 6 rows, and joints, with 3 to 5, nearly all. What other sizes need runs through the loops of
-`flat_blocks`, which give the same numbers. All blocks lie in one array, row by row, as there.
+Nearly all nodes are bodies, with 6 rows, and joints, with 3 to 5. Other sizes use the loops of `flat_blocks`, which
+give the same numbers. All blocks lie in one array in row-major order, as there.
 """
 
 from leastaction.linalg.graph.flat_blocks import solve_rows, subtract_column, subtract_product
@@ -27,7 +27,7 @@ from leastaction.linalg.graph.row_operations import (
 
 
 def product_of(row, m):
-    """The product of blocks with m columns, which `row` takes off one by one."""
+    """Build the product kernel for blocks with m columns from `row`, which subtracts a combination of rows."""
 
     @in_order
     def product(V, a, k, b, c, n):
@@ -77,7 +77,7 @@ def straight_product(V, a, b, c, n, k, m):
 
 
 def solution_of(row, back, m):
-    """The solution for blocks with m columns; `row` and `back` go over a row forwards and backwards."""
+    """Build the solution kernel for blocks with m columns; `row` and `back`: forward and backward substitution."""
 
     @in_order
     def solve(V, d, n, x):
@@ -108,7 +108,7 @@ solve4, solve3 = solution_of(row4, back4, FOUR), solution_of(row3, back3, THREE)
 
 @in_order
 def straight_solve(V, d, n, x, m):
-    """X <- (L U)^-1 X for the factored n x n block at d and the n x m block at x; swaps of rows and columns aside."""
+    """X <- (L U)^-1 X for the factored n x n block at d and the n x m block at x; without row and column swaps."""
     if n == 6 and m == 6:
         solve6(V, d, SIX, x)
     elif n == 6 and m == 5:
@@ -131,7 +131,7 @@ def straight_solve(V, d, n, x, m):
 
 @in_order
 def column(V, a, k, X, b, c, n):
-    """C -= A B for the n x k block at a of V and columns of X that begin at b and c, 1 <= n <= 6."""
+    """C -= A B for the n x k block at a of V and the columns of X that begin at b and c, 1 <= n <= 6."""
     row1(V, a, k, X, b, ONE, X, c)
     if n > 1:
         row1(V, a + k, k, X, b, ONE, X, c + 1)
@@ -147,7 +147,7 @@ def column(V, a, k, X, b, c, n):
 
 @in_order
 def straight_column(V, a, X, b, c, n, k):
-    """C -= A B for the n x k block at a of V and columns of X that begin at b and c."""
+    """C -= A B for the n x k block at a of V and the columns of X that begin at b and c."""
     if n < 1 or n > 6:
         subtract_column(V, a, X, b, X, c, n, k)
     elif k == 6:
