@@ -86,7 +86,7 @@ class PivotGuard:
         self._spare[node], self._outside[node] = spare, outside
 
     def _spare_for(self, node: int) -> int:
-        """Bodies minus constraints of the eliminated sets adjacent to a constraint, except by blocks that may vanish."""
+        """Bodies minus constraints in the eliminated sets adjacent to a constraint, without blocks that may vanish."""
         bodies = [b for b in self._others[node] if self._gone[b] and (node, b) not in self._weak]
         return sum(self._spare[s] for s in {self._find(b) for b in bodies})
 
