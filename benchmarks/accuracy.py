@@ -25,17 +25,17 @@ REPEATED, LONG_ENOUGH = 5, 0.5
 MOMENT = 1e-6
 """Length of a run [s] that takes as long as it takes to begin one."""
 
-NOTES = f"""Error of positions at the end [rad or m]; asked: per second, relative. Pendulum: two rods, level, 2 s \
-(refined: DOP853, rtol = 1e-12). Ball: slips at 3 m/s, friction 0.1, and rolls, 1.5 s (without `Maximal`, whose \
-steps are those that its turning needs); cube: slides to rest from 2 m/s, friction 0.2, 1.5 s (closed forms). \
-Clutter: {COUNT} balls fall on each other, 0.5 s; distance from the same engine's run at {FINEST:g}. Gripper: two \
-fingers hold a cube of 1 kg with 15 N, friction 0.5, 1 s; how far it has slipped, which Coulomb's law does not \
-let it. CENIC: point contact of 1e5 N/m. RK45: SciPy's, on this package's forward dynamics (no contact), rtol = \
-atol = asked. Steps: halves that are the run (ours), accepted steps (others). CPU: least of up \
-to {REPEATED} repetitions of the whole call, which for CENIC builds the plant, for us reads a robot that was never \
-run; to begin: the same over {MOMENT:g} s; again: of a robot that was run before, for CENIC without the beginning. \
-Steps are chosen in Python by ours and RK45, in C++ by CENIC. Energy: the pendulum over \
-{LONG:g} s at {CALM:g}; largest error of the first and of the last tenth over m g l."""
+NOTES = f"""Error: of positions at the end [rad or m]; requested accuracy: relative error per second. Pendulum: two \
+rods from horizontal rest, 2 s (reference: DOP853, rtol = 1e-12). Ball: slips at 3 m/s, friction 0.1, and rolls, 1.5 s \
+(without `Maximal`, whose steps its limit on the rotation per step determines); cube: slides to rest from 2 m/s, \
+friction 0.2, 1.5 s (closed forms). Clutter: {COUNT} balls fall on each other, 0.5 s; distance from the same engine's \
+run at {FINEST:g}. Gripper: two fingers hold a cube of 1 kg with 15 N, friction 0.5, 1 s; error: its slip, which is \
+zero by Coulomb's law. CENIC: point contact of 1e5 N/m. RK45: SciPy's, on this package's forward dynamics (no \
+contact), rtol = atol = requested accuracy. Steps: half steps of the returned run (ours), accepted steps (others). \
+CPU: least of up to {REPEATED} repetitions of the whole call, including building the plant (CENIC) or preparing a \
+robot that was not simulated before (ours); start: the same call over {MOMENT:g} s; again: for a robot that was \
+simulated before, for CENIC without the start. Step size control runs in Python for ours and RK45, in C++ for CENIC. \
+Energy: the pendulum over {LONG:g} s at {CALM:g}; largest error of the first and of the last tenth over m g l."""
 
 
 class Taken:
@@ -324,7 +324,9 @@ def run(progress, quick=False):
         "CPU time at CENIC's errors, over that of CENIC",
         ["scene", "CENIC asked", "found", "CPU ms", "ours, asked", "found", "whole call", "again"],
     )
-    report = Report("An accuracy in place of a step", NOTES, [slopes, table], missing=[] if drake else ["Drake"])
+    report = Report(
+        "Error control: accuracy requested and achieved", NOTES, [slopes, table], missing=[] if drake else ["Drake"]
+    )
     runs = {}
     for (scene, name), (method, duration, end) in methods.items():
         progress.next(f"{scene}, {name}")

@@ -11,10 +11,10 @@ SHORT, LONG, DT = 100, 400, 0.005
 BOUND = 5.0
 STATES = ("q", "v", "controls")
 
-NOTES = f"""Gradients of random weights on all positions and velocities of a run (`derivatives.gradient`). A step back \
-is the time of {LONG} steps less that of {SHORT}, for each step between; a step the same of the compiled loop. What \
-comes once, whatever the number of steps, is beside it: models of the robot, and of it with other parameters, and \
-both ends of the run. CPU time, the least of all repeats, in turns."""
+NOTES = f"""Gradients of random weights on all positions and velocities of a run (`derivatives.gradient`). Time of a \
+backward step: that of {LONG} steps less that of {SHORT}, divided by 300; a forward step likewise, in the compiled \
+loop. Costs that do not depend on the number of steps are listed separately: models of the robot and of its parameter \
+variations, and the start and end of the run. CPU time, least of all repetitions, measured in turns."""
 
 
 def springs(links: int):

@@ -17,12 +17,12 @@ DT, MINUTE = 0.01, 6000
 EDGE = 0.5
 FALL, WINDOW = 500, 100
 
-NOTES = """Steps of 0.01 s unless stated. Pendulum: two rods from horizontal rest, 60 s, largest energy error over \
-m g l. Loop: parallelogram linkage (1, 2 and 1 m) released at 0.7 rad, 60 s, largest distance of the two points \
-that its last hinge holds together. Cube: 0.5 m and 1 kg, dropped flat from 0.15 m, 6 s; deepest corner at any \
-time, and in the last second. MuJoCo with its default stiffness of constraints, solref = 0.02 s, which at this \
-step is also the largest that its documentation allows (2 dt); and at its default step of 0.002 s as stiff as \
-allowed there. Times: CPU, best of the runs within a second, each in a compiled loop."""
+NOTES = """Steps of 0.01 s unless stated. Pendulum: two rods from horizontal rest, 60 s, largest energy error over m g \
+l. Loop: parallelogram linkage (1, 2 and 1 m) released at 0.7 rad, 60 s, largest distance of the two points that \
+coincide in its last hinge. Cube: 0.5 m and 1 kg, dropped flat from 0.15 m, 6 s; deepest corner at any time, and in \
+the last second. MuJoCo with its default time constant of constraints, solref = 0.02 s, which at this step is also the \
+stiffest that its documentation allows (2 dt); and at its default step of 0.002 s with the stiffest allowed there. \
+Times: CPU, best of the runs within a second, each in a compiled loop."""
 
 LEAST = 1.0
 """How long runs are repeated [s]: on a busy machine a few of them show little."""
@@ -185,4 +185,4 @@ def run(progress, quick=False) -> Report:
         *depths, seconds = mujoco_cube(*settings)
         cubes.rows.append([name, *depths, 1e6 * seconds])
         progress.done()
-    return Report("The figures of the README", f"{NOTES} {load_note()}", [energy, gaps, cubes])
+    return Report("Figures of the README", f"{NOTES} {load_note()}", [energy, gaps, cubes])

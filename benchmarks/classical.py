@@ -16,8 +16,8 @@ from tests.oracles.pinocchio_model import PinocchioModel
 
 LENGTHS, FEW = (16, 32, 64, 128, 256), (16, 32)
 
-NOTES = """Microseconds per call, best of 9. Ours: in a compiled loop. Pinocchio: without the cost of a call \
-from Python and of copying what it gives back (see benchmarks/peers.py); "as called" is with both."""
+NOTES = """Microseconds per call, best of 9. Ours: in a compiled loop. Pinocchio: without the cost of a call from \
+Python and of copying its results (see benchmarks/peers.py); "as called" includes both."""
 
 # Each loop changes q by a hair every time, so that the compiler cannot move work out of it.
 

@@ -19,8 +19,8 @@ STEPS = 20
 THROWS = 40
 
 NOTES = f"""Steps of {DT} s. Cubes: {EDGE} m, 1 kg. MuJoCo: Euler, its default softness of contacts (solref, solimp), \
-elliptic cones, mj_step in its own loop. Depth: how far below the plane the lowest corner gets. Chains of balls lie on \
-the ground and slide sideways; time of the processor for a step with all contacts, best of several runs."""
+elliptic cones, mj_step in its own loop. Depth: largest penetration of the lowest corner. Chains of balls lie on the \
+ground and slide sideways; CPU time of a step with all contacts, best of several runs."""
 
 
 def cubes(count, friction=MU, slope=0.0):

@@ -30,12 +30,12 @@ CHAINS = {5: 25.0, 9: 45.0, 18: 143.0, 32: 394.0}
 """Links of chains that DART prints the time of a state Jacobian of [us]."""
 
 NOTES = f"""The derivatives of (q, p, u) -> (q', p') at a state in contact, after {SETTLED} steps of {DT:g} s under \
-gravity; ground with friction 0.5, no torques. Forward: a step from that state. Derivative: what the compiled function \
-alone takes that makes A and B of a step that is solved. `linearize`: a call as users make it, which solves the step, \
-with the checks and the copies of Python; out=: `Simulator.linearize(out=...)`, which has less of them; first: of one \
-that has no stepper yet. Differences: 2 (2 nv + nu) steps forward, in place of one call. Error: along some directions \
-beside central differences of order 4, over the largest entry; steps solved to 1e-13. CPU times, least of {REPEATS}. \
-Printed figures are those of the papers, on other machines, in C++ without Python."""
+gravity; ground with friction 0.5, no torques. Forward: a step from that state. Derivative: the compiled function \
+alone, which computes A and B of a solved step. `linearize`: a user's call, which also solves the step, with Python's \
+checks and copies; out=: `Simulator.linearize(out=...)`, which has fewer of these; first: the first call, which also \
+makes the stepper. Differences: 2 (2 nv + nu) forward steps in place of one call. Error: against central differences \
+of order 4 along some directions, relative to the largest entry; steps solved to 1e-13. CPU times, least of {REPEATS}. \
+Printed figures are from the papers: other machines, C++ without Python."""
 
 
 def balls(count):

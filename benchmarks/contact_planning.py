@@ -26,16 +26,16 @@ SECONDS = 3.0
 """How long the MPC runs [s]."""
 
 NOTES = f"""Robots, horizon ({STEPS} steps of {DT:g} s), weights of the spinner and starts are those of idto's files \
-(Kurtz, Castro, Önol and Li, arXiv:2309.01813); the hopper's last configuration weighs 100 in place of 10, with \
-which leaning forward is the best of all. Starts: joints of finger or leg within ±0.1 rad of idto's. Spinner: a \
-finger flicks a ball by friction, by {TURN:g} rad; `ilqr` with `Maximal(order=1, smoothing=...)` from no controls at \
-all, {SMOOTHING[0]:g} J first, then {SMOOTHING[1]:g}. Hopper: {WAY:g} m ahead; contact-implicit `Problem` from a \
+(Kurtz, Castro, Önol and Li, arXiv:2309.01813); the hopper's last configuration has weight 100 instead of 10, since \
+with 10 the optimum is to lean forward. Starts: joints of finger or leg within ±0.1 rad of idto's. Spinner: a finger \
+flicks a ball by friction, by {TURN:g} rad; `ilqr` with `Maximal(order=1, smoothing=...)` from zero controls, \
+smoothing {SMOOTHING[0]:g} J, then {SMOOTHING[1]:g}. Hopper: {WAY:g} m ahead; contact-implicit `Problem` from a \
 straight line, solver "horizon", then `rehearse`. Each plan is tracked with its gains by `Minimal()` with steps of \
-{FINE * 1e3:g} ms, rigid contacts. Reached: the spinner within 0.3 rad, the hopper within 0.1 m and 0.4 rad of \
-pitch. MPC: {SECONDS:g} s of the same simulator; the spinner is to be {TURN:g} rad farther at the end of each tick's \
-horizon, one iteration of `ilqr` a tick of {DT * 1e3:g} ms; the hopper is to hop once, {WAY:g} m, by `MPC` from a \
-plan that `solve` found, 3 iterations a tick. idto's contact is compliant (200 and 800 N/m) and acts at a distance; \
-its files run these two at 200 and 100 Hz on 4 threads."""
+{FINE * 1e3:g} ms, rigid contacts. Reached: the spinner within 0.3 rad, the hopper within 0.1 m and 0.4 rad of pitch. \
+MPC: {SECONDS:g} s in the same simulator; the spinner's goal is {TURN:g} rad ahead at the end of each horizon, one \
+iteration of `ilqr` a tick of {DT * 1e3:g} ms; the hopper's goal is one hop of {WAY:g} m, by `MPC` from a plan that \
+`solve` found, 3 iterations a tick. idto's contact is compliant (200 and 800 N/m) and acts at a distance; its files \
+run spinner and hopper at 200 and 100 Hz on 4 threads."""
 
 
 def spinner():

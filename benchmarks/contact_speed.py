@@ -37,11 +37,11 @@ ROBOT, PILE, REST = 4.0, 8.0, 3.0
 
 NOTES = f"""Steps of {DT} s over {DURATION:g} s, CPU time of the compiled loop; medians over windows of {WINDOW} \
 steps, of each the least of {REPEATS} runs (of one where that takes more than {LONG_RUN:g} s). Robots: the files of \
-Gymnasium and of dm_control's suite in which things touch, on the ground, with random torques that are held for \
-{HOLD} steps, as in `foreign_robots`; the same torques for MuJoCo, with the file's own softness and solver. Piles: \
-{BODIES} balls, boxes of {2 * SIZE} m, or balls, boxes and capsules in turns, that fall on each other. Standing: the \
-A1 on joint springs, dropped by a few millimetres. These two as the library writes them as MJCF. Depth: how far \
-things are in each other, those aside that overlap at the start [m]."""
+Gymnasium and of dm_control's suite with contacts, on the ground, with random torques held constant for {HOLD} steps, \
+as in `foreign_robots`; the same torques for MuJoCo, with the contact parameters and solver of the file. Piles: \
+{BODIES} balls, boxes of {2 * SIZE} m, or balls, boxes and capsules alternately, that fall on each other. Standing: \
+the A1 on joint springs, dropped by a few millimetres. MuJoCo gets these two as MJCF written by the library. Depth: \
+largest penetration, except of pairs that overlap at the start [m]."""
 
 
 @dataclass

@@ -47,13 +47,13 @@ COLUMNS = [
     "revision",
 ]
 
-NOTES = """Each file is loaded with defaults, URDFs with a floating base; what flies is put on the ground, which is \
-added where the file has none. Then it runs with Maximal at dt 0.005 s and random torques, new ones every 0.1 s, the \
-same whenever the file runs. Depth: how far things are in each other, those aside that overlap at the start; gap: \
-joints open; energy: most that it rises above the start and the work of the torques, relative to the largest kinetic \
-energy or work, or what free fall gives the robot in a step. Times: CPU time per step, the whole of `simulate`, with \
-MuJoCo's beside it, of the same file, or of a URDF file as the library writes it as MJCF, since MuJoCo does not find \
-its meshes."""
+NOTES = """Each file is loaded with defaults, URDF files with a floating base; floating robots are placed on the \
+ground, which is added if the file has none. Each runs with Maximal at dt 0.005 s and random torques, new ones every \
+0.1 s, with a fixed seed per file. Depth: largest penetration, except of pairs that overlap at the start; gap: largest \
+opening of a joint; energy: largest rise above the start and the work of the torques, relative to the largest kinetic \
+energy or work, or to the energy of free fall in a step. Times: CPU time per step of the whole `simulate` call, and \
+MuJoCo's for the same file, or for the MJCF that the library writes of a URDF file, since MuJoCo does not find its \
+meshes."""
 
 
 def files() -> tuple[dict[str, Path], list[str]]:
@@ -174,7 +174,7 @@ def run(progress, quick: bool = False) -> Report:
     """The table; quick: 1 s of every tenth file in place of 5 s of each."""
     paths, missing = files()
     paths = dict(list(paths.items())[::10]) if quick else paths
-    report = Report("Foreign robots", NOTES + (f" Not installed: {', '.join(missing)}." if missing else ""))
+    report = Report("Third-party robot files", NOTES + (f" Not installed: {', '.join(missing)}." if missing else ""))
     sheet, reasons = Sheet(f"{1 if quick else 5} s of each file", COLUMNS), Sheet("Why not", ["file", "reason"])
     failed, kept = dict.fromkeys(("runs", *BOUNDS), 0), Kept(quick)
     left = {name: path for name, path in paths.items() if name not in kept.files}

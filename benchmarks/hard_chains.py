@@ -101,4 +101,4 @@ def run(progress, quick=False) -> Report:
     seeds = range(1 if quick else 3)
     progress.total(len(seeds) * sum(len(integrators) for *_, integrators in CASES))
     table, requirements = sheet(progress, seeds)
-    return Report("Violent motions", __doc__.split("\n\n", 1)[1], [table], requirements)
+    return Report("Fast motions of chains", __doc__.split("\n\n", 1)[1], [table], requirements)

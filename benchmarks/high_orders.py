@@ -23,8 +23,8 @@ ROBOTS = {
 
 NOTES = f"""From a random start within 0.4 rad or m of zero with velocities of 1 rad/s or m/s, {DURATION} s in \
 {COUNTS[0]} to {COUNTS[-1]} steps. Error: of q at the end, against order 10 in {2 * COUNTS[-1]} steps. CPU \
-milliseconds of the whole run in a compiled loop, best of two, interpolated between numbers of steps; a dash where \
-these do not reach the accuracy, where the coarsest is better, or where steps are divided."""
+milliseconds of the whole run in a compiled loop, best of two, interpolated between numbers of steps; a dash where no \
+run reaches the accuracy, where the coarsest run already exceeds it, or where steps are bisected."""
 
 
 def curve(robot, integrator, q, v, end):
@@ -69,4 +69,4 @@ def run(progress, quick=False) -> Report:
             times = [1e3 * time_at(accuracy, *one) for accuracy in ACCURACIES for one in both]
             sheet.rows.append([name, order, *(x if np.isfinite(x) else "–" for x in times)])
             progress.done()
-    return Report("Orders 4 to 12, joints or bodies", f"{NOTES} {load_note()}", [sheet])
+    return Report("Orders 4 to 12, interpolation of joints or of bodies", f"{NOTES} {load_note()}", [sheet])

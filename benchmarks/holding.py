@@ -31,16 +31,15 @@ COLUMNS = [
     "nor limits [rad]",
 ]
 
-NOTES = f"""The scenes of `menagerie` ({FOLDER} and {PICKED} say which) with actuators that hold a position. Each \
-starts in the first keyframe of its file, or else as the file says, with the controls of that keyframe, or those with \
-which its servos want to stay where they are, and is held for {DURATION:g} s with the default engine and the step of \
-the file; MuJoCo (`implicitfast`) makes {FINER} steps in each of these. Columns: largest difference in the end of a \
-hinge [rad] and of a slider or the place of a free body [m], with rigid contacts and with those of \
-`la.load(..., contacts="soft")`, and that of MuJoCo with the step of the file. Soft rows: how many of MuJoCo's \
-constraints are there in the end (contacts, limits, dry friction, equations), each of which gives way. Where there is \
-none, nothing but the rules of the two differs. The last columns separate causes: differences of hinges with rigid \
-contacts where the file is read, by both, without dry friction, through which MuJoCo creeps, and then also without \
-limits, which give way in MuJoCo."""
+NOTES = f"""The scenes of `menagerie` (selected by {FOLDER} and {PICKED}) that have position servos. Each starts in \
+the first keyframe of its file, or else in its initial state, with the controls of that keyframe, or with servo \
+targets at the current position, and runs for {DURATION:g} s with the default engine and the step of the file; the \
+reference is MuJoCo (`implicitfast`) with {FINER} steps in each of these. Columns: largest final difference of a hinge \
+[rad] and of a slider or the position of a free body [m], with rigid contacts and with `la.load(..., \
+contacts="soft")`, and that of MuJoCo with the step of the file. Soft rows: number of active constraints in MuJoCo at \
+the end (contacts, limits, dry friction, equations), all of them compliant. Where there are none, only the integrators \
+differ. The last columns separate causes: differences of hinges with rigid contacts when both engines read the file \
+without dry friction, through which MuJoCo creeps, and then also without limits, which are compliant in MuJoCo."""
 
 
 def serve(pipe) -> None:
@@ -142,7 +141,7 @@ def run(progress, quick: bool = False) -> Report:
     """The table; quick: every tenth scene."""
     chosen = {name: path for name, path in sources().items() if not path.startswith("zoo:")}
     chosen = dict(list(chosen.items())[::10]) if quick else chosen
-    report, free, soft = Report("Poses that servos hold, beside MuJoCo", NOTES), [], []
+    report, free, soft = Report("Poses held by servos, compared with MuJoCo", NOTES), [], []
     sheet, reasons = Sheet(f"After {DURATION:g} s", COLUMNS), Sheet("Why not", ["scene", "reason"])
     progress.total(len(chosen))
     for name, path in chosen.items():

@@ -19,10 +19,10 @@ TICKS = 300
 PUSHES = (40, 120, 200)
 """Ticks at which velocities jump."""
 
-NOTES = """`solve(solver="horizon")` beside IPOPT on the examples of `optimize.examples` (those on legs: `legged`), \
-least CPU time of three, then each from the minimum of the other, with contact to a tolerance of 1e-9 there; NAO by \
-the number of steps, with its first solve, which also orders the linear system; that system over the number of steps; \
-MPC with the same solver, CPU time of a tick."""
+NOTES = """`solve(solver="horizon")` beside IPOPT on the examples of `optimize.examples` (legged robots: `legged`), \
+least CPU time of three; then each solver from the minimum of the other (tolerance 1e-9 with contact); NAO over the \
+number of steps, including the first solve, which also computes the elimination order of the linear system; time of \
+that system over the number of steps; MPC with the same solver, CPU time of a tick."""
 
 
 def beside_ipopt(steps, chosen, repeats):
@@ -191,4 +191,6 @@ def run(steps, quick=False) -> Report:
         Requirement("50 Hz / MPC of the hopper with contact, N = 20", 50.0 / hopper, 1.0),
         Requirement("hopper, thrown up twice: last deviation, m or rad", last, 1e-2),
     ]
-    return Report("The own solver and MPC", NOTES, [pairs.sheet, whole, grown, controlled, touched], requirements)
+    return Report(
+        "The package's NLP solver and MPC", NOTES, [pairs.sheet, whole, grown, controlled, touched], requirements
+    )

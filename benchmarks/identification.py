@@ -52,12 +52,12 @@ SEEDS, FEW = range(60), range(4)
 RUBBED = range(2)
 """Logs of the arm with dry friction, which takes an integrator with contacts, and that a minute each."""
 
-NOTES = f"""A motor-driven arm of three joints, whose controls come {1e3 * DELAY:g} ms late, moved by MuJoCo in \
-steps of 0.1 ms; {STEPS} states {1e3 * DT:g} ms apart with noise of {NOISE_Q:g} rad and {NOISE_V:g} rad/s, each log \
-identified alone, from first values that are off by 10 to 70 %. {len(SEEDS)} logs without dry friction with \
-`Galerkin(order=2)` in {SUBSTEPS} substeps a state, which follow the delay: an interval of level c should hold the \
-truth in a share c of them; the binomial deviation of such a share stands below. {len(RUBBED)} logs with dry \
-friction, which is soft in MuJoCo, with `Minimal()`."""
+NOTES = f"""A motor-driven arm of three joints, whose controls arrive {1e3 * DELAY:g} ms late, simulated by MuJoCo in \
+steps of 0.1 ms; {STEPS} states {1e3 * DT:g} ms apart with noise of {NOISE_Q:g} rad and {NOISE_V:g} rad/s; each log is \
+identified separately, from initial values with errors of 10 to 70 %. {len(SEEDS)} logs without dry friction with \
+`Galerkin(order=2)` in {SUBSTEPS} substeps a state, which resolve the delay: a confidence interval of level c should \
+contain the true value in a share c of the logs; the last row is the binomial standard deviation of that share. \
+{len(RUBBED)} logs with dry friction, which is regularised in MuJoCo, with `Minimal()`."""
 
 
 def arm(values, rubs):
@@ -143,7 +143,7 @@ def run(progress, quick=False):
     if not quick:
         rubbed = identified(progress, RUBBED, True, la.Minimal())
         sheets.append(table(f"Dry friction, too: shares of {len(RUBBED)} logs", *rubbed[:4]))
-    report = Report("Identification: what its intervals hold", NOTES, sheets, seeds=list(seeds))
+    report = Report("Identification: coverage of confidence intervals", NOTES, sheets, seeds=list(seeds))
     report.requirements = [
         Requirement("share of 95 % intervals that miss the truth", 1.0 - float(held[:, -1].mean()), 0.1),
         Requirement("median CPU seconds of an identification, viscous friction", float(np.median(seconds)), 10.0),

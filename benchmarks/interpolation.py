@@ -17,12 +17,12 @@ FAST = {"andrews_squeezer": 0.01, "flyball_governor": 0.1}
 DURATION = 5.0
 LARGEST = (0.16, 0.08, 0.04, 0.02, 0.01, 0.005, 0.0025)
 
-NOTES = f"""Random starts within 0.3 rad or m of home (0.03 with loops) with velocities of 1 rad/s or m/s, \
-brought to fit the loops; seeds {SEEDS}, medians. Error: of q after {COUNT} steps of {STEP} s, against order 6 with \
+NOTES = f"""Random starts within 0.3 rad or m of home (0.03 with loops) with velocities of 1 rad/s or m/s, projected \
+onto the loop constraints; seeds {SEEDS}, medians. Error: of q after {COUNT} steps of {STEP} s, against order 6 with \
 steps of an eighth. Energy: largest error over {DURATION:g} s with steps of {STEP} s, relative to the largest kinetic \
-energy. CPU: of these runs, least of the seeds. Largest dt: of {LARGEST}, with which {DURATION:g} s are run to their \
-end with an energy within a fifth of the largest kinetic energy. A dash: a run fails. Robots with dampers or motors \
-have no energy to compare. Times and distances from home are shorter for fast and stiff robots: by {FAST}."""
+energy. CPU: of these runs, least of the seeds. Largest dt: of {LARGEST}, with which a run of {DURATION:g} s ends with \
+an energy error below a fifth of the largest kinetic energy. A dash: a run failed. Energies of robots with dampers or \
+motors are not compared. Times and distances from home are scaled down for fast and stiff robots: by {FAST}."""
 
 
 def start(entry, seed):
@@ -133,5 +133,6 @@ def run(steps, quick=False) -> Report:
             steps.done()
         report.sheets.append(sheet)
         counts = ", ".join(f"{what} {count}" for what, count in better.items())
-        report.notes += f"\nOrder {order}: bodies are better on so many of {len(entries)} robots: {counts}."
+        what = f"Order {order}, number of {len(entries)} robots on which interpolation of body poses is better"
+        report.notes += f"\n{what}: {counts}."
     return report

@@ -21,11 +21,11 @@ OURS = "solve_ik"
 
 NOTES = f"""Goals are the poses of the tool in random configurations within the limits. All read one MJCF file, which \
 the library writes, and start in the middle of the limits, then in the same random configurations, {STARTS} in all, \
-until the error's norm is at most {TOLERANCE:g}. What they give is judged by MuJoCo's kinematics: reached is what is \
-within {REACHED:g} m, {REACHED:g} rad and the limits. Pinocchio has no solver, but its documentation has a loop: \
-damped least squares on log6, steps of dt 0.1 (up to 1000 from a start), damping 1e-12; here joints are put back to \
-their limits after each step. With dt 1 (up to 100) these are steps of Gauss and Newton, with damping 1e-6. mink: a \
-FrameTask with costs 1 and lm_damping 1e-6, as some of its examples have it, or 1e-2, the best of 1e-6, 1e-3, 1e-2, \
+until the error's norm is at most {TOLERANCE:g}. Results are checked with MuJoCo's kinematics: a goal counts as \
+reached within {REACHED:g} m, {REACHED:g} rad and the limits. Pinocchio has no solver, but its documentation shows an \
+iteration: damped least squares on log6, steps of dt 0.1 (up to 1000 from a start), damping 1e-12; here joints are \
+clamped to their limits after each step. With dt 1 (up to 100 steps) these are Gauss-Newton steps, with damping 1e-6. \
+mink: a FrameTask with costs 1 and lm_damping 1e-6, as in some of its examples, or 1e-2, the best of 1e-6, 1e-3, 1e-2, \
 0.1 and 1 on other goals; `ConfigurationLimit`, DAQP, up to 100 steps from a start. Times: CPU time of a goal, all \
 starts together."""
 

@@ -24,8 +24,8 @@ TRACKED = {
     "Minimal, 1 ms": (la.Minimal(), 1e-3),
 }
 
-NOTES = """Contact without a schedule, from the examples' first guesses, both solvers to 1e-6; then each from the \
-minimum of the other, to 1e-9. One plan is rehearsed by iLQR through smoothed contact, and tracked in other \
+NOTES = """Contact-implicit plans from the examples' initial guesses, both solvers to 1e-6; then each solver from the \
+minimum of the other, to 1e-9. One plan is refined by iLQR through smoothed contact (`rehearse`), and tracked in other \
 integrators with smaller steps."""
 
 
@@ -82,4 +82,4 @@ def run(progress, quick=False) -> Report:
         hips, trunk = (max(row[k] for row in sheets[-1].rows) for k in (1, 2))
         requirements.append(Requirement("Spring Flamingo, tracked: place of the hips [m]", hips, 0.1))
         requirements.append(Requirement("Spring Flamingo, tracked: turn of the trunk [rad]", trunk, 0.1))
-    return Report("Robots that find their contacts", NOTES, sheets, requirements)
+    return Report("Contact-implicit plans of legged robots", NOTES, sheets, requirements)

@@ -18,8 +18,8 @@ DT = 0.001
 
 NOTES = """Time per linearization (A, B) at a solved step, best of 9, in a compiled loop. "Before the solve": all \
 second derivatives of the discrete action, O(n^2) on chains; the elimination for A and B is O(n^3). Pinocchio gives \
-the derivatives of the continuous accelerations (pin.computeABADerivatives), which is less than those of a step; \
-its time is without the cost of a call from Python and of copying what it gives back (see benchmarks/peers.py)."""
+the derivatives of the continuous accelerations (pin.computeABADerivatives), which is less work than those of a step; \
+its time is without the cost of a call from Python and of copying its results (see benchmarks/peers.py)."""
 
 
 @entry

@@ -14,11 +14,11 @@ STEPS, DURATION = (30, 60), 1.5
 WORSE = 0.01
 """Relative difference of costs from which on one minimum is higher than another."""
 
-NOTES = f"""{{count}} problems: from rest to rest in {DURATION:g} s, {STEPS[0]} and {STEPS[1]} steps of \
-`Midpoint()`, least integral of u²; pendulums of 1 to 3 links with a motor at each joint to random \
-postures within ±2.5 rad, a cart-pole and an acrobot (one motor for two joints) swung up from random \
-angles. All from the solvers' own first guess. Worse: its cost is more than {WORSE:.0%} above that \
-of the other solver. Replay: `simulate` with its controls stays within 1e-3 rad or m of the plan."""
+NOTES = f"""{{count}} problems: from rest to rest in {DURATION:g} s, {STEPS[0]} and {STEPS[1]} steps of `Midpoint()`, \
+minimal integral of u²; pendulums of 1 to 3 links with a motor at each joint to random postures within ±2.5 rad, a \
+cart-pole and an acrobot (one motor for two joints) swung up from random angles. Both solvers start from their default \
+initial guess. Worse: its cost is more than {WORSE:.0%} above that of the other solver. Replay: `simulate` with its \
+controls stays within 1e-3 rad or m of the plan."""
 
 
 def reach(links):
@@ -96,7 +96,7 @@ def run(progress, quick=False):
             medians = float(np.median([1e3 * x[2] for x in some])), float(np.median([x[3] for x in some]))
             sheet.rows.append([kind, steps, solvers[solver], *shares, ratio, *medians])
     count = len(makes) * len(seeds) * len(STEPS)
-    report = Report("Local minima of two solvers", NOTES.format(count=count), [sheet, odd], seeds=list(seeds))
+    report = Report("Local minima found by two solvers", NOTES.format(count=count), [sheet, odd], seeds=list(seeds))
     report.requirements = [
         Requirement(
             "problems that only IPOPT solves, less those of the own solver", missed["horizon"] - missed["ipopt"], 5

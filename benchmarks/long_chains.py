@@ -17,12 +17,12 @@ SEEN, FINE = 20, 16
 """Every how many steps one is compared with the motion, and into how many that is divided for it."""
 
 NOTES = f"""Pendulums of 1 m rods from rest, each link turned by up to ±{ANGLE} rad against the one before, {STEPS} \
-steps of {DT} s, each until the next update would be below 1e-12 rad. CPU time, best of several runs of all steps, the \
-lengths in turns; the rule on joint coordinates with the recursive solver. Longer chains move less \
-smoothly, and the table says how much: the mean over the steps of the largest fourth difference of joint angles; and \
-how far a step ends from the motion that its start leads to, the same mean over every {SEEN}th step (the motion: \
-{FINE} steps of bodies, order 4). That far Newton's method has to go from the best guess that knows the motion alone. \
-What an iteration costs, and what the number of iterations adds, the columns tell apart."""
+steps of {DT} s, each iterated until the next Newton update would be below 1e-12 rad. CPU time, best of several runs \
+of all steps, the lengths measured in turns; the rule on joint coordinates with the recursive solver. Longer chains \
+move less smoothly, which the table measures by the mean over the steps of the largest fourth difference of joint \
+angles, and by the local error of a step, the same mean over every {SEEN}th step (reference: {FINE} steps of bodies, \
+order 4). This local error is the distance that Newton's method covers from an initial guess on the exact motion. \
+Columns list the cost of an iteration and the number of iterations separately."""
 
 
 def method(rule, order):

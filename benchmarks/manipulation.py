@@ -23,11 +23,11 @@ CREEP, DEPTH, DONE = 1.0, 1e-6, 0.01
 
 FRICTION = 0.8
 
-NOTES = f"""Each scene is a robot of sliders and hinges with servos, and things that are loose or hang on a joint; its \
-controls move along ramps and are held for the last {HOLD:g} s. Creep: how fast the thing moves against what should \
-hold it, over the second half of that time; MuJoCo's is that of the same robot, written as MJCF, with the same \
-controls and time step ({1e3 * DT:g} ms), its default softness and `implicitfast`. Depth: how far things are in each \
-other. Goal: how far the task ends from where it should, in terms of the way. Time per step is CPU time."""
+NOTES = f"""Each scene is a robot of sliders and hinges with servos, and objects that are free or hang on a joint; its \
+controls follow ramps and are constant for the last {HOLD:g} s. Creep: mean velocity of the object relative to the \
+part that holds it, over the second half of that time; MuJoCo's is that of the same robot, written as MJCF, with the \
+same controls and time step ({1e3 * DT:g} ms), its default contact parameters and `implicitfast`. Depth: largest \
+penetration. Goal: final distance from the goal, relative to the path length. Time per step is CPU time."""
 
 COLUMNS = ["scene", "engine", "steps", "µs a step", "creep [µm/s]", "depth [m]", "goal off", "MuJoCo's µs", "its creep"]
 

@@ -21,8 +21,8 @@ FINE = 0.001
 
 NOTES = f"""Pendulums of uniform rods, bent like a bow, those with ball joints also turning slowly; mean of {STEPS} \
 steps of {DT} s (growth: {FINE} s), best of several runs in a compiled loop. MuJoCo: Euler, without contacts, in its \
-own loop. pin.aba without the cost of a call from Python (see benchmarks/peers.py). Growth in time of the processor: \
-long runs are interrupted on a busy machine. Maximal is order 2 solved to 1e-10 unless said otherwise."""
+own loop. pin.aba without the cost of a call from Python (see benchmarks/peers.py). Growth is measured in CPU time, \
+since a busy machine interrupts long runs. Maximal is order 2 solved to 1e-10 unless said otherwise."""
 
 
 def start(links, joint):

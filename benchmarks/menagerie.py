@@ -49,16 +49,15 @@ COLUMNS = [
     "ratio",
 ]
 
-NOTES = f"""The scenes (`scene*.xml`, or else all `*.xml`) of the folder that the environment variable {FOLDER} \
-names, the files of Gymnasium and dm_control where these are installed, and the robots of the zoo. Each starts as its \
-file says, with controls of zero and the time step of the file (5 ms where it has none), and runs for 1 s, or \
-{FEWEST} steps, with defaults. Load: `la.load`, in a process that has loaded nothing before; first: the first call of \
-`simulate`, of one step. Times of steps are CPU times of the compiled loop, the least of up to five runs, \
-MuJoCo's for the same file or, of the zoo, for the robot as the library writes it as MJCF. Iterations: mean and most \
-of a step. Depth and gap: of the default engine, how far things are in each other, those aside that overlap at the \
-start, and how far joints are open. \
-The last column is the ratio of the default engine to `implicitfast`. {PICKED}=panda,h1 takes the \
-scenes whose names hold one of these words."""
+NOTES = f"""The scenes (`scene*.xml`, or else all `*.xml`) in the folder given by the environment variable {FOLDER}, \
+the files of Gymnasium and dm_control where these are installed, and the robots of the catalogue. Each starts in the \
+initial state of its file, with zero controls and the time step of the file (5 ms if it has none), and runs for 1 s, \
+or {FEWEST} steps, with defaults. Load: `la.load` in a new process; first: the first call of `simulate`, with one \
+step. Times of steps are CPU times of the compiled loop, the least of up to five runs, MuJoCo's for the same file or, \
+for robots of the catalogue, for the MJCF that the library writes. Iterations: mean and maximum per step. Depth and \
+gap of the default engine: largest penetration, except of pairs that overlap at the start, and largest opening of a \
+joint. The last column is the ratio of the default engine to `implicitfast`. {PICKED}=panda,h1 selects the scenes \
+whose names contain one of these words."""
 
 
 def scenes(folder: Path) -> dict[str, str]:
@@ -223,7 +222,7 @@ def run(progress, quick: bool = False) -> Report:
     """The table; quick: 0.2 s of every fortieth scene in place of 1 s of each."""
     chosen = sources()
     chosen = dict(list(chosen.items())[::40]) if quick else chosen
-    report = Report("Scenes of others and of the zoo, beside MuJoCo", NOTES)
+    report = Report("Third-party models and the catalogue, compared with MuJoCo", NOTES)
     sheet, reasons = Sheet("Time per step", COLUMNS), Sheet("Why not", ["scene", "engine", "reason"])
     ratios, failed = [], 0
     progress.total(len(chosen))

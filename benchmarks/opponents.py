@@ -9,13 +9,13 @@ from benchmarks.wins import EXPLICIT
 TIMES = "CPU ms to an accuracy"
 """Title of the tables of races that this page is made of."""
 
-INTRODUCTION = """# Beside every opponent
+INTRODUCTION = """# Comparison with all engines
 
-One row for each test, one column for each engine: its best figure, and the method that it is of. Measured figures
-are of the command in front of each table, CPU times of one run on one machine; *printed* ones are those that
-authors print, on machines of their own, and were not run here. "–": does not get there, "not run": cannot run it
-here, or was not raced. The verdict is that on the methods of this package that keep structure, without its
-explicit `RungeKutta`; it says also where they lose; [When which wins](wins.md) has all ratios.
+One row per test, one column per engine: its best figure, with the method. The command above each table measures the
+figures, CPU times of one run on one machine; *printed* figures are from publications, on other machines,
+and were not run here. "–": the accuracy is not reached, "not run": the engine cannot run the test here, or was not
+measured. The verdict compares the structure-preserving methods of this package, without its
+explicit `RungeKutta`, with the peers; [Wins and losses](wins.md) lists all ratios.
 """
 
 
@@ -101,9 +101,9 @@ def claims(results: dict[str, dict[str, Any]]) -> list[str]:
         theirs = [row for row in sheet.rows if row[0].startswith("MuJoCo")]
         rows = [[str(row[0]), *(shown(x) for x in row[1:])] for row in (*ours, *theirs)]
         exact, fast = min(row[1] for row in ours), min(row[-1] for row in ours)
-        says = "leastaction is the more exact" if exact < min(row[1] for row in theirs) else "MuJoCo is the more exact"
+        says = "leastaction is more accurate" if exact < min(row[1] for row in theirs) else "MuJoCo is more accurate"
         slow = fast / min(row[-1] for row in theirs)
-        says += f"; its quickest step takes {slow:.2g} times that of MuJoCo's quickest"
+        says += f"; its fastest step takes {slow:.2g} times that of MuJoCo's fastest"
         parts += [f"**{sheet.title}**: {says}.", "", *table(list(map(str, sheet.columns)), rows)]
     return parts
 
@@ -182,9 +182,9 @@ def experts(results: dict[str, dict[str, Any]]) -> list[str]:
     columns = ["command", "test", "leastaction", *ENGINES, "verdict"]
     parts = ["## Experts' tests", ""]
     parts += [
-        "The command is `python -m benchmarks experts/` and the name in the first column; scenes, all figures and",
-        "the issues of peers are in [Experts' tests](experts.md). Of each engine the method that does best, by the",
-        "scene in which it does worst.",
+        "The command is `python -m benchmarks experts/` followed by the name in the first column;",
+        "[Experts' tests](experts.md) has the scenes, all figures and the issues of peers.",
+        "For each engine: its method with the smallest worst-case figure over all scenes.",
         "",
     ]
     return parts + table(columns, figures) + ["**Time of a step [µs]**", ""] + table(columns, times)
@@ -201,7 +201,7 @@ def whole(results: dict[str, dict[str, Any]], name: str, heading: str, says: str
         parts += table(sheet.columns, [[shown(x) for x in row] for row in sheet.rows])
     missed = [r for r in report.requirements if not r.met]
     verdicts = [f"{r.what}: {r.value:.3g}, wanted at most {r.bound:g}" for r in missed]
-    parts += [f"**Missed**: {'; '.join(map(cell, verdicts))}." if missed else "All that was required of it is met.", ""]
+    parts += [f"**Missed**: {'; '.join(map(cell, verdicts))}." if missed else "All requirements are met.", ""]
     return parts
 
 
@@ -223,7 +223,7 @@ FREE = "Minimal", "Galerkin(2)"
 
 def printed(results: dict[str, dict[str, Any]]) -> list[str]:
     """What others print."""
-    parts = ["## Printed figures", "", "Of engines that do not run here, or not this version of them.", ""]
+    parts = ["## Printed figures", "", "Figures of engines that do not run here, or not in that version.", ""]
     rows = [[what, who, f"*{figure}*", ours(what, results)] for what, who, figure in PRINTED]
     return parts + table(["test", "by", "printed", "leastaction, measured here"], rows)
 
@@ -259,46 +259,47 @@ def page(results: dict[str, dict[str, Any]]) -> str:
         *whole(
             results,
             "accuracy",
-            "An accuracy in place of a step",
-            "the error that is found over the one that was asked for; below 1 the accuracy was kept. CENIC's contacts "
-            "are compliant and its friction regularised, so in contact it converges to another law.",
+            "Error control: accuracy requested and achieved",
+            "the measured error over the requested one; below 1 the request is met. CENIC's contacts "
+            "are compliant and its friction regularised, so in contact it converges to a different contact law.",
             (0, 2, 3),
         ),
         *whole(
             results,
             "contact_gradients",
             "Derivatives through contact",
-            "A and B of one step, by the compiled function alone and as users call it, with the step; what Simple and "
-            "DART print is below.",
+            "A and B of one step, by the compiled function alone and by a user's call, which also solves the step; the "
+            "printed figures of Simple and DART are below.",
         ),
         *whole(
             results,
             "local_minima",
             "Trajectory optimisation",
-            "IPOPT beside the package's own solver, from the same first guess.",
+            "IPOPT and the package's own solver, from the same initial guess.",
             (0, 1),
         ),
         *whole(
             results,
             "crocoddyl_plans",
-            "Trajectory optimisation beside Crocoddyl",
-            "motions without contact. Crocoddyl's time is that of its C++ alone, ours of all that a user calls. Its "
-            "wheel 3.2.1 with Pinocchio 4.1.0 forgets gravity and velocities unless an armature is set, as it is here.",
+            "Trajectory optimisation compared with Crocoddyl",
+            "motions without contact. Crocoddyl's time is that of its C++ code alone, ours that of the whole user's "
+            "call. Its wheel 3.2.1 with Pinocchio 4.1.0 ignores gravity and velocities unless an armature is set, as "
+            "it is here.",
             (0,),
         ),
         *whole(
             results,
             "contact_planning",
             "Plans through contact",
-            "idto's spinner and hopper. idto itself has no wheel and was not run; its files ask for 200 and 100 Hz.",
+            "idto's spinner and hopper. idto itself has no wheel and was not run; its files specify 200 and 100 Hz.",
             (0, 2),
         ),
         *whole(
             results,
             "identification",
             "System identification",
-            "shares of logs whose confidence intervals hold the truth. With dry friction, another law in MuJoCo, "
-            "they are too narrow: they know nothing of what the model lacks.",
+            "shares of logs whose confidence intervals contain the true value. With dry friction, which MuJoCo models "
+            "differently, they are too narrow, since they do not include errors of the model.",
             (0, 1),
         ),
         *printed(results),

@@ -17,10 +17,10 @@ CHAINS = (5, 10, 20, 40)
 STEPS = 20
 
 NOTES = f"""Pendulums of 1 m rods. Algorithm 9 prescribes every third joint; its peer is the KKT system (2.113) with \
-the mass matrix of CRBA, whose condition grows with the fourth power of the length, so that for long chains only the \
-residual tells; times are those of the kernel alone. Staggered projections: pins with friction 0.3 and \
-radius 5 cm, {STEPS} steps of 1 ms from rest at 0.3 rad; SP stops at a relative change of contact forces of 1e-5, \
-BISP at 1e-8 of the velocities."""
+the mass matrix of CRBA, whose condition number grows with the fourth power of the length, so that for long chains \
+only the residual is meaningful; times are of the kernel alone. Staggered projections: pins with friction 0.3 and \
+radius 5 cm, {STEPS} steps of 1 ms from rest at 0.3 rad; SP stops at a relative change of contact forces of 1e-5, BISP \
+at 1e-8 of the velocities."""
 
 
 def best(work, repeats=7, least=0.02):

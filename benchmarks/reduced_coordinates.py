@@ -17,7 +17,7 @@ DT, STEPS = 0.01, 20
 
 NOTES = f"""Chains of n links bent like a bow, steps of {DT} s, mean of {STEPS}, best of several runs in a compiled \
 loop; pin.aba without the cost of a call from Python (see benchmarks/peers.py). The gradient is that of an objective \
-of all positions by all controls, 500 steps of a 10-link arm, with the run that it needs."""
+of all positions by all controls, 500 steps of a 10-link arm, including the forward run."""
 
 
 def steps(progress, lengths):

@@ -26,15 +26,15 @@ ROWS = 24
 
 INTRODUCTION = """# Benchmarks
 
-Every figure and table of the papers that this package builds on: what the paper claims, what this code measures, and a
-verdict. "Reproduced" means the same trend, "better" that ours is beyond the paper's own figure or its peer's. All of it
-is written by `python -m benchmarks --publish` from the JSON files in `docs/benchmarks/data/`, which
-`python -m benchmarks NAME` (or `leastaction bench NAME`) makes; `make bench` makes all. Peers are extras
-(`pip install -e ".[bench]"`); one that is missing is named with the result. Where a result says "short
-version", `--quick` made it: fewer starts and sizes. Times are CPU times; ratios are those of one run.
+Every figure and table of the papers that this package builds on: the paper's claim, this package's measurement, and a
+verdict. "Reproduced" means the same trend, "better" that the result exceeds the paper's own figure or its peer's.
+`python -m benchmarks --publish` writes these pages from the JSON files in `docs/benchmarks/data/`, which
+`python -m benchmarks NAME` (or `leastaction bench NAME`) produces; `make bench` runs all benchmarks. Peers are extras
+(`pip install -e ".[bench]"`); results name peers that were not installed. Results marked "short
+version" are from `--quick` runs, with fewer starts and sizes. Times are CPU times; ratios are of times of one run.
 
-[When which wins](wins.md) shows for each formulation where it leads each peer, and where it trails; [Beside every
-opponent](opponents.md) has every test beside every engine, and what others print.
+[Wins and losses](wins.md) compares each formulation with each peer, where it is faster and where slower;
+[Comparison with all engines](opponents.md) lists every test with every engine, and figures published by others.
 """
 
 
@@ -109,7 +109,7 @@ def heading(group: str) -> tuple[str, str]:
     """Title and introduction of a page: what the folder's __init__.py says."""
     file = HERE / group / "__init__.py"
     if not file.exists():
-        return "Studies", "What belongs to no paper: speed of steps, robustness, files of others."
+        return "Studies", "Benchmarks beyond the papers: speed of steps, robustness, third-party models."
     spec = importlib.util.spec_from_file_location(f"benchmarks.{group}", file)
     assert spec is not None
     assert spec.loader is not None
@@ -132,7 +132,7 @@ def index(groups: dict[str, dict[str, dict[str, Any]]], results: dict[str, dict[
         missed += [claim for claim in claims if claim.verdict == NOT_REPRODUCED]
     parts += ["", "## Not reproduced", ""]
     parts += [f"- **{cell(c.where)}**: {cell(c.paper)} Here: {cell(c.ours)} {cell(c.why)}" for c in missed]
-    parts += [] if missed else ["Nothing of what was run."]
+    parts += [] if missed else ["All claims that were run are reproduced."]
     parts += ["", *coverage.table(results, lambda paper: heading(paper)[0])]
     return "\n".join(parts).rstrip() + "\n"
 

@@ -20,8 +20,8 @@ LENGTHS = (25, 50, 100, 200, 400)
 EXAMPLES = [example for example in examples.catalogue() if example.name not in legged.LONG]
 FEW = ("cart_pole", "arm")
 
-NOTES = """The examples of `optimize.examples` with IPOPT and each kind of second derivatives; CPU times. Exact ones \
-come from one directional derivative of the blocks per step."""
+NOTES = """The examples of `optimize.examples` solved with IPOPT and each kind of second derivatives; CPU times. Exact \
+Hessians take one directional derivative of the blocks per step."""
 
 
 def hessians(steps, chosen):

@@ -13,10 +13,10 @@ from leastaction.initial_state.start import first_state
 WINDOW, WINDOWS, DT = 50, 6, 0.002
 BOUND = 5.0
 
-NOTES = f"""Time per step of {WINDOW} steps with controls from NumPy, beside that of the same {WINDOW} steps in one \
-call of the compiled loop; of each window, which is short, the least of all repeats, of these the median over \
-{WINDOWS - 1} windows. The first window is left out: what a start costs (placing bodies, looking for contacts) is no \
-cost of a step."""
+NOTES = f"""Time per step of {WINDOW} steps with controls from NumPy, compared with the same {WINDOW} steps in one \
+call of the compiled loop; the least of all repetitions of each window, and the median of these over {WINDOWS - 1} \
+windows. The first window is omitted, since it includes the start of the run (initial poses, first contact \
+detection)."""
 
 
 def contenders():
@@ -101,4 +101,4 @@ def run(progress, quick=False) -> Report:
     worst = Requirement("most that a step of Simulator costs beyond one of the compiled loop [µs]", max(found), BOUND)
     notes = f"{NOTES} {load_note()}"
     measure = Measure("overhead of Simulator", "time", [1e-6 * x for x in found])
-    return Report("A step at a time", notes, [sheet], [worst], measures=[measure])
+    return Report("Single steps of a simulator", notes, [sheet], [worst], measures=[measure])

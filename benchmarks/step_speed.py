@@ -14,8 +14,9 @@ ORDERS, FIRST = (2, 4, 6, 8), 20
 
 NOTES = f"""Motions of {SECONDS:g} s in steps of {DT} s from {SEEDS} random starts with fixed seeds: chains at rest \
 within ±0.5 rad (balls: ±0.3 rad) of hanging, the humanoid thrown with joint velocities within ±2 rad/s. CPU time in a \
-compiled loop, the best of {REPEATS} runs, in turns with pin.aba, which is without the cost of a call from Python (see \
-benchmarks/peers.py). Ratios: median and range over the starts; a start with a step that fails counts as failed."""
+compiled loop, the best of {REPEATS} runs, measured in turns with pin.aba, whose time excludes the cost of a call from \
+Python (see benchmarks/peers.py). Ratios: median and range over the starts; a start with a step that fails counts as \
+failed."""
 
 METHODS = {
     "bodies, order 2": la.Galerkin(order=2, interpolation="bodies"),

@@ -19,12 +19,12 @@ PAPER_SOLVE = 188.88
 """Table 4: seconds to solve NAO with N = 50."""
 STARTS = 20
 
-NOTES = """With IPOPT unless said, and the same costs, first guesses and tolerances. Error: the mean over the steps of \
-the integral of |x' - f(x, u)| along cubics between the knots (Eqs. 75 to 77). The paper gives neither its \
-3-DoF arm nor the postures, so errors compare within a column only: they go with the size of the motion, as the \
-second table shows. For a sixth of the turn (at most 0.25 rad) those of N >= 50 are below the paper's, for a twentieth \
-those of every N; the paper's fall with N as ours do, but for that of N = 10, which lies below its third order. \
-Heavier links change the cost alone. Times of the paper are those of another machine."""
+NOTES = """With IPOPT unless stated otherwise, and the same costs, initial guesses and tolerances. Error: the mean \
+over the steps of the integral of |x' - f(x, u)| along cubics between the knots (Eqs. 75 to 77). The paper gives \
+neither its 3-DoF arm nor the postures, so errors are comparable within a column only: they depend on the size of the \
+motion, as the second table shows. For a sixth of the rotation (at most 0.25 rad) our errors are below the paper's for \
+N >= 50, for a twentieth at every N; the paper's errors decrease with N as ours do, except that at N = 10, which is \
+below its third-order trend. Heavier links change only the cost. Times of the paper are from another machine."""
 PAPER_ERRORS = {10: 3.8177e-4, 50: 2.3348e-5, 100: 2.8470e-6, 150: 8.3619e-7}
 """Table 3, DMOC."""
 SHARES = (1.0, 1.0 / 6.0, 1.0 / 20.0)

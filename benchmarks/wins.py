@@ -11,27 +11,27 @@ BESIDE = "Our time over that of each peer's best method"
 EXPLICIT = "RungeKutta"
 """The one of ours that keeps no structure."""
 
-INTRODUCTION = """# When which wins
+INTRODUCTION = """# Wins and losses
 
-Every race of [Races and studies](races.md) ends in one question: how much CPU time to reach an accuracy, ours over that
-of the peer's best integrator. Below 1 ours is faster. "Alone": the peer does not get there with any of the steps that
-were tried; "peer alone": ours does not. What an error is, which steps were tried, and how times are taken stands with
-each race. Families of one formulation (orders, solvers) count with their fastest member.
+The ratio of the CPU times to reach an accuracy, ours over that of the peer's best integrator, for every race of
+[Races](races.md). Below 1 ours is faster. "Alone": the peer does not reach the accuracy with any of the tested steps;
+"peer alone": ours does not. Each race defines its error, the tested steps, and how times are measured.
+Of the variants of one formulation (orders, solvers), the fastest counts.
 """
 
 TRAILING = f"""## Where peers lead
 
-Robots and accuracies at which none of the methods of this package but the explicit `{EXPLICIT}` is as quick:
+Robots and accuracies at which all methods of this package except the explicit `{EXPLICIT}` are slower than the peer:
 """
 
 FORMULATIONS = {
-    "Galerkin": "The variational integrator in joint coordinates, of any order, also for plans.",
+    "Galerkin": "The variational integrator in joint coordinates, of any even order, also for trajectory optimisation.",
     "Maximal": "The variational integrator in body coordinates, with loops, rigid contact and friction.",
-    "Minimal": "The body rule of order 2 in joint coordinates, with rigid contact.",
-    "RungeKutta": "The explicit rule of order 4 on this package's forward dynamics: no structure is kept.",
-    "Midpoint": "The variational midpoint rule, here for plans.",
-    "BDF": "Reduced coordinates, backward differences: damps.",
-    "SDIRK2": "Reduced coordinates, singly diagonally implicit: damps.",
+    "Minimal": "The variational integrator of order 2 on body poses, in joint coordinates, with rigid contact.",
+    "RungeKutta": "Explicit Runge-Kutta of order 4 on this package's forward dynamics; not structure-preserving.",
+    "Midpoint": "The variational midpoint rule, here for trajectory optimisation.",
+    "BDF": "Reduced coordinates, backward differentiation formula, with numerical damping.",
+    "SDIRK2": "Reduced coordinates, singly diagonally implicit Runge-Kutta, with numerical damping.",
 }
 
 

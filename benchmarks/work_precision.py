@@ -34,8 +34,8 @@ FINEST |= {"Galerkin 10, joints": 10, "Galerkin 16, joints": 8}
 NOTES = f"""A pendulum of {LINKS} rods of 1 m, 1 kg from rest, angles uniform in ±15 degrees, {len(SEEDS)} starts, \
 {COUNT * SAMPLE:g} s. Error: mean over time of |q - q_ref|, mean over starts; q_ref from DOP853 with rtol = 1e-13. \
 Time: seconds of the whole run in a compiled loop (MuJoCo: its own loop in C, without contacts and constraints), best \
-of {ROUNDS} rounds. Time at an accuracy is interpolated between steps. Tolerance of a step 1e-12 where none \
-is named: an answer to six digits needs no more than 1e-9."""
+of {ROUNDS} rounds. Time at an accuracy is interpolated between steps. Newton tolerance 1e-12 unless stated; 1e-9 \
+suffices for six digits."""
 
 
 def error(q, reference):

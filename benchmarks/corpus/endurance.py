@@ -111,7 +111,7 @@ def run(progress, quick: bool = False) -> Report:
         Requirement("runs with a step that gains", gains, 0),
         Requirement("files that give back another run", files, 0),
     ]
-    title = "Random contact scenes, for as long as is wanted"
+    title = "Endurance run over random contact scenes"
     return Report(title, NOTES.format(hours=hours, first=first), [table, named], required, seeds=[first])
 
 

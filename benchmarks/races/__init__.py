@@ -1,4 +1,4 @@
-"""Races and studies
+"""Races
 
-Against peers, and beyond the papers: error on one axis, CPU time on the other, whole motions from random starts.
+Work-precision comparisons with peers: error against CPU time, for whole motions from random starts.
 """
