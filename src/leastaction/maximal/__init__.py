@@ -1,4 +1,4 @@
-"""Motion in body coordinates: every body has its own pose, joints are explicit constraints (Brüdigam 2020, 2023)."""
+"""Dynamics in maximal (body) coordinates: every body has its own pose, joints are constraints (Brüdigam 2020, 2023)."""
 
 from leastaction.linalg.graph.ldu import GraphLDU
 from leastaction.maximal.integrators import Maximal

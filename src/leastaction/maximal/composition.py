@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 
 
 def composition(order: int) -> NDArray[np.float64]:
-    """Fractions of the steps of order 2 that make one step of a higher order.
+    """Fractions of dt of the order-2 steps that compose one step of a higher order.
 
     Order 4 after Suzuki (1990), order 6 after Yoshida (1990), solution A: both symmetric, so the composed step keeps
-    momenta and constraints as its parts do.
+    momenta and constraints as its substeps do.
     """
     if order <= 2:
         return np.ones(1)

@@ -1,4 +1,4 @@
-"""Which bodies may touch in the next steps, and the graph of the Newton matrix, with an edge for each two that do."""
+"""Near pairs of bodies (broad phase), and the graph of the Newton matrix, with an edge for each two in contact."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from leastaction.mechanism.closure import COUPLING
 from leastaction.typing import FloatArray
 
 MANY = 150
-"""Up to so many shapes, every pair of them counts as near."""
+"""Up to this number of shapes, every pair of them counts as near."""
 
 GRAPHS = 12
-"""While so many graphs were in use bodies have not touched that are tied no longer."""
+"""Edges are removed between bodies that have not touched while this number of graphs was in use."""
 
 KEPT = 64
-"""Graphs that are kept for when the same bodies touch again."""
+"""Number of graphs that are kept for reuse when the same bodies touch again."""
 
 Edges = frozenset[tuple[int, int]]
 
 NONE: Edges = frozenset()
 
 MOST_CARRIED = 1e3
-"""Bound on `carried_mass`: to start the interior point method from higher up costs an iteration for each 1e2 or so."""
+"""Bound on `carried_mass`: a higher start of the interior point method costs about one iteration per factor of 1e2."""
 
 
 class Layout:
-    """The graph and the near pairs of a mechanism, renewed as its bodies move.
+    """The graph and the near pairs of a mechanism, updated as its bodies move.
 
     Attributes:
-        tied: bodies that touch, as pairs (i, j), i < j: the graph has an edge for each.
-        met, met_before: those that have touched since the graph was made, and while those before were in use.
-        pushed: those that have pushed each other since then.
+        tied: bodies in contact, as pairs (i, j), i < j: the graph has an edge for each.
+        met, met_before: pairs that have touched since the graph was made, and during each of the graphs before.
+        pushed: pairs that have exerted forces on each other since then.
         ldu: the graph.
-        model: what kernels read, with that graph.
-        near: what contacts read.
+        model: arrays of the kernels, with that graph.
+        near: contact arrays of the kernels.
         whole: see `kernel_variants`.
     """
 
@@ -59,11 +59,11 @@ class Layout:
         self.near: ContactModel
 
     def renew(self, Z: FloatArray | None, states: Any, wider: float) -> bool:
-        """Look for the pairs of shapes that may touch soon at the poses Z (None: none); whether the graph is another.
+        """Broad phase: find pairs of shapes that may touch soon at the poses Z (None: none); whether the graph changed.
 
         Args:
             states: `BODY_STATE` records with the velocities; not used without poses.
-            wider: what is soon grows with it: a step that is divided may need another plan before it is over.
+            wider: factor on the margin; a step that is bisected may need another broad phase before it ends.
         """
         table = self.table
         pairs, most, skin = table.ground, math.inf, 1e-3
@@ -74,7 +74,7 @@ class Layout:
             if len(table.movers) > MANY:
                 margin = 2.0 * wider * skin
                 near = self._near_pairs(Z, states, margin)
-                # Others stay apart while none moves further than this and, per step, changes its velocity by more.
+                # The result is valid while no body moves, or changes its velocity per step, by more than this.
                 most = margin / 8.0
             else:
                 near = table.body_pairs()
@@ -101,11 +101,11 @@ class Layout:
         return self._lay_out()
 
     def forget(self) -> None:
-        """No bodies have touched."""
+        """Forget all contacts."""
         self.tied, self.met, self.pushed, self.met_before = NONE, NONE, NONE, (NONE,) * GRAPHS
 
     def note(self, touched: NDArray[np.int64]) -> None:
-        """Note which bodies have touched, by marks of the near pairs, and take these marks away."""
+        """Record which bodies have touched, from the marks of the near pairs, and clear the marks."""
         self.met = self.met | self._bodies_of(touched != 0)
         self.pushed = self.pushed | self._bodies_of(touched == PUSHED)
         touched[:] = 0
@@ -117,12 +117,12 @@ class Layout:
         return frozenset((i, j) for i, j in bodies if i >= 0 and i != j)
 
     def tie(self, touched: NDArray[np.int64], more: bool, seldom: bool = False) -> bool:
-        """Lay out the graph with an edge for each two bodies that have touched of late; whether it is another.
+        """Make the graph with an edge for each two bodies that have touched recently; whether it changed.
 
         Args:
             touched: marks of near pairs.
-            more: whether to keep the edges that there are.
-            seldom: whether to take those that are new to press each other seldom, if ever.
+            more: whether to keep the present edges.
+            seldom: whether to assume that newly connected bodies rarely exert forces on each other.
         """
         self.note(touched)
         before = self.tied
@@ -133,10 +133,10 @@ class Layout:
         return self._lay_out(rare)
 
     def _lay_out(self, rare: Edges = NONE) -> bool:
-        """Make the graph, and set the edges of near pairs; whether it is another graph.
+        """Make the graph and set the edges of near pairs; whether it is another graph.
 
         Args:
-            rare: tied bodies that seldom press each other; the order of elimination is made for the others.
+            rare: connected bodies that rarely exert forces; the elimination order is optimised for the others.
         """
         nb, joints, near = len(self.flat.bodies), self.flat.sizes, self.near
         edges = [*self.flat.edges, *sorted(self.tied.difference(self.flat.edges))]
@@ -144,11 +144,11 @@ class Layout:
         if other:
             rare, slack = rare.difference(self.flat.edges), self.flat.slack - self.tied
             self.edges, name = edges, (tuple(edges), rare)
-            if name not in self.graphs:  # the order of elimination is the long part of it
+            if name not in self.graphs:  # the elimination order takes most of the time
                 if len(self.graphs) >= KEPT:
                     self.graphs.pop(next(iter(self.graphs)))
                 marks = [False] * nb + [True] * len(joints)
-                # Where bodies touch, an order that is found quickly: it is soon out of date.
+                # With contacts, use an elimination order that is quick to compute, as it is soon out of date.
                 ldu = GraphLDU(
                     [6] * nb + joints,
                     edges,
@@ -171,7 +171,7 @@ class Layout:
         return other
 
     def _weak_edges(self) -> set[tuple[int, int]]:
-        """Couplings, and bodies that both of their joints hang on: with parallel axes these may feel nothing."""
+        """Edges that may vanish: of couplings to a body that both of their joints share, as with parallel axes."""
         rows, coordinates, nb = self.flat.rows, self.flat.coordinates, len(self.flat.bodies)
         weak = set()
         for row in rows[rows["kind"] == COUPLING]:
@@ -181,7 +181,7 @@ class Layout:
         return weak
 
     def _near_pairs(self, Z: FloatArray, states: Any, margin: float) -> Any:
-        """Pairs of shapes of bodies that are closer than `margin` and what they cover towards each other in a step."""
+        """Pairs of shapes closer than `margin` plus the distance that their bodies may approach in a step."""
         v, turn = states.vc, np.linalg.norm(states.w, axis=1) * self.reach
         ahead = 2.0 * self.dt * float((np.linalg.norm(v, axis=1) + turn).max(initial=0.0))
         X, shapes = as_transforms(Z), self.table.shapes
@@ -200,7 +200,7 @@ class Layout:
 
 
 def carried_mass(model: Model) -> float:
-    """Most mass that joints tie to a body, relative to the body's own: a contact of that body may carry all of it."""
+    """Largest total mass of the tree of a body over the body's own: a contact of that body may carry all of it."""
     mass = model.bodies.mass
     root = np.arange(len(mass))
     for i, parent in enumerate(model.bodies.parent):
@@ -212,7 +212,7 @@ def carried_mass(model: Model) -> float:
 
 
 def as_transforms(Z: FloatArray) -> FloatArray:
-    """Poses (n, 7) as rotation (row by row) and position, shape (n, 12)."""
+    """Poses (n, 7) as row-major rotation and position, shape (n, 12)."""
     w, x, y, z = Z[:, 3:].T
     R = [
         *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),

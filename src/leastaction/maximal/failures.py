@@ -1,4 +1,4 @@
-"""What may be the matter with a step of `Maximal` that has no solution."""
+"""Error messages for steps of `Maximal` that fail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
     """The error of a step that failed.
 
     Args:
-        stepper: a `MaximalStepper`, right after it.
+        stepper: a `MaximalStepper`, right after the failure.
         step: its number.
         record: of the run.
     """
@@ -40,21 +40,21 @@ def failure_of(stepper: Any, step: int, record: Record) -> ConvergenceError:
 
 
 def _reason(stepper: Any, step: int, record: Record) -> str:
-    """What may be the matter with a step that has no solution, as the end of a sentence."""
+    """Possible reason why a step has no solution, as the end of a sentence."""
     if light := _spinning_without_inertia(stepper.model):
         return f"; body {light!r} has no moments of inertia, but may spin freely: give it some"
     return _contacts(stepper, step, record) or ("; is a loop in a singular configuration?" if stepper.loops else "")
 
 
 def _contacts(stepper: Any, step: int, record: Record) -> str:
-    """What overlaps at the start, or touches where a later step begins, as the end of a sentence; empty if nothing."""
+    """Overlaps at the start, or contacts at the start of a later step, as the end of a sentence; empty if none."""
     if stepper.contact is None:
         return ""
     return contacts_of_failed_step(stepper.table, as_transforms(record["rigid_poses"][step]), step)
 
 
 def _spinning_without_inertia(model: Model) -> str:
-    """The name of a body that may spin freely without moments of inertia; empty if there is none."""
+    """Name of a body that may spin freely without moments of inertia; empty if there is none."""
     for body, joint in zip(model.mechanism.bodies, model.mechanism.joints, strict=True):
         if joint.kind in ("free", "spherical") and not model.bodies[model.frames[body.name][0]].J.any():
             return body.name

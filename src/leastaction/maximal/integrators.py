@@ -12,31 +12,31 @@ from leastaction.integration.integrators import PENALTIES, Integrator
 from leastaction.maximal.stepper import MaximalStepper
 
 WORK = 200
-"""Newton iterations that a step may take in all its parts, relative to `max_iterations`."""
+"""Default of `max_work` relative to `max_iterations`."""
 
 
 @dataclass(frozen=True)
 class Maximal(Integrator):
     """Variational integrator in maximal coordinates, with loops, contact and friction (Bruedigam 2020, 2023).
 
-    Every body has its own pose; joints are equations that hold at the end of each step, so they never drift apart, and
-    loops cost nothing extra to write down. Contacts are rigid: gaps are never negative beyond the solver's tolerance.
+    Every body has its own pose; joints are position constraints that hold at the end of each step, so they never drift,
+    and closed loops need no special treatment. Contacts are rigid: gaps are non-negative up to the solver's tolerance.
 
     Attributes:
-        order: 1 as in the papers (symplectic Euler); 2 symmetric, the same action with forces and velocities read at
-            both ends of the step; 4 and 6 compose symmetric steps, some of them backwards, so they take no contacts.
+        order: 1 as in the papers (symplectic Euler); 2 symmetric, the same action with forces and velocities evaluated
+            at both ends of the step; 4 and 6 compose symmetric steps, some with negative dt, and exclude contacts.
         tolerance: error of the velocities within a step that Newton may leave, by the size of its last updates [m/s;
             angular velocities times the radius of gyration].
-        max_iterations: Newton iterations of a step, or of each part of a step that is divided.
-        max_work: Newton iterations of a step in all its parts and attempts; beyond it the step fails with a
+        max_iterations: Newton iterations of a step, or of each substep where a step is bisected.
+        max_work: Newton iterations of a step in all its substeps and attempts; beyond it the step fails with a
             `ConvergenceError`. None: 200 times `max_iterations`.
-        friction: "cone", the exact friction cone; or "linear", linearised with
-        n_directions: so many directions (n_f of 2023, Eq. 26); an even number from 4 to 32.
+        friction: "cone", the exact friction cone; or "linear", a linearised cone with n_directions.
+        n_directions: number of directions of the linearised cone (n_f of 2023, Eq. 26); an even number from 4 to 32.
         smoothing: central-path parameter [J] at which contact is solved; 0 for rigid contact, larger values for smooth
             gradients through contact.
         self_collision: whether bodies may touch each other, not only the ground.
-        warm_start: try the modes (open, sticking, sliding) and impulses that contacts had in the step before; saves
-            half of the time of most runs with contact (exact cone and rigid contact only).
+        warm_start: start from the contact modes (open, sticking, sliding) and impulses of the step before, which saves
+            iterations in most runs with contact (exact cone and rigid contact only).
     """
 
     order: int = 2
@@ -80,5 +80,5 @@ class Maximal(Integrator):
 
     @property
     def work(self) -> int:
-        """Newton iterations of a step in all its parts."""
+        """Most Newton iterations of a step in all its substeps."""
         return WORK * self.max_iterations if self.max_work is None else self.max_work

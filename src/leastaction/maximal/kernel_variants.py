@@ -1,8 +1,8 @@
 """The two variants of the kernels of `Maximal`: lean for most robots, whole for all others.
 
-What a robot has is data: springs, tendons, dampers and loops that are not there are arrays without rows and flags that
-are false. A robot that has none of them, and whose contacts are smooth, has None in their place: its kernels are
-compiled without them, in a fraction of the time.
+In whole kernels, features that a robot lacks (springs, tendons, dampers, loops) are arrays without rows and flags that
+are false. A robot that has none of them, and smooth contacts only, has None in their place: its kernels are compiled
+without this code, in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def has_elements(model: Model) -> bool:
 
 
 def pushes_bodies(model: Model) -> bool:
-    """Whether any force or control acts on bodies, but for `Model.paths` and `Model.sprung`."""
+    """Whether any force or control acts on bodies, except those of `Model.paths` and `Model.sprung`."""
     forces, resisting = model.forces, model.resisting
     elements = (forces.wrenches, forces.penalties, forces.drags, forces.tendons, forces.balls)
     own = forces.user is not None or any(x is not None and len(x) for x in elements)
@@ -38,21 +38,21 @@ def pushes_bodies(model: Model) -> bool:
 
 
 def has_soft_balls(model: Model) -> bool:
-    """Whether any ball or free joint has a spring, a damper or, between two bodies, drive inertia."""
+    """Whether any ball or free joint has a spring, a damper or, between two bodies, armature."""
     balls = model.coordinates[model.coordinates.kind >= BALL]
     return bool(balls.damping.any() or balls.armature.any() or balls.stiffness.any())
 
 
 def lean_model(model: Model) -> Model:
-    """The same without elements, so that nothing about them is compiled."""
+    """The model without these elements, so that their code is not compiled."""
     return replace(model, paths=None, sprung=None, resisting=None)
 
 
 def lean_settings(settings: MaximalSettings) -> MaximalSettings:
-    """The same without loops, so that nothing about them is compiled."""
+    """The settings without loops, so that their code is not compiled."""
     return settings._replace(loops=None)
 
 
 def flag(value: Any, whole: bool) -> bool | None:
-    """What kernels get of something that may be there: lean ones None."""
+    """A feature flag for the kernels: None for lean ones."""
     return bool(value) if whole else None

@@ -1,4 +1,4 @@
-"""What kernels know of the integrator and of the length of its steps."""
+"""Settings of the kernels, from the integrator and the step length."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 
 ROUND_OFF = 1e-15
-"""What round-off leaves of an angle [rad] or of a place [m] in joint coordinates that are of the order of 1."""
+"""Round-off of an angle [rad] or a position [m] for joint coordinates of the order of 1."""
 
 OPEN = 5e-10
-"""Most that it may leave joints open [m or rad]: a link of no weight on a heavy drive does not make all others so."""
+"""Bound on the joint violation for which the tolerance is raised [m or rad], as for light links with large armature."""
 
 
 def round_off(model: Model, dt: float) -> float:
-    """What round-off leaves of residuals, as a velocity of the bodies [m/s].
+    """Round-off of residuals, as a velocity of the bodies [m/s].
 
-    Drives and dampers that are heavy for their links push with the rate of a coordinate, a difference over a step.
+    Armature and dampers that are large for their links act on the rate of a coordinate, a difference over a step.
     """
     worst, bodies = 0.0, model.bodies
     for c in model.coordinates[model.coordinates.kind < BALL]:
@@ -41,10 +41,10 @@ def round_off(model: Model, dt: float) -> float:
 
 
 def settings_of(own: Maximal, model: Model, dt: float, substeps: NDArray[np.float64]) -> MaximalSettings:
-    """Settings of steps of length dt [s] of an integrator that composes each of `substeps`."""
+    """Settings of an integrator for steps of length dt [s]; it applies them to each of its `substeps`."""
     m = model.mechanism
     g = float(np.linalg.norm(m.gravity)) or 1.0
-    # Small beside the work of gravity in a step, unless the user wants it smooth.
+    # Small compared with the work of gravity in a step, unless the user requests smoothing.
     kappa = own.smoothing if own.smoothing > 0.0 else 1e-12 * (m.total_mass or 1.0) * (g * dt) ** 2
     compliance = default_compliance(float(model.bodies.mass.sum()), dt)
     return MaximalSettings(

@@ -1,9 +1,9 @@
 """A mechanism in maximal coordinates, as the flat record arrays that the kernels read.
 
-Every rigid body (with what is welded to it) has its own pose; a joint is a handful of scalar equations between two
-bodies (Bruedigam 2023, Appendix B: the rows that the selection matrix D picks from the two general constraint
-functions), and the null-space matrix C gives its coordinates. Joints that these two functions cannot describe, such
-as one that turns before it slides, become chains of simpler joints with massless bodies in between.
+Every rigid body (with all bodies welded to it) has its own pose; a joint is a few scalar equations between two bodies
+(Bruedigam 2023, Appendix B: the rows that the selection matrix D picks from the two general constraint functions), and
+the null-space matrix C gives its coordinates. Joints that these two functions cannot describe, such as one that
+rotates before it slides, become chains of simpler joints with massless bodies in between.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Model:
     """Flat arrays of one mechanism in maximal coordinates, from `compiler.compile_model`.
 
     Attributes:
-        bodies: `BODY` records of the bodies that move.
+        bodies: `BODY` records of the moving bodies.
         rows: `JOINT_ROW` records, grouped by node.
         nodes: names of the groups of rows: joints and couplings.
         sizes: number of rows of each node.
@@ -35,15 +35,15 @@ class Model:
             have springs, dampers or limits.
         coefficients: polynomials of the couplings.
         frames: for each name of a body (and the world) its index among `bodies` and the pose of its frame there.
-        forces: what forces read, with indices of `bodies`.
-        pieces: the tree joints, in the order of the bodies they carry.
+        forces: force model, with indices of `bodies`.
+        pieces: the tree joints, in the order of the bodies that they carry.
         augment: see `MaximalModel`.
         edges: pairs of graph nodes (bodies first, then groups of rows) that share a block.
-        slack: those between bodies that nothing ties but a limit of a tendon, which acts seldom.
+        slack: edges between bodies that are coupled by tendon limits alone, which seldom act.
         paths, tied, tied_first, resisting, resisting_edges: see `MaximalModel`.
-        springs, sprung, sprung_bodies, sprung_edges, strings: likewise.
+        springs, sprung, sprung_bodies, sprung_edges, strings: see `MaximalModel`.
         goals: `GOAL` records of prescribed motions, in the order of `Mechanism.prescribed`.
-        locked: whether limits leave a joint no room, so that it is held by an equation.
+        locked: whether an equation locks a joint whose limits leave no range, or there are prescribed motions.
     """
 
     mechanism: Mechanism
@@ -73,7 +73,7 @@ class Model:
     locked: bool = False
 
     def arrays(self, graph: GraphPlan) -> MaximalModel:
-        """What kernels read, with the graph of the Newton matrix."""
+        """The `MaximalModel` of the kernels, with the graph of the Newton matrix."""
         return MaximalModel(
             bodies=self.bodies,
             rows=self.rows,

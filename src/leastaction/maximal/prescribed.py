@@ -1,4 +1,4 @@
-"""Prescribed motions in maximal coordinates: rows of goals for the kernels, and bodies that nothing can push."""
+"""Prescribed motions in maximal coordinates: rows of goals for the kernels, and bodies that no force can move."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COLUMNS = {VALUE: 2, FRAME: 13}
 
 
 def refuse_compositions(integrator: Any, mechanism: Mechanism) -> None:
-    """Steps that go backwards and forwards would need motions between the rows of a table."""
+    """Raise an error for compositions with prescribed motions: their substeps would need values between table rows."""
     if mechanism.prescribed and integrator.order > 2:
         name = mechanism.prescribed[0]
         raise IntegratorError(f"Maximal: the prescribed motion {name!r} runs with order 1 or 2, got {integrator.order}")
@@ -45,7 +45,7 @@ def goal_rows(model: Model, table: MotionTable, first: int, last: int) -> FloatA
 
 
 def goal_rates(model: Model) -> NDArray[np.int64]:
-    """Which columns of these rows are rates."""
+    """Indices of the columns of these rows that are rates."""
     columns = [
         range(int(x.first) + (1 if x.kind == VALUE else 7), int(x.first) + COLUMNS[int(x.kind)]) for x in model.goals
     ]
@@ -69,7 +69,7 @@ def _product(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def prescribed_bodies(model: Model) -> set[int]:
-    """Bodies all of whose motion is prescribed: nothing can push them."""
+    """Indices of bodies whose motion is fully prescribed."""
     m = model.mechanism
     names, given = set(m.prescribed), set()
     for piece in model.pieces:
@@ -80,5 +80,5 @@ def prescribed_bodies(model: Model) -> set[int]:
 
 
 def exclude_driven_pairs(model: Model, table: ContactTable) -> ContactTable:
-    """`exclude_prescribed_pairs`, with the bodies that equations leave no motion marked as such."""
+    """`exclude_prescribed_pairs`, with immobile bodies (`immobile_bodies`) marked as locked."""
     return exclude_prescribed_pairs(table, prescribed_bodies(model), locked_bodies(model))

@@ -1,4 +1,4 @@
-"""Where the compiled loop of `Maximal` stops early: the step begins again, with more room or a new plan."""
+"""Recovery where the compiled loop of `Maximal` stops early: retry the step with larger arrays or a new broad phase."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from leastaction.maximal.arrays import ContactData
 from leastaction.maximal.step.maximal_rollout import EXHAUSTED, FAILED, FULL, UNTIED
 
 SHORT, LONG, WIDEST = 8, 64, 16.0
-"""After a plan that holds for fewer steps than SHORT comes one that is twice as wide, up to WIDEST times the usual;
-after one that holds for more than LONG, one that is half as wide. A plan takes as long as a few steps, and pairs that
-are near but do not touch cost next to nothing."""
+"""A broad phase that is valid for fewer steps than SHORT is followed by one with twice the margin, up to WIDEST times
+the usual; one valid for more than LONG by one with half the margin. A broad phase takes as long as a few steps, and
+near pairs that do not touch cost almost nothing."""
 
 LOGGED = 256
-"""Steps, each with as many contacts as there is room for, whose forces one call of the compiled loop may log."""
+"""Number of steps, each with the most contacts that the arrays hold, whose forces one call of the loop may log."""
 
 
 def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> bool:
-    """See to it that the step from row `at`, where the loop stopped, can begin again; False: in vain.
+    """Prepare a retry of the step from row `at`, where the loop stopped; False where that is impossible.
 
     Args:
         stepper: a `MaximalStepper`.
         record, at: the run and the row.
-        why: it stopped.
-        cramped: whether, if for want of room, an empty log would not be enough of it.
+        why: status of the loop.
+        cramped: with FULL, whether the arrays are too small even with an empty log.
     """
     if why in (FAILED, EXHAUSTED):
         stepper.exhausted = why == EXHAUSTED
@@ -35,9 +35,9 @@ def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> b
     stepper._rewind(record, at)
     before = stepper.contact
     if before is not None and (why != FULL or cramped):
-        before.now.kept = 0.0  # no matrix belongs to the impulses of the start
+        before.now.kept = 0.0  # the factors do not belong to the impulses at the start
     if why == FULL:
-        # Of the log, which is then read and empty; or of contacts, or of the log by a single step.
+        # FULL: the log, which is read and emptied; or the contact arrays, or the log for a single step.
         if cramped:
             stepper.room *= 2
             stepper._make_room()
@@ -45,7 +45,7 @@ def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> b
         stepper._tie(stepper.planned)
         stepper.planned = True
     else:
-        # A step that needs more than one plan gets wider ones, in whichever call the first of them was made.
+        # A step that needs several broad phases gets wider ones, also across calls.
         if not stepper.planned:
             stepper.usual_width = width_after(stepper.usual_width, stepper.age)
         stepper.wider = 2.0 * stepper.wider if stepper.planned else stepper.usual_width
@@ -57,14 +57,14 @@ def recover(stepper: Any, record: Record, at: int, why: int, cramped: bool) -> b
 
 
 def width_after(width: float, age: int) -> float:
-    """How wide the next plan is to be, by the width of one and the number of steps for which it held."""
+    """Margin factor of the next broad phase, from the last one and the number of steps for which it was valid."""
     if age < SHORT:
         return min(2.0 * width, WIDEST)
     return max(0.5 * width, 1.0) if age > LONG else width
 
 
 def _restore_impulses(before: ContactData, contact: ContactData) -> None:
-    """Let the step that begins again start from the impulses from which it began."""
+    """Restore the impulses from which the retried step warm-starts."""
     count = int(before.now[0].start)
     cones, impulses = contact.cones, before.start_impulses[:count]
     cones.key[:count], cones.gam[:count] = before.start_keys[:count], impulses[:, 0]

@@ -1,4 +1,4 @@
-"""Single steps of `Maximal`, one after another: all that stays from one to the next is prepared once."""
+"""Single steps of `Maximal` in sequence, with all arguments that stay the same prepared once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from leastaction.maximal.step.maximal_rollout import DONE
 
 
 def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], int]:
-    """See `Stepper.stride`; what is no plain step of the compiled loop is left to `MaximalStepper.advance`."""
+    """See `Stepper.stride`; steps that need preparation or recovery go through `MaximalStepper.advance`."""
 
     def arguments(row: int) -> tuple[Any, ...]:
         return tuple(stepper.rows(record, row, row + 1)), u, stepper.substeps, True
@@ -24,7 +24,7 @@ def stride_of(stepper: Any, record: Record, u: FloatArray) -> Callable[[int], in
         nonlocal walk
         if first == 0 or given:
             return stepper.advance(record, first, first + 1, u)
-        if walk.bound is not stepper.rollout:  # graph or near pairs are others
+        if walk.bound is not stepper.rollout:  # graph or near pairs have changed
             walk = BatchedCall(stepper.rollout, arguments)
         if stepper.unread >= 0:
             stepper.read_log()

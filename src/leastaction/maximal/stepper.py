@@ -1,4 +1,4 @@
-"""The stepper of `Maximal`: one robot's data, the layout that it runs on now, and the loop around the compiled loop."""
+"""The stepper of `Maximal`: data of one robot, its graph and near pairs, and the loop around the compiled one."""
 
 from __future__ import annotations
 
@@ -61,27 +61,27 @@ if TYPE_CHECKING:
     from leastaction.maximal.integrators import Maximal
 
 EVERYWHERE = 1e9
-"""How much wider than usual a plan is that holds all pairs of bodies that may ever touch."""
+"""Margin factor of a broad phase that includes all pairs of bodies that may ever touch."""
 
 ALL_ACT = frozenset({"contacts", "limits", "dry friction", "loops"})
 
 
 class MaximalStepper(Stepper):
-    """Runs `Maximal`: state (poses, momenta) of the bodies; q and p are read off them.
+    """Stepper of `Maximal`; its state is the poses and momenta of the bodies, from which q and p are computed.
 
     Attributes:
         model: the mechanism in maximal coordinates.
-        settings: what kernels know of the integrator and dt.
-        whole: which kernels it has, see `kernel_variants`.
+        settings: settings of the kernels, from the integrator and dt.
+        whole: which variant of the kernels it uses, see `kernel_variants`.
         layout: graph and near pairs of the present steps.
         data: state and scratch of this robot.
         contact: its contacts; None where nothing can touch.
-        planned: whether the plan was made for the step that comes next; wider: how much wider than usual.
-        age, usual_width: how many steps it has held for, and how wide the next one is to be, see `retry.width_after`.
-        exhausted: whether the last step took too much work.
-        unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
+        planned: whether the broad phase was made for the next step; wider: its margin factor.
+        age, usual_width: number of steps for which it has been valid, next margin factor, see `retry.width_after`.
+        exhausted: whether the last step exceeded `max_work`.
+        unread: row of the last stride, whose contacts are not in `log` yet; -1 where all are.
         problem: model, settings and data as plain tuples, as compiled entries take them.
-        rollout: the compiled loop with all that it takes but the rows of a record.
+        rollout: the compiled loop with all arguments bound except those of the rows.
     """
 
     momentum = True
@@ -97,7 +97,7 @@ class MaximalStepper(Stepper):
             self.carries = (*self.carries, "goals", "work")
         settings = settings_of(integrator, model, dt, self.substeps)
         self.control_nodes = (0.0,) if integrator.order == 1 else (0.0, *np.cumsum(self.substeps).tolist())
-        # Rigid contact cannot go backwards, as some of the steps of a composition do.
+        # Rigid contact does not allow the negative steps of compositions.
         self.acts = ALL_ACT if len(self.substeps) == 1 else frozenset()
         refuse_compositions(integrator, mechanism)
         self.table = exclude_driven_pairs(model, collect(mechanism, model.frames, bodies=integrator.self_collision))
@@ -122,17 +122,17 @@ class MaximalStepper(Stepper):
 
     @property
     def arrays(self) -> MaximalModel:
-        """What kernels read of the mechanism now."""
+        """The present `MaximalModel`."""
         return self.layout.model
 
     @property
     def near(self) -> ContactModel:
-        """What may touch what now."""
+        """The present `ContactModel`."""
         return self.layout.near
 
     @property
     def ldu(self) -> GraphLDU:
-        """The graph of the Newton matrix now."""
+        """The present graph of the Newton matrix."""
         return self.layout.ldu
 
     @property
@@ -146,7 +146,7 @@ class MaximalStepper(Stepper):
         return bool(self.settings.loops)
 
     def _plan(self, Z: FloatArray | None, wider: float = 1.0) -> None:
-        """Look for near pairs at the poses Z; see `Layout.renew`."""
+        """Update the broad phase at the poses Z; see `Layout.renew`."""
         if self.contact is not None:
             self.layout.note(self.contact.touched)
         if self.layout.renew(Z, self.data.bodies, wider):
@@ -154,14 +154,14 @@ class MaximalStepper(Stepper):
         self._make_room()
 
     def _tie(self, more: bool, seldom: bool = False) -> None:
-        """Make a graph that ties the bodies which touch; see `Layout.tie`."""
+        """Update the graph to the bodies in contact; see `Layout.tie`."""
         assert self.contact is not None
         if self.layout.tie(self.contact.touched, more, seldom):
             self.data = on_graph(self.data, self.ldu.new_factors())
         self._bind()
 
     def plan_widely(self, Z: FloatArray) -> None:
-        """Lay out graph and near pairs so that no other plan is ever needed: with all bodies that may touch at all."""
+        """Make a graph and near pairs that include all bodies that may ever touch, so that neither is updated again."""
         self._plan(Z, EVERYWHERE)
         if self.contact is not None:
             self.contact.touched[:] = 1
@@ -169,11 +169,11 @@ class MaximalStepper(Stepper):
 
     @property
     def _log_rows(self) -> int:
-        """Rows of the log of contacts: those of LOGGED substeps, and of an impact at the start of one."""
+        """Number of rows of the contact log: LOGGED substeps, and an impact at the start of one."""
         return (LOGGED + 1) * self.room
 
     def _make_room(self) -> None:
-        """Arrays for contacts, none of them known."""
+        """Allocate empty arrays for contacts."""
         self.contact = None
         if self.acts and self.layout.touches():
             m, pairs, size = len(self.model.coordinates), len(self.near.pairs), len(self.data.fixed)
@@ -182,7 +182,7 @@ class MaximalStepper(Stepper):
         self._bind()
 
     def _bind(self) -> None:
-        """The compiled loop with all that it takes but the rows of a record, as plain tuples."""
+        """Bind model, settings, data and contacts to the compiled loop, as plain tuples."""
         self.problem = problem = plain((self.arrays, self.settings, self.data))
         if self.contact is None:
             self.rollout = Bound(entries.rollout, *problem)
@@ -210,7 +210,7 @@ class MaximalStepper(Stepper):
         )
 
     def _goals(self, rows: int) -> dict[str, FloatArray]:
-        """Of prescribed motions, where there are any, their goals and work."""
+        """Record arrays of prescribed motions and their work, where there are any."""
         columns = sum(COLUMNS[int(kind)] for kind in self.model.goals.kind)
         return {"goals": np.zeros((rows, columns)), "work": np.zeros(rows)} if columns else {}
 
@@ -224,7 +224,7 @@ class MaximalStepper(Stepper):
         return goal_rates(self.model)
 
     def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
-        """Links of a robot that overlap start apart."""
+        """Resolve penetrations between links of a robot in the initial configuration."""
         return clear_start(self._starts, q, resting) if self.acts and len(self.table.shapes) else q
 
     def overlapping(self, q: FloatArray) -> NDArray[np.bool_]:
@@ -236,14 +236,14 @@ class MaximalStepper(Stepper):
         return starts_apart(self.model, self.table)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Refuse open loops."""
+        """Raise an error where loops are open."""
         if not self.mechanism.is_tree:
             check_closed(self.mechanism, q)
             self.redundant = is_redundant(self.mechanism, q)
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
+        """Raise an error for (or, with `project`, correct) a momentum whose velocity opens the loops."""
         if self.mechanism.is_tree:
             return p
         t = self.mechanism.tree
@@ -262,14 +262,14 @@ class MaximalStepper(Stepper):
     def begin(self, record: Record) -> None:
         """Fill row 0 of poses and momenta from q and p."""
         q, p = record["q"][0], record["p"][0]
-        # At rest nothing needs to be solved, nor compiled.
+        # At rest no velocities are computed, so nothing is compiled for them.
         v = velocity_of_momentum(self.mechanism, q[None], p[None])[0] if p.any() else np.zeros(len(p))
         record["rigid_poses"][0], twists, rates = place(self.model, q, v)
         record["momenta"][0] = momenta_of(self.model, record["rigid_poses"][0], twists, rates)
         data = self.data
         data.coordinates.value = 0.0
         self._rewind(record, 0)
-        # The first guess; spins beyond its chart, half a turn in a step, are left to Newton.
+        # Initial guess; angular velocities beyond its chart, half a turn in a step, are left to Newton.
         fast = 0.5 * self.dt * np.linalg.norm(twists[:, :3], axis=1, keepdims=True) > 0.9
         data.bodies.w, data.bodies.vc, data.bodies.v = np.where(fast, 0.0, twists[:, :3]), twists[:, 3:], 0.0
         data.bodies.x[:, :3], data.bodies.x[:, 3:] = data.bodies.w, data.bodies.vc
@@ -297,7 +297,7 @@ class MaximalStepper(Stepper):
             self.age += done
             if why == entries.DONE:
                 break
-            # The log is full as soon as it has no room for a step with as many contacts as there may be.
+            # The log counts as full once it has no room for a step with the largest number of contacts.
             if not recover(self, record, at, why, written <= self._log_rows - 2 * self.room or done == 0):
                 return at
         self.reached = (last, u[-1, -1])
@@ -308,7 +308,7 @@ class MaximalStepper(Stepper):
         return stride_of(self, record, u)
 
     def read_log(self) -> None:
-        """Copy contacts that the last stride has logged, before others take their place."""
+        """Copy the contacts that the last stride has logged, before the next one overwrites them."""
         if self.unread >= 0:
             assert self.contact is not None
             log = self.contact.log[: int(self.contact.written[0])].copy()
@@ -335,7 +335,7 @@ class MaximalStepper(Stepper):
         self._bind()
 
     def _run(self, record: Record, at: int, last: int, u: FloatArray) -> tuple[int, int, int]:
-        """Steps from `at` on, up to `last`: (how many were done, why it stopped, rows of the log)."""
+        """Take the steps from `at` up to `last`: (number done, status, rows of the log)."""
         rows = tuple(self.rows(record, at, last))
         if self.contact is None:
             done, why = self.rollout(rows, u, self.substeps, at > 0)
@@ -350,7 +350,7 @@ class MaximalStepper(Stepper):
         return done, why, written
 
     def rows(self, record: Record, first: int, last: int) -> MaximalRecord:
-        """Rows first ... last of a record as kernels take them."""
+        """Rows first ... last of a record as a `MaximalRecord` for the kernels."""
         rows = [record[name][first : last + 1] for name in MaximalRecord._fields[:-2]]
         if len(self.model.goals):
             rows += [record["goals"][first : last + 1], record["work"][first : last + 1]]
@@ -360,7 +360,7 @@ class MaximalStepper(Stepper):
         return MaximalRecord._make([*rows, *self.no_goals])
 
     def _rewind(self, record: Record, at: int) -> None:
-        """Back to a state of the record; angles are read off q, and velocities are those of the step before."""
+        """Restore row `at` of the record: angles from q, velocities from the step before."""
         c = self.model.coordinates
         read = np.flatnonzero((c.iq >= 0) & (c.kind < BALL))
         bodies = self.data.bodies
@@ -368,7 +368,7 @@ class MaximalStepper(Stepper):
         bodies.w, bodies.vc = bodies.x[:, :3], bodies.x[:, 3:]
 
     def finish(self, record: Record) -> None:
-        """Add the poses of all bodies and the log of contact forces, rigid bodies by the index of the first in each."""
+        """Add the poses of all bodies and the contact log, with the index of the first body of each rigid body."""
         self.read_log()
         log = np.concatenate([*self.log, np.zeros((0, 10))])
         names = [*self.mechanism.body_names, WORLD]
@@ -390,7 +390,7 @@ class MaximalStepper(Stepper):
 
     @cached_property
     def _first_bodies(self) -> NDArray[np.int64]:
-        """For each rigid body the index of the first body of the mechanism that is part of it; last the world's, -1."""
+        """Index of the first mechanism body of each rigid body; the last entry is the world's, -1."""
         first = np.full(len(self.model.bodies) + 1, -1)
         for i in range(len(self.mechanism.bodies) - 1, -1, -1):
             index = self.model.frames[self.mechanism.body_names[i]][0]
@@ -406,11 +406,11 @@ class MaximalStepper(Stepper):
         return OneStep(self, q, self.prepare_momentum(q, p, False), u, stencils)
 
     def linearize(self, q: FloatArray, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of the step from (q, p) with the controls u (nu,) held; see `leastaction.linearize`."""
+        """(A, B) of the step from (q, p) with constant controls u (nu,); see `leastaction.linearize`."""
         return self._start(q, p, u).jacobians()
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
-        """Turn the gradient `bar` (2 nv) by (q', p') into that by (q, p), in place; returns that by the controls.
+        """Replace the gradient `bar` (2 nv) by (q', p') with that by (q, p), in place; returns that by the controls.
 
         Args:
             q, p: start of the step.

@@ -1,1 +1,1 @@
-"""From a mechanism to the arrays of its model in maximal coordinates."""
+"""Compile a mechanism to the arrays of its model in maximal coordinates."""

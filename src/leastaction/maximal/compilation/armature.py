@@ -1,4 +1,4 @@
-"""Where the drive inertia (armature) of ball and free joints goes."""
+"""Armature (reflected inertia) of ball and free joints."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from leastaction.mechanism.joints import Joint
 
 
 def add_ball_drives(bodies: Any, coordinates: list[dict[str, Any]]) -> None:
-    """Drive inertia of balls and free joints that hang on the world becomes part of the body's own inertia.
+    """Add the armature of ball and free joints on the world to the inertia of their bodies.
 
-    That of a ball between two bodies is part of its coordinate, and acts in `step.ball_drives`.
+    That of a ball joint between two bodies is stored in its coordinate, and acts in `step.forces.ball_drives`.
 
     Args:
         bodies: `BODY` records.
-        coordinates: fields of `COORDINATE` records, of BALL and FREE with their `joint` and its `first` freedom, which
-            are taken out.
+        coordinates: fields of `COORDINATE` records; removes `joint` and `first` (first freedom) from those of BALL and
+            FREE.
     """
     for c in coordinates:
         if c["kind"] not in (BALL, FREE):

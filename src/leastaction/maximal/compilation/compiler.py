@@ -1,4 +1,4 @@
-"""From a mechanism to the arrays of its model in maximal coordinates."""
+"""Compile a mechanism to the arrays of its model in maximal coordinates."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ from leastaction.mechanism.pose import Pose
 from leastaction.typing import FloatArray
 
 FREEDOMS = {SLIDE: 1, HINGE: 1, BALL: 3, FREE: 6}
-"""Degrees of freedom of kinds of coordinates."""
+"""Degrees of freedom of each kind of coordinate."""
 
 SINGULAR = 1e-9
-"""Bodies whose least inertia, relative to the mechanism's size, lies below this count as massless."""
+"""Bodies with a smaller least moment of inertia, relative to median mass times radius squared, count as massless."""
 
 NO_ROOM = 1e-9
-"""Joints whose limits are closer to each other [rad or m] are locked."""
+"""Joints whose range between the limits is smaller [rad or m] are locked."""
 
 LEAST = 1e-9
-"""What Newton's matrix takes for the inertia of those, relative to others: far below what decides an update."""
+"""Inertia of massless bodies in the Newton matrix, relative to others: far too small to affect an update."""
 
 
 def compile_model(mechanism: Mechanism) -> Model:
-    """Flatten `mechanism`; refuses what maximal coordinates cannot run, by name."""
+    """Compile `mechanism`; raises `IntegratorError` for elements that maximal coordinates do not support."""
     for rolling in mechanism.rollings:
         raise IntegratorError(
             f"Maximal cannot run the rolling contact {rolling.name!r}; use Galerkin, or a shape with friction"
@@ -87,7 +87,7 @@ class _Compiler:
         self.parts: list[list[tuple[Inertia, Pose]]] = []
         self.frames: dict[str, tuple[int, Pose]] = {WORLD: (-1, Pose())}
         self.pieces: list[Piece] = []
-        self.weightless: list[Piece] = []  # free joints with drive inertia along x, y, z
+        self.weightless: list[Piece] = []  # free joints with armature along x, y, z
         self.goals: list[dict[str, Any]] = []
         self.locked = False
         self.axes: tendon_records.Axes = {}
@@ -140,17 +140,17 @@ class _Compiler:
         return len(self.parts) - 1
 
     def _chain(self, joint: Joint, a: int, Xa: Pose) -> tuple[int, Pose]:
-        """Make the bodies and pieces of a tree joint; (body, pose of the child's frame in it)."""
+        """Create the bodies and pieces of a tree joint; (index of its last body, pose of the child's frame in it)."""
         groups = split(joint.primitives)
         k = kq = 0
         for group in groups:
             b = self._body(a)
             last = group is groups[-1]
-            # The frame of a body is for now that of what the joint carries; `_bodies` moves it to the COM.
+            # A body's frame is at first that of what the joint carries; `_bodies` moves it to the COM.
             Xb = joint.child_pose.inverse() if last else Pose()
             self.pieces.append(Piece(joint, group, k, kq, a, Xa, b, Xb))
             if group[0].motion is Motion.FREE and joint.armature[k + 3] > 0.0:
-                self.parts[b].append((Inertia(joint.armature[k + 3]), Xb))  # a point where the joint is
+                self.parts[b].append((Inertia(joint.armature[k + 3]), Xb))  # a point mass at the joint
                 self.weightless.append(self.pieces[-1])
             a, Xa = b, Pose()
             k, kq = k + sum(p.nv for p in group), kq + sum(p.nq for p in group)
@@ -189,7 +189,7 @@ class _Compiler:
     # ------------------------------------------------------------------ equations and coordinates
 
     def _coordinates(self) -> tuple[list[dict[str, Any]], dict[int, int]]:
-        """Coordinates of all pieces; and the index of the first one of each piece."""
+        """Coordinates of all pieces, and the index of the first coordinate of each piece."""
         out: list[dict[str, Any]] = []
         first: dict[int, int] = {}
         offsets, iq, iv = {}, 0, 0
@@ -217,7 +217,7 @@ class _Compiler:
 
     @cached_property
     def _mobility(self) -> FloatArray:
-        """How much each degree of freedom answers to its own impulse at home, shape (nv,)."""
+        """Diagonal of the inverse joint-space inertia matrix at home, shape (nv,)."""
         return mobility_at_home(self.m)
 
     def _rows(self, first: dict[int, int], count: int) -> tuple[list[dict[str, Any]], list[int], list[str]]:
@@ -255,7 +255,7 @@ class _Compiler:
         return coefficients
 
     def _prescribed(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:
-        """Equations of prescribed motions: of a coordinate one, of a body the six of a weld to a frame that moves."""
+        """Equations of prescribed motions: one for a coordinate, six for a body, those of a weld to a moving frame."""
         place = {c["iv"]: k for k, c in enumerate(coordinates) if c["iv"] >= 0}
         coefficients: list[float] = []
         at = column = 0
@@ -264,7 +264,7 @@ class _Compiler:
             if kind == VALUE:
                 k = place[self.m.velocity_index(name)]
                 c = coordinates[k]
-                # Like a lock, with what `MaximalData.goals` says in place of the constant.
+                # Like a lock, with the value from `MaximalData.goals` in place of the constant.
                 row = {"kind": COUPLING, "a": c["a"], "b": c["b"], "coordinate": k, "leader": k, "count": 1}
                 new = [row | {"first": first + len(coefficients), "local": 0}]
                 coefficients.append(0.0)
@@ -283,9 +283,9 @@ class _Compiler:
         return coefficients
 
     def _locks(self, rows: Any, sizes: Any, names: Any, coordinates: Any, first: int) -> list[float]:
-        """Equations of coordinates whose limits leave them no room: between two stops there would be nothing inside.
+        """Equations that lock coordinates whose limits leave no range, as there is no interior between the limits.
 
-        Each is a coupling of a coordinate with itself, by a polynomial that is constant.
+        Each is a coupling of a coordinate with itself, by a constant polynomial.
         """
         coefficients: list[float] = []
         for k, c in enumerate(coordinates):
@@ -302,7 +302,7 @@ class _Compiler:
     # ------------------------------------------------------------------ graph
 
     def _edges(self, model: Model) -> None:
-        """Which blocks of the Newton matrix exist; sets the edges of rows and coordinates."""
+        """Collect the blocks of the Newton matrix as edges; sets the edges of rows and coordinates."""
         n = len(model.bodies)
         edges: dict[tuple[int, int], int] = {}
         needed: set[tuple[int, int]] = set()
@@ -354,7 +354,7 @@ class _Compiler:
         ties = [[tie(i, j) for j in bodies] for i in bodies]
         ties += _apart(bodies, resisting(model.forces._replace(tendons=model.forces.tendons[:0])))
         model.resisting_edges = np.array(ties, np.int64).reshape(len(ties), len(bodies))
-        # What these springs do the step finds by itself.
+        # The step computes the forces of these springs itself, by discrete gradients.
         model.springs, dofs = model.forces.dofs, model.forces.dofs.copy()
         dofs.stiffness = 0.0
         model.forces = model.forces._replace(paths=model.forces.paths[:0], dofs=dofs)
@@ -363,12 +363,12 @@ class _Compiler:
         model.bodies.group = groups(n, model.edges)
 
     def _augment(self, model: Model, edge: Any) -> None:
-        """Joints of a body without inertia lend it their equations, so that its block can be factored.
+        """Augment the equations of a body without inertia by those of its joints, so that its block is regular.
 
-        Adding a multiple of a joint's equation to the body's changes no solution. The joint that carries it and those
-        that it carries leave no common direction free, so that the block is regular in whichever order bodies are
-        eliminated: contacts of what it carries may want it to go first. Where two axes come to lie in one line it could
-        spin between them; `least`, which Newton's matrix alone knows, then keeps it where it is.
+        Adding a multiple of a joint's equation to the body's changes no solution. The body's own joint and those it
+        carries have no common free direction, so the block is regular in any elimination order; contacts of carried
+        bodies may require it to be eliminated first. Where two of their axes align, the body could spin between them;
+        its inertia `least`, which enters the Newton matrix only, keeps the block regular.
         """
         bodies = model.bodies
         known = bodies.mass[(bodies.mass > 0.0) & ~self.rotors]
@@ -387,12 +387,12 @@ class _Compiler:
     # ------------------------------------------------------------------ forces
 
     def _forces(self, coordinates: list[dict[str, Any]]) -> ForceModel:
-        """What forces read, with indices of `bodies` in place of the tree's nodes."""
+        """Force model, with indices of `bodies` in place of the tree's nodes."""
         self.axes = _axes(self.m, coordinates)
         forces = force_model(self.m.tree)._replace(**force_records(self.m, self.frames, self.axes))
         if not self.weightless:
             return forces
-        held = zeroed(len(self.weightless), WRENCH)  # drive inertia has no weight: what it would weigh is held up
+        held = zeroed(len(self.weightless), WRENCH)  # armature has no weight: compensate gravity on it
         for record, piece in zip(held, self.weightless, strict=True):
             record.node, record.point = piece.b, piece.Xb.position
             record.wrench[3:] = -piece.joint.armature[piece.first + 3] * np.array(self.m.gravity)
@@ -400,7 +400,7 @@ class _Compiler:
 
 
 def _axes(mechanism: Mechanism, coordinates: list[dict[str, Any]]) -> tendon_records.Axes:
-    """How tendons measure the joints with one axis."""
+    """Data with which tendons measure the joints with one axis."""
     out = {}
     limits = [(low, high) for j in mechanism.joints for low, high in zip(j.lower, j.upper, strict=True)]
     for c in coordinates:
@@ -414,7 +414,7 @@ def _axes(mechanism: Mechanism, coordinates: list[dict[str, Any]]) -> tendon_rec
 
 
 def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients: Any) -> None:
-    """Limits of the follower of a straight coupling as limits of its leader: both at once would say the same twice."""
+    """Convert limits of the follower of a linear coupling to limits of its leader, as both at once are redundant."""
     if len(coefficients) > 2 or len(coefficients) < 2 or coefficients[1] == 0.0:
         return
     ends = sorted((bound - coefficients[0]) / coefficients[1] for bound in (follower["lower"], follower["upper"]))
@@ -425,8 +425,8 @@ def _pass_limits(follower: dict[str, Any], leader: dict[str, Any], coefficients:
 
 
 def _apart(bodies: list[int], forces: ForceModel | None) -> list[list[int]]:
-    """Sets of bodies no two of which act on the same one by `forces`: for each of the bodies the place among them of
-    the one of the set that acts on it, or -1."""
+    """Partition bodies into sets in which no two act on the same body by `forces`. A set is a list that gives, for each
+    body, the index of the member that acts on it, or -1."""
     if forces is None:
         return []
     joined, acting = together(forces), set(forces.touched.tolist())

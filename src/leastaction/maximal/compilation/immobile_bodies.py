@@ -1,9 +1,9 @@
-"""Bodies that equations leave no motion of their own: they go where prescribed motions take them, or nowhere.
+"""Bodies that constraints leave no freedom: they follow prescribed motions, or do not move.
 
-An arm of five joints whose hand is welded to a prescribed body is such, all of it. Impulses of contacts between two of
-them, and of the limits and dry friction of joints between them, change nothing: they may be anything, and the method
-that looks for them finds ever larger ones as a gap closes that nothing can open. So those of joints are omitted, as
-those of prescribed joints are, and contacts as long as they are open (`contact.contact_setup`).
+An example is an arm of five joints whose hand is welded to a prescribed body. Impulses of contacts between two such
+bodies, and of limits and dry friction of joints between them, change no motion, so they are undetermined, and a solver
+finds ever larger ones as a gap closes that nothing can open. So limits and dry friction of these joints are omitted, as
+for prescribed joints, and contacts as long as they are open (`contact.contact_setup`).
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from leastaction.mechanism import Mechanism
 from leastaction.mechanism.kept import kept_with_mechanism
 
 ASIDE, FAR, NO_MOTION = 2, 0.1, 1e-7
-"""So many configurations, so far from home [rad or m], show what equations lock; and velocities that are none there."""
+"""Number of configurations tested for locked bodies, their distance from home [rad or m], and velocity that is zero."""
 
 CLOSED, CLOSING = 1e-12, 100
-"""Violation of loops that counts as closed there [m or rad], and most iterations for it."""
+"""Violation of loops that counts as closed in these configurations [m or rad], and most iterations to close them."""
 
 
 @kept_with_mechanism
 def locked_names(m: Mechanism) -> frozenset[str]:
-    """Names of such bodies, found where loops are closed, beside home, where no arm is stretched by chance."""
+    """Names of immobile bodies, from closed configurations near home, since arms may be singular at home itself."""
     if not m.loops or (not m.prescribed and all(loop.primitives for loop in m.loops)):
         return frozenset()
     random, given, found = np.random.default_rng(0), np.eye(m.nv)[prescribed_freedoms(m)], set(m.body_names)
@@ -44,12 +44,12 @@ def locked_names(m: Mechanism) -> frozenset[str]:
 
 
 def locked_bodies(model: Model) -> set[int]:
-    """Indices of such bodies."""
+    """Indices of immobile bodies."""
     return {model.frames[name][0] for name in locked_names(model.mechanism)} - {-1}
 
 
 def free_locked(model: Model) -> Model:
-    """The model without limits and dry friction of joints between such bodies."""
+    """The model without limits and dry friction of joints between immobile bodies."""
     held, coordinates = [-1, *locked_bodies(model)], model.coordinates
     if len(held) > 1:
         own = np.isin(coordinates.a, held) & np.isin(coordinates.b, held)

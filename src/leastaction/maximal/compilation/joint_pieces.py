@@ -1,4 +1,4 @@
-"""Joints taken apart into pieces that the two general constraint functions describe, and their coordinates.
+"""Decomposition of joints into pieces that the two general constraint functions describe, and their coordinates.
 
 Bruedigam 2023, Appendix B, with universal and screw joints.
 """
@@ -19,17 +19,17 @@ from leastaction.mechanism.pose import Pose
 
 @dataclass
 class Piece:
-    """One joint that the two general constraint functions describe: all of a joint, or a part of it.
+    """A joint, or a part of one, that the two general constraint functions describe.
 
     Attributes:
-        joint: what it belongs to.
+        joint: the joint that it belongs to.
         primitives: its motions.
-        first: of its degrees of freedom within the joint.
-        first_q: of its coordinates within the joint.
+        first: index of its first degree of freedom in the joint.
+        first_q: index of its first coordinate in the joint.
         a, b: indices of the bodies, -1 for the world.
         Xa, Xb: the joint's frame in a and, moved, in b.
         loop: whether it closes a loop.
-        iq, iv: where its coordinates begin in q and v; -1 for loops.
+        iq, iv: index of its first entry in q and v; -1 for loops.
     """
 
     joint: Joint
@@ -69,11 +69,11 @@ def _fits(group: tuple[Primitive, ...], p: Primitive) -> bool:
         if len(turns) != len(hinges) or len(turns) > 1:
             return False
         return not hinges or float(np.linalg.norm(np.cross(p.axis, hinges[0].axis))) > 1e-6
-    return False  # a screw or a free motion is a joint of its own
+    return False  # a screw or a free motion is a piece of its own
 
 
 def piece_coordinates(piece: Piece) -> list[dict[str, Any]]:
-    """The coordinates of a piece."""
+    """Fields of the `COORDINATE` records of a piece."""
     joint, Xa, Xb = piece.joint, piece.Xa, piece.Xb
     base = {"a": piece.a, "b": piece.b, "pa": Xa.position, "pb": Xb.position, "sign": 1.0, "edge": -1}
     base |= {"Ra": Xa.rotation.ravel(), "Rb": Xb.rotation.ravel(), "lower": -np.inf, "upper": np.inf}
@@ -95,7 +95,7 @@ def piece_coordinates(piece: Piece) -> list[dict[str, Any]]:
             c |= _axis(p, hinges, Xa, Xb, base) | {"pitch": p.pitch}
             for name in ("armature", "friction", "lower", "upper"):
                 c[name] = getattr(joint, name)[k]
-            if joint.limit_stiffness[k] > 0.0:  # limits that push back are forces, not rigid
+            if joint.limit_stiffness[k] > 0.0:  # soft limits are forces, not rigid
                 c["lower"], c["upper"] = -np.inf, np.inf
             c["damping"] = (joint.damping[k], 0, 0, 0, 0, 0)
             c["rest"] = joint.rest[kq]
@@ -114,14 +114,14 @@ def _axis(p: Primitive, hinges: list[Primitive], Xa: Pose, Xb: Pose, base: dict[
         return angle_marks(p.axis, Ra, Rb)
     first, second = (np.array(h.axis) for h in hinges)
     if p is hinges[0]:
-        # The second axis, fixed in b, turns about the first one by the first angle.
+        # The second axis, fixed in b, rotates about the first one by the first angle.
         return {"n": Ra @ first, "n2": Ra @ _across(second, first), "w2": Rb @ second}
-    # Seen from b, the first axis turns about the second one by minus the second angle.
+    # In b, the first axis rotates about the second one by minus the second angle.
     swap = {"a": base["b"], "b": base["a"], "pa": base["pb"], "pb": base["pa"], "sign": -1.0}
     return {**swap, "n": Rb @ second, "n2": Rb @ _across(first, second), "w2": Ra @ first}
 
 
 def _across(v: Any, n: Any) -> Any:
-    """The unit vector along the part of v across n."""
+    """Unit vector along the component of v orthogonal to n."""
     u = v - n * (n @ v)
     return u / np.linalg.norm(u)

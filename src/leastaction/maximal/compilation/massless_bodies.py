@@ -1,4 +1,4 @@
-"""Bodies that turn but hardly have a mass, such as those of files that give a link moments and some tiny mass."""
+"""Bodies with moments of inertia but almost no mass, as in files that give a link inertia and a tiny mass."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from leastaction.mechanism.joints import Motion
 from leastaction.mechanism.pose import Pose
 
 ROTOR = 100.0
-"""Bodies in joints whose radius of gyration is larger than so many times all lengths of the mechanism, and so many
-metres, have moments of inertia, but hardly a mass."""
+"""Bodies in joints count as rotors where their radius of gyration exceeds so many times all lengths of the mechanism
+and so many metres: they have moments of inertia, but almost no mass."""
 
 NO_MASS = 1e-8
-"""Below this part of the heaviest body's the mass of such a body counts as none: its contacts would go by it."""
+"""The mass of a rotor below this fraction of the heaviest body's counts as zero: its contacts would be scaled by it."""
 
 
 def rotors(bodies: Any, pieces: list[Piece], frames: dict[str, tuple[int, Pose]]) -> NDArray[np.bool_]:
-    """Which bodies are such; their joints lend them their equations, as they do to those without any mass.
+    """Mask of the rotors; their joints augment their equations (`MaximalModel.augment`), as for bodies without mass.
 
-    Not those that may slide with nothing but their own mass to move.
+    Excludes bodies that may slide with no other mass to move.
     """
     poses = [X for piece in pieces for X in (piece.Xa, piece.Xb)] + [X for _, X in frames.values()]
     reach = max(1.0, *(float(np.linalg.norm(X.position)) for X in poses))

@@ -1,4 +1,4 @@
-"""What ties bodies in the Newton matrix: springs and cables; and what hangs together."""
+"""Coupling of bodies in the Newton matrix by springs and cables, and connected groups of bodies."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 
 def tying(paths: Any) -> Any:
-    """Of `PATH` records those with a spring, or with a damper along their line.
+    """The `PATH` records with a spring, or with a damper along their line.
 
-    Isotropic dampers act across the line, too, and stand among the forces of `resistance`.
+    Isotropic dampers also act across the line, and are among the forces of `body_damping`.
     """
     out = paths.copy()
     out.damping[paths.isotropic != 0] = 0.0
@@ -21,7 +21,7 @@ def tying(paths: Any) -> Any:
 
 
 def groups(bodies: int, edges: list[tuple[int, int]]) -> NDArray[np.int64]:
-    """Of each of the bodies, the first nodes of a graph, the first body that edges lead to from it, by any way."""
+    """Smallest index of a body in the connected component of each body; bodies are the first nodes of the graph."""
     i, j = np.array(edges, np.int64).reshape(-1, 2).T
     count = max(bodies, int(max(i.max(initial=-1), j.max(initial=-1))) + 1)
     _, label = connected_components(coo_array((np.ones(len(i)), (i, j)), shape=(count, count)), directed=False)

@@ -1,4 +1,4 @@
-"""Lengths that the Newton matrix knows: tendons with springs or soft limits, and soft limits of joints."""
+"""Lengths with implicit tension in the Newton matrix: tendons with springs or soft limits, and soft joint limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from leastaction.maximal.model import Model
 from leastaction.mechanism import Mechanism
 
 LAW = ("offset", "stiffness", "shortest", "longest", "lower", "upper", "limit_stiffness")
-"""What lengths have of `TENDON` records."""
+"""Fields of `TENDON` records that lengths share."""
 
 ITEM_NAMES = tendon_records.ITEM.names or ()
 
@@ -23,8 +23,8 @@ def sprung_lengths(mechanism: Mechanism, forces: ForceModel, axes: tendon_record
     """(`SPRUNG` records, `ITEM` records) of the tendons with springs or soft limits and of soft limits of joints.
 
     Args:
-        mechanism, forces: the robot, and what acts on its bodies.
-        axes: how tendons measure joints with one axis.
+        mechanism, forces: the robot and its force model.
+        axes: data with which tendons measure joints with one axis.
     """
     laws: list[dict[str, Any]] = []
     items: list[Any] = []
@@ -46,11 +46,11 @@ def sprung_lengths(mechanism: Mechanism, forces: ForceModel, axes: tendon_record
 
 
 def with_lengths(model: Model, lengths: tuple[Any, Any], edge: Any, seldom: Any) -> None:
-    """Give a model the lengths of `sprung_lengths`.
+    """Add the lengths of `sprung_lengths` to a model.
 
     Args:
-        edge: gives the number of the edge of the graph between two bodies; seldom: the same for an edge whose blocks
-            are zero most of the time, as where a tendon is slack that has limits alone.
+        edge: gives the number of the graph edge between two bodies; seldom: the same for an edge whose blocks are zero
+            most of the time, as for a tendon with limits alone that is slack.
     """
     sprung, model.strings = lengths
     bodies: list[int] = []

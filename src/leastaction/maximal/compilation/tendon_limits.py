@@ -1,4 +1,4 @@
-"""Limits of tendons that are rigid: ropes between two bodies, whose length is a coordinate with stops."""
+"""Rigid limits of tendons: ropes between two bodies, whose length is a coordinate with limits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Coordinates = list[dict[str, Any]]
 
 
 def ropes(mechanism: Mechanism, frames: Frames, coordinates: Coordinates) -> tuple[Coordinates, Mechanism]:
-    """Coordinates of the tendons with rigid limits, and the mechanism without the springs that stand for these.
+    """Coordinates of the tendons with rigid limits, and the mechanism with these limits removed from its tendons.
 
-    Where a path ties more than two bodies, or two of them by several pieces, its limits are springs.
+    Where a path connects more than two bodies, or two of them by several pieces, its limits are springs.
 
     Args:
         mechanism: the robot.
@@ -42,7 +42,7 @@ def ropes(mechanism: Mechanism, frames: Frames, coordinates: Coordinates) -> tup
 
 
 def _rope(mechanism: Mechanism, frames: Frames, coordinates: Coordinates, t: Tendon) -> dict[str, Any] | None:
-    """A coordinate for the length of a tendon, or None."""
+    """Coordinate for the length of a tendon; None unless it is a straight path between two bodies or one joint."""
     if t.joints:
         return _of_joint(mechanism, coordinates, t)
     rest, found = 0.0, []
@@ -59,12 +59,12 @@ def _rope(mechanism: Mechanism, frames: Frames, coordinates: Coordinates, t: Ten
         return None
     divisor, a, x, b, y = found[0]
     own = {"kind": ROPE, "a": a, "b": b, "pa": x, "pb": y, "pitch": 1.0 / divisor, "rest": rest, "sign": 1.0}
-    # A path is never shorter than nothing, where its direction is not known.
+    # A lower limit at or below `rest` never acts; at zero length the direction of the path is undefined.
     return own | {"iq": -1, "iv": -1, "lower": t.lower if t.lower > rest else -np.inf, "upper": t.upper}
 
 
 def _of_joint(mechanism: Mechanism, coordinates: Coordinates, t: Tendon) -> dict[str, Any] | None:
-    """Limits of a tendon along one joint are limits of a copy of its coordinate."""
+    """Coordinate for a tendon along one joint: the joint's with the tendon's limits; None for several joints."""
     name, weight = next(iter(t.joints))
     if len(t.joints) > 1 or not weight:
         return None

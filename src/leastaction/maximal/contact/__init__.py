@@ -1,1 +1,1 @@
-"""Which contacts take part in a step, which were missed, and what to say when one goes wrong."""
+"""Contacts of a step: detection, contacts that a step missed, and error messages of failed steps."""

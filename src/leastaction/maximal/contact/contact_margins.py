@@ -1,4 +1,4 @@
-"""How far bodies get within a step: which of them may touch, and when the list of near pairs is out of date."""
+"""Bounds on the motion of bodies within a step: contact margins, and when the list of near pairs is out of date."""
 
 import math
 
@@ -8,12 +8,12 @@ from leastaction.maximal.step.bodies import start_pose
 from leastaction.spatial import act, dot3, load3, sub3
 
 REACH, CLOSE = 4.0, 1.0
-"""A contact takes part when its gap is less than what the bodies cover in so many steps. CLOSE ones only where bodies
-touch each other, and for meshes: of these there may be many, and `contact_update` finds those that the step brings
-about."""
+"""A contact takes part when its gap is less than the distance that its bodies may cover in so many steps. CLOSE is
+used between two bodies and for meshes, which may have many contacts; `contact_update` finds those that the step closes
+in addition."""
 
 FELT = 1e-3
-"""Share of its weight that a smoothed contact may push a body with and yet be omitted."""
+"""Fraction of a body's weight below which the force of a smoothed contact may be omitted."""
 
 
 @inline
@@ -28,7 +28,7 @@ def speed_of(states, body, reach):
 
 @inline
 def reach_of(shape):
-    """Radius about the COM that holds a shape [m]; 0 for grounds."""
+    """Radius about the COM of its body that contains a shape [m]; 0 for unbounded shapes."""
     if shape.bound > 1e30:
         return 0.0
     c = load3(shape.centre)
@@ -37,7 +37,7 @@ def reach_of(shape):
 
 @inline
 def lightest(bodies, a, b):
-    """Smaller mass of two bodies [kg], the world omitted, and bodies without mass where the other has one."""
+    """Smaller mass of two bodies [kg], without the world, and without massless bodies where the other has a mass."""
     least = behind = math.inf
     for body in (a, b):
         if body >= 0:
@@ -51,8 +51,8 @@ def lightest(bodies, a, b):
 def has_moved(states, near, dt):
     """Whether the list of near pairs is out of date.
 
-    A body has left the place where it was made by more than `most` [m], or its velocity has changed so much that it may
-    cover as much more in a step; what all bodies have in common does not count.
+    It is where, relative to the mean motion of all bodies, a body has moved by more than `most` [m] since the list was
+    made, or its velocity has changed so much that it may cover that distance in a step.
     """
     anchors, most = near.anchors, near.most
     n = anchors.shape[0]
@@ -74,9 +74,9 @@ def has_moved(states, near, dt):
 
 @routine(allocates=False)
 def spread_speeds(coordinates, states, near, contact, dt):
-    """Make the speed of each body [m/s] the largest of those that may kick it within the step: by contacts, joints."""
+    """Raise the speed bound of each body [m/s] to that of bodies that may accelerate it by contacts or joints."""
     shapes, pairs, speeds, listed = near.shapes, near.pairs, contact.speeds, contact.now[0].listed
-    for sweep in range(2):  # there and back, so that a kick gets along a row of bodies either way
+    for sweep in range(2):  # forwards and backwards, so that a speed spreads along a row of bodies in both directions
         for j in range(listed):
             pair = pairs[contact.listed[j if sweep == 0 else listed - 1 - j]]
             a, b = shapes[pair.a], shapes[pair.b]
@@ -95,11 +95,11 @@ def spread_speeds(coordinates, states, near, contact, dt):
 
 @routine(allocates=False)
 def largest_margin(bodies, settings, near, fastest, dt):
-    """Bound on `margin_of` all pairs, with the largest speed of a body [m/s]."""
+    """Upper bound of `margin_of` for all pairs [m]; fastest: largest speed of a body [m/s]."""
     reach = 0.0
     for i in range(near.reach.shape[0]):
         reach = max(reach, near.reach[i])
-    movers = 2.0 if settings.smoothing > 0.0 else 1.0  # in pairs for which REACH counts
+    movers = 2.0 if settings.smoothing > 0.0 else 1.0  # moving bodies of the pairs for which REACH counts
     margin = REACH * dt * (settings.gravity * dt + movers * fastest) + 1e-3 * reach
     if settings.smoothing > 0.0:
         least = 1.0
@@ -111,7 +111,7 @@ def largest_margin(bodies, settings, near, fastest, dt):
 
 @routine(allocates=False)
 def margin_of(bodies, settings, near, speeds, k, dt):
-    """How far apart the shapes of pair k may be and yet take part in a step [m]."""
+    """Largest gap of pair k at which its contacts take part in a step [m]."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
     ra, rb = reach_of(a), reach_of(b)
     speed = settings.gravity * dt

@@ -1,4 +1,4 @@
-"""Which contacts take part in a step, as cones at the start poses; those of joints are in `limits`."""
+"""Contacts that take part in a step, as cones at the start poses; those of joints are in `limit_setup`."""
 
 import math
 
@@ -22,38 +22,38 @@ from leastaction.maximal.step.solver.tolerances import heavier, largest_push, sp
 from leastaction.spatial import add3, cross, dot3, load3, load9, mattvec, matvec, scale3, store3, sub3
 
 OUT_OF_DATE, NO_ROOM, UNTIED = np.int64(-1), np.int64(-2), np.int64(-3)
-"""Why there are no cones of a step: see `find_cones`."""
+"""Status of `find_cones` where it returns no cones."""
 
 CLOSE, PUSHED = 1, 2
-"""Marks of near pairs that have a contact, and of those that have had one which pushes with more than SLIGHT times the
-impulse of the strongest: the graph's order is made for these."""
+"""Marks of near pairs that have a contact, and of those that had one with more than SLIGHT times the impulse of the
+strongest contact: the elimination order of the graph is optimised for these."""
 
 SLIGHT = 1e-6
 
 LOOSE = -2
-"""In place of an edge of the graph: it does not tie the bodies of a pair."""
+"""In place of a graph edge: the graph has none between the bodies of a pair."""
 
 WINDOW = 64
-"""How far a contact may have moved in the list of contacts since the step before."""
+"""Number of entries of the previous step's contact list that `match` searches from the expected position on."""
 
 LIGHT = 1e-3
-"""Least share of the central-path parameter that a cone starts with. All the same, heavy things that come in fast would
-press light ones, which hardly move, with so much that these turn over within the step while it is solved."""
+"""Least initial share of the central-path parameter of a cone. With equal shares, fast heavy bodies would push light
+ones, which hardly move, so hard that these turn over within the step while it is solved."""
 
 HAIR = 1e-12
-"""Overlap that is none [m]: round-off of places. Things that slide along each other with a gap of zero that no joint
-can change would have no solution without it."""
+"""Overlap that counts as none [m]: round-off of positions. Without it, sliding contacts with a gap of zero that no
+joint can change would have no solution."""
 
 APART, OVERLAPPING = 0.0, 1.0
-"""What decides how large the gap of a contact must be at the end of a step, in `side` of its cone."""
+"""What determines the least gap of a contact at the end of a step, in `side` of its cone."""
 
 TURNING = np.int64(1 << 30)
-"""What is added to the key of a contact for that of its friction against spinning, and twice for rolling."""
+"""Added to the key of a contact for its torsional friction, and twice for its rolling friction."""
 
 
 @inline
 def wrench_row(out, at, states, body, x, n, sign):
-    """Wrench of a force sign n at x on a body, in its own directions, to out[at : at + 6]."""
+    """Write the wrench of a force sign n at x on a body, in its own frame, to out[at : at + 6]."""
     R, p = start_pose(states, body)
     t = mattvec(R, cross(sub3(x, p), n))
     for i in range(3):
@@ -63,11 +63,11 @@ def wrench_row(out, at, states, body, x, n, sign):
 
 @routine(allocates=False)
 def find_cones(model, settings, data, near, contact, dt):
-    """Fill the cones of a step; how many, OUT_OF_DATE if the near pairs are, NO_ROOM if there is none.
+    """Fill the cones of a step; returns their number, or OUT_OF_DATE, NO_ROOM or UNTIED.
 
-    UNTIED if bodies touch that the graph does not tie; all pairs that do are marked as `touched`.
-
-    Velocities in `data` must be the guess for the step. Leaves the cones' typical energy [J] in `now`.
+    OUT_OF_DATE: near pairs are; NO_ROOM: the arrays are too small; UNTIED: bodies without an edge touch.
+    All pairs in contact are marked as `touched`. Velocities in `data` must be the guess of the step. The typical
+    energy of the cones [J] is stored in `now`.
     """
     bodies, states, cones, now = model.bodies, data.bodies, contact.cones, contact.now[0]
     if has_moved(states, near, dt):
@@ -97,7 +97,7 @@ def find_cones(model, settings, data, near, contact, dt):
     for m in range(now.listed):
         k = contact.listed[m]
         if is_locked(near, k):
-            continue  # their impulses are anything; `add_violated_contacts` finds what their motions make overlap
+            continue  # impulses undetermined; `add_violated_contacts` finds overlaps that their motion causes
         a, b = near.shapes[near.pairs[k].a].body, near.shapes[near.pairs[k].b].body
         if clearance.least[k] - approach_of(clearance.ways, a, b) > now.widest:
             continue
@@ -134,7 +134,7 @@ def find_cones(model, settings, data, near, contact, dt):
             count = last
     if loose:
         return UNTIED
-    # Joints may put more mass behind a contact than the body has itself, which all contacts share.
+    # Joints may attach more mass to a contact than the body has itself; all contacts share it.
     now.load = max(1.0, settings.carried / max(count, 1))
     now.energy = now.load * energy / max(count, 1)
     for k in range(count):
@@ -144,7 +144,7 @@ def find_cones(model, settings, data, near, contact, dt):
     now.known, now.count, now.sure, now.matched = count, count, 0, 0
     now.waiting = waiting
     if settings.warm_start and settings.directions == 0:
-        # Without a step before, modes start from free flight: where contact and flight both solve a step, it is flight.
+        # Without a step before, all modes start open: of solutions with and without contact it finds the latter.
         match(contact, before)
         now.matched, now.sure = 1 if before > 0 else 0, 1
     return count
@@ -152,26 +152,26 @@ def find_cones(model, settings, data, near, contact, dt):
 
 @inline
 def bounces(settings, now, contact):
-    """Whether a contact has restitution in the present substep; none has where it is smoothed."""
+    """Whether a contact has restitution in the present substep; smoothed contacts have none."""
     return contact.restitution > 0.0 and now.plastic == 0 and settings.smoothing == 0.0
 
 
 @inline
 def waits(settings, now, contact, phi):
-    """Whether a contact with the gap phi takes no part in a substep, which ends where it closes; see `restitution`."""
+    """Whether a contact with the gap phi is left out of the substep, which ends where it closes; see `restitution`."""
     return bounces(settings, now, contact) and not is_closed(phi, settings.gravity, settings.whole)
 
 
 @inline
 def cone_of(contact, k):
-    """Cone k of those that take part in the present substep, and behind these those that wait."""
+    """Cone k of the present substep; indices from `count` on are the cones that wait."""
     count, last = contact.now[0].count, contact.cones.shape[0]
     return contact.cones[k if k < count else last + count - 1 - k]
 
 
 @routine(allocates=False)
 def detect_pair(near, contact, k, X, found, margin, features, convex):
-    """Append the contacts of pair k at the poses X; see `contact.detect` and `ContactModel`."""
+    """Append the contacts of pair k at the poses X; see `narrow_phase.detect` and `ContactModel`."""
     shapes, pairs, contacts = near.shapes, near.pairs, contact.contacts
     if features is None or not features:
         return detect_smooth(shapes, pairs, k, X[0], X[1], near.table, contacts, found, margin)
@@ -180,7 +180,7 @@ def detect_pair(near, contact, k, X, found, margin, features, convex):
 
 @routine(allocates=False)
 def match(contact, before):
-    """Find each cone among those of the step before; `previous` says where it was, or -1."""
+    """Set `previous` of each cone to its index in the step before, or -1, by its key."""
     at = 0
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -194,9 +194,9 @@ def match(contact, before):
 
 @routine(allocates=False)
 def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
-    """Make contact j a cone, at the start poses, with a first guess of slack and sliding; its typical energy [J].
+    """Turn contact j into a cone at the start poses, with a first guess of slack and sliding; its typical energy [J].
 
-    That of the lighter body goes to `own`.
+    The energy of the lighter body is stored in `target_share`.
 
     Args:
         cone: a `CONE` record, filled in.
@@ -210,7 +210,7 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
     cone.kind = ip.LIMIT if contact.friction == 0.0 else (ip.LINEAR if directions > 0 else ip.EXACT)
     phi = contact_wrenches(cone, contact, states)
     vn = work(states, cone.da[0:6], cone.a) + work(states, cone.db[0:6], cone.b)
-    # Features that were not seen to overlap before get out of each other without a jump.
+    # Features that did not overlap before are separated gradually, without a jump.
     cone.gravity_drop = gravity * dt * dt
     whole = settings.whole
     cone.slight = slight_overlap(gravity * whole * whole, whole)
@@ -231,9 +231,9 @@ def contact_cone(bodies, states, settings, cone, contact, j, edge, push, dt):
 
 @inline
 def node_rate(wrench, at, bodies, states, i):
-    """Velocity of body i along a unit wrench, wrench[at : at + 6], at the start of the step, by its momentum [m/s].
+    """Velocity of body i along the unit wrench wrench[at : at + 6] from its momentum at the start of the step [m/s].
 
-    That of the world is zero, and that of a body without inertia counts as zero.
+    It is zero for the world, and in the directions in which a body has no inertia.
     """
     rate = 0.0
     if i >= 0:
@@ -253,7 +253,7 @@ def node_rate(wrench, at, bodies, states, i):
 
 @routine(allocates=False)
 def choose_friction(bodies, states, settings, pair, cone, contact):
-    """Give a contact of a `PAIR` its static friction where it sticks, see `laws.sticking`; after `contact_cone`."""
+    """Set the static friction of a contact of a `PAIR` that sticks, see `laws.sticking`; call after `contact_cone`."""
     if pair.static <= pair.friction:
         return
     slip = node_rate(cone.da, 6, bodies, states, cone.a) + node_rate(cone.db, 6, bodies, states, cone.b)
@@ -265,7 +265,7 @@ def choose_friction(bodies, states, settings, pair, cone, contact):
 
 @routine(allocates=False)
 def contact_wrenches(cone, contact, states):
-    """Point, normal and unit wrenches of a contact at the start poses, into its cone; the gap [m]."""
+    """Write point, normal and unit wrenches of a contact at the start poses to its cone; returns the gap [m]."""
     (Ra, pa), (Rb, pb) = start_pose(states, contact.a), start_pose(states, contact.b)
     phi, n, x = gap(contact, (Ra, pa), (Rb, pb))
     t1, t2 = tangents(n)
@@ -286,14 +286,14 @@ def contact_wrenches(cone, contact, states):
 
 @inline
 def is_locked(near, k):
-    """Whether neither shape of a pair has a motion of its own: no push of theirs would do anything."""
+    """Whether the bodies of a pair are fixed, prescribed or locked, so that contact impulses do nothing."""
     a, b = near.shapes[near.pairs[k].a], near.shapes[near.pairs[k].b]
     return (a.body < 0 or a.given != 0) and (b.body < 0 or b.given != 0)
 
 
 @routine(allocates=False)
 def move_surfaces(near, k, contact):
-    """Set how the surfaces of a contact of pair k move, and that it was found at the start of the step."""
+    """Set the surface velocities of a contact of pair k, and mark it as found at the start of the step."""
     contact.late = 0
     a, b = near.shapes[near.pairs[k].a].belt, near.shapes[near.pairs[k].b].belt
     contact.belt = 0
@@ -305,13 +305,13 @@ def move_surfaces(near, k, contact):
 
 @inline
 def cones_of(near):
-    """Most cones of a contact."""
+    """Largest number of cones per contact."""
     return ip.CONES if is_set(near.turning) else 1
 
 
 @routine(allocates=False)
 def append_turning(states, pair, contact, count, turning):
-    """Append cones of what resists spinning and rolling at the contact of the last cone; the number of cones.
+    """Append the cones of torsional and rolling friction of the last contact; returns the number of cones.
 
     Args:
         pair: `PAIR` record of the contact.
@@ -338,7 +338,7 @@ def append_turning(states, pair, contact, count, turning):
 
 @routine(allocates=False)
 def turn_wrenches(cone, states):
-    """Unit torques of a TURN about the normal (SPIN) or both tangents (ROLL) of its contact, into its cone."""
+    """Write the unit torques of a TURN, about the normal (SPIN) or both tangents (ROLL) of its contact, to its cone."""
     n = load3(cone.normal)
     t1, t2 = tangents(n)
     cone.drift[0] = cone.drift[1] = 0.0
@@ -346,7 +346,7 @@ def turn_wrenches(cone, states):
         cone.da[i] = cone.db[i] = 0.0
     for row, d in enumerate((n, t1) if cone.directions == ip.SPIN else (t1, t2)):
         if row == 1 and cone.directions == ip.SPIN:
-            continue  # about one axis only
+            continue  # SPIN has one axis
         for body, sign, out in ((cone.a, -1.0, cone.da), (cone.b, 1.0, cone.db)):
             if body >= 0:
                 t = mattvec(load9(states[body].R), d)
@@ -356,7 +356,7 @@ def turn_wrenches(cone, states):
 
 @routine(allocates=False)
 def append_contacts(contact, step, dt):
-    """Write the contact forces of a step to the log; False when it is full."""
+    """Write the contact forces of a step to the log; False where it is full."""
     log, written = contact.log, contact.written
     slight = SLIGHT * strongest(contact)
     for k in range(contact.now[0].count):

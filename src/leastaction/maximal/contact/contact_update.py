@@ -1,8 +1,8 @@
-"""Contacts and limits that a step has missed: they took no part in it and are violated at its end.
+"""Contacts and limits that a step has missed: not among its cones, but violated at its end.
 
-What touches what is decided at the start of a step. Two boxes that turn and slide may meet with other corners and edges
-at its end, and an impact may throw a limb far that was at rest; those are looked for after the step is solved, and it
-is solved again with them.
+Contact detection is done at the start of a step. Two boxes that rotate and slide may touch at other corners and edges
+at its end, and an impact may accelerate a limb that was at rest; such contacts are detected after the step is solved,
+and it is solved again with them.
 """
 
 import math
@@ -40,18 +40,18 @@ from leastaction.maximal.step.joint_rows import coordinate
 from leastaction.maximal.step.solver.predictor_corrector import measure
 
 ROUNDS = 6
-"""Most times that a step is solved again; one that still misses something is divided."""
+"""Most times that a step is solved again for missed contacts; if it still misses some, it is bisected."""
 
 LAST_ROUND = ROUNDS + 1
 """See `MaximalSettings.rounds`."""
 
 DEEP = 1e-6
-"""Overlap that counts, relative to the size of the shapes."""
+"""Overlap above which a contact counts as missed, relative to the size of the shapes."""
 
 
 @routine(allocates=False)
 def has_features(one, two):
-    """Whether contacts of two shapes are of corners, edges and faces, which may change; round ones know no such."""
+    """Whether two shapes touch at corners, edges and faces, which may change; round shapes have none."""
     first, second = min(one.kind, two.kind), max(one.kind, two.kind)
     if first == BOX and second <= CAPSULE:
         return second in (BOX, CAPSULE)
@@ -60,7 +60,7 @@ def has_features(one, two):
 
 @routine(allocates=False)
 def allowed_penetration(contact, k):
-    """How deep shapes of pair k may overlap at the end of the step [m]: what may be left of an overlap at its start."""
+    """Allowed penetration of the shapes of pair k at the end of the step [m]: what remains of one at its start."""
     deepest = 0.0
     for j in range(contact.now[0].count):
         c = contact.cones[j]
@@ -71,9 +71,9 @@ def allowed_penetration(contact, k):
 
 @routine(allocates=False)
 def add_violated_contacts(model, settings, data, near, contact, dt):
-    """Append cones for what overlaps at the end of a solved step; how many, or NO_ROOM or UNTIED (see `find_cones`).
+    """Append cones for overlaps at the end of a solved step; their number, or NO_ROOM or UNTIED (see `find_cones`).
 
-    With them the cones are back on the central path, for the step to be solved again from its present velocities.
+    Puts all cones back on the central path, to solve the step again from its present velocities.
     """
     now = contact.now[0]
     count = append_limits(model, settings, data, contact, now.count, dt)
@@ -95,7 +95,7 @@ def add_violated_contacts(model, settings, data, near, contact, dt):
 
 @routine(allocates=False)
 def append_limits(model, settings, data, contact, count, dt):
-    """Append limits that are exceeded at the end of the step and took no part in it; the number of cones."""
+    """Append limits violated at the end of the step that were not among its cones; returns the number of cones."""
     states, cones, now = data.bodies, contact.cones, contact.now[0]
     for k in range(model.coordinates.shape[0]):
         c, s = model.coordinates[k], data.coordinates[k]
@@ -116,7 +116,7 @@ def append_limits(model, settings, data, contact, count, dt):
 
 @routine(allocates=False)
 def takes_part(contact, key):
-    """Whether a cone of the step has a key."""
+    """Whether the step has a cone with this key."""
     found = False
     for k in range(contact.now[0].count + contact.now[0].waiting):
         found = found or cone_of(contact, k).key == key
@@ -125,9 +125,9 @@ def takes_part(contact, key):
 
 @routine(allocates=False)
 def end_rate(model, data, contact, cone, touching, source):
-    """Rate of the gap of a contact at the end of a solved step [m/s], for the time when it has closed.
+    """Rate of the gap of a contact at the end of a solved step [m/s], to estimate when it closed.
 
-    Where its features are not those of the start, its gap there says nothing.
+    Where its features differ from those at the start, the gap there is of no use.
     """
     cone.source, cone.a, cone.b, cone.kind = source, touching.a, touching.b, ip.LIMIT
     _, ea, eb = measure(model.coordinates, data.bodies, data.coordinates, contact.contacts, cone)
@@ -139,7 +139,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
     """Append contacts of shapes that overlap at the end of the step; the number of cones, or NO_ROOM or UNTIED.
 
     Args:
-        count: of cones, with limits that were missed.
+        count: number of cones, including missed limits.
         features, convex: see `ContactModel`.
     """
     cones, contacts, shapes, pairs, now = contact.cones, contact.contacts, near.shapes, near.pairs, contact.now[0]
@@ -166,7 +166,7 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
         if last > contacts.shape[0] or count + cones_of(near) * (last - found) + now.waiting > cones.shape[0]:
             return NO_ROOM
         left = allowed_penetration(contact, k) if last > found else 0.0
-        # Two bodies that a plane kept apart at the start overlap by what they have moved within the step alone.
+        # Bodies without overlap at the start, separated by a plane, overlap only by their motion within the step.
         undo = left <= HAIR and a.kind != FIELD and b.kind != FIELD
         for j in range(found, last):
             phi, _, _ = gap(contacts[j], Xa, Xb)
@@ -190,8 +190,8 @@ def append_contacts(model, settings, data, near, contact, count, dt, features, c
                 choose_friction(model.bodies, data.bodies, settings, pairs[k], cone, contacts[found])
                 now.energy = max(now.energy, energy)
                 cone.target_share = min(max(cone.target_share / now.energy, LIGHT), 1.0)
-                # At the start the features may lie beyond each other's ends, with a gap below zero that says nothing.
-                # Then what is deep is left as in `overlap_left`: nothing is shot away.
+                # At the start features may lie beyond each other's ends, with a meaningless negative gap. A deep
+                # overlap is then resolved gradually as in `overlap_left`, without ejecting a body.
                 rest = 0.0 if undo else min(phi + math.sqrt(-cone.gravity_drop * phi), 0.0)
                 if rest > cone.rest:
                     cone.rest, cone.side = rest, APART

@@ -1,4 +1,4 @@
-"""Contacts of many poses, with any shapes."""
+"""Contact detection for shapes of any kind at many poses."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rotations(Z: FloatArray) -> FloatArray:
 
 
 def margin_of(table: Any, gap: Any, speed: Any, dt: Any) -> Any:
-    """Gap up to which contacts are looked for [m]: what is found beyond those wanted is left aside.
+    """Gap up to which contacts are detected [m]: a bound for those of interest; the rest is ignored.
 
     Args:
         gap: largest at the start of the step [m].
@@ -36,7 +36,7 @@ def margin_of(table: Any, gap: Any, speed: Any, dt: Any) -> Any:
 
 
 def found_at(table: Any, pairs: Any, Z: FloatArray, margins: FloatArray) -> tuple[Any, NDArray[np.int64]]:
-    """(contacts of the shapes of a table at many poses Z (m, bodies, 7), of which of these each is)."""
+    """(Contacts of the shapes of a table at many poses Z (m, bodies, 7), index in Z of each contact)."""
     turns = rotations(Z.reshape(-1, 7)).reshape(*Z.shape[:2], 9)
     transforms = np.concatenate([turns, Z[:, :, :3]], axis=2)
     room, parts = records(64, CONTACT), []

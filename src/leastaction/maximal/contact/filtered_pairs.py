@@ -1,4 +1,4 @@
-"""Shapes that are made to overlap, that cannot part or that are parted, of a mechanism in body coordinates."""
+"""Collision filtering and resolution of initial penetration, for a mechanism in body coordinates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from leastaction.typing import FloatArray
 
 
 def exclude_pairs(model: Model, table: ContactTable) -> ContactTable:
-    """See `contact.collision_filter.exclude_pairs`; a warning says what was taken out."""
+    """Exclude pairs by `contact.collision_filter.exclude_pairs`, with a warning that names them."""
     table = collision_filter.exclude_pairs(at_home(model), table)
     collision_filter.warn_of_remarks(table)
     return table
 
 
 def starts_apart(model: Model, table: ContactTable) -> start_search.Search:
-    """See `contact.penetration.penetration_resolution.clear_start`."""
+    """Search for poses without penetration, see `contact.penetration.penetration_resolution.clear_start`."""
     own = [c for c in model.coordinates if c.iq >= 0 and c.iv >= 0 and c.kind < BALL]
     limits = [(int(c.iq), int(c.iv), float(c.lower), float(c.upper)) for c in own]
     return start_search.Search(at_home(model), limits, table)
@@ -45,7 +45,7 @@ def at_home(model: Model) -> collision_filter.HomePose:
 
 
 def immobile_freedoms(model: Model) -> set[int]:
-    """Degrees of freedom that nothing can push: prescribed ones, and those that an equation holds in place."""
+    """Degrees of freedom that no force can move: prescribed ones, and those that an equation locks."""
     rows, coordinates = model.rows, model.coordinates
     own = rows[(rows.kind == COUPLING) & (rows.coordinate == rows.leader)]
     return {int(iv) for iv in coordinates.iv[own.coordinate]} | set(prescribed_freedoms(model.mechanism))

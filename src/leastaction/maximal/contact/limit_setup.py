@@ -11,7 +11,7 @@ from leastaction.maximal.step.solver.tolerances import heavier, speed_scale
 
 @routine(allocates=False)
 def coordinate_wrenches(cone, s):
-    """Unit wrenches of the limit or dry friction of a coordinate, into its cone."""
+    """Write the unit wrenches of the limit or dry friction of a coordinate to its cone."""
     for i in range(6):
         if cone.kind == ip.DRY:
             cone.da[6 + i], cone.db[6 + i] = s.wa[i], s.wb[i]
@@ -23,7 +23,7 @@ def coordinate_wrenches(cone, s):
 def coordinate_cones(model, settings, data, contact, count, k, dt):
     """Append cones of coordinate k: limits that it may reach within the step, and dry friction for a share of it.
 
-    Their slack and sliding velocity are first guesses, and `gam` is a typical energy [J].
+    Slack and sliding velocity are initial guesses, and `gam` is a typical energy [J].
     """
     bodies, states, c, s = model.bodies, data.bodies, model.coordinates[k], data.coordinates[k]
     cones, share = contact.cones, contact.now[0].dry
@@ -58,7 +58,7 @@ def limit_key(k, side):
 
 @inline
 def size_of(bodies, c, s):
-    """What makes a rate of a coordinate a velocity [m]: the size of what turns, 1 for a slide."""
+    """Length that converts a rate of a coordinate to a velocity [m]: radius of gyration for an angle, 1 for a slide."""
     if s.wb[3] == 0.0 and s.wb[4] == 0.0 and s.wb[5] == 0.0:  # an angle
         return bodies[max(c.a, c.b)].radius
     return 1.0
@@ -66,13 +66,13 @@ def size_of(bodies, c, s):
 
 @inline
 def typical_rate(bodies, settings, c, s, dt):
-    """What gravity adds to the rate of a coordinate in a step."""
+    """Change of a coordinate's rate by gravity in a step [m/s or rad/s]."""
     return settings.gravity * dt / size_of(bodies, c, s) + 1e-6
 
 
 @routine(allocates=False)
 def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
-    """Make a limit of coordinate k a cone; see `coordinate_cones`; push: see `tolerances.largest_push`."""
+    """Turn a limit of coordinate k into a cone; see `coordinate_cones`; push: see `tolerances.largest_push`."""
     bodies, c, s = model.bodies, model.coordinates[k], data.coordinates[k]
     typical = typical_rate(bodies, settings, c, s, dt)
     bound = c.lower if side > 0.0 else c.upper
@@ -92,7 +92,7 @@ def limit_cone(model, settings, data, cone, k, side, rate, push, dt):
 
 @routine(allocates=False)
 def base_cone(cone, c, k, kind):
-    """What limits and dry friction of coordinate k share."""
+    """Fill the fields of a cone that limits and dry friction of coordinate k have in common."""
     cone.kind, cone.a, cone.b, cone.edge, cone.source, cone.mu = kind, c.a, c.b, c.edge, -1 - k, 0.0
     cone.directions = 0
     cone.drift[0] = cone.drift[1] = 0.0

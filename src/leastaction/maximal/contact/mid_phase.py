@@ -1,6 +1,6 @@
-"""Which of the near pairs a step looks at: those whose bounding spheres may come within the margin of a contact.
+"""Mid phase: the near pairs whose bounding spheres may come within the contact margin.
 
-The list is made anew once bodies have moved so far that others may; until then those others cost nothing.
+The list is rebuilt once bodies have moved so far that other pairs may; until then those cost nothing.
 """
 
 import math
@@ -13,15 +13,15 @@ from leastaction.maximal.step.bodies import END, end_pose, start_pose
 from leastaction.spatial import act, column, dot3, load3, load9, norm3, sub3
 
 AHEAD, SKIN = 4.0, 0.2
-"""The list serves for so many steps at the present speeds, and while bodies move by less than this share of the skin of
-near pairs: what lies far is looked at only when the list is made, what is on it in every step."""
+"""The list holds for AHEAD steps at the present speeds, and while bodies move by less than SKIN times the skin of near
+pairs: distant pairs cost only when the list is made, listed ones in every step."""
 
 
 @routine(allocates=False)
 def displacement_since(states, near, contact, end):
-    """How far points of bodies are from where they were when the list was made, at either END of the step [m].
+    """Bounds on the displacement of points of bodies since the list was made, to one END of the step [m].
 
-    Twice: without what all bodies have in common, and with it.
+    Returns two: relative to the mean displacement of all bodies, and absolute.
     """
     anchors, n = contact.places, near.reach.shape[0]
     x = y = z = 0.0
@@ -38,7 +38,7 @@ def displacement_since(states, near, contact, end):
 
 @routine(allocates=False)
 def move_bodies(states, near, contact):
-    """Bodies have moved to the start of a step, see `clearance`."""
+    """Add the displacement of bodies to the start of a step to the path lengths of `clearance`."""
     clearance, n, x, y, z = contact_clearance(contact), near.reach.shape[0], 0.0, 0.0, 0.0
     for i in range(n):
         p, pose = start_pose(states, i)[1], clearance.poses[i]
@@ -52,7 +52,7 @@ def move_bodies(states, near, contact):
 
 @routine(allocates=False)
 def end_bodies(states, near, contact):
-    """How far bodies have moved at the end of a step, see `clearance`."""
+    """Store the displacement of bodies to the end of a step for `clearance`."""
     clearance, n, x, y, z = contact_clearance(contact), near.reach.shape[0], 0.0, 0.0, 0.0
     for i in range(n):
         p, pose = end_pose(states, i)[1], clearance.poses[i]
@@ -79,7 +79,7 @@ def is_listed(states, near, contact, margin, end):
 
 @routine(allocates=False)
 def list_pairs(bodies, settings, states, near, contact, dt):
-    """Speeds of bodies [m/s], and the list of pairs where it is out of date."""
+    """Compute speed bounds of bodies [m/s], and rebuild the list of pairs where it is out of date."""
     now, places, speeds, fastest = contact.now[0], contact.places, contact.speeds, 0.0
     for i in range(speeds.shape[0]):
         speeds[i] = speed_of(states, i, near.reach[i])

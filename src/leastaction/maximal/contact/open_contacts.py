@@ -1,7 +1,7 @@
 """Whether a solved cone of rigid contact is open.
 
-The interior point method comes to rest a little above the end of the central path, where all is softened. How little an
-impulse leaves is compared with the slack that is left, both as velocities.
+The interior point method stops slightly before the end of the central path, where slack and impulse are both positive.
+So the velocity that the impulse causes is compared with the slack.
 """
 
 from leastaction._jit import inline
@@ -11,5 +11,5 @@ from leastaction.maximal.step.solver.contact_masses import inertia_of
 
 @inline
 def is_open(bodies, c):
-    """Whether a cone pushes with nothing: with its impulse, bodies alone would move by less than its slack."""
+    """Whether a cone is open: its impulse would change the velocity of its free bodies by less than its slack."""
     return c.kind != ip.DRY and c.gam * (inertia_of(bodies, c.a, c.da) + inertia_of(bodies, c.b, c.db)) < c.s

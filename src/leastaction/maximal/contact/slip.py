@@ -1,12 +1,12 @@
-"""Mean slip of contacts and dry friction over a step: how far what touches is displaced along its tangents, over dt.
+"""Mean slip of contacts and dry friction over a step: displacement along the tangents over dt.
 
-The point of body i that touches consists of a material point c, fixed to the body (a corner, the centre of a ball), and
-of an offset to the surface that does not turn with the body (from that centre along the normal). Over a step of dt the
-body moves with v and turns by the quaternion (s, dt w / 2), W = R w in the world, so that a material point at the arm r
-goes by dt (v + s W x r + dt/2 W x (W x r)), exactly. Of an offset o the last term is missing, since it stays where it
-is; s W x o is the velocity that angular momentum at the ends of the step stands for: what rolls evenly keeps rolling.
+The contact point of body i consists of a material point c, fixed to the body (a corner, the centre of a sphere), and an
+offset to the surface that does not rotate with the body (from that centre along the normal). Over a step of dt the body
+moves with v and rotates by the quaternion (s, dt w / 2), W = R w in the world, so that a material point at the arm r
+moves by exactly dt (v + s W x r + dt/2 W x (W x r)). For an offset o the last term is zero, since its direction is
+fixed; s W x o is the velocity that belongs to the angular momentum at the ends of the step: steady rolling is kept.
 The velocity at the start alone, v + W x r, would let a corner that sticks to the ground creep by dt^2 w^2 r / 2 in each
-step of a turning body, an error of first order.
+step of a rotating body, a first-order error.
 
 Impulses act along the directions at the start of the step, see `contact_setup`.
 """
@@ -28,8 +28,8 @@ def slip_of(states, body, wrench, at, r, dt):
     """Mean slip of a body along a tangent [m/s], and its gradient (6) by (w, v).
 
     Args:
-        wrench: unit wrenches on the body at the start, of which six numbers from `at` on are the tangent's.
-        r: arm of the material point, in the body's directions [m].
+        wrench: unit wrenches on the body at the start; the tangent's are the six numbers from `at` on.
+        r: arm of the material point, in the body frame [m].
     """
     if body < 0:
         return 0.0, ZERO6
@@ -54,7 +54,7 @@ def slip_of(states, body, wrench, at, r, dt):
 
 @routine(allocates=False)
 def slip_velocities(coordinates, states, cstates, c, dt, second, fresh):
-    """Sliding velocities of a cone along its two tangents; with `fresh` their gradients (`ya`, `yb`), too.
+    """Sliding velocities of a cone along its two tangents; with `fresh` also their gradients (`ya`, `yb`).
 
     In the first phase of a step they are means over dt, in the second (`second`) those of the velocities at its end.
     Spinning and rolling (TURN) are angular velocities along directions of the start of the step.
@@ -88,6 +88,6 @@ def slip_velocities(coordinates, states, cstates, c, dt, second, fresh):
 
 @inline
 def store_rows(c, at, ea, eb):
-    """Store the gradients of a sliding velocity from `at` on."""
+    """Store the gradients of a sliding velocity from index `at` on."""
     for i in range(6):
         c.ya[at + i], c.yb[at + i] = ea[i], eb[i]

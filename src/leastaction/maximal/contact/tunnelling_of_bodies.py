@@ -1,4 +1,4 @@
-"""Whether bodies of `Maximal` pass through each other within a step, see `contact.laws.tunnelling`."""
+"""Tunnelling of bodies of `Maximal` within a step, see `contact.laws.tunnelling`."""
 
 import math
 
@@ -28,7 +28,7 @@ from leastaction.spatial import (
 
 @inline
 def pose_within(states, body, time):
-    """Pose of a body some time after the start of a step."""
+    """Pose of a body `time` [s] after the start of a step."""
     if body < 0:
         return start_pose(states, body)
     s = states[body]
@@ -40,7 +40,7 @@ def pose_within(states, body, time):
 
 @inline
 def velocity_of(states, body):
-    """Velocity (3) of a body's centre of mass in a step [m/s], and how fast it turns [rad/s]."""
+    """Velocity (3) of a body's COM in a step [m/s], and its angular speed [rad/s]."""
     if body < 0:
         return (0.0, 0.0, 0.0), 0.0
     return load3(states[body].vc), norm3(load3(states[body].w))
@@ -48,7 +48,7 @@ def velocity_of(states, body):
 
 @routine(allocates=False)
 def passes_through(data, near, contact, dt, features, convex):
-    """Whether two shapes are deep in each other within a solved step, and were not at its start.
+    """Whether two shapes penetrate each other deeply within a solved step, but not at its start.
 
     Args:
         features, convex: see `ContactModel`.
@@ -74,7 +74,7 @@ def passes_through(data, near, contact, dt, features, convex):
             for i in range(found, last):
                 deep = deep or gap(contacts[i], Xa, Xb)[0] < -too_deep(a, b)
             if deep and j == 0:
-                break  # they get out of each other
+                break  # they separate from an initial overlap
             if deep:
                 return True
     return False

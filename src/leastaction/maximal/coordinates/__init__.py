@@ -1,1 +1,1 @@
-"""Between joint coordinates and the poses and momenta of bodies."""
+"""Conversion between joint coordinates and the poses and momenta of bodies."""

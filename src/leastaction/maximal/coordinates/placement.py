@@ -1,4 +1,4 @@
-"""From joint coordinates to bodies: poses, twists and momenta at the start of a run."""
+"""Forward kinematics of a run's initial state: poses, twists and momenta of bodies from joint coordinates."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _WORLD: _Place = (_ZERO, _STILL)
 
 
 def place(model: Model, q: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Poses (bodies, 7), twists (bodies, 6: angular in the body's directions, velocity of the COM) and joint rates.
+    """Poses (bodies, 7), twists (bodies, 6: angular in the body frame, velocity of the COM) and joint rates.
 
-    Plain numbers: it comes before every step that shooting takes on its own, and arrays of three would be most of that.
+    Uses plain Python numbers: shooting methods call it at every step, where small NumPy arrays would dominate its time.
 
     Args:
         q: joint positions, shape (nq,).
@@ -35,7 +35,7 @@ def place(model: Model, q: FloatArray, v: FloatArray) -> tuple[FloatArray, Float
     """
     n, where, rate = len(model.bodies), q.tolist(), v.tolist()
     poses: list[_Place] = []
-    spatial: list[tuple[_Vector, _Vector]] = []  # about the world's origin
+    spatial: list[tuple[_Vector, _Vector]] = []  # twists about the world's origin
     for piece in model.pieces:
         X, (w, c) = (poses[piece.a], spatial[piece.a]) if piece.a >= 0 else (_WORLD, (_ZERO, _ZERO))
         X = _after(X, (piece.Xa.position, piece.Xa.quaternion))
@@ -85,7 +85,7 @@ def _cross(a: Any, b: Any) -> _Vector:
 
 
 def _turned(r: Any, a: Any) -> _Vector:
-    """A vector turned by a unit quaternion."""
+    """Vector a rotated by the unit quaternion r."""
     t = _cross(r[1:], a)
     t = (2.0 * t[0], 2.0 * t[1], 2.0 * t[2])
     return _plus(_plus(a, t, r[0]), _cross(r[1:], t))
@@ -97,7 +97,7 @@ def _unit(r: Any) -> _Quaternion:
 
 
 def _after(X: _Place, Y: Any) -> _Place:
-    """The transform X after Y."""
+    """Composition X Y of two transforms."""
     (x, a), (y, b) = X, Y
     turn = (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
@@ -109,9 +109,9 @@ def _after(X: _Place, Y: Any) -> _Place:
 
 
 def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatArray:
-    """COM frames of all bodies, shape (times, bodies, 7), from those of rigid ones, with what is welded to them."""
+    """COM frames of all bodies, shape (times, bodies, 7), from those Z of rigid ones with their welded bodies."""
     if [model.frames[name][0] for name in mechanism.body_names] == list(range(len(model.bodies))):
-        return Z  # nothing is welded
+        return Z  # no bodies are welded
     world = np.tile([0.0, 0, 0, 1, 0, 0, 0], (len(Z), 1))
     out = np.zeros((len(Z), len(mechanism.bodies), 7))
     for i, body in enumerate(mechanism.bodies):
@@ -121,7 +121,7 @@ def poses_of_bodies(model: Model, mechanism: Mechanism, Z: FloatArray) -> FloatA
 
 
 def momenta_of(model: Model, Z: FloatArray, twists: FloatArray, rates: FloatArray) -> FloatArray:
-    """Momenta (bodies, 6) of twists, drive inertias included."""
+    """Momenta (bodies, 6) of the given twists and joint rates, including armature."""
     bodies, coordinates = np.asarray(model.bodies), model.coordinates
     spins = np.einsum("ijk,ik->ij", bodies["J"].reshape(-1, 3, 3), twists[:, :3])
     P = np.hstack([spins, bodies["mass"][:, None] * twists[:, 3:]])
@@ -134,7 +134,7 @@ def momenta_of(model: Model, Z: FloatArray, twists: FloatArray, rates: FloatArra
 
 
 def _add_ball_drive(c: Any, armature: FloatArray, Z: FloatArray, twists: FloatArray, P: FloatArray) -> None:
-    """Give the two bodies of a ball joint what its drive's inertias about the axes of the child have taken up."""
+    """Add the momentum of a ball joint's armature about the axes of the child to its two bodies."""
     a_to_b = rotation_matrix(Z[c.b, 3:]).T @ rotation_matrix(Z[c.a, 3:])
     joint = c.Rb.reshape(3, 3)
     impulse = joint @ (armature * (joint.T @ (twists[c.b, :3] - a_to_b @ twists[c.a, :3])))
@@ -143,7 +143,7 @@ def _add_ball_drive(c: Any, armature: FloatArray, Z: FloatArray, twists: FloatAr
 
 
 def _add_drive(c: Any, Z: FloatArray, P: FloatArray, impulse: float) -> None:
-    """Give the bodies of a coordinate the impulse that its drive's inertia has taken up."""
+    """Add the impulse of an armature along a coordinate to its two bodies."""
     Ra, xa = _pose(Z, c.a)
     Rb, xb = _pose(Z, c.b)
     n = Ra @ c.n

@@ -1,8 +1,8 @@
-"""Between maximal and joint coordinates: poses and momenta of bodies, and q and p of joints.
+"""Joint coordinates q and momenta p from the poses and momenta of bodies.
 
-A joint's coordinates are read off the two poses it ties (Bruedigam 2023, B.6). Its momenta are those of the bodies
-projected on its motion: what joint impulses add to the momenta of bodies, which a step leaves undetermined along the
-constraints, drops out.
+A joint's coordinates follow from the poses of its two bodies (Bruedigam 2023, B.6). Its momenta are those of the bodies
+projected on its motion; so the contributions of joint impulses, which a step leaves undetermined along the constraints,
+cancel.
 """
 
 from leastaction._jit import inline, routine
@@ -24,9 +24,9 @@ from leastaction.spatial import (
 
 @routine(allocates=False)
 def read_coordinates(coordinates, states, cstates, q, dt):
-    """Coordinates at the start poses: into cstates (continuous angles) and q; q holds the step before's on entry.
+    """Coordinates at the start poses, into cstates (continuous angles) and q, which holds those of the step before.
 
-    With them comes the mean rate since then, dt earlier.
+    Also stores their mean rates over the step of dt in between.
     """
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
@@ -41,7 +41,7 @@ def read_coordinates(coordinates, states, cstates, q, dt):
                 q[j], q[j + 1], q[j + 2] = d
                 j += 3
             r = quat_from_rotation(R)
-            # q and -q are the same: stay on the side of the step before.
+            # q and -q are the same rotation: take the sign of the step before.
             same = r[0] * q[j] + r[1] * q[j + 1] + r[2] * q[j + 2] + r[3] * q[j + 3]
             sign = -1.0 if same < 0.0 else 1.0
             for i in range(4):
@@ -62,13 +62,13 @@ def freedoms(c):
 
 @inline
 def child_of(c):
-    """The body that a coordinate moves: bodies of the second hinge of a universal joint are swapped."""
+    """The child body of a coordinate; the second hinge of a universal joint has its bodies swapped."""
     return max(c.a, c.b)
 
 
 @routine(allocates=False)
 def screw_of(c, j, states):
-    """Twist about the world's origin that unit j of a coordinate's velocity gives to its child, at the start poses."""
+    """Twist of the child about the world's origin per unit of velocity j of a coordinate, at the start poses."""
     Rb, xb = start_pose(states, c.b)
     if c.kind == BALL or c.kind == FREE:
         e = (1.0 if j % 3 == 0 else 0.0, 1.0 if j % 3 == 1 else 0.0, 1.0 if j % 3 == 2 else 0.0)
@@ -86,7 +86,7 @@ def screw_of(c, j, states):
 
 @routine(allocates=False)
 def read_momenta(bodies, coordinates, states, H, p):
-    """Joint momenta p (nv,) of the bodies' momenta P at the start poses.
+    """Joint momenta p (nv,) from the bodies' momenta P at the start poses.
 
     Args:
         H: scratch, shape (bodies, 6): momenta of subtrees about the world's origin.
