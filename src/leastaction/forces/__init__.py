@@ -1,4 +1,4 @@
-"""Forces, each written once for all formulations."""
+"""Force laws, each implemented once for all formulations."""
 
 from leastaction.forces.user import PointForce
 

@@ -1,4 +1,4 @@
-"""The arrays that forces read (`ForceModel`) and write (`ForceModes`): one type and one order for all formulations."""
+"""Arrays that forces read (`ForceModel`) and write (`ForceModes`), with the same types for all formulations."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ BALL_SPRING = np.dtype(
     ],
     align=True,
 )
-"""Spring and damper of a ball joint that is no node of its own."""
+"""Spring and damper of a spherical joint that is not a node of its own."""
 
 
 class UserForces(NamedTuple):
-    """Forces that the user wrote, see `forces.user`.
+    """User-defined forces, see `forces.user`.
 
     Attributes:
-        addresses: of the compiled law and slopes of each, shape (forces, 2).
-        spans: first point and count of points of each, shape (forces, 2).
-        points: records of points.
+        addresses: of the compiled functions `law` and `slopes` of each force, shape (forces, 2).
+        spans: index of the first point and number of points of each force, shape (forces, 2).
+        points: `NODE_POINT` records.
     """
 
     addresses: NDArray[np.int64]
@@ -46,7 +46,7 @@ class UserForces(NamedTuple):
 
 
 class UserScratch(NamedTuple):
-    """Where the user's functions read and write: x, xd, f (points, 3), K and D of the force at hand, dense."""
+    """Scratch of the user's functions: x, xd, f (points, 3), and dense K and D of the force being evaluated."""
 
     x: NDArray[np.float64]
     xd: NDArray[np.float64]
@@ -56,25 +56,25 @@ class UserScratch(NamedTuple):
 
 
 class ForceModel(NamedTuple):
-    """What forces read; nothing writes it. Gravity is no part of it.
+    """Parameters of all forces except gravity; read only.
 
     Attributes:
         nodes: `tree.NODE` records of the joints.
         dofs: `tree.DOF` records: joint springs, dampers and limits.
         rest: rest positions of the joints' springs, shape (nq,).
-        paths, points: springs and cables with their points.
+        paths, points: springs and cables, and their points.
         wrenches: constant wrenches.
-        penalties: points that planes push back.
-        drags: points that air or water resists.
-        tendons, items: tendons and servos with force ranges, with the items of their lengths.
+        penalties: points with penalty contact against planes.
+        drags: points with drag.
+        tendons, items: tendons and servos with force ranges, and the items of their lengths.
         drives: one per control.
-        balls: `BALL_SPRING` records; None where every ball joint is a node.
-        coords: `tree.DOF` records of reduced coordinates that are no nodes' own; None where there are none.
-        touched: nodes that body forces act on, drives apart, in ascending order.
-        user: forces that the user wrote; None where the formulation takes none.
+        balls: `BALL_SPRING` records; None if every spherical joint is a node.
+        coords: `tree.DOF` records of reduced coordinates that are no node's own; None if there are none.
+        touched: nodes on which body forces other than drives act, ascending.
+        user: user-defined forces; None if the formulation does not support them.
 
-    A field that is None costs no time to compile either: kernels are compiled without it. Of the records from
-    `paths` to `items` either none or all are None, see `compact`.
+    Kernels are compiled without fields that are None, which saves compile time. Of the records from `paths` to `items`
+    either none or all are None, see `compact`.
     """
 
     nodes: Any
@@ -95,20 +95,20 @@ class ForceModel(NamedTuple):
 
 
 class ForceModes(NamedTuple):
-    """What one robot's forces write: on which piece of their law one-sided forces are, see `forces.touch`.
+    """State that the forces of one robot write: the active piece of each one-sided force, see `forces.touch`.
 
-    All zero (`touch.BY_DEPTH`): as their gaps say. With rows, one for each point of a step, see `modes_at`.
+    Zero (`touch.BY_DEPTH`): the gap determines the piece. With rows: one row per point of a step, see `modes_at`.
 
     Attributes:
-        limits: of the degrees of freedom, shape (nv,).
-        paths: of cables, shape (paths,).
-        penalties: shape (penalties,).
-        coords: of the limits of reduced coordinates, shape (coords,).
-        tendons: of the limits of tendons, shape (tendons,).
-        pull: what drives exert on tendons [N], how long after the pose their feedback looks at the length [s], and
-            what it adds to that; shape (tendons, 3), zero unless given.
-        items: `ITEM` records of tendons, those of the model with the turns that angles have made.
-        user: scratch of the user's forces; None where the formulation takes none.
+        limits: modes of the joint limits, shape (nv,).
+        paths: modes of cables, shape (paths,).
+        penalties: modes of penalty contacts, shape (penalties,).
+        coords: modes of the limits of reduced coordinates, shape (coords,).
+        tendons: modes of the limits of tendons, shape (tendons,).
+        pull: force of the drives [N], time by which their feedback extrapolates the length from the given pose [s], and
+            an offset added to it; shape (tendons, 3), zero by default.
+        items: `ITEM` records of tendons: those of the model, with the number of turns of angles.
+        user: scratch of the user-defined forces; None if the formulation does not support them.
     """
 
     limits: NDArray[np.int64]
@@ -122,19 +122,19 @@ class ForceModes(NamedTuple):
 
 
 class ForceGradients(NamedTuple):
-    """Gradients by the parameters of body forces, see `total.wrench_cotangents`.
+    """Gradients with respect to the parameters of body forces, see `total.wrench_cotangents`.
 
     Attributes:
         paths: by stiffness, rest length and damping, shape (paths, 3).
-        points: by the places of the points of springs and cables, shape (points, 3).
+        points: by the positions of the points of springs and cables, shape (points, 3).
         wrenches: shape (wrenches, 6).
         penalties: by stiffness, damping, friction, stiction and the plane's origin, shape (penalties, 7).
-        penalty_points: by the places of the points, shape (penalties, 3).
-        drags: by the linear and quadratic coefficients and the places of the points, shape (drags, 5).
-        tendons: by stiffness and damping, by those of the feedback of drives towards zero, and by a force of theirs,
-            shape (tendons, 5); of muscles by the logarithm of the peak force in the third column.
-        balls: by stiffness, damping, and turns of the rest and of the joint's frame, shape (balls, 12).
-        user: by the places of the points of the user's forces, shape (points, 3).
+        penalty_points: by the positions of the points, shape (penalties, 3).
+        drags: by the linear and quadratic coefficients and the positions of the points, shape (drags, 5).
+        tendons: by stiffness, damping, feedback gains of the drives (length with target zero, rate) and drive force,
+            shape (tendons, 5); for muscles the third column is by the logarithm of the peak force.
+        balls: by stiffness, damping, and rotations of the rest orientation and of the joint's frame, shape (balls, 12).
+        user: by the positions of the points of user-defined forces, shape (points, 3).
     """
 
     paths: NDArray[np.float64]
@@ -153,11 +153,11 @@ ELEMENTS = ("paths", "points", "wrenches", "penalties", "drags", "tendons", "ite
 
 
 _MODELS: WeakKeyDictionary[Tree, ForceModel] = WeakKeyDictionary()
-"""Models made so far: they are read only, and every stepper of a mechanism asks for the same."""
+"""Cache of models: they are read only, and shared by all steppers of a mechanism."""
 
 
 def force_model(tree: Tree) -> ForceModel:
-    """The forces of a tree; formulations with bodies or coordinates of their own replace fields of it."""
+    """Return the forces of a tree; formulations with bodies or coordinates of their own replace some fields."""
     if (known := _MODELS.get(tree)) is None:
         known = _MODELS[tree] = _compile(tree)
     return known
@@ -179,7 +179,7 @@ def _compile(tree: Tree) -> ForceModel:
 def force_records(
     mechanism: Mechanism, frames: Frames, axes: tendon_records.Axes, split: Sequence[tuple[int, int]] = ()
 ) -> dict[str, Any]:
-    """What elements and controls of a mechanism are on nodes of any kind; see `drives.compiled` for `split`."""
+    """Records of a mechanism's force elements and controls, for nodes of any kind; `split`: see `drives.compiled`."""
     chains, points = cable_paths.compiled(mechanism, frames)
     tendons, items = tendon_records.compiled(mechanism, frames, axes)
     body = {
@@ -199,14 +199,14 @@ def _size(records: Any) -> int:
 
 
 def _touched(*records: Any) -> NDArray[np.int64]:
-    """Nodes that stand in the records of body forces."""
+    """Nodes that appear in the records of body forces, ascending."""
     fields = [r[name] for r in records if r is not None for name in ("node", "child", "other") if name in r.dtype.names]
     nodes = np.unique(np.concatenate([np.zeros(0, np.int64), *fields]))
     return nodes[nodes >= 0]
 
 
 def compact(forces: ForceModel) -> ForceModel:
-    """The same with None in place of the records of body forces where there are none, and `touched` up to date."""
+    """The same forces with None for the records of body forces if there are none, and with `touched` updated."""
     user = None if forces.user is None else forces.user.points
     body = {name: getattr(forces, name) for name in ELEMENTS}
     touched = _touched(*body.values(), forces.balls, user)
@@ -215,7 +215,7 @@ def compact(forces: ForceModel) -> ForceModel:
 
 
 def moves_with_bodies(forces: ForceModel) -> bool:
-    """Whether every wrench on a body moves rigidly with it, so that no two bodies have forces in common."""
+    """Whether every wrench on a body moves rigidly with it, so that no force couples two bodies."""
     addresses = None if forces.user is None else forces.user.addresses
     fixed = forces.wrenches is None or bool(forces.wrenches.local.all())
     return fixed and not any(
@@ -224,63 +224,63 @@ def moves_with_bodies(forces: ForceModel) -> bool:
 
 
 def resisting(forces: ForceModel) -> ForceModel | None:
-    """The body forces that depend on velocities, without dampers along springs and cables; None if there are none."""
+    """The body forces that depend on velocity, without dampers of springs and cables; None if there are none."""
     springs = forces.paths[(forces.paths.isotropic != 0) & (forces.paths.damping > 0.0)]
     rough = forces.penalties[(forces.penalties.damping > 0.0) | (forces.penalties.friction > 0.0)]
     ends = [forces.points[p.first : p.first + p.count] for p in springs]
     ends += [forces.items[t.first : t.first + t.count] for t in forces.tendons if _resists(t)]
     touched = _touched(rough, forces.drags, *ends)
-    # All contacts and tendons stay, so that each has its own mode.
+    # All contacts and tendons are kept, so that their modes keep their indices.
     return forces._replace(paths=springs, wrenches=forces.wrenches[:0], touched=touched) if len(touched) else None
 
 
 def forceless(forces: ForceModel) -> ForceModel:
-    """The same without springs, cables and wrenches, whose other elements act on no bodies."""
+    """The same forces without springs, cables and constant wrenches, for robots whose other elements act on no body."""
     none = {"paths": forces.paths[:0].copy(), "touched": forces.touched[:0].copy()}
     return forces._replace(wrenches=forces.wrenches[:0], **none)
 
 
 def _resists(tendon: Any) -> bool:
-    """Whether the force of a tendon depends on velocities, or is to be looked at in the middle of a step."""
+    """Whether the force of a tendon depends on velocity, or is evaluated in the middle of a step."""
     return bool(tendon.damping or tendon.limit_damping or tendon.held or tendon.brake or tendon.muscle)
 
 
 def together(forces: ForceModel) -> set[tuple[int, int]]:
-    """Pairs of nodes (lower one first) that one force ties."""
+    """Pairs of nodes (lower one first) that are coupled by one force."""
     ends = [forces.points.node[p.first : p.first + p.count].tolist() for p in forces.paths]
     ends += [tendon_nodes(forces, t) for t in forces.tendons]
     return {(min(i, j), max(i, j)) for group in ends for i in group for j in group if i != j and min(i, j) >= 0}
 
 
 def without_limits(forces: ForceModel) -> ForceModel:
-    """The forces without tendons that resist nothing but to be beyond their limits."""
+    """The forces with only those tendons that have a damper, feedback of drives or a muscle."""
     t = forces.tendons
     return forces._replace(tendons=t[(t.damping != 0.0) | (t.held != 0.0) | (t.brake != 0.0) | (t.muscle != 0)])
 
 
 def tendon_nodes(forces: ForceModel, tendon: Any) -> list[int]:
-    """Nodes of the items of a tendon."""
+    """Nodes of a tendon's items."""
     own = forces.items[tendon.first : tendon.first + tendon.count]
     return [*own.node.tolist(), *own.other.tolist()]
 
 
 def ties_bodies(forces: ForceModel) -> bool:
-    """Whether some force may tie two bodies: springs, cables and own forces between them, drives with a reaction."""
+    """Whether some force may couple two bodies: springs, cables or user-defined forces, or drives with a reaction."""
     own = None if forces.user is None else forces.user.addresses
-    # Steps take the feedback of drives on tendons at several poses at once, which no block of one body knows.
+    # Steps evaluate the feedback of drives on tendons at several poses at once, which the block of one body excludes.
     paths = forces.paths is not None and (bool(together(forces)) or bool(forces.tendons.driven.any()))
     return paths or bool((forces.drives.other >= 0).any()) or _size(forces.balls) + _size(own) > 0
 
 
 def slows_bodies(forces: ForceModel) -> bool:
-    """Whether some body force depends on velocities."""
+    """Whether some body force depends on velocity."""
     own = None if forces.user is None else forces.user.addresses
     damped = forces.paths is not None and bool(forces.paths.damping.any() or any(map(_resists, forces.tendons)))
     return damped or any(map(_size, (forces.penalties, forces.drags, forces.balls, own)))
 
 
 def has_jumps(forces: ForceModel) -> bool:
-    """Whether any one-sided force has a damper, so that it jumps where it touches."""
+    """Whether any one-sided force has a damper, so that it is discontinuous at contact."""
     cables = () if forces.paths is None else forces.paths.damping[forces.paths.pulls_only != 0]
     others = [x.limit_damping for x in (forces.dofs, forces.coords) if x is not None]
     contacts = () if forces.penalties is None else forces.penalties.damping
@@ -289,7 +289,7 @@ def has_jumps(forces: ForceModel) -> bool:
 
 
 def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceModes:
-    """What the forces of one robot write: modes, all `BY_DEPTH`, and scratch; with rows, modes of shape (rows, ...)."""
+    """Allocate the `ForceModes` of one robot, all `BY_DEPTH`; with rows, modes have shape (rows, ...)."""
     if isinstance(forces, Tree):
         forces = force_model(forces)
     many = () if rows is None else (rows,)
@@ -302,9 +302,9 @@ def force_modes(forces: ForceModel | Tree, rows: int | None = None) -> ForceMode
 
 @contextmanager
 def items_of(modes: ForceModes, forces: ForceModel) -> Iterator[None]:
-    """Let modes have the tendons of another mechanism, which differs in a parameter; turns of angles stay.
+    """Context in which modes hold the tendon items of another mechanism, which differs in a parameter.
 
-    Kernels read them there: their lengths go with where joints and points are.
+    Kernels read the items there, since lengths depend on the positions of joints and points; turn counts are kept.
     """
     if not len(modes.items):
         yield
@@ -321,7 +321,7 @@ def items_of(modes: ForceModes, forces: ForceModel) -> Iterator[None]:
 
 @inline
 def modes_at(modes, row):
-    """One row of modes."""
+    """One row of modes, for one point of a step."""
     own = modes.limits[row], modes.paths[row], modes.penalties[row], modes.coords[row]
     return ForceModes(own[0], own[1], own[2], own[3], modes.tendons[row], modes.pull[row], modes.items, modes.user)
 
@@ -331,12 +331,12 @@ def _user_scratch(user: UserForces | None) -> UserScratch | None:
         return None
     most = int(user.spans[:, 1].max(initial=0))
     x, xd, f = (np.zeros((most, 3)) for _ in range(3))
-    # Square and dense for the force at hand: kernels hand out the first (3 n)^2 entries.
+    # Square and dense for the force being evaluated: kernels use the first (3 n)^2 entries.
     return UserScratch(x, xd, f, np.zeros(9 * most * most), np.zeros(9 * most * most))
 
 
 def force_gradients(forces: ForceModel) -> ForceGradients:
-    """Zeros to add gradients to."""
+    """Allocate gradients, initialised to zero."""
     points = 0 if forces.user is None else len(forces.user.points)
     return ForceGradients(
         paths=np.zeros((_size(forces.paths), 3)),
@@ -353,13 +353,13 @@ def force_gradients(forces: ForceModel) -> ForceGradients:
 
 @inline
 def named_forces(forces):
-    """`ForceModel` of plain tuples, in entry points."""
+    """Restore a `ForceModel` from plain tuples, in entry points."""
     return ForceModel(*(forces[:-1] + (_named_user(forces[-1]),)))
 
 
 @inline
 def named_modes(modes):
-    """`ForceModes` of plain tuples, in entry points."""
+    """Restore `ForceModes` from plain tuples, in entry points."""
     return ForceModes(*(modes[:-1] + (_named_scratch(modes[-1]),)))
 
 

@@ -1,4 +1,4 @@
-"""Resistance of the air or of water against the velocity of points of bodies."""
+"""Linear and quadratic drag of air or water on points of bodies."""
 
 import math
 from typing import Any
@@ -21,11 +21,11 @@ from leastaction.mechanism.elements import Drag
 from leastaction.spatial import ZERO3, axpy3, cross, dot3, load3, scale3
 
 DRAG = np.dtype([("node", "i8"), ("at", "f8", 3), ("linear", "f8"), ("quadratic", "f8")], align=True)
-"""A point of a node, and its coefficients."""
+"""A point of a node, and its drag coefficients."""
 
 
 def compiled(mechanism: Mechanism, frames: Frames) -> Any:
-    """`DRAG` records."""
+    """Build the `DRAG` records."""
     drags = [force for force in mechanism.forces if isinstance(force, Drag)]
     out = zeroed(len(drags), DRAG)
     for record, drag in zip(out, drags, strict=True):
@@ -37,21 +37,21 @@ def compiled(mechanism: Mechanism, frames: Frames) -> Any:
 
 @inline
 def _resistance(drag, v):
-    """(speed, force over velocity less its sign)."""
+    """(speed, k) with the force -k v."""
     speed = math.sqrt(dot3(v, v))
     return speed, drag.linear + drag.quadratic * speed
 
 
 @inline
 def _slope(drag, speed, k, v, d):
-    """D d, with the symmetric D = df/dv = -k - quadratic v v^T / |v|."""
+    """D d with the symmetric D = df/dv = -k - quadratic v v^T / |v|."""
     df = scale3(-k, d)
     return axpy3(-drag.quadratic * dot3(v, d) / speed, v, df) if speed > 0.0 else df
 
 
 @inline
 def relative_motion_frame(drag, links, axis):
-    """A unit vector of three: along the velocity of the point, and two across it."""
+    """One of three unit vectors: along the velocity of the point, and two orthogonal to it."""
     _, v = point_state(drag.node, load3(drag.at), links)
     speed = math.sqrt(dot3(v, v))
     n = scale3(1.0 / speed, v) if speed > 0.0 else (0.0, 0.0, 1.0)
@@ -62,7 +62,7 @@ def relative_motion_frame(drag, links, axis):
 
 @inline
 def slope_along(drag, links, axis):
-    """How much the force falls with the velocity along such a vector [N s/m]."""
+    """Damping along such a unit vector, -df/dv [N s/m]."""
     _, v = point_state(drag.node, load3(drag.at), links)
     speed, k = _resistance(drag, v)
     return k + drag.quadratic * speed if axis == 0 else k
@@ -70,7 +70,7 @@ def slope_along(drag, links, axis):
 
 @routine
 def push_along(drag, links, f, external):
-    """Add to `external` what a force f on the point does."""
+    """Add the wrench of a force f at the point to `external`."""
     x, _ = point_state(drag.node, load3(drag.at), links)
     pull(external, drag.node, x, f)
 
@@ -93,7 +93,7 @@ def wrenches(drags, links, external):
 
 @routine
 def slopes(drags, links, T, dV, out):
-    """Add the changes of the wrenches."""
+    """Add the directional derivatives of the wrenches (JVP)."""
     for i in range(drags.shape[0]):
         drag = drags[i]
         x, v = point_state(drag.node, load3(drag.at), links)
@@ -104,7 +104,7 @@ def slopes(drags, links, T, dV, out):
 
 @routine
 def cotangents(drags, links, cot, GT, GV, out):
-    """Reverse mode; out (drags, 5): by the linear and quadratic coefficients and the point's place."""
+    """Reverse mode (VJP); out (drags, 5): by the linear and quadratic coefficients and the point's position."""
     for i in range(drags.shape[0]):
         drag = drags[i]
         x, v = point_state(drag.node, load3(drag.at), links)

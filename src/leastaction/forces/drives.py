@@ -1,4 +1,4 @@
-"""Forces of the controls: on a degree of freedom, or a wrench fixed to a node, with a reaction on another or none."""
+"""Control forces: on a degree of freedom, or as a wrench fixed to a node, optionally with a reaction on another one."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,10 +17,10 @@ from leastaction.spatial import add3, cross, cross_force, dot, load3, load6, loa
 
 DRIVE = np.dtype(
     [
-        ("dof", "i8"),  # degree of freedom, or reduced coordinate, that it pushes with gear * u; or -1
-        ("node", "i8"),  # else: node that it pushes with u * wrench in the node's frame ...
-        ("other", "i8"),  # ... and the node that takes the reaction, -1 for none
-        ("tendon", "i8"),  # or tendon that it pushes with gear * u, counted from one; 0 for none
+        ("dof", "i8"),  # degree of freedom, or reduced coordinate, with the force gear * u; or -1
+        ("node", "i8"),  # else: node with the wrench u * wrench in its frame ...
+        ("other", "i8"),  # ... and the node with the reaction, -1 for none
+        ("tendon", "i8"),  # or tendon with the force gear * u, counted from one; 0 for none
         ("gear", "f8"),
         ("wrench", "f8", 6),
     ],
@@ -30,10 +30,10 @@ DRIVE = np.dtype(
 
 
 def compiled(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, int]] = ()) -> Any:
-    """`DRIVE` records, one per actuator, or without any one per degree of freedom.
+    """`DRIVE` records, one per actuator; without actuators one per degree of freedom.
 
-    `split`: (first degree of freedom, last node) of the free joints that are several nodes; forces on them are wrenches
-    in the child's frame.
+    `split`: (first degree of freedom, last node) of the free joints that consist of several nodes; forces on them are
+    wrenches in the child's frame.
     """
     drives = zeroed(mechanism.nu, DRIVE)
     drives.other = -1
@@ -59,7 +59,7 @@ def compiled(mechanism: Mechanism, frames: Frames, split: Sequence[tuple[int, in
 
 
 def node_wrench(frame: tuple[int, Pose], wrench: Any) -> tuple[int, NDArray[np.float64]]:
-    """Node of a body, and a wrench in the body's frame as one in the node's."""
+    """Node of a body, and a wrench in the body's frame transformed to the node's frame."""
     node, X = frame
     force = X.rotation @ np.array(wrench[3:])
     return node, np.concatenate([X.rotation @ np.array(wrench[:3]) + np.cross(X.position, force), force])
@@ -67,7 +67,7 @@ def node_wrench(frame: tuple[int, Pose], wrench: Any) -> tuple[int, NDArray[np.f
 
 @inline
 def drive_wrench(drive, u, link):
-    """World wrench of a drive that pushes on a node with the pose in `link`, for the control u."""
+    """World wrench for the control u of a drive that acts on a node with the pose in `link`."""
     R, p = load9(link.R), load3(link.p)
     F = load6(drive.wrench)
     force = scale3(u, matvec(R, F[1]))
@@ -76,13 +76,13 @@ def drive_wrench(drive, u, link):
 
 @inline
 def pushes_node(drive):
-    """Whether it pushes on a node; pushing on a body that is welded to the world moves nothing."""
+    """Whether the drive acts on a node; one on a body welded to the world has no effect."""
     return drive.dof < 0 and drive.node >= 0
 
 
 @routine
 def joint_forces(drives, u, scale, tau):
-    """Add scale times the generalised forces of the controls u (nu,) to tau."""
+    """Add `scale` times the generalised forces of the controls u (nu,) to tau."""
     for k in range(drives.shape[0]):
         if drives[k].dof >= 0:
             tau[drives[k].dof] += scale * (drives[k].gear * u[k])
@@ -90,7 +90,7 @@ def joint_forces(drives, u, scale, tau):
 
 @routine
 def any_wrenches(drives, u):
-    """Whether any control that acts pushes on a node."""
+    """Whether any nonzero control acts on a node."""
     found = False
     for k in range(drives.shape[0]):
         found = found or (pushes_node(drives[k]) and u[k] != 0.0)
@@ -99,7 +99,7 @@ def any_wrenches(drives, u):
 
 @inline
 def _add_pair(out, drive, F):
-    """Add the wrench F to the node and its opposite to the node that takes the reaction."""
+    """Add the wrench F to the drive's node and -F to the node with the reaction."""
     add_to(out[drive.node], F)
     if drive.other >= 0:
         add_to(out[drive.other], neg(F))
@@ -115,7 +115,7 @@ def wrenches(drives, links, u, external):
 
 @routine
 def slopes(drives, links, u, T, out):
-    """Add the changes of the wrenches: each moves with its node."""
+    """Add the directional derivatives of the wrenches (JVP): each wrench moves with its node."""
     for k in range(drives.shape[0]):
         drive = drives[k]
         if pushes_node(drive) and u[k] != 0.0:
@@ -130,7 +130,7 @@ def _virtual_twist(drive, cot):
 
 @routine
 def cotangents(drives, links, u, cot, GT):
-    """Reverse mode by the motion of the nodes."""
+    """Reverse mode (VJP) by the poses of the nodes."""
     for k in range(drives.shape[0]):
         drive = drives[k]
         if pushes_node(drive) and u[k] != 0.0:

@@ -1,4 +1,4 @@
-"""Isotropic springs: the force is in proportion to the difference of two points (Sueda 2021, Eqs. 1.40, 1.45)."""
+"""Isotropic springs: force proportional to the difference of two points (Sueda 2021, Eqs. 1.40, 1.45)."""
 
 from leastaction._jit import inline, routine
 from leastaction.forces.points import add_point_gradients, path_point, point_slope, pull, pull_slope, virtual_velocity
@@ -27,7 +27,7 @@ def wrenches(paths, points, links, external):
 
 @routine
 def push_along(path, points, links, axis, external):
-    """Add to `external` what a unit force along an axis of the world does that takes the two points apart."""
+    """Add to `external` the wrenches of a unit force along a world axis that separates the two points."""
     a, b = points[path.first], points[path.first + 1]
     f = (1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0)
     pull(external, a.node, path_point(a, links)[0], neg3(f))
@@ -50,7 +50,7 @@ def energy(paths, points, links):
 
 @routine
 def slopes(paths, points, links, T, dV, out):
-    """Add the changes of the wrenches."""
+    """Add the directional derivatives of the wrenches (JVP)."""
     for i in range(paths.shape[0]):
         path = paths[i]
         if path.isotropic == 0 or not moves(path, points, T, dV):
@@ -67,7 +67,7 @@ def slopes(paths, points, links, T, dV, out):
 
 @routine
 def cotangents(paths, points, links, cot, GT, GV, out, of_points):
-    """Reverse mode; out (paths, 3): by stiffness, rest length and damping; of_points (points, 3): by their places."""
+    """Reverse mode (VJP); out (paths, 3): by stiffness, rest length, damping; of_points (points, 3): by positions."""
     for i in range(paths.shape[0]):
         path = paths[i]
         if path.isotropic == 0:

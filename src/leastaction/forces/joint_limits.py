@@ -1,4 +1,4 @@
-"""Limits of joints that push back with a spring and a damper."""
+"""Compliant joint limits with a spring and a damper."""
 
 from leastaction._jit import inline, routine
 from leastaction.forces.touch import change, touch, update_mode
@@ -6,7 +6,7 @@ from leastaction.forces.touch import change, touch, update_mode
 
 @inline
 def limit_gap(dof, x):
-    """(direction away from the nearer limit, distance to it, negative beyond)."""
+    """(direction away from the nearer limit, distance to it, negative beyond it)."""
     low, high = x - dof.lower, dof.upper - x
     if low < high:
         return 1.0, low
@@ -28,7 +28,7 @@ def limit_force(dof, mode, x, rate):
 
 @inline
 def limit_slopes(dof, mode, x, rate):
-    """Derivatives of `limit_force` by position and velocity, less their signs: stiffness and damping."""
+    """Negated derivatives of `limit_force` by position and velocity: stiffness and damping."""
     if dof.limit_stiffness == 0.0:
         return 0.0, 0.0
     side, d = limit_gap(dof, x)
@@ -64,14 +64,14 @@ def joint_forces(nodes, dofs, modes, q, v, tau):
 
 @inline
 def change_mode(dof, modes, k, x, rate, settled, may):
-    """Bring the mode of one limit up to its gap; see `touch.change`."""
+    """Update the mode of one limit by its gap; see `touch.change`."""
     side, gap = limit_gap(dof, x)
     return change(modes, k, gap, side * rate, settled, may)
 
 
 @inline
 def update_limit_mode(dof, modes, k, x):
-    """Open or close one limit; see `touch.update_mode`."""
+    """Open or close one limit by its gap; see `touch.update_mode`."""
     if dof.limit_damping == 0.0:
         return 0
     _, gap = limit_gap(dof, x)
@@ -80,7 +80,7 @@ def update_limit_mode(dof, modes, k, x):
 
 @routine
 def change_modes(nodes, dofs, modes, q, v, settled, most):
-    """Bring the modes of the nodes' limits up to the state, at most `most` of them."""
+    """Update the modes of the nodes' limits by the state, at most `most` of them."""
     changed, touching = 0, 0
     for i in range(nodes.shape[0]):
         k = nodes[i].iv

@@ -1,7 +1,7 @@
 """Springs and dampers in joints, as generalised forces.
 
-Of a ball joint the energy is 1/2 sum k_j phi_j^2 with phi the rotation vector from its rest orientation; its gradient
-is dexp^-T K phi. A free joint has springs along the axes of its frame as well.
+The energy of a spherical joint is 1/2 sum k_j phi_j^2, with the rotation vector phi from its rest orientation; its
+gradient is dexp^-T K phi. A free joint also has springs along the axes of its frame.
 """
 
 from leastaction._jit import inline, routine
@@ -24,12 +24,12 @@ from leastaction.spatial import (
 from leastaction.spatial import exponential as ex
 
 LEAST = 1e-4
-"""Turn in a step [rad] far below which the torque needs no correction."""
+"""Rotation in a step [rad] far below which the torque needs no correction term."""
 
 
 @inline
 def spring_force(dof, rest, x, rate):
-    """(force, energy) of the spring and damper of one degree of freedom."""
+    """(force, energy) of the spring and damper of one degree of freedom at position x and velocity `rate`."""
     d = x - rest
     return -dof.stiffness * d - dof.damping * rate, 0.5 * dof.stiffness * d * d
 
@@ -44,19 +44,19 @@ def spring_cotangents(dof, rest, z, x, rate, out):
 
 @inline
 def ball_torque(dofs, n, phi):
-    """Torque in the child's frame of the spring of a ball joint with degrees of freedom n ... n + 2, at phi."""
+    """Spring torque, in the child's frame, of a spherical joint with degrees of freedom n ... n + 2, at phi."""
     return ex.spring_torque(phi, ex.coefficients(phi), _stiffness(dofs, n))[0]
 
 
 @inline
 def ball_torque_slope(dofs, n, phi, k, eta):
-    """Change of `ball_torque` when the child turns by eta, in its own frame; k = exponential.coefficients(phi)."""
+    """Change of `ball_torque` for a rotation eta of the child in its frame; k = exponential.coefficients(phi)."""
     return ex.spring_torque_slope(phi, k, _stiffness(dofs, n), eta)
 
 
 @inline
 def has_ball_spring(dofs, n):
-    """Whether a ball joint has a spring."""
+    """Whether a spherical joint has a spring."""
     k = _stiffness(dofs, n)
     return k[0] != 0.0 or k[1] != 0.0 or k[2] != 0.0
 
@@ -68,7 +68,7 @@ def _stiffness(dofs, n):
 
 @inline
 def _ball_torque(q, rest, i, k):
-    """Torque in the child's frame and energy of a spring on a ball joint with coordinates q[i:i+4]."""
+    """Spring torque in the child's frame, and energy, of a spherical joint with coordinates q[i:i+4]."""
     c = quat_mul(quat_conj((rest[i], rest[i + 1], rest[i + 2], rest[i + 3])), (q[i], q[i + 1], q[i + 2], q[i + 3]))
     phi = quat_log(c)
     kp = (k[0] * phi[0], k[1] * phi[1], k[2] * phi[2])
@@ -77,15 +77,15 @@ def _ball_torque(q, rest, i, k):
 
 @inline
 def mean_torque(dofs, n, first, last, turn):
-    """Discrete gradient of the energy of a ball joint's spring over a step: (torque on the child, factor).
+    """Discrete gradient of the spring energy of a spherical joint over a step: (torque on the child, factor f).
 
-    It is t + f r with the mean t of the torques at both ends, the turn r and f = (V0 - V1 - t . r) / r^2 (Gonzalez
-    1996), so that its work over r is the difference of the energies V.
+    It is t + f r with the mean t of the torques at both ends, the rotation r of the step and
+    f = (V0 - V1 - t . r) / r^2 (Gonzalez 1996), so that its work over r is the difference of the energies V.
 
     Args:
         n: first degree of freedom of the joint.
-        first, last: rotation vectors from its rest at both ends.
-        turn: rotation vector of the step, in the directions of the child.
+        first, last: rotation vectors from the rest orientation at both ends.
+        turn: rotation vector r of the step, in the child's axes.
     """
     stiffness = _stiffness(dofs, n)
     t0, V0 = ex.spring_torque(first, ex.coefficients(first), stiffness)
@@ -97,7 +97,7 @@ def mean_torque(dofs, n, first, last, turn):
 
 @inline
 def mean_torque_slope(dofs, n, first, last, turn, d):
-    """Change of `mean_torque` for a change d of the turn of the step, with the start where it is."""
+    """Change of `mean_torque` for a change d of the step's rotation, at a fixed start."""
     stiffness = _stiffness(dofs, n)
     k = ex.coefficients(last)
     t0, _ = ex.spring_torque(first, ex.coefficients(first), stiffness)
@@ -112,10 +112,10 @@ def mean_torque_slope(dofs, n, first, last, turn, d):
 
 @inline
 def turning_springs(node, dofs, rest, q, tau):
-    """Add the generalised forces of the springs of a ball or free joint to tau; returns their energy [J]."""
+    """Add the generalised spring forces of a spherical or free joint to tau; returns their energy [J]."""
     energy, n, j = 0.0, node.iv, node.iq
     if node.kind == FREE:
-        # Displacement is in the joint's frame, the force in the child's.
+        # The displacement is in the joint's frame, the force in the child's.
         R = quat_to_rotation((q[j + 3], q[j + 4], q[j + 5], q[j + 6]))
         d = (q[j] - rest[j], q[j + 1] - rest[j + 1], q[j + 2] - rest[j + 2])
         kd = (dofs[n + 3].stiffness * d[0], dofs[n + 4].stiffness * d[1], dofs[n + 5].stiffness * d[2])

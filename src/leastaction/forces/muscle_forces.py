@@ -1,6 +1,6 @@
-"""The force of a muscle: curves by its length and its rate, with their slopes; see `mechanism.Muscle`.
+"""Muscle force: force-length and force-velocity curves with their derivatives; see `mechanism.Muscle`.
 
-The curves are those of MuJoCo (`mju_muscleGain`, `mju_muscleBias`). A `TENDON` record holds their numbers.
+The curves are those of MuJoCo (`mju_muscleGain`, `mju_muscleBias`). A `TENDON` record holds their parameters.
 """
 
 from leastaction._jit import inline, routine
@@ -8,11 +8,11 @@ from leastaction._jit import inline, routine
 
 @inline
 def _bump(lmin, lmax, L):
-    """Active force by the length: 1 at L = 1, from parabolas; and its slope."""
+    """Active force by the normalised length L, piecewise quadratic with the maximum 1 at L = 1; and its derivative."""
     if lmin > L or lmax < L:
         return 0.0, 0.0
     end = lmin if L <= 1.0 else lmax
-    half = 0.5 * (1.0 - end)  # of the way from L = 1 to the end, negative beyond L = 1
+    half = 0.5 * (1.0 - end)  # half of the distance from L = 1 to the end, negative beyond L = 1
     x = (L - end) / half
     if x <= 1.0:
         return 0.5 * x * x, x / half
@@ -22,7 +22,7 @@ def _bump(lmin, lmax, L):
 
 @inline
 def _by_rate(fvmax, V):
-    """Active force by the rate: 0 from V = -1 down, 1 at rest, up to fvmax; and its slope."""
+    """Active force by the normalised rate V: 0 for V <= -1, 1 at V = 0, at most fvmax; and its derivative."""
     if V <= -1.0:
         return 0.0, 0.0
     if V <= 0.0:
@@ -35,7 +35,7 @@ def _by_rate(fvmax, V):
 
 @inline
 def _passive(lmax, fpmax, L):
-    """Passive force by the length: a parabola from L = 1, then straight; and its slope."""
+    """Passive force by the normalised length: a parabola from L = 1, then linear; and its derivative."""
     if L <= 1.0:
         return 0.0, 0.0
     half = 0.5 * (lmax - 1.0)
@@ -47,7 +47,7 @@ def _passive(lmax, fpmax, L):
 
 @routine
 def muscle_force(tendon, a, length, rate):
-    """(force that makes the tendon longer, its slopes by length, rate and activation a)."""
+    """(force that lengthens the tendon, its derivatives by length, rate and activation a)."""
     L = tendon.normal + (tendon.gear * length - tendon.start) / tendon.optimal
     V = tendon.gear * rate / (tendon.optimal * tendon.vmax)
     FL, dFL = _bump(tendon.lmin, tendon.lmax, L)

@@ -1,6 +1,6 @@
-"""Planes that push points of bodies back, with a spring, a damper and friction (Sueda 2021, 1.9.6).
+"""Penalty contacts of points with planes: a spring, a damper and friction (Sueda 2021, 1.9.6).
 
-The signs are those of a plane that pushes out and of friction against the sliding, not those of Eqs. 1.49, 1.59.
+The plane pushes outwards and friction opposes sliding; the signs of Eqs. 1.49 and 1.59 differ.
 """
 
 import math
@@ -26,7 +26,7 @@ from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, scale3, 
 PENALTY = np.dtype(
     [
         ("node", "i8"),
-        ("at", "f8", 3),  # the point in the node's frame [m]
+        ("at", "f8", 3),  # point in the node's frame [m]
         ("origin", "f8", 3),  # of the plane, in the world [m]
         ("normal", "f8", 3),
         ("stiffness", "f8"),
@@ -36,11 +36,11 @@ PENALTY = np.dtype(
     ],
     align=True,
 )
-"""A point of a node that a plane pushes back."""
+"""A point of a node with penalty contact against a plane."""
 
 
 def compiled(mechanism: Mechanism, frames: Frames) -> Any:
-    """`PENALTY` records, one per point."""
+    """Build the `PENALTY` records, one per point."""
     out = zeroed(sum(len(p.points) for p in mechanism.penalties), PENALTY)
     k = 0
     for contact in mechanism.penalties:
@@ -55,7 +55,8 @@ def compiled(mechanism: Mechanism, frames: Frames) -> Any:
 
 @inline
 def force_at(contact, mode, x, v):
-    """(whether it acts, force, depth, sliding velocity, whether it sticks) at a point x with velocity v."""
+    """(whether it acts, force, gap (negative in penetration), sliding velocity, whether it sticks) at a point x with
+    velocity v."""
     n = load3(contact.normal)
     d = dot3(n, sub3(x, load3(contact.origin)))
     acts, share, _ = touch(mode, d)
@@ -76,7 +77,7 @@ def force_at(contact, mode, x, v):
 
 @inline
 def _normal_slopes(contact, mode, d, rate):
-    """Derivatives of the normal force by depth and rate, less their signs: stiffness and damping."""
+    """Negated derivatives of the normal force by gap and rate: stiffness and damping."""
     _, share, slope = touch(mode, d)
     return contact.stiffness + contact.damping * rate * slope, share * contact.damping
 
@@ -106,7 +107,7 @@ def energy(penalties, links):
 
 @inline
 def _force_slope(contact, stiffness, damping, d, a, sticks, dx, dv):
-    """Change of the force at a point in depth d that slides with velocity a (Eqs. 1.52 to 1.61)."""
+    """Change of the force at a point with gap d and sliding velocity a (Eqs. 1.52 to 1.61)."""
     n = load3(contact.normal)
     dd, rate = dot3(n, dx), dot3(n, dv)
     df = scale3(-stiffness * dd - damping * rate, n)
@@ -124,7 +125,7 @@ def _force_slope(contact, stiffness, damping, d, a, sticks, dx, dv):
 
 @routine
 def slopes(penalties, modes, links, T, dV, out):
-    """Add the changes of the wrenches."""
+    """Add the directional derivatives of the wrenches (JVP)."""
     for i in range(penalties.shape[0]):
         contact = penalties[i]
         x, v = point_state(contact.node, load3(contact.at), links)
@@ -141,7 +142,7 @@ def cotangents(penalties, modes, links, cot, GT, GV, out, at):
     """Reverse mode, the transpose of `slopes`.
 
     out (penalties, 7): by stiffness, damping, friction, stiction and the plane's origin; at (penalties, 3): by the
-    point's place.
+    position of the point.
     """
     for i in range(penalties.shape[0]):
         contact = penalties[i]
@@ -175,7 +176,7 @@ def cotangents(penalties, modes, links, cot, GT, GV, out, at):
 
 @routine
 def change_modes(penalties, modes, links, settled, most):
-    """Bring the modes up to the depths, at most `most` of them; see `touch.change`."""
+    """Update the modes by the gaps, at most `most` of them; see `touch.change`."""
     changed, touching = 0, 0
     for i in range(penalties.shape[0]):
         contact = penalties[i]
@@ -190,7 +191,7 @@ def change_modes(penalties, modes, links, settled, most):
 
 @routine
 def update_modes(penalties, modes, links):
-    """Open or close contacts, see `touch.update_mode`; returns how many changed."""
+    """Open or close contacts by their gaps, see `touch.update_mode`; returns the number of changes."""
     changed = 0
     for i in range(penalties.shape[0]):
         contact = penalties[i]

@@ -1,18 +1,18 @@
-"""Points of bodies: how they move, what a force on one does to its body, how both change, and the backward pass.
+"""Kinematics of points of bodies, wrenches of forces on them, and the derivatives of both.
 
-Every force at a point is written with these six functions:
+Every force at a point is built from these six functions:
 
-- `point_state` and `pull`: position and velocity of a point; the wrench of a force on it;
-- `point_slope` and `pull_slope`: their changes when bodies move;
-- `virtual_velocity` and `add_point_gradients`: the transpose of that, for reverse mode.
+- `point_state` and `pull`: position and velocity of a point; wrench of a force on it;
+- `point_slope` and `pull_slope`: their directional derivatives by motions of the bodies;
+- `virtual_velocity` and `add_point_gradients`: the transpose of these, for reverse mode.
 
-In reverse mode let E be the sum over nodes of W . wrench for the virtual twists W of the nodes. A force f at a point x
-contributes f . w with the point's virtual velocity w = W_v + W_w x x, so its share of dE is
+In reverse mode, E is the sum over nodes of W . wrench for the virtual twists W of the nodes. A force f at a point x
+contributes f . w, with the point's virtual velocity w = W_v + W_w x x, so its share of dE is
 
     (K^T w + f x W_w) . dx + D^T w . d(xd),   K = df/dx, D = df/d(xd),
 
-which costs as much as the force itself, whatever the number of coordinates. GT and GV (nodes, 6) collect the gradients
-by displacements (world twists) of the nodes and by changes of their twists.
+at the cost of the force itself, for any number of coordinates. GT and GV (nodes, 6) accumulate the gradients by
+displacements (world twists) of the nodes and by changes of their twists.
 """
 
 from typing import Any
@@ -25,14 +25,14 @@ from leastaction.mechanism.pose import Pose
 from leastaction.spatial import ZERO3, add3, cross, load3, load6, load9, mattvec, matvec
 
 NODE_POINT = np.dtype([("node", "i8"), ("p", "f8", 3)], align=True)
-"""A point fixed to a node (or to the world, node -1) [m]."""
+"""A point (3) [m] fixed to a node, or to the world (node -1)."""
 
 Frames = dict[str, tuple[int, Pose]]
-"""For each body, and "world", its node (-1 for the world) and its pose in it."""
+"""For each body, and "world", its node (-1 for the world) and its pose in that node."""
 
 
 def zeroed(count: int, dtype: np.dtype) -> Any:
-    """Zeroed records."""
+    """Allocate records initialised to zero."""
     return np.zeros(count, dtype).view(np.recarray)
 
 
@@ -55,7 +55,7 @@ def path_point(point, links):
 
 @inline
 def pull(external, node, x, f):
-    """Add the force f at the world position x to the wrench of a node."""
+    """Add the wrench of the force f at the world position x to a node."""
     if node >= 0:
         add_to(external[node], (cross(x, f), f))
 
@@ -73,7 +73,7 @@ def point_slope(node, x, links, T, dV):
 
 @inline
 def pull_slope(out, node, x, dx, f, df):
-    """Add the change of the wrench of a force f at the point x."""
+    """Add the change of the wrench of a force f at the point x, for changes dx and df."""
     if node >= 0:
         add_to(out[node], (add3(cross(dx, f), cross(x, df)), df))
 
@@ -89,7 +89,7 @@ def virtual_velocity(node, cot, x):
 
 @inline
 def add_point_gradients(node, x, gx, gxd, links, GT, GV, out):
-    """Hand gradients by position and velocity of a point on to its node; those by its place in the node go to out."""
+    """Add gradients by position and velocity of a point to GT and GV of its node, and by its local position to out."""
     local = gx
     if node >= 0:
         gx = add3(gx, cross(gxd, load6(links[node].v)[0]))

@@ -1,4 +1,4 @@
-"""The forces of a mechanism in reduced coordinates as a `ForceModel`."""
+"""The `ForceModel` of a mechanism in reduced coordinates."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def reduced_forces(coordinates: ReducedCoordinates, user: tuple[PointForce, ...]
     """The forces that act on the nodes and on the reduced coordinates.
 
     Args:
-        coordinates: of the mechanism.
-        user: forces that the user wrote.
+        coordinates: reduced coordinates of the mechanism.
+        user: user-defined forces.
     """
     c, m = coordinates, coordinates.mechanism
     coords = records(c.nr, DOF)
@@ -48,7 +48,7 @@ def reduced_forces(coordinates: ReducedCoordinates, user: tuple[PointForce, ...]
 
 
 def _rest_of(span: Span) -> int:
-    """Where the rest position of a primitive starts in its joint's."""
+    """Index of a primitive's rest position within that of its joint."""
     k = 0
     for p, _ in span.joint.by_primitive(span.joint.stiffness):
         if p is span.primitive:
@@ -71,7 +71,7 @@ def _ball_spring(c: ReducedCoordinates, span: Span, k: int) -> dict[str, Any]:
 
 
 def _joint_drive(c: ReducedCoordinates, span: Span, j: int) -> dict[str, Any]:
-    """What a unit control of degree of freedom j of a joint's primitive pushes."""
+    """Degree of freedom or wrench of a unit control on degree of freedom j of a joint's primitive."""
     if span.primitive.motion not in (Motion.SPHERICAL, Motion.FREE):
         return {"dof": span.iv + j}
     wrench = np.zeros(6)

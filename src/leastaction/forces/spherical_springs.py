@@ -1,4 +1,4 @@
-"""Springs and dampers of ball joints that are no nodes: torques between the nodes that such a joint connects."""
+"""Springs and dampers of spherical joints that are no nodes: torques between the nodes that the joint connects."""
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.sweeps import add_to
@@ -29,14 +29,14 @@ from leastaction.spatial import exponential as ex
 
 @inline
 def is_soft(ball):
-    """Whether the ball has a spring or a damper."""
+    """Whether the joint has a spring or a damper."""
     k, d = ball.stiffness, ball.damping
     return k[0] + k[1] + k[2] + d[0] + d[1] + d[2] > 0.0
 
 
 @inline
 def _state(ball, links):
-    """(rotation of the child, rotation vector from the rest, relative twist in the world) of a ball joint."""
+    """(rotation of the child, rotation vector from the rest orientation, relative world twist) of a spherical joint."""
     R = load9(links[ball.child].R)
     Ro = EYE
     V = load6(links[ball.child].v)
@@ -55,7 +55,7 @@ def _stiffness(ball):
 
 @inline
 def _damped(ball, t, w):
-    """t less the damping times w, componentwise."""
+    """t minus damping times w, componentwise."""
     return (t[0] - ball.damping[0] * w[0], t[1] - ball.damping[1] * w[1], t[2] - ball.damping[2] * w[2])
 
 
@@ -68,7 +68,7 @@ def _torque(ball, R, phi, V):
 
 @inline
 def _twist_pair(out, ball, t):
-    """Add the world torque t to the child and its opposite to the other node."""
+    """Add the world torque t to the child and -t to the other node."""
     add_to(out[ball.child], (t, ZERO3))
     if ball.other >= 0:
         add_to(out[ball.other], (neg3(t), ZERO3))
@@ -76,7 +76,7 @@ def _twist_pair(out, ball, t):
 
 @routine
 def any_soft(balls):
-    """Whether any ball has a spring or a damper."""
+    """Whether any joint has a spring or a damper."""
     found = False
     for k in range(balls.shape[0]):
         found = found or is_soft(balls[k])
@@ -106,7 +106,7 @@ def energy(balls, links):
 
 @routine
 def slopes(balls, links, T, dV, out):
-    """Add the changes of the wrenches."""
+    """Add the directional derivatives of the wrenches (JVP)."""
     for k in range(balls.shape[0]):
         ball = balls[k]
         if not is_soft(ball):
@@ -132,8 +132,8 @@ def _unit3(c):
 def cotangents(balls, links, cot, GT, GV, out):
     """Reverse mode, the transpose of `slopes`.
 
-    out (balls, 12): by stiffness, damping, turns of the rest orientation in its own frame, and turns of the joint's
-    frame in the node that carries it.
+    out (balls, 12): by stiffness, damping, rotations of the rest orientation in its own frame, and rotations of the
+    joint's frame in the node that carries it.
     """
     for i in range(balls.shape[0]):
         ball = balls[i]
@@ -152,7 +152,7 @@ def cotangents(balls, links, cot, GT, GV, out):
         g = matvec(R, m)
         add_to(GT[ball.child], (add3(g, add3(cross(V[0], u), cross(matvec(R, t), omega))), ZERO3))
         add_to(GV[ball.child], (neg3(u), ZERO3))
-        back = neg3(g)  # a turn of the joint's own placement turns the rest orientation with it
+        back = neg3(g)  # rotating the joint's frame also rotates the rest orientation
         if ball.other >= 0:
             add_to(GT[ball.other], (neg3(g), ZERO3))
             add_to(GV[ball.other], (u, ZERO3))

@@ -1,12 +1,12 @@
-"""The sums over all forces: what formulations call, so that none of them knows a single force.
+"""Sums over all forces, the only interface that formulations use.
 
-A new force is a file like its neighbours, its records in `arrays.ForceModel`, and its lines here. Body forces come as
-world wrenches per node, joint forces as generalised forces. `links` are any records with a pose (R, p) and a twist v.
+A new force needs a module like its neighbours, records in `arrays.ForceModel`, and calls here. Body forces are world
+wrenches per node, joint forces generalised forces. `links` are any records with a pose (R, p) and a twist v.
 
-No block of the stiffness K = dF/dpose or of the damping D = dF/dtwist is ever stored: `wrench_slopes` gives the product
-K T + D dV for displacements T and twist changes dV (Sueda 2021, 1.9); who wants a block multiplies with unit twists.
+No block of the stiffness K = dF/dpose or of the damping D = dF/dtwist is stored: `wrench_slopes` computes the product
+K T + D dV for displacements T and twist changes dV (Sueda 2021, 1.9); blocks result from unit twists.
 
-Where a kind of force is None in the model, nothing of it is compiled: Numba drops branches on arguments that are None.
+Kernels are compiled without the kinds of forces that are None in the model: Numba prunes branches on such arguments.
 """
 
 from leastaction._jit import inline, routine
@@ -29,7 +29,7 @@ from leastaction.forces.tendons import cable_paths, tendon_forces
 
 @routine
 def has_wrenches(forces):
-    """Whether there is any body force, drives apart."""
+    """Whether there is any body force other than drives."""
     return _element_count(forces.paths, forces) + _user_count(forces.user) > 0 or _any_soft(forces.balls)
 
 
@@ -57,7 +57,7 @@ def _any_soft(balls):
 
 @routine
 def resists(forces):
-    """Whether any body force may depend on velocities."""
+    """Whether any body force may depend on velocity."""
     return _any_element_resists(forces.paths, forces) or _any_soft(forces.balls) or _user_count(forces.user) > 0
 
 
@@ -108,7 +108,7 @@ def _user_wrenches(forces, scratch, links, external):
 
 @routine
 def energy(forces, modes, links, q):
-    """Potential energy of all body forces [J] at q (nq,), by which tendons know how often joints have turned round."""
+    """Potential energy of all body forces [J] at q (nq,), which determines the number of turns of tendon angles."""
     return _element_energy(forces.paths, forces, modes, links, q) + _ball_energy(forces.balls, links)
 
 
@@ -140,7 +140,7 @@ def wrench_slopes(forces, modes, links, T, dV, out):
 
 @routine
 def resistance_slopes(forces, modes, links, T, dV, out):
-    """`wrench_slopes` of the forces of `arrays.resisting`, tendons apart: these have blocks of another kind."""
+    """`wrench_slopes` of the forces of `arrays.resisting`, without tendons, which have blocks of another kind."""
     isotropic_springs.slopes(forces.paths, forces.points, links, T, dV, out)
     penalty_contacts.slopes(forces.penalties, modes.penalties, links, T, dV, out)
     drags.slopes(forces.drags, links, T, dV, out)
@@ -172,7 +172,7 @@ def _user_slopes(forces, scratch, links, T, dV, out):
 
 @routine
 def wrench_cotangents(forces, modes, links, cot, GT, GV, grads):
-    """Reverse mode of `wrenches`: add to GT, GV (nodes, 6) and, by parameters, to `grads`; see `forces.points`."""
+    """Reverse mode of `wrenches`: add to GT, GV (nodes, 6) and, for parameters, to `grads`; see `forces.points`."""
     _element_cotangents(forces.paths, forces, modes, links, cot, GT, GV, grads)
     _ball_cotangents(forces.balls, links, cot, GT, GV, grads.balls)
     _user_cotangents(forces.user, modes.user, links, cot, GT, GV, grads.user)
@@ -208,14 +208,14 @@ def _user_cotangents(forces, scratch, links, cot, GT, GV, out):
 
 @routine
 def joint_forces(forces, modes, q, v, tau):
-    """Add the generalised forces of springs, dampers and limits in joints to tau (nv,); returns their energy [J]."""
+    """Add the generalised forces of joint springs, dampers and limits to tau (nv,); returns their energy [J]."""
     energy = joint_springs.joint_forces(forces.nodes, forces.dofs, forces.rest, q, v, tau)
     return energy + joint_limits.joint_forces(forces.nodes, forces.dofs, modes.limits, q, v, tau)
 
 
 @inline
 def axis_force(dof, mode, x, rate):
-    """(force, energy) in one degree of freedom that is a joint of its own, or a reduced coordinate."""
+    """(force, energy) of one degree of freedom that is a joint of its own, or a reduced coordinate."""
     f, e = joint_springs.spring_force(dof, dof.rest, x, rate)
     limit, stored = joint_limits.limit_force(dof, mode, x, rate)
     return f + limit, e + stored
@@ -223,7 +223,7 @@ def axis_force(dof, mode, x, rate):
 
 @inline
 def axis_slopes(dof, mode, x, rate):
-    """Derivatives of `axis_force` by position and velocity, less their signs: stiffness and damping."""
+    """Negated derivatives of `axis_force` by position and velocity: stiffness and damping."""
     stiffness, damping = joint_limits.limit_slopes(dof, mode, x, rate)
     return dof.stiffness + stiffness, dof.damping + damping
 
@@ -232,7 +232,7 @@ def axis_slopes(dof, mode, x, rate):
 def axis_cotangents(dof, mode, z, x, rate, out):
     """Add to out (8,) the gradients of z . force by stiffness, rest, damping, limits, their stiffness and damping.
 
-    Entry 3 is left to the armature, which is no force.
+    Entry 3 is reserved for the armature, which is no force.
     """
     joint_springs.spring_cotangents(dof, dof.rest, z, x, rate, out)
     joint_limits.limit_cotangents(dof, mode, z, x, rate, out)
@@ -250,7 +250,7 @@ def drive_forces(forces, links, u, external, tau):
 
 @routine
 def set_pulls(forces, modes, u):
-    """Let the controls u (nu,) act on tendons from now on."""
+    """Set the forces of the controls u (nu,) on tendons."""
     _set_pulls(forces.tendons, forces, modes, u)
 
 
@@ -262,7 +262,7 @@ def _set_pulls(some, forces, modes, u):
 
 @routine
 def unwrap_angles(forces, modes, q):
-    """Let tendons know how often the joints at q (nq,) have turned round."""
+    """Update the number of turns of tendon angles by the joint positions q (nq,)."""
     _unwrap_angles(forces.tendons, modes, q)
 
 
@@ -274,7 +274,7 @@ def _unwrap_angles(some, modes, q):
 
 @routine
 def control_wrenches(forces, modes, links, u, out):
-    """Add to `out` (nodes, 6) how the wrenches on tendons change for a change u (nu,) of the controls."""
+    """Add to `out` (nodes, 6) the change of the tendons' wrenches for a change u (nu,) of the controls."""
     _control_wrenches(forces.tendons, forces, modes, links, u, out)
 
 
@@ -286,7 +286,7 @@ def _control_wrenches(some, forces, modes, links, u, out):
 
 @routine
 def control_cotangents(forces, modes, links, cot, bu):
-    """Add to bu (nu,) the gradients by the controls of tendons; `cot` as in `wrench_cotangents`."""
+    """Add to bu (nu,) the gradients by the controls on tendons; `cot` as in `wrench_cotangents`."""
     _control_cotangents(forces.tendons, forces, modes, links, cot, bu)
 
 
@@ -301,7 +301,7 @@ def _control_cotangents(some, forces, modes, links, cot, bu):
 
 @routine
 def exchange_modes(modes, old, new):
-    """Set all modes `old` (any if negative) to `new`."""
+    """Replace all modes `old` (any mode if negative) by `new`."""
     touch.exchange(modes.penalties, old, new)
     touch.exchange(modes.paths, old, new)
     touch.exchange(modes.limits, old, new)
@@ -311,10 +311,10 @@ def exchange_modes(modes, old, new):
 
 @routine
 def change_modes(forces, modes, links, q, v, r, rd, settled, most):
-    """Bring all modes up to the state in `links`, at joint positions q and velocities v, at most `most` of them.
+    """Update all modes by the poses in `links`, joint positions q and velocities v, at most `most` of them.
 
-    r, rd: positions and rates of the reduced coordinates. settled: whether those that touch may leave. Returns how
-    many changed, and how many touch.
+    r, rd: positions and rates of the reduced coordinates. settled: whether modes TOUCHING may change. Returns the
+    number of changes, and the number of modes TOUCHING.
     """
     changed, touching = _change_elements(forces.paths, forces, modes, links, settled, most)
     c, t = joint_limits.change_modes(forces.nodes, forces.dofs, modes.limits, q, v, settled, most - changed)
@@ -348,7 +348,7 @@ def _change_coordinates(coords, modes, r, rd, settled, most):
 
 @routine
 def update_modes(forces, modes, links):
-    """Open or close the body forces with jumps by the poses in `links`, see `touch.update_mode`; how many changed."""
+    """Open or close discontinuous body forces by the poses in `links`, see `touch.update_mode`; number of changes."""
     return _update_element_modes(forces.paths, forces, modes, links)
 
 

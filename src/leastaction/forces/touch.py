@@ -1,26 +1,25 @@
-"""Where a damper meets what it damps: planes, limits and cables that act on one side only, with springs and dampers.
+"""Onset of dampers in one-sided forces: planes, joint limits and cables with springs and dampers.
 
-Such a force jumps when it touches, by the damper's share of it, and an implicit step that ends at the jump has no
-solution: without the force it goes too deep, with it not deep enough. So the damper fades in over the first `LAYER` of
-depth, far below what any other part of a model resolves; deeper than that the law is the plain one. Newton's method
-does not see so thin a layer. It therefore says for each force on which piece of the law it is, and changes that between
-its iterations: see `change`.
+Such a force is discontinuous at contact, by the damper's part of it, and an implicit step that ends at the jump has no
+solution: without the force it penetrates, with it it does not. Therefore the damper's share rises linearly from 0 to 1
+over the first `LAYER` of depth, far below any other length of a model; beyond it the plain law holds. Newton's method
+cannot resolve such a thin layer. It therefore stores for each force the active piece of the law (its mode), and changes
+it between iterations: see `change`.
 """
 
 from leastaction._jit import inline, routine
 
 BY_DEPTH, OPEN, TOUCHING, HELD, CLOSED, SHUT = range(6)
-"""Pieces of the law: as the gap says; none; in the layer, continued beyond it; the same, but never less than none nor
-more than the whole of the damper, for Newton matrices; deeper than the layer, continued before it; the same, and not to
-be opened again."""
+"""Modes (pieces of the law): by the gap; no force; the layer's law, extrapolated; the same with the damper's share
+clamped to [0, 1], for Newton matrices; the law beyond the layer, extrapolated; the same, not to be opened again."""
 
 LAYER = 1e-8
-"""Depth over which dampers fade in [m or rad]."""
+"""Depth over which a damper sets in [m or rad]."""
 
 
 @inline
 def touch(mode, gap):
-    """(whether it acts, the damper's share, slope of the share by the gap)."""
+    """(whether the force acts, the damper's share, derivative of the share by the gap)."""
     if mode == OPEN or (mode == BY_DEPTH and gap > 0.0):
         return False, 0.0, 0.0
     if mode >= CLOSED or (mode == BY_DEPTH and gap <= -LAYER):
@@ -33,7 +32,7 @@ def touch(mode, gap):
 
 @inline
 def _next_mode(mode, gap, rate, settled):
-    """Mode of a force from its gap (negative beyond) and the gap's rate."""
+    """Next mode of a force from its gap (negative in penetration) and the gap's rate."""
     if mode == CLOSED and rate < 0.0 and gap > -LAYER:
         return TOUCHING
     if mode == TOUCHING and rate < 0.0 and (not settled or -LAYER <= gap <= 0.0):
@@ -43,11 +42,11 @@ def _next_mode(mode, gap, rate, settled):
 
 @inline
 def change(modes, i, gap, rate, settled, may):
-    """Bring the mode of one force up to its gap, if it may change; returns (1 if it did, 1 if it touches now).
+    """Update the mode of one force by its gap, if `may`; returns (1 if it changed, 1 if it is TOUCHING now).
 
-    What is open and found beyond its surface closes. What is closed and found before it while it approaches touches:
-    neither piece holds. What touches opens or closes by the share of the damper that it needs, which only counts once
-    Newton's updates are small (`settled`).
+    An OPEN force with a negative gap becomes CLOSED. A CLOSED one with a positive gap while approaching becomes
+    TOUCHING: neither of the other pieces has a solution. TOUCHING ends according to the damper's share that it needs,
+    which is meaningful only once Newton's updates are small (`settled`).
     """
     mode = _next_mode(modes[i], gap, rate, settled)
     changed = 0
@@ -59,11 +58,11 @@ def change(modes, i, gap, rate, settled, may):
 
 @inline
 def update_mode(modes, i, gap):
-    """Open or close one force by its gap; returns 1 if that is a change. What closes after it was open stays so.
+    """Open or close one force by its gap; returns 1 if the mode changes. One that closes after it was open stays so.
 
-    For steps that interpolate the motion between several points: where neither piece holds (without the force it goes
-    too deep, with it not deep enough) it is as good to let the force act at a point just before its surface as to
-    leave it out at one just behind; both miss the instant of the touch by less than the step.
+    For steps that interpolate the motion between several points. If neither piece has a solution (without the force it
+    penetrates, with it it does not), the force may as well act at a point just before contact as be left out just
+    after it: both miss the time of contact by less than the step.
     """
     old = modes[i]
     if old == BY_DEPTH:
@@ -80,7 +79,7 @@ def update_mode(modes, i, gap):
 
 @routine
 def exchange(modes, old, new):
-    """Set all modes `old` (any if negative) to `new`."""
+    """Replace all modes `old` (any mode if negative) by `new`."""
     for i in range(modes.shape[0]):
         if old == modes[i] or old < 0:
             modes[i] = new

@@ -1,10 +1,10 @@
-"""Forces that the user writes: a plain compiled function of the positions and velocities of points on bodies.
+"""User-defined forces: a compiled function of the positions and velocities of points on bodies.
 
     @numba.njit
     def law(x, xd, f):            # world positions [m] and velocities [m/s] of the points, shape (count, 3)
         f[0] = -2.0 * xd[0]       # forces on the points [N], shape (count, 3), zero on entry
 
-Kernels call such functions through their addresses, so a new one does not compile them anew.
+Kernels call such functions through their addresses, so a new function does not recompile them.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _POINTER = types.CPointer(types.float64)
 _SIGNATURE = types.void(_POINTER, _POINTER, _POINTER, _POINTER, types.intp)
 
 STEP = 1e-30
-"""Imaginary part of the complex step; so small that the derivative is exact to round-off."""
+"""Imaginary part of the complex step, so small that the derivative is exact to round-off."""
 
 
 @dataclass(frozen=True)
 class PointForce:
-    """A force on points of bodies by a compiled function of their positions and velocities.
+    """A force on points of bodies, given by a compiled function of their positions and velocities.
 
     Attributes:
-        name: for messages.
+        name: name in messages.
         points: attachments, or (body, point [m]) pairs; the body may be "world".
         law: `numba.njit` function law(x, xd, f) that fills the forces f [N] on the points, shape (count, 3), from their
             world positions x [m] and velocities xd [m/s].
         slopes: `numba.njit` function slopes(x, xd, K, D) that fills K = df/dx and D = df/d(xd), shape (3 count, 3
-            count); without one, law is called with complex numbers (complex step), which it must then be able to take.
+            count); if None, `law` is called with complex numbers (complex step), which it then has to support.
     """
 
     name: str
@@ -76,14 +76,14 @@ class PointForce:
 
     @cached_property
     def calls(self) -> tuple[Any, Any]:
-        """The two functions as C callbacks."""
+        """The functions `law` and `slopes` as C callbacks."""
         try:
             return _law_call(self.law), _slopes_call(self.law, self.slopes)
         except numba.errors.NumbaError as error:
             raise MechanismError(f"force {self.name!r}: its function does not compile: {error}") from None
 
     def attachments(self) -> tuple[Attachment, ...]:
-        """The points."""
+        """The points as attachments."""
         return self.points
 
 
@@ -126,7 +126,7 @@ def _slopes_call(law: Any, slopes: Any) -> Any:
 
 
 def _call_typed(typingctx, address, a, b, c, d, n):
-    """Call the C function at an address with four addresses of arrays and a count."""
+    """Call the C function at an address with the addresses of four arrays and a count."""
     signature = types.void(*(types.int64,) * 6)
 
     def build(context, builder, signature, arguments):
@@ -151,10 +151,10 @@ def call_user(address, x, xd, a, b, n):
 
 
 def user_forces(forces: tuple[PointForce, ...], frames: Any, body_index: Any) -> UserForces:
-    """What kernels read of the forces of an integrator.
+    """Compile the records of user-defined forces for kernels.
 
     Args:
-        forces: the user's.
+        forces: the user's forces.
         frames: `FRAME` records of the bodies in the kernels' nodes.
         body_index: function from a body's name to its index, -1 for the world.
     """
@@ -177,7 +177,7 @@ def user_forces(forces: tuple[PointForce, ...], frames: Any, body_index: Any) ->
 
 @routine
 def _place(user, scratch, k, links):
-    """Positions and velocities of the points of force k, into its scratch; returns first and count."""
+    """Compute positions and velocities of force k's points in the scratch; returns first point and count."""
     first, count = user.spans[k, 0], user.spans[k, 1]
     for j in range(count):
         p, v = path_point(user.points[first + j], links)
@@ -189,7 +189,7 @@ def _place(user, scratch, k, links):
 
 @routine
 def _force(user, scratch, k, links):
-    """Force k, into its scratch; returns first and count of its points."""
+    """Evaluate force k in the scratch; returns its first point and count."""
     first, n = _place(user, scratch, k, links)
     call_user(user.addresses[k, 0], scratch.x, scratch.xd, scratch.f, scratch.K, n)
     return first, n
@@ -197,7 +197,7 @@ def _force(user, scratch, k, links):
 
 @routine
 def _force_and_slopes(user, scratch, k, links):
-    """Force k with its stiffness and damping, into its scratch; returns first and count of its points."""
+    """Evaluate force k with its stiffness and damping in the scratch; returns its first point and count."""
     first, n = _force(user, scratch, k, links)
     for j in range(9 * n * n):
         scratch.K[j] = 0.0
@@ -213,7 +213,7 @@ def _row(a, i):
 
 @inline
 def _block(K, n, i, j, d):
-    """Block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times d."""
+    """Block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times d (3)."""
     a, b, c = 3 * i * 3 * n + 3 * j, (3 * i + 1) * 3 * n + 3 * j, (3 * i + 2) * 3 * n + 3 * j
     return (
         K[a] * d[0] + K[a + 1] * d[1] + K[a + 2] * d[2],
@@ -224,7 +224,7 @@ def _block(K, n, i, j, d):
 
 @inline
 def _block_transposed(K, n, i, j, w):
-    """Transposed block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times w."""
+    """Transposed block (i, j) of a matrix (3 n, 3 n) of 3 x 3 blocks, times w (3)."""
     a, b, c = 3 * i * 3 * n + 3 * j, (3 * i + 1) * 3 * n + 3 * j, (3 * i + 2) * 3 * n + 3 * j
     return (
         K[a] * w[0] + K[b] * w[1] + K[c] * w[2],
@@ -244,7 +244,7 @@ def wrenches(user, scratch, links, external):
 
 @routine
 def slopes(user, scratch, links, T, dV, out):
-    """Add the changes of the wrenches."""
+    """Add the directional derivatives of the wrenches (JVP)."""
     x, points = scratch.x, user.points
     for k in range(user.addresses.shape[0]):
         first, n = _force_and_slopes(user, scratch, k, links)
@@ -259,7 +259,7 @@ def slopes(user, scratch, links, T, dV, out):
 
 @routine
 def cotangents(user, scratch, links, cot, GT, GV, of_points):
-    """Reverse mode; of_points (points, 3): by the places of the points."""
+    """Reverse mode (VJP); of_points (points, 3): by the positions of the points."""
     x, points = scratch.x, user.points
     for k in range(user.addresses.shape[0]):
         first, n = _force_and_slopes(user, scratch, k, links)

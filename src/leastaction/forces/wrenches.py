@@ -1,4 +1,4 @@
-"""Constant wrenches at points of bodies: those of the world keep their direction, those of the body turn with it."""
+"""Constant wrenches at points of bodies, constant either in the world's or in the body's axes."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from leastaction.mechanism import Mechanism
 from leastaction.spatial import ZERO3, add3, cross, load3, load6, load9, mattvec, matvec
 
 WRENCH = np.dtype([("node", "i8"), ("local", "i8"), ("point", "f8", 3), ("wrench", "f8", 6)], align=True)
-"""A constant wrench at a point of a node; local: given in the node's directions, else in the world's."""
+"""A constant wrench at a point of a node; local: in the node's axes, else in the world's."""
 
 
 def compiled(mechanism: Mechanism, frames: Frames) -> Any:
-    """`WRENCH` records."""
+    """Build the `WRENCH` records."""
     out = zeroed(len(mechanism.wrenches), WRENCH)
     for record, w in zip(out, mechanism.wrenches, strict=True):
         node, X = frames[w.body]
@@ -27,7 +27,7 @@ def compiled(mechanism: Mechanism, frames: Frames) -> Any:
 
 @inline
 def _state(w, links):
-    """(rotation of the node, position of the point, torque and force in the world)."""
+    """(rotation of the node, position of the point, torque, force), in the world."""
     R = load9(links[w.node].R)
     x = add3(load3(links[w.node].p), matvec(R, load3(w.point)))
     F = load6(w.wrench)
@@ -48,7 +48,7 @@ def wrenches(records, links, external):
 
 @routine
 def slopes(records, links, T, out):
-    """Add the changes of the wrenches (Sueda 2021, Eq. 1.32)."""
+    """Add the directional derivatives of the wrenches (JVP; Sueda 2021, Eq. 1.32)."""
     for i in range(records.shape[0]):
         w = records[i]
         if w.node < 0:
@@ -65,7 +65,7 @@ def slopes(records, links, T, out):
 
 @routine
 def cotangents(records, links, cot, GT, out):
-    """Reverse mode; out (wrenches, 6): by their entries."""
+    """Reverse mode (VJP); out (wrenches, 6): by the entries of the wrenches."""
     for i in range(records.shape[0]):
         w = records[i]
         if w.node < 0:

@@ -1,1 +1,1 @@
-"""Tendons and cables: their paths and lengths, and the forces along them."""
+"""Tendons and cables: paths, lengths and forces."""

@@ -1,7 +1,7 @@
 """Springs and cables: a tension along a chain of points (Sueda 2021, Eqs. 1.64 to 1.83).
 
-A cable is slack rather than pushing; with `clip` its damper cannot push either. Isotropic springs have a file of their
-own, but share the records.
+A cable has no compression; with `clip` its damper cannot push either. Isotropic springs have a module of their own but
+use the same records.
 """
 
 import math
@@ -28,11 +28,11 @@ from leastaction.spatial import ZERO3, axpy3, cross, dot3, neg3, scale3, sub3
 
 PATH = np.dtype(
     [
-        ("first", "i8"),  # first of its points
+        ("first", "i8"),  # index of its first point
         ("count", "i8"),
         ("pulls_only", "i8"),
         ("clip", "i8"),  # never pushes, not even by its damper
-        ("isotropic", "i8"),  # acts along the difference of its two points, in proportion to it
+        ("isotropic", "i8"),  # force proportional to the difference of its two points
         ("stiffness", "f8"),
         ("rest_length", "f8"),
         ("damping", "f8"),
@@ -43,7 +43,7 @@ PATH = np.dtype(
 
 
 def compiled(mechanism: Mechanism, frames: Frames) -> tuple[Any, Any]:
-    """`PATH` records of springs, then cables, and the `NODE_POINT` records of their points."""
+    """Build the `PATH` records of springs, then cables, and the `NODE_POINT` records of their points."""
     chains = [((s.start, s.end), 0, s) for s in mechanism.springs]
     chains += [(c.via, int(c.pulls_only), c) for c in mechanism.cables]
     paths, points = zeroed(len(chains), PATH), zeroed(sum(len(via) for via, _, _ in chains), NODE_POINT)
@@ -62,7 +62,7 @@ def compiled(mechanism: Mechanism, frames: Frames) -> tuple[Any, Any]:
 
 @inline
 def length_and_rate(path, points, links):
-    """Length of a spring or cable and its rate [m, m/s]."""
+    """Length of a spring or cable [m] and its rate [m/s]."""
     length = 0.0
     rate = 0.0
     x, xd = path_point(points[path.first], links)
@@ -108,7 +108,7 @@ def size(d):
 
 @inline
 def direction(d, r):
-    """d / r, zero where there is none."""
+    """d / r, or zero for r = 0."""
     return scale3(1.0 / r, d) if r > 0.0 else (0.0, 0.0, 0.0)
 
 
@@ -116,8 +116,8 @@ def direction(d, r):
 def mean_tension(path, first, last, dt):
     """Tension [N] over a step of dt [s] between two lengths [m], and its derivatives by these.
 
-    Of the spring the mean over all lengths between: times their difference it is that of the energies (Gonzalez 1996,
-    discrete gradients). Of a cable's damper what acts where it is taut."""
+    For the spring it is the mean over the lengths in between, whose work is the difference of the energies (Gonzalez
+    1996, discrete gradients); the damper of a cable acts while it is taut."""
     k, rate = path.stiffness, path.damping / dt
     if path.pulls_only == 0:
         pull = k * (0.5 * (first + last) - path.rest_length) + rate * (last - first)
@@ -132,7 +132,7 @@ def mean_tension(path, first, last, dt):
 
 @routine
 def push(path, points, links, force, out):
-    """Add the wrenches of a tension to `out`, shape (nodes, 6)."""
+    """Add the wrenches of a tension `force` to `out`, shape (nodes, 6)."""
     x, _ = path_point(points[path.first], links)
     for k in range(path.first + 1, path.first + path.count):
         y, _ = path_point(points[k], links)
@@ -172,7 +172,7 @@ def energy(paths, points, links):
 
 @inline
 def moves(path, points, T, dV):
-    """Whether any of the points moves at all."""
+    """Whether any of the points moves."""
     for k in range(path.first, path.first + path.count):
         n = points[k].node
         if n >= 0:
@@ -195,7 +195,7 @@ def _direction(x, y, dx, dy):
 
 @routine
 def slopes(paths, points, modes, links, T, dV, out):
-    """Add the changes of the wrenches: the tension varies with length and rate, its line with the points."""
+    """Add the directional derivatives of the wrenches (JVP): by length and rate, and by the directions of the path."""
     for i in range(paths.shape[0]):
         path = paths[i]
         if path.isotropic != 0 or not moves(path, points, T, dV):
@@ -233,9 +233,9 @@ def slopes(paths, points, modes, links, T, dV, out):
 
 @routine
 def cotangents(paths, points, modes, links, cot, GT, GV, out, of_points):
-    """Reverse mode: E = - tension * stretch, the rate of the length for virtual velocities.
+    """Reverse mode (VJP) of E = - tension * stretch, the rate of the length for virtual velocities.
 
-    out (paths, 3): by stiffness, rest length and damping; of_points (points, 3): by the places of the points.
+    out (paths, 3): by stiffness, rest length and damping; of_points (points, 3): by the positions of the points.
     """
     for i in range(paths.shape[0]):
         if paths[i].isotropic == 0:
@@ -280,13 +280,13 @@ def _path_cotangents(path, points, mode, links, cot, GT, GV, out, of_points):
 
 @inline
 def jumps(path):
-    """Whether the tension jumps where the path becomes taut."""
+    """Whether the tension is discontinuous where the path becomes taut."""
     return path.pulls_only != 0 and path.damping > 0.0
 
 
 @routine
 def change_modes(paths, points, modes, links, settled, most):
-    """Bring the modes of cables up to their lengths, at most `most` of them; see `touch.change`."""
+    """Update the modes of cables by their lengths, at most `most` of them; see `touch.change`."""
     changed, touching = 0, 0
     for i in range(paths.shape[0]):
         if jumps(paths[i]):
@@ -298,7 +298,7 @@ def change_modes(paths, points, modes, links, settled, most):
 
 @routine
 def update_modes(paths, points, modes, links):
-    """Open or close cables, see `touch.update_mode`; returns how many changed."""
+    """Open or close cables by their lengths, see `touch.update_mode`; returns the number of changes."""
     changed = 0
     for i in range(paths.shape[0]):
         if jumps(paths[i]):

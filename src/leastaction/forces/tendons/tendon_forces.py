@@ -1,11 +1,11 @@
-"""Tendons: a force along a length that several joints or bodies share, and drives whose force is not linear.
+"""Tendons: forces along a length that depends on several joints or bodies, and drives with nonlinear forces.
 
-A length is a sum of weighted items: distances between two points, positions along and about the axes of joints, paths
-around things. Each has a gradient that is a world wrench W on its node and -W on the other, so that its rate is W .
-(twist of the node less that of the other); the force of a tendon is its tension along the gradients. Servos that drive
-tendons, and those of joints with a force range, are springs and dampers towards a target that the controls move
-(`modes.pull`); the pull of a muscle is its activation. A stiff spring is best looked at in the middle of a step, so
-`pull` also says how long after (or before) the pose at hand the length counts, and what is to be added to it.
+A length is a sum of weighted items: distances between two points, positions along and about joint axes, paths wrapped
+around bodies. The gradient of an item is a world wrench W on its node and -W on the other, so its rate is W . (twist of
+the node minus that of the other); the force of a tendon is its tension along the gradients. Servos on tendons, and
+those on joints with a force range, are springs and dampers towards a target that the controls move (`modes.pull`); the
+pull of a muscle is its activation. Stiff springs are best evaluated in the middle of a step, so `pull` also contains
+the time from the given pose to that of the length, and an offset of the length.
 """
 
 from leastaction._jit import inline, routine
@@ -23,7 +23,7 @@ from leastaction.spatial.basis import unit_twist
 
 @inline
 def _spring_extension(tendon, length):
-    """How far the spring is stretched: negative where it is compressed, zero in between."""
+    """Extension of the spring, negative in compression, zero in its slack range."""
     if length > tendon.longest:
         return length - tendon.longest
     return min(length - tendon.shortest, 0.0)
@@ -31,7 +31,7 @@ def _spring_extension(tendon, length):
 
 @inline
 def elastic(tendon, length):
-    """(tension [N], energy [J]) of the spring and the limits at rest."""
+    """(tension [N], energy [J]) of the spring and the limits, without dampers."""
     d = _spring_extension(tendon, length)
     force, energy = tendon.stiffness * d, 0.5 * tendon.stiffness * d * d
     if tendon.limit_stiffness > 0.0:
@@ -44,7 +44,7 @@ def elastic(tendon, length):
 
 @inline
 def mean_depth(a, b):
-    """Mean of max(x, 0) from x = a to b, and its derivatives by these."""
+    """Mean of max(x, 0) over x from a to b, and its derivatives by a and b."""
     if a >= 0.0 and b >= 0.0:
         return 0.5 * (a + b), 0.5, 0.5
     if a <= 0.0 and b <= 0.0:
@@ -56,9 +56,9 @@ def mean_depth(a, b):
 
 @inline
 def mean_tension(tendon, a, b):
-    """Mean of the tension of `elastic` over the lengths from a to b, and its derivatives by these.
+    """Mean of the tension of `elastic` over the lengths from a to b, and its derivatives by a and b.
 
-    Times b - a that is the difference of the energies (Gonzalez 1996, discrete gradients).
+    Times b - a it is the difference of the energies (Gonzalez 1996, discrete gradients).
     """
     long, long_a, long_b = mean_depth(a - tendon.longest, b - tendon.longest)
     short, short_a, short_b = mean_depth(tendon.shortest - a, tendon.shortest - b)
@@ -71,10 +71,10 @@ def mean_tension(tendon, a, b):
 
 @inline
 def step_tension(tendon, pull, a, b, dt):
-    """Tension [N] over a step of dt [s] between the lengths a and b, and its derivatives by these and by the pull.
+    """Tension [N] over a step of dt [s] between the lengths a and b, and its derivatives by a, b and the pull.
 
-    Springs pull with their mean, dampers resist the change of the length, those of limits that of their depth, and
-    drives act by the length in the middle and the mean rate.
+    Springs act with their mean, dampers resist the change of length and those of limits the change of depth, and drives
+    use the mean length and the mean rate.
     """
     force, by_a, by_b = mean_tension(tendon, a, b)
     rate, damping = (b - a) / dt, tendon.damping / dt
@@ -98,7 +98,7 @@ def step_tension(tendon, pull, a, b, dt):
 
 @routine
 def drive_law(tendon, pull, length, rate):
-    """Force of the drives, whatever its limits, less its sign a tension; slopes by length, rate and pull."""
+    """Unclipped force of the drives (a tension if negative), and its derivatives by length, rate and pull."""
     at = length + pull[1] * rate + pull[2]
     if tendon.muscle != 0:
         force, by_length, by_rate, by_pull = muscle_force(tendon, pull[0], at, rate)
@@ -123,7 +123,7 @@ def tension(tendon, mode, pull, length, rate):
 
 @inline
 def tension_slopes(tendon, mode, pull, length, rate):
-    """Derivatives of `tension` by length and rate, and less its sign by the pull of the drives: 0 where clipped."""
+    """Derivatives of `tension` by length and rate, and negated by the pull of the drives (0 if clipped)."""
     stiffness = tendon.stiffness if _spring_extension(tendon, length) != 0.0 else 0.0
     damping, free = tendon.damping, 0.0
     if tendon.limit_stiffness > 0.0:
@@ -144,7 +144,7 @@ def tension_slopes(tendon, mode, pull, length, rate):
 
 @routine
 def unwrap_angles(items, q):
-    """Let angles be the nearest to those at the joint positions q (nq,)."""
+    """Choose the angles of items nearest to the joint positions q (nq,), which counts full turns."""
     for k in range(items.shape[0]):
         if items[k].iq >= 0:
             items[k].near = q[items[k].iq]
@@ -152,7 +152,7 @@ def unwrap_angles(items, q):
 
 @routine
 def set_pulls(tendons, drives, pull, u):
-    """Forces of the controls u (nu,) on the tendons, into pull[:, 0]."""
+    """Set pull[:, 0] to the forces of the controls u (nu,) on the tendons."""
     for i in range(tendons.shape[0]):
         pull[i, 0] = 0.0
     for k in range(drives.shape[0]):
@@ -162,7 +162,7 @@ def set_pulls(tendons, drives, pull, u):
 
 @inline
 def _add_pair(out, item, F):
-    """Add a wrench to the item's node and its opposite to the other."""
+    """Add a wrench F to the item's node and -F to the other."""
     if item.node >= 0:
         add_to(out[item.node], F)
     if item.other >= 0:
@@ -171,14 +171,14 @@ def _add_pair(out, item, F):
 
 @routine
 def push(tendon, items, links, force, out):
-    """Add the wrenches of a force that makes a tendon longer to `out`, shape (nodes, 6)."""
+    """Add the wrenches of a force that lengthens a tendon to `out`, shape (nodes, 6)."""
     for k in range(tendon.first, tendon.first + tendon.count):
         push_along(items[k], links, force, out)
 
 
 @inline
 def push_along(item, links, force, out):
-    """The share of one of its items in that."""
+    """Add the wrenches of one item in `push`."""
     _, W = measure(item, links)
     _add_pair(out, item, scale(force * item.weight, W))
 
@@ -195,7 +195,7 @@ def wrenches(tendons, items, modes, pull, links, external):
 
 @routine
 def energy(tendons, items, links):
-    """Elastic energy [J]; that of drives is not counted."""
+    """Elastic energy [J], without that of drives."""
     total = 0.0
     for i in range(tendons.shape[0]):
         length, _ = length_and_rate(tendons[i], items, links)
@@ -214,17 +214,17 @@ def _row_moves(rows, node):
 
 @routine
 def moves(tendon, items, T, dV):
-    """Whether any of its nodes moves at all."""
+    """Whether any of the tendon's nodes moves."""
     for k in range(tendon.first, tendon.first + tendon.count):
         a, b = items[k].other, items[k].node
         if _row_moves(T, a) or _row_moves(T, b) or _row_moves(dV, a) or _row_moves(dV, b):
-            return True  # the third node of a path around a thing is the node of another item
+            return True  # the third node of a wrapped path is the node of another item
     return False
 
 
 @routine
 def slopes(tendons, items, modes, pull, links, T, dV, out):
-    """Add the changes of the wrenches."""
+    """Add the directional derivatives of the wrenches (JVP)."""
     for i in range(tendons.shape[0]):
         tendon = tendons[i]
         if not moves(tendon, items, T, dV):
@@ -272,7 +272,7 @@ def stretching(tendon, items, links, cot):
 
 @routine
 def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
-    """Reverse mode; out (tendons, 5): by stiffness and damping, and by those and by a force of the drives."""
+    """Reverse mode (VJP); out (tendons, 5): by stiffness, damping, and the drives' feedback gains and force."""
     for i in range(tendons.shape[0]):
         tendon = tendons[i]
         length, rate = length_and_rate(tendon, items, links)
@@ -283,9 +283,9 @@ def cotangents(tendons, items, modes, pull, links, cot, GT, GV, out):
         out[i, 1] -= S * rate
         if tendon.muscle != 0:
             own = drive_law(tendon, pull[i], length, rate)[0]
-            out[i, 2] += S * own if tendon.weakest <= own <= tendon.strongest else 0.0  # by a share of it
+            out[i, 2] += S * own if tendon.weakest <= own <= tendon.strongest else 0.0  # by the log of the peak force
         else:
-            out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2])  # as if the target were zero
+            out[i, 2] -= S * free * (length + pull[i, 1] * rate + pull[i, 2])  # by the gain, for the target zero
         out[i, 3] -= S * free * rate
         out[i, 4] += S * free
         for k in range(tendon.first, tendon.first + tendon.count):
@@ -317,7 +317,7 @@ def rate_slope(tendon, items, mode, pull, links):
 
 @routine
 def free_share(tendon, items, mode, pull, links):
-    """How the force of the drives follows their pull: 1, of muscles by their curves; 0 where it is clipped."""
+    """Derivative of the drives' force by their pull: 1, for muscles by their curves; 0 if it is clipped."""
     length, rate = length_and_rate(tendon, items, links)
     return tension_slopes(tendon, mode, pull, length, rate)[2]
 
@@ -347,7 +347,7 @@ def control_cotangents(tendons, items, drives, modes, pull, links, cot, bu):
 
 @routine
 def change_modes(tendons, items, modes, links, settled, most):
-    """Bring the modes of limits up to the lengths, at most `most` of them; see `touch.change`."""
+    """Update the modes of limits by the lengths, at most `most` of them; see `touch.change`."""
     changed, touching = 0, 0
     for i in range(tendons.shape[0]):
         if tendons[i].limit_damping > 0.0:
@@ -360,7 +360,7 @@ def change_modes(tendons, items, modes, links, settled, most):
 
 @routine
 def update_modes(tendons, items, modes, links):
-    """Open or close limits, see `touch.update_mode`; returns how many changed."""
+    """Open or close limits by the lengths, see `touch.update_mode`; returns the number of changes."""
     changed = 0
     for i in range(tendons.shape[0]):
         if tendons[i].limit_damping > 0.0:

@@ -1,4 +1,4 @@
-"""Lengths of tendons: the value of each item, its gradient, and how that changes when bodies move."""
+"""Tendon lengths: the value of each item, its gradient, and the directional derivative of the gradient."""
 
 import math
 
@@ -14,7 +14,7 @@ TWO_PI = 2.0 * math.pi
 
 @inline
 def row_of(rows, node):
-    """Row of a node; the world does not move."""
+    """Row (6) of a node; zero for the world."""
     if node < 0:
         return ZERO6
     return load6(rows[node])
@@ -22,7 +22,7 @@ def row_of(rows, node):
 
 @inline
 def _leaning(n, w):
-    """Of a mark w that may lean towards the axis n: its part along n, the rest, and the square of that."""
+    """Decompose a mark w: its component along the axis n, the orthogonal part, and the square of that."""
     along = dot3(w, n)
     across = axpy3(-along, n, w)
     return along, across, dot3(across, across)
@@ -30,7 +30,7 @@ def _leaning(n, w):
 
 @inline
 def _string(item, links, Ra, xa, xb):
-    """Ends of a path around a thing from its centre xa, the axis, and the side point."""
+    """Ends of a wrapped path relative to the obstacle's centre xa, its axis, and the side point, in world axes."""
     Rc, pc = frame(links, item.third)
     far = sub3(add3(pc, matvec(Rc, load3(item.pc))), xa)
     return sub3(xb, xa), far, matvec(Ra, load3(item.n)), matvec(Ra, load3(item.at))
@@ -38,7 +38,7 @@ def _string(item, links, Ra, xa, xb):
 
 @routine
 def measure(item, links):
-    """(value [rad or m], gradient) of an item; the gradient is a wrench on its node, its opposite on the other."""
+    """(value [rad or m], gradient) of an item; the gradient is a wrench on its node, negated on the other."""
     Ra, pa = frame(links, item.other)
     Rb, pb = frame(links, item.node)
     if item.kind == HINGE:
@@ -80,7 +80,7 @@ def turned(item, links, Ta, Tb, Tc):
         along, across, size = _leaning(n, w)
         dalong = dot3(dw, n) + dot3(w, dn)
         dacross = axpy3(-dalong, n, axpy3(-along, dn, dw))
-        # Of n - along across / size, where size = |w|^2 - along^2.
+        # Derivative of n - along across / size, where size = |w|^2 - along^2.
         dt = axpy3(-dalong / size, across, axpy3(-along / size, dacross, dn))
         return (scale3(item.sign, axpy3(-2.0 * along * along * dalong / (size * size), across, dt)), ZERO3)
     xa, xb = add3(pa, matvec(Ra, load3(item.pa))), add3(pb, matvec(Rb, load3(item.pb)))

@@ -1,4 +1,4 @@
-"""Records of tendons and of servos with force ranges: the laws of their forces, and the items of their lengths."""
+"""Records of tendons and of servos with force ranges: their force laws, and the items of their lengths."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from leastaction.mechanism.tree import Tree
 from leastaction.spatial.wrapping import CYLINDER, SPHERE, side_of
 
 SEGMENT, HINGE, SLIDE, BENT = range(4)
-"""Kinds of items: distance of two points; angle about an axis; way along one; half of a path around a thing.
+"""Kinds of items: distance of two points; angle about an axis; displacement along an axis; half of a wrapped path.
 
-A path around a thing on the body `other` is two items, one for each end: it is on `node`, the other end on `third`.
+A path wrapped around an obstacle on the body `other` is two items, one per end: on `node`, with the other on `third`.
 """
 
 ITEM = np.dtype(
@@ -28,54 +28,54 @@ ITEM = np.dtype(
         ("kind", "i8"),
         ("node", "i8"),  # -1 for the world
         ("other", "i8"),
-        ("weight", "f8"),  # its share in the length
+        ("weight", "f8"),  # factor in the length
         ("sign", "f8"),  # of an angle
-        ("near", "f8"),  # angles are within half a turn of this, where nothing better is known
-        ("iq", "i8"),  # where a joint's position stands in q and v; -1 for distances
+        ("near", "f8"),  # angles are within half a turn of this, unless the joint position is known
+        ("iq", "i8"),  # index of a joint's position in q, and of its velocity in v; -1 for distances
         ("iv", "i8"),
         ("n", "f8", 3),  # axis in the other node
-        ("n2", "f8", 3),  # zero mark in the other node
-        ("w2", "f8", 3),  # zero mark in the node
+        ("n2", "f8", 3),  # zero direction in the other node
+        ("w2", "f8", 3),  # zero direction in the node
         ("pa", "f8", 3),  # points on the other node and on the node
         ("pb", "f8", 3),
-        ("third", "i8"),  # node of the other end of a path around a thing; -2 for none
+        ("third", "i8"),  # node of the other end of a wrapped path; -2 for none
         ("pc", "f8", 3),  # point on it
-        ("around", "i8"),  # the thing, see `spatial.wrapping`; its centre is `pa`, the axis of a cylinder `n`
+        ("around", "i8"),  # kind of obstacle, see `spatial.wrapping`; its centre is `pa`, the axis of a cylinder `n`
         ("radius", "f8"),
-        ("side", "i8"),  # what is known of the side
-        ("at", "f8", 3),  # side point in the other node, from the centre
+        ("side", "i8"),  # NO_SIDE, INSIDE or OUTSIDE, see `spatial.wrapping.side_of`
+        ("at", "f8", 3),  # side point in the other node, relative to the centre
     ],
     align=True,
 )
-"""One part of a length."""
+"""One term of a length."""
 
 NOBODY = -2
-"""Stands for a node where there is none."""
+"""Placeholder where there is no node."""
 
 TENDON = np.dtype(
     [
-        ("first", "i8"),  # of its items
+        ("first", "i8"),  # index of its first item
         ("count", "i8"),
         ("driven", "i8"),  # whether drives act on it
-        ("offset", "f8"),  # added to its length
+        ("offset", "f8"),  # added to the length
         ("stiffness", "f8"),
-        ("shortest", "f8"),  # the spring is slack from here ...
-        ("longest", "f8"),  # ... to here
+        ("shortest", "f8"),  # slack range of the spring: from ...
+        ("longest", "f8"),  # ... to
         ("damping", "f8"),
         ("lower", "f8"),
         ("upper", "f8"),
         ("limit_stiffness", "f8"),
         ("limit_damping", "f8"),
-        ("held", "f8"),  # feedback of the drives by the length ...
-        ("target", "f8"),  # ... from here on
-        ("brake", "f8"),  # ... and by its rate
-        ("weakest", "f8"),  # limits of their force
+        ("held", "f8"),  # feedback gain of the drives for the length ...
+        ("target", "f8"),  # ... relative to this
+        ("brake", "f8"),  # ... and for its rate
+        ("weakest", "f8"),  # limits of the drives' force
         ("strongest", "f8"),
-        ("muscle", "i8"),  # whether the drive is a muscle, whose control is its activation; see `muscles`
+        ("muscle", "i8"),  # whether the drive is a muscle, controlled by its activation; see `muscle_forces`
         ("gear", "f8"),  # of a muscle
         ("peak", "f8"),
-        ("start", "f8"),  # least geared length ...
-        ("normal", "f8"),  # ... and what that is in units of ...
+        ("start", "f8"),  # shortest geared length ...
+        ("normal", "f8"),  # ... and the same in units of ...
         ("optimal", "f8"),  # ... the optimal length
         ("lmin", "f8"),
         ("lmax", "f8"),
@@ -85,21 +85,21 @@ TENDON = np.dtype(
     ],
     align=True,
 )
-"""A length and the law of its force."""
+"""A tendon: its length and force law."""
 
 Axes = Mapping[int, dict[str, Any]]
-"""For degrees of freedom with one axis the fields of an `ITEM` that measures them."""
+"""For each degree of freedom with one axis, the fields of the `ITEM` that measures it."""
 
 
 @dataclass
 class Acting:
-    """What becomes a `TENDON` record.
+    """Source of a `TENDON` record.
 
     Attributes:
-        of: the tendon, or the servo or muscle.
-        joints, stretches: of its length, see `Tendon`.
+        of: the tendon, servo or muscle.
+        joints, stretches: terms of its length, see `Tendon`.
         law: fields of the record.
-        controls: numbers of the actuators that drive it, and their force per unit of control.
+        controls: indices of the actuators that drive it, and their force per unit of control.
     """
 
     of: Tendon | Servo | Muscle
@@ -110,7 +110,7 @@ class Acting:
 
 
 def acting(mechanism: Mechanism) -> list[Acting]:
-    """All that acts: tendons with a law of their own or with drives, then servos with force ranges and muscles."""
+    """Sources of all records: tendons with a force law or with drives, then servos with force ranges, and muscles."""
     named = {t.name: t for t in mechanism.tendons}
     free: dict[str, list[tuple[int, JointActuator]]] = {name: [] for name in named}
     ranged: list[tuple[int, Servo | Muscle]] = []
@@ -129,7 +129,7 @@ def acting(mechanism: Mechanism) -> list[Acting]:
 
 
 def _limits(force: tuple[float, float] | None, gear: float = 1.0) -> dict[str, float]:
-    """Limits of the force of drives behind the gear."""
+    """Limits of the drives' force, after the gear."""
     low, high = sorted(gear * x if gear else 0.0 for x in force or (-INF, INF))
     return {"weakest": low, "strongest": high} if force else {}
 
@@ -147,7 +147,7 @@ def _of_tendon(t: Tendon, drives: list[tuple[int, JointActuator]]) -> Acting:
 
 
 def _feedback(servos: list[Servo]) -> dict[str, float]:
-    """Springs and dampers of several servos as one."""
+    """Combine the feedback of several servos: gain, target and damping."""
     held = sum(a.gear**2 * a.kp for a in servos)
     pull = sum(a.gear * a.kp * a.rest for a in servos)
     brake = sum(a.gear**2 * a.kv for a in servos)
@@ -155,12 +155,12 @@ def _feedback(servos: list[Servo]) -> dict[str, float]:
 
 
 def tendon_of_control(mechanism: Mechanism) -> dict[int, int]:
-    """For controls that act on a `TENDON` record its number, from one on; zero is none."""
+    """Record number, counted from one, of each control that acts on a `TENDON` record."""
     return {k: i + 1 for i, a in enumerate(acting(mechanism)) for k in a.controls}
 
 
 def laws(parts: list[Acting]) -> Any:
-    """`TENDON` records without items."""
+    """Build the `TENDON` records without items."""
     tendons = zeroed(len(parts), TENDON)
     tendons.lower = tendons.weakest = -INF
     tendons.upper = tendons.strongest = INF
@@ -172,7 +172,7 @@ def laws(parts: list[Acting]) -> Any:
 
 
 def compiled(mechanism: Mechanism, frames: Frames, axes: Axes) -> tuple[Any, Any]:
-    """`TENDON` and `ITEM` records."""
+    """Build the `TENDON` and `ITEM` records."""
     parts = acting(mechanism)
     tendons, items = laws(parts), []
     for record, part in zip(tendons, parts, strict=True):
@@ -192,7 +192,7 @@ def compiled(mechanism: Mechanism, frames: Frames, axes: Axes) -> tuple[Any, Any
 
 
 def _piece(frames: Frames, start: Attachment, around: Wrap | None, end: Attachment) -> list[dict[str, Any]]:
-    """The items of a piece of a path."""
+    """Items of one piece of a path."""
     (first, X), (last, Y) = frames[start.body], frames[end.body]
     a, b = X.apply(start.point), Y.apply(end.point)
     if around is None:
@@ -210,12 +210,12 @@ def _piece(frames: Frames, start: Attachment, around: Wrap | None, end: Attachme
 
 
 def middle(lower: float, upper: float) -> float:
-    """What angles of a joint are near to."""
+    """Reference value for the angle of a joint with these limits."""
     return 0.5 * (lower + upper) if np.isfinite((lower, upper)).all() else 0.0
 
 
 def tree_axes(tree: Tree) -> Axes:
-    """The axes of a tree, each of a node with one degree of freedom."""
+    """`ITEM` fields for each degree of freedom of a tree that is a node of its own."""
     out = {}
     for span in tree.spans:
         if span.primitive.nv != 1 or span.count != 1:
