@@ -1,1 +1,1 @@
-"""Derivatives of steps and runs in body coordinates."""
+"""Derivatives of steps and runs in maximal coordinates."""

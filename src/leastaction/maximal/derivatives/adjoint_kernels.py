@@ -1,8 +1,8 @@
-"""The compiled backward pass over the steps of a run of `Maximal`.
+"""The compiled backward pass (discrete adjoint) over the steps of a run of `Maximal`.
 
-Each step is solved again from the state that the run had, from the velocities that it found and the impulses that go
-with them, which takes an iteration or a few; the Newton matrix there is factorised, and one transposed solve and the
-gradients of `cotangents` bring the gradient by the state at the end of the step to its start.
+Each step is solved again from its recorded start, with the recorded velocities and their impulses as the initial guess,
+which takes one iteration or a few. The Newton matrix there is factorised; one transposed solve and the gradients of
+`cotangents` then propagate the gradient from the end of the step to its start.
 """
 
 import numpy as np
@@ -65,11 +65,11 @@ from leastaction.spatial import load3, load9, mattvec, matvec
 
 @entry(nogil=True)
 def adjoint_sweep(model, settings, data, places, back, first, last):
-    """Bring `back.bars` from the end of step `last` to the start of step `first`; (steps left, why it stops).
+    """Propagate `back.bars` from the end of step `last` to the start of step `first`; (steps left, status).
 
     Args:
         model, settings, data, back: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData` and `BackData`.
-        places: coordinate of each degree of freedom, and its number there, shape (nv, 2).
+        places: coordinate of each degree of freedom, and its index there, shape (nv, 2).
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     return sweep(model, settings, data, None, None, places, named_back(back), first, last)
@@ -115,11 +115,11 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
                         if why == DONE:
                             pull_back_earlier_points(model, settings, data, contact, places, back, k, j, rounds + 1)
             if why == DONE:
-                clear_points(back)  # those of an impact are found anew
+                clear_points(back)  # those of an impact are computed anew
                 why = impact_back(model, settings, data, near, contact, back, k, j)
                 add_read(back)
         if why != DONE:
-            copy_bars(back.reached, back.bars)  # whoever does this step begins with the whole of it
+            copy_bars(back.reached, back.bars)  # the retry of this step must start from its end
             back.rest[0], back.rest[1] = by_rest, hits
             clear_controls(back, k)
             return k, np.int64(why)
@@ -133,14 +133,14 @@ def sweep(model, settings, data, near, contact, places, back, first, last):
 
 @routine(allocates=False)
 def to_start(model, settings, data, back):
-    """Stand at the start of the run."""
+    """Place the bodies at the start of the run."""
     set_motion_targets(model, data, back, 0, 0)
     place_bodies_at_row(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 0, settings.dt)
 
 
 @routine(allocates=False)
 def all_rows(model, settings, data, near, contact, places, back):
-    """Gradients of all of q and p after step 0 into `back.A` and `back.B`; as `adjoint_sweep`."""
+    """Gradients of all entries of q and p after step 0 into `back.A` and `back.B`; returns as `adjoint_sweep`."""
     m = back.A.shape[0]
     nv = m // 2
     place_bodies_at_row(model, data, back, Rows(back.poses, back.momenta, back.velocities, back.q), 1, settings.dt)
@@ -209,7 +209,7 @@ def all_rows(model, settings, data, near, contact, places, back):
 
 @routine(allocates=False)
 def resolve_count(contact):
-    """How many times the present part was solved again with contacts that it had missed."""
+    """Number of times that the present substep was solved again with contacts that it had missed."""
     if contact is None:
         return np.int64(0)
     return contact.now[0].rounds if contact.now[0].count > 0 else np.int64(0)
@@ -217,7 +217,7 @@ def resolve_count(contact):
 
 @routine(allocates=False)
 def pull_back_earlier_points(model, settings, data, contact, places, back, k, j, late):
-    """Add to the bars at the start of part j of step k what contacts say that an `earlier_solution` of it has found."""
+    """Add the cotangents of contacts from an `earlier_solution` of substep j of step k to the bars at its start."""
     bars, G = back.bars, back.G0
     copy_bars(bars, back.summed)
     clear_bars(back)
@@ -246,12 +246,12 @@ def earlier_point_cotangents(data, contact, late, back, G):
 
 @routine(allocates=False)
 def pull_back(model, settings, data, contact, places, back, k, j, final):
-    """Bring the bars from the end of the solved part j of step k to its start, after an impact there.
+    """Propagate the bars from the end of the solved substep j of step k to its start, after an impact there.
 
-    Adds to the gradients by controls, and leaves those by momenta that are read off the start in `back.read`.
+    Adds to the gradients by controls; stores those by the momenta of which p at the start is a function in `back.read`.
 
     Args:
-        final: whether it is the last solution of this part, at whose start q and p are read off.
+        final: whether this is the last solution of the substep, from whose start q and p are computed.
     """
     bodies, states, part, halves = model.bodies, data.bodies, back.begins[k] + j, settings.halves
     dt, early = back.lengths[part], back.nodes[part]
@@ -267,11 +267,11 @@ def pull_back(model, settings, data, contact, places, back, k, j, final):
         for c in range(6):
             G0[i, c] = G1[i, c] = E0[i, c] = back.push[i, c] = back.by_velocity[i, c] = 0.0
             back.read[i, c] = 0.0 if final else back.read[i, c]
-    # What is read off the bodies at the start.
+    # Gradients by q and p at the start.
     if final and j == 0 and (k > 0 or not back.fresh) and (reads(back.bp[k]) or reads(back.bq[k])):
         read_cotangents(model, data, back.bq[k], back.bp[k], back.twists, back.read, G0)
     keep_read(data, back.slots, slot, k, j, bars[1])
-    # Momenta at the end: forces and controls there, dampers and drive inertias (E0 is zero still).
+    # Momenta at the end: forces and controls there, dampers and armature (E0 is zero still).
     if halves < 1.0:
         late = (1.0 - halves) * dt
         joint_forces(model, data, rows.q[row + 1], back.u[k, loose], back.at)
@@ -286,7 +286,7 @@ def pull_back(model, settings, data, contact, places, back, k, j, final):
         rhs[i] = 0.0
     for i in range(n):
         s = states[i]
-        # By poses at the end: of the bars, and of momenta there.
+        # Gradients by poses at the end: those of the bars, and of momenta there.
         turn = matvec(load9(s.R1), (bars[0, i, 0], bars[0, i, 1], bars[0, i, 2]))
         for c in range(3):
             G1[i, c] += turn[c]
@@ -304,7 +304,7 @@ def pull_back(model, settings, data, contact, places, back, k, j, final):
     solve_transposed(model.graph, data.factors, y, 1)
     if cones_of(contact) > 0:
         refine(model.graph, data.factors, back.original, y, rhs, back.residual, 1, 1, k >= 0)
-    # y is minus the gradient by the equations, so its part of bodies is the gradient by momenta at the start.
+    # y is minus the gradient by the residuals, so its entries of bodies are the gradient by momenta at the start.
     for i in range(n):
         t = matvec(load9(states[i].R), (y[first[i]], y[first[i] + 1], y[first[i] + 2]))
         for c in range(3):
@@ -334,7 +334,7 @@ def pull_back(model, settings, data, contact, places, back, k, j, final):
 
 @routine(allocates=False)
 def start_cotangents(cot, model, data, back, scale, dt, u, bu):
-    """Gradients of what the forces on bodies give over the time `scale` at the start of the step."""
+    """Add the gradients of body forces, whose impulses over the time `scale` act at the start of the step."""
     if cot is None or cot.shape[0] == 0:
         return
     known_cotangents(cot, model, data, back, scale, u, back.E0, back.G0, bu)
@@ -343,7 +343,7 @@ def start_cotangents(cot, model, data, back, scale, dt, u, bu):
 
 @routine(allocates=False)
 def end_cotangents(cot, model, data, back, scale, dt, u, bu):
-    """The same at its end."""
+    """Add the gradients of body forces, whose impulses over the time `scale` act at the end of the step."""
     if cot is None or cot.shape[0] == 0:
         return
     swap_ends(data.bodies)
@@ -354,7 +354,7 @@ def end_cotangents(cot, model, data, back, scale, dt, u, bu):
 
 @routine(allocates=False)
 def joint_forces(model, data, q, u, scratch):
-    """Forces in joints at the positions q with the controls u, into data.tau."""
+    """Joint forces at the positions q with the controls u, into data.tau."""
     for i in range(q.shape[0]):
         scratch[i] = q[i]
     total.clear(data.external, data.tau)

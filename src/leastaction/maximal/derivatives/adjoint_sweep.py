@@ -1,4 +1,4 @@
-"""Runs `adjoint_kernels.adjoint_sweep` over the steps of a record, and lays out contacts anew where that is needed."""
+"""Runs `adjoint_kernels.adjoint_sweep` over the steps of a record, and updates near pairs and graph where needed."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from leastaction.maximal.step.maximal_rollout import DONE, FULL, UNTIED
 from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 TRIES = 20
-"""How often contacts are laid out anew for one step."""
+"""Most updates of near pairs or graph for one step."""
 
 PATIENT = 5
-"""How many times as many iterations steps may take when they are solved again: from another guess, perhaps."""
+"""Factor on `max_iterations` for steps that are solved again, as their initial guess may differ."""
 
 NO_ROWS = (np.zeros((0, 0)), np.zeros((0, 0)))
-"""Where only the bars are brought back."""
+"""Without rows: propagate the bars only."""
 
 SCRATCH = ("E0", "E1", "G0", "G1", "GT", "GV", "push", "moved", "read", "twists", "by_velocity")
 
@@ -56,14 +56,14 @@ TOO_FINE = "Maximal: step {step} was divided so finely that the run does not rec
 
 
 def solver_of(stepper: Any) -> Any:
-    """A stepper that solves the parts of steps of another one again, in as many iterations as they may need."""
+    """Stepper that solves the substeps of another one again, with PATIENT times as many iterations."""
     if stepper.solver is not None:
         return stepper.solver
     own = stepper.integrator
     single = replace(own, order=min(own.order, 2), max_iterations=PATIENT * own.max_iterations)
-    # Not by `prepare`: parts of a composed step may go backwards.
+    # Not by `prepare`: substeps of a composition may have negative length.
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # they came when `stepper` was made
+        warnings.simplefilter("ignore")  # they were issued when `stepper` was made
         s = type(stepper)(single, stepper.mechanism, float(stepper.substeps[0]) * stepper.dt)
     names = ("kappa", "whole", "balanced", "compliance", "angular_compliance", "response_smoothing")
     own = {name: getattr(stepper.settings, name) for name in names}
@@ -74,7 +74,7 @@ def solver_of(stepper: Any) -> Any:
 
 
 def places_of(model: Any, nv: int) -> Any:
-    """Coordinate of each degree of freedom of a model, and its number there, shape (nv, 2)."""
+    """Coordinate of each degree of freedom of a model, and its index there, shape (nv, 2)."""
     places = np.zeros((nv, 2), np.int64)
     for k, c in enumerate(model.coordinates):
         if c.iv >= 0:
@@ -84,18 +84,18 @@ def places_of(model: Any, nv: int) -> Any:
 
 
 class BackwardPass:
-    """The backward pass over a piece of a run.
+    """The backward pass over a segment of a run.
 
     Args:
         stepper: the `MaximalStepper` of the run.
         solver: see `solver_of`.
         record: states of the run by name.
-        row: number of the row from which the piece starts.
+        row: index of the first row of the segment.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
-        derivatives: by entries of parameters, see `StepTape`.
+        derivatives: one per entry of the parameters, see `StepTape`.
 
     Attributes:
-        start: gradients by q and p with which the run starts, shape (2, nv); where the piece begins it.
+        start: gradients by the initial q and p of the run, shape (2, nv), if the segment begins it.
         by_parameters: gradients by the parameters so far.
         kink: see `Reversal.kink`.
     """
@@ -134,10 +134,10 @@ class BackwardPass:
         self.kept = StepTape(solver, self.parted, derivatives)
         self.by_parameters = np.zeros(len(derivatives))
         self.planned, self.kink = False, ""
-        self.rest = np.zeros(2)  # see `BackData.rest`; of the piece after this one at first
+        self.rest = np.zeros(2)  # see `BackData.rest`; at first that of the segment after this one
 
     def _place(self, q: FloatArray, p: FloatArray) -> None:
-        """Bodies of joint positions and momenta in the first row, as `MaximalStepper.begin` has them."""
+        """Set the bodies of the first row from joint positions and momenta, as `MaximalStepper.begin` does."""
         s = self.stepper
         v = velocity_of_momentum(s.mechanism, q[None], p[None])[0] if p.any() else np.zeros(len(p))
         self.poses[0], twists, rates = place(s.model, q, v)
@@ -146,7 +146,7 @@ class BackwardPass:
         self.velocities[0, fast, :3] = 0.0
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of `leastaction.linearize` for the first step, which is the piece."""
+        """(A, B) of `leastaction.linearize` for the step that is the segment."""
         n, (steps, nodes, nu) = self.stepper.mechanism.nv, self.u.shape
         rows, (bq, bp) = (np.zeros((2 * n, 2 * n)), np.zeros((2 * n, nu))), np.zeros((2, steps + 1, n))
         self.over(np.zeros((3, self.poses.shape[1], 6)), bq, bp, np.zeros((steps, nodes, nu)), rows)
@@ -155,13 +155,13 @@ class BackwardPass:
     def over(
         self, bars: FloatArray | None, bq: FloatArray, bp: FloatArray, controls: FloatArray, rows: Any = NO_ROWS
     ) -> FloatArray:
-        """Gradients by the state at the start of the piece, shape (3, bodies, 6): poses, momenta, velocities before.
+        """Gradients by the state at the start of the segment, shape (3, bodies, 6): poses, momenta, velocities before.
 
         Args:
             bars: the same at its end; None where the run ends there.
-            bq, bp: gradients by positions and momenta of the piece's rows.
-            controls: gradients by the controls, out; zeros.
-            rows: where gradients of all that the first step ends with go instead, see `BackData`.
+            bq, bp: gradients by positions and momenta of the segment's rows.
+            controls: gradients by the controls, output; must be zero on entry.
+            rows: output for the Jacobians of the first step in place of one gradient, see `BackData`.
         """
         s, last, found = self.solver, len(self.u) - 1, np.zeros((3, self.poses.shape[1], 6))
         ends, tries, wider = bars is None, 0, 1.0
@@ -171,7 +171,7 @@ class BackwardPass:
             self._plan(last, wider)
         self.planned = True
         read = np.array([bq, bp])
-        read[:, : 1 if self.row == 0 else 0] = 0.0  # what is read off the start of a run is left to others
+        read[:, : 1 if self.row == 0 else 0] = 0.0  # the gradients by the initial q and p are added by others
         while True:
             if len(rows[0]):
                 self.rest[:] = 0.0

@@ -1,4 +1,4 @@
-"""What the kernels of derivatives read and write, by name."""
+"""Arrays of the derivative kernels, by name."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Integers = NDArray[np.int64]
 
 
 class SolvedStep(NamedTuple):
-    """The state that a step was solved at.
+    """State and unknowns of a solved step.
 
     Attributes:
         poses, momenta: at its start, shapes (bodies, 7) and (bodies, 6).
         velocities: within it, shape (bodies, 6).
-        near: coordinates of the model, which count full turns.
-        q: joint positions, shape (nq,); read off the poses.
+        near: coordinates of the model, including full turns of angles.
+        q: joint positions of these poses, shape (nq,).
         u: controls at both ends, shape (2, nu).
     """
 
@@ -34,12 +34,12 @@ class SolvedStep(NamedTuple):
 
 
 class PoseInputs(NamedTuple):
-    """Where `pose_outputs` looks.
+    """Arguments of `pose_outputs`.
 
     Attributes:
         poses, momenta: of the bodies.
-        near: coordinates of the model, which count full turns.
-        q: joint positions, read off the poses.
+        near: coordinates of the model, including full turns of angles.
+        q: joint positions of these poses.
         twists: of the bodies, fixed, shape (bodies, 6).
         mu: impulses of the rows, fixed.
     """
@@ -57,7 +57,7 @@ VIRTUAL_TWIST = np.dtype([("W", "f8", 6)], align=True)
 
 
 class Rows(NamedTuple):
-    """States of bodies and joints, a row for each time: see `MaximalRecord`."""
+    """States of bodies and joints, one row per time: see `MaximalRecord`."""
 
     poses: Floats
     momenta: Floats
@@ -66,18 +66,18 @@ class Rows(NamedTuple):
 
 
 class ParameterTape(NamedTuple):
-    """What the backward pass leaves for gradients by parameters, a slot for each part of a step, the last one first.
+    """Data of the backward pass for gradients by parameters: one slot per substep, the last step first.
 
     Attributes:
-        y: minus the gradient by the equations, in the order of the graph; no slots where none are wanted.
-        ended: gradient by the momenta at the end; zeta: by what the cones push with, shape (slots, bodies, 6).
-        poses, momenta, velocities, before, q, impulses: the state it was solved at, and its unknowns.
-        goals: prescribed motions at both ends of it, shape (slots, 2, numbers).
-        count, cones, contacts: as it was solved with.
-        twists, by_projection, by_held: velocities at its end and impulses of the joints there, gradient by their
-            equations and by the momenta before these; zero where nothing holds them.
-        end_poses, end_q, end_count, end_cones: there; no cones where none is closed.
-        step: the step whose q and p are read at its start, -1 for none; read_momenta: what they are read off.
+        y: minus the gradient by the residuals, in the order of the graph; no slots where none are wanted.
+        ended: gradient by the momenta at the end; zeta: by the impulses of the cones, shape (slots, bodies, 6).
+        poses, momenta, velocities, before, q, impulses: the state at which it was solved, and its unknowns.
+        goals: prescribed motions at both ends, shape (slots, 2, numbers).
+        count, cones, contacts: those of its solution.
+        twists, by_projection, by_held: velocities at its end and joint impulses there, gradient by their equations, and
+            gradient by the momenta before these; zero without a projection.
+        end_poses, end_q, end_count, end_cones: the same at its end; no cones where none is closed.
+        step: the step whose q and p belong to its start, -1 for none; read_momenta: the momenta of which p is computed.
     """
 
     y: Floats
@@ -106,10 +106,10 @@ class ParameterTape(NamedTuple):
 
 IMPACT = np.dtype(
     [
-        ("step", "i8"),  # that it is in
-        ("key", "i8"),  # of the contact whose gap decides when it is
+        ("step", "i8"),  # step of the impact
+        ("key", "i8"),  # key of the contact whose gap determines its time
         ("by_gap", "f8"),  # gradient by that gap [per m]
-        ("dt", "f8"),  # length of the substep that starts or ends there [s]
+        ("dt", "f8"),  # length of the substep that starts or ends at it [s]
     ],
     align=True,
 )
@@ -120,8 +120,8 @@ class ImpactTape(NamedTuple):
     """Impacts in the backward pass, for gradients by parameters.
 
     Attributes:
-        count: how many, shape (1,).
-        impacts: `IMPACT` records; none where none are wanted.
+        count: number of impacts, shape (1,).
+        impacts: `IMPACT` records; without records none are stored.
         poses, momenta, velocities, q, goals: the state before it.
         bars: gradient by the momenta after it, shape (impacts, bodies, 6); zero where only the gap counts.
     """
@@ -142,45 +142,45 @@ class BackData(NamedTuple):
     Attributes:
         poses, momenta, velocities, q: rows of the run, see `MaximalRecord`; velocities of the first row are those
             before it.
-        goals: the same of prescribed motions.
+        goals: prescribed motions of these rows.
         u: controls at the nodes of each step, shape (steps, nodes, nu).
-        begins: first part of each step, and the number of all parts, shape (steps + 1,): steps are composed, or were
-            divided; one that was divided too finely to be recorded has none.
-        lengths, before, nodes, shares, plastic: of the parts, see `substep_schedule.PartedSteps`.
-        fresh: whether a run starts with the first row: what is read off that row is left to others.
-        ends: whether the bars are still to be read off the last row, where the run ends.
-        start: gradients by q and p with which the run starts, out, shape (2 nv,).
+        begins: index of the first substep of each step, and the number of all substeps, shape (steps + 1,); a step with
+            more substeps than the record holds has none.
+        lengths, before, nodes, shares, plastic: of the substeps, see `substep_schedule.PartedSteps`.
+        fresh: whether a run starts with the first row; gradients by q and p there are then added by others.
+        ends: whether the run ends with the last row, so that the bars follow from the gradients by q and p there.
+        start: gradients by the initial q and p of the run, output, shape (2 nv,).
         none: zeros, shape (nv,).
         bq, bp: gradients by joint positions and momenta, shape (steps + 1, nv).
-        bars: gradients by poses, momenta and velocities of the state reached, shape (3, bodies, 6); in and out.
-        controls: gradients by the controls at the nodes of each step, out, shape (steps, nodes, nu).
-        part_poses, part_momenta, part_velocities, part_q: the same rows of the parts of one step, scratch.
+        bars: gradients by poses, momenta and velocities of the present state, shape (3, bodies, 6); in and out.
+        controls: gradients by the controls at the nodes of each step, output, shape (steps, nodes, nu).
+        part_poses, part_momenta, part_velocities, part_q: rows of the substeps of one step, scratch.
         E0, E1, G0, G1, push, moved, read, twists, by_velocity: scratch, shape (bodies, 6).
         at: joint positions, scratch, shape (nq,).
-        original, residual, y: Newton matrix before it was factorised, and right-hand sides, scratch.
+        original, residual, y: Newton matrix before its factorisation, and right-hand sides, scratch.
         qa, qb: motions of both bodies of a cone along its three directions, scratch, shape (18,).
-        by_points: gradients by the second features of contacts, in their bodies' directions, shape (contacts, 3); zero
-            between parts of steps.
-        A, B: gradients of all of q and p after the first step by those before it and by held controls, out, shapes
-            (2 nv, 2 nv) and (2 nv, nu); without rows none are wanted, and `bars` are brought back.
+        by_points: gradients by the second features of contacts, in their bodies' frames, shape (contacts, 3); zero
+            between substeps.
+        A, B: Jacobians of q and p after the first step by those before it and by constant controls, output, shapes
+            (2 nv, 2 nv) and (2 nv, nu); without rows only `bars` are propagated.
         reached: bars before the present step, scratch, shape (3, bodies, 6); summed: bars of its later solutions.
-        holds: what holds the momenta at the end of the present part, see `resolve_substep.second_phase`, in how many
-            iterations its first phase was solved, and how many contacts it has.
-        kept, kept_points: bars and `by_points` of all of these, scratch, shapes (2 nv, 3, bodies, 6) and
+        holds: second phase of the present substep (`resolve_substep.second_phase`), iterations of its first phase, and
+            number of its contacts.
+        kept, kept_points: `bars` and `by_points` of all rows of A, scratch, shapes (2 nv, 3, bodies, 6) and
             (2 nv, contacts, 3).
-        lifts: what of a joint's relative motion is each degree of freedom, scratch, shape (nv, 6).
+        lifts: rows that map a joint's relative motion to its velocities, scratch, shape (nv, 6).
         gram, right: scratch, shape (6, 6).
         cot: `VIRTUAL_TWIST` records of the bodies, scratch, without rows where no force acts on bodies; None: see
             `kernel_variants`.
-        balls: whether ball or free joints have springs or dampers; None likewise.
+        balls: whether ball or free joints have springs or dampers; None: see `kernel_variants`.
         GT, GV: gradients by world twists of bodies, scratch, shape (bodies, 6).
-        newest: the step that the first of `slots` are of, shape (1,).
-        grads: by parameters of body forces, not used.
+        newest: the step of the first of `slots`, shape (1,).
+        grads: gradients by parameters of body forces, not used.
         hit: states and gradients of an impact, scratch, shape (4, bodies, 7).
-        rest: gradient by the length of the next part whose end is given, and how many hits the step after the present
-            one begins with, shape (2,); rests: the former of all rows of A.
-        impacts: the same of impacts.
-        slots: for gradients by parameters.
+        rest: gradient by the length of the next substep whose end is fixed, and number of impacts at the start of the
+            next step, shape (2,); rests: the former for all rows of A.
+        impacts: `ImpactTape`, for gradients by parameters.
+        slots: `ParameterTape`, for gradients by parameters.
     """
 
     poses: Floats
@@ -248,5 +248,5 @@ class BackData(NamedTuple):
 
 @inline
 def named_back(back):
-    """The plain tuple of a `BackData` by name again."""
+    """`BackData` from its plain tuple."""
     return BackData(*(back[:-3] + (ForceGradients(*back[-3]), ImpactTape(*back[-2]), ParameterTape(*back[-1]))))

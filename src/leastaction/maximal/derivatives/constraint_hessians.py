@@ -1,10 +1,10 @@
-"""Gradients of joint equations and coordinates by the poses of their two bodies, and how they change along a motion.
+"""Second derivatives of joint equations and coordinates: how their gradients change with the poses of two bodies.
 
-A joint's equation or coordinate g of two poses pushes with its gradient G. For impulses that work with the fixed motion
-E of the bodies, each in its own directions, the gradient of E . G by the poses is the derivative of G along E: second
-derivatives are symmetric, and turns in a body's directions commute with those in the world's.
+A joint's equation or coordinate g of two poses acts on them with its gradient G. For a motion E fixed in the body
+frames, the gradient of E . G by the poses is the derivative of G along E: second derivatives are symmetric, and
+rotations in a body's frame commute with those in the world's.
 
-Gradients by poses are by turns and shifts in the world's directions, and E comes in these too: arrays (bodies, 6).
+Gradients by poses are by rotations and translations in world directions, as is E: arrays (bodies, 6).
 """
 
 from leastaction._jit import inline
@@ -29,7 +29,7 @@ from leastaction.spatial import (
 
 @inline
 def motion_of(E, body):
-    """(turn, shift) of a body among E, zero for the world."""
+    """(Rotation, translation) of a body in E, zero for the world."""
     if body < 0:
         return ZERO3, ZERO3
     return (E[body, 0], E[body, 1], E[body, 2]), (E[body, 3], E[body, 4], E[body, 5])
@@ -68,7 +68,7 @@ def rate_with(motion, tb, ta, f):
 
 @inline
 def rate_along(E, a, b, tb, ta, f):
-    """A gradient (tb, ta, f) times the motion E."""
+    """A gradient (tb, ta, f) times the motions E of bodies a and b."""
     return rate_with(motions_of(E, a, b), tb, ta, f)
 
 
@@ -86,7 +86,7 @@ def along_hessian(n, pb, Ra, xa, Rb, xb, motion):
 
 @inline
 def angle_hessian(c, Ra, Rb, wa, wb):
-    """Derivative of the torque of `joint_rows.angle` for turns of both bodies."""
+    """Derivative of the torque of `joint_rows.angle` by rotations wa and wb of both bodies."""
     n, w = matvec(Ra, load3(c.n)), matvec(Rb, load3(c.w2))
     dn, dw = cross(wa, n), cross(wb, w)
     wn, dwn = dot3(w, n), dot3(dw, n) + dot3(w, dn)
@@ -150,7 +150,7 @@ def ball_direction(c, j, Rb):
 
 @inline
 def ball_gradient(c, j, Ra, xa, Rb, xb):
-    """What unit j of the force of a BALL or FREE pushes with (`ball_springs.ball_axis`), as a gradient (tb, ta, f)."""
+    """Wrench of unit j of the force of a BALL or FREE (`ball_springs.ball_axis`), as a gradient (tb, ta, f)."""
     n = ball_direction(c, j, Rb)
     if j < 3:
         return n, neg3(n), ZERO3
@@ -160,25 +160,25 @@ def ball_gradient(c, j, Ra, xa, Rb, xb):
 
 @inline
 def ball_rate(c, j, Ra, xa, Rb, xb, motion):
-    """What unit j of the force of a BALL or FREE works with the motion (wa, va, wb, vb) of both bodies."""
+    """Power of unit j of the force of a BALL or FREE at the motion (wa, va, wb, vb) of both bodies."""
     tb, ta, f = ball_gradient(c, j, Ra, xa, Rb, xb)
     return rate_with(motion, tb, ta, f)
 
 
 @inline
 def read_ball(c, j, Ra, xa, Rb, xb, G, k):
-    """Add k times the gradient of what `ball_rate` is the rate of."""
+    """Add k times the gradient of the coordinate whose rate is `ball_rate`."""
     tb, ta, f = ball_gradient(c, j, Ra, xa, Rb, xb)
     add_gradient(G, c.a, c.b, tb, ta, f, k)
 
 
 @inline
 def add_ball_hessian(c, j, Ra, xa, Rb, xb, motion, G, k):
-    """Add k times the gradient of `ball_rate` by the poses, the motion fixed to the bodies."""
+    """Add k times the gradient of `ball_rate` by the poses, for a motion fixed in the body frames."""
     wa, va, _wb, vb = motion
     n = ball_direction(c, j, Rb)
     if j < 3:
-        # That on b is fixed to it; on a: -wa . n, wa moves with a and n with b.
+        # The part on b is fixed to it; that on a is -wa . n, where wa rotates with a and n with b.
         t = cross(wa, n)
         add_to(G, c.a, t, ZERO3, -k)
         add_to(G, c.b, t, ZERO3, k)

@@ -1,7 +1,7 @@
-"""Gradients by joint positions and momenta from those by the bodies' poses and momenta, and the other way round.
+"""Conversion between gradients by joint positions and momenta and gradients by poses and momenta of bodies.
 
-A step starts from some momenta P of the bodies with S' P = p, S the joints' screws: impulses of joints take up the
-rest. So gradients by P are motions that the joints allow, S times the gradient by p.
+A step starts from any momenta P of the bodies with S' P = p, S the joints' screws, since joint impulses remove the
+difference. So gradients by P are admissible motions of the joints, S times the gradient by p.
 """
 
 from leastaction._jit import routine
@@ -22,7 +22,7 @@ def reads(b):
 
 @routine(allocates=False)
 def clear_bars(back):
-    """No gradient by the state that was reached."""
+    """Set the gradient by the present state to zero."""
     bars = back.bars
     for a in range(bars.shape[0]):
         for i in range(bars.shape[1]):
@@ -32,7 +32,7 @@ def clear_bars(back):
 
 @routine(allocates=False)
 def copy_bars(given, out):
-    """Gradients by a state, shape (3, bodies, 6)."""
+    """Copy gradients by a state, shape (3, bodies, 6)."""
     for a in range(given.shape[0]):
         for i in range(given.shape[1]):
             for c in range(6):
@@ -41,7 +41,7 @@ def copy_bars(given, out):
 
 @routine(allocates=False)
 def move_points(given, out):
-    """Move gradients by points of contacts, shape (contacts, 3), and clear where they were."""
+    """Move gradients by points of contacts, shape (contacts, 3), to `out` and set the source to zero."""
     for k in range(given.shape[0]):
         for c in range(3):
             out[k, c], given[k, c] = given[k, c], 0.0
@@ -49,14 +49,14 @@ def move_points(given, out):
 
 @routine(allocates=False)
 def clear_points(back):
-    """No gradient by points of contacts."""
+    """Set the gradient by points of contacts to zero."""
     for k in range(back.by_points.shape[0]):
         back.by_points[k, 0] = back.by_points[k, 1] = back.by_points[k, 2] = 0.0
 
 
 @routine(allocates=False)
 def add_read(back):
-    """Add the gradients by momenta that are read off the start of a step: those before an impact there."""
+    """Add the gradients `back.read` by the momenta before an impact, which give p at the start of a step."""
     for i in range(back.read.shape[0]):
         for c in range(6):
             back.bars[1, i, c] += back.read[i, c]
@@ -64,7 +64,7 @@ def add_read(back):
 
 @routine(allocates=False)
 def clear_controls(back, k):
-    """No gradient by the controls of step k."""
+    """Set the gradient by the controls of step k to zero."""
     for node in range(back.controls.shape[1]):
         for c in range(back.controls.shape[2]):
             back.controls[k, node, c] = 0.0
@@ -72,7 +72,7 @@ def clear_controls(back, k):
 
 @routine(allocates=False)
 def take_controls(back, k, i):
-    """Move the gradients by the controls of step k, held over it, to row i of `back.B`."""
+    """Move the gradients by the controls of step k, constant over it, to row i of `back.B`."""
     for node in range(back.controls.shape[1]):
         for c in range(back.controls.shape[2]):
             back.B[i, c] += back.controls[k, node, c]
@@ -81,7 +81,7 @@ def take_controls(back, k, i):
 
 @routine(allocates=False)
 def read_bars(model, data, back, bq, bp):
-    """Gradients by the bodies' state into `back.bars` from those by the q and p that are read off it."""
+    """Gradients by the bodies' state into `back.bars` from those by its q and p."""
     bars, G, states = back.bars, back.G0, data.bodies
     clear_bars(back)
     for i in range(G.shape[0]):
@@ -96,7 +96,7 @@ def read_bars(model, data, back, bq, bp):
 
 @routine(allocates=False)
 def find_lifts(model, data, back):
-    """Rows of `back.lifts` whose products with the motion of a body relative to its parent are the joint's rates."""
+    """Fill `back.lifts`: rows that map the motion of a body relative to its parent to the joint's velocities."""
     coordinates, states, gram, right = model.coordinates, data.bodies, back.gram, back.right
     for i in range(states.shape[0]):
         count, x = 0, load3(states[i].p)
@@ -130,7 +130,7 @@ def find_lifts(model, data, back):
 def joint_gradients(model, data, back, out):
     """Gradients (2 nv,) by joint positions and momenta from `back.bars`, at the start poses, after `find_lifts`.
 
-    Leaves the gradient by poses while p stays in `back.bars`.
+    Leaves the gradient by poses at constant p in `back.bars`.
     """
     bodies, coordinates, states, bars = model.bodies, model.coordinates, data.bodies, back.bars
     E, G, H, n, nv = back.E0, back.G0, data.subtrees, bodies.shape[0], back.bp.shape[1]
@@ -154,7 +154,7 @@ def joint_gradients(model, data, back, out):
         for j in range(freedoms(coordinates[k])):
             row = back.lifts[coordinates[k].iv + j]
             bp[coordinates[k].iv + j] = dot3((row[0], row[1], row[2]), w) + dot3((row[3], row[4], row[5]), v)
-    # p stays while poses change, so momenta of the bodies change with them.
+    # At constant p the momenta of the bodies change with the poses.
     read_cotangents(model, data, back.none, bp, back.twists, back.read, G)
     for i in range(n):
         turn = mattvec(load9(states[i].R), (G[i, 0], G[i, 1], G[i, 2]))

@@ -1,4 +1,4 @@
-"""Derivatives of steps by parameters of the mechanism: what changes in their equations at fixed unknowns."""
+"""Derivatives of steps by parameters of the mechanism: the change of their residuals at fixed unknowns."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from leastaction.mechanism.closure import COUPLING
 from leastaction.parameters.parameter_differences import CENTRAL
 
 READ = ("n", "n2", "w2", "pa", "pb", "Ra", "Rb", "pitch")
-"""Of `COORDINATE` records: what coordinates and their momenta are read off poses with."""
+"""Fields of `COORDINATE` records that determine coordinates and their momenta from poses."""
 
 
 TABLES = ("bodies", "rows", "sizes", "coordinates", "coefficients", "augment", "goals")
-"""Of a `Model`: what variants have as many of."""
+"""Fields of a `Model` whose lengths must be equal in all variants."""
 
 FORCES = ("paths", "points", "penalties", "tendons", "items")
 """The same of a `ForceModel`; wrenches have no scratch."""
@@ -37,23 +37,23 @@ FORCES = ("paths", "points", "penalties", "tendons", "items")
 LIMITS = ("lower", "upper")
 
 COEFFICIENTS = {"friction": "friction", "restitution": "restitution", "spin": "spinning", "roll": "rolling"}
-"""Of `PAIR` records, by the names of parameters. Contacts without one have no equation for it, or another one."""
+"""Fields of `PAIR` records by name of parameter. Contacts where one is zero lack its equation, or have another one."""
 
 _MODELS: WeakKeyDictionary[Mechanism, dict[float, Model]] = WeakKeyDictionary()
-"""Models of variants made so far, by length of the step: every gradient of a robot asks for the same."""
+"""Models of variants, cached by step length, since every gradient of a robot needs the same ones."""
 
 PLACES, CORNERED = ("p", "half", "radius"), (BOX, SPHERE, CAPSULE)
-"""Fields of shapes that say where their corners and balls are, and kinds of shapes that have no other features."""
+"""Fields of shapes that place their corners and spheres, and kinds of shapes without other features."""
 
 INERTIAL = ("mass", "J", "behind")
 """Fields of bodies that masses and inertias change; the last only scales residuals of contacts and limits."""
 
 
 class Variant:
-    """A mechanism with another value of a parameter, as the kernels read it.
+    """A mechanism with another value of a parameter, as kernel arrays.
 
     Attributes:
-        moved: whether joints sit elsewhere in their bodies, so that poses mean other coordinates.
+        moved: whether joint frames in the bodies change, so that the same poses have other coordinates.
     """
 
     def __init__(self, stepper: Any, mechanism: Any) -> None:
@@ -71,12 +71,12 @@ class Variant:
 
     @property
     def rubs(self) -> bool:
-        """Whether contacts have other coefficients."""
+        """Whether contact coefficients differ."""
         return self._touches
 
     @cached_property
     def quick(self) -> bool:
-        """Whether contacts have the same equations, and the same kinds of forces act."""
+        """Whether contacts have the same equations, and forces are of the same kinds."""
         own, other, same = self.stepper.model, self.model, True
         for name in ("paths", "sprung", "resisting"):
             both = getattr(own, name), getattr(other, name)
@@ -86,7 +86,7 @@ class Variant:
 
     @cached_property
     def same_places(self) -> bool:
-        """Whether shapes are as they are on the robot: contacts found again elsewhere would be others."""
+        """Whether shapes are unchanged; otherwise contacts must be detected again."""
         given = np.asarray(self.table.shapes).copy()
         given["given"] = self.stepper.table.shapes.given
         same = given.tobytes() == self.stepper.table.shapes.tobytes()
@@ -94,12 +94,12 @@ class Variant:
 
     @cached_property
     def inertial(self) -> bool:
-        """Whether masses, inertias and gravity are all that changes."""
+        """Whether only masses, inertias and gravity change."""
         return not self.rubs and self._same_elsewhere(INERTIAL, ())
 
     @cached_property
     def of_points(self) -> bool:
-        """Whether `joint_point_vjp.weigh_points` knows what changes beside inertias: points of hinges and balls."""
+        """Whether only inertias and points of hinges and balls change, which `joint_point_vjp.weigh_points` handles."""
         own, other = self.stepper.model, self.model
         if self.rubs or self.stepper.loops or own.augment.any() or not self.linear:
             return False
@@ -109,17 +109,17 @@ class Variant:
 
     @cached_property
     def linear(self) -> bool:
-        """Whether all that steps compute at fixed unknowns is linear in the change.
+        """Whether all step equations at fixed unknowns are linear in the change.
 
-        It is in masses, inertias and gravity, in coefficients of friction and restitution, and in where the points of
-        joints are, which equations of joints and wrenches on bodies have as arms; but not in those of couplings.
+        They are in masses, inertias and gravity, in coefficients of friction and restitution, and in points of joints,
+        which are arms in joint equations and wrenches on bodies; but not in the points of joints with couplings.
         """
         curved = (self.model.rows.kind == COUPLING).any() or (self.model.coordinates.kind == ROPE).any()
         return self.quick and self._straight and self._same_elsewhere(INERTIAL, () if curved else ("pa", "pb"))
 
     @cached_property
     def _straight(self) -> bool:
-        """Whether gaps and points of contacts are linear in the change of shapes: corners and balls on planes alone."""
+        """Whether gaps and contact points are linear in the change of shapes: only corners and spheres on planes."""
         if self.same_places:
             return True
         own, other = self.stepper.table.shapes, self.table.shapes
@@ -134,7 +134,7 @@ class Variant:
         return turned.tobytes() == own.tobytes() and bool(on_planes)
 
     def _same_elsewhere(self, of_bodies: tuple[str, ...], of_joints: tuple[str, ...]) -> bool:
-        """Whether all records but these fields are those of the robot as it is."""
+        """Whether all record fields except these are those of the original robot."""
         own, other = self.stepper.model, self.model
         names = ("coefficients", "augment", "paths", "springs", "sprung")
         pairs = [(getattr(own, name), getattr(other, name)) for name in names]
@@ -143,7 +143,7 @@ class Variant:
             for field in free:
                 changed[field] = getattr(own, name)[field]
             pairs.append((getattr(own, name), changed))
-        forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # whose nodes have inertias
+        forces = [tuple(model.forces._replace(nodes=None)) for model in (own, other)]  # `nodes` contain inertias
         return all(map(_same, pairs)) and _same((forces[0], forces[1]))
 
     @property
@@ -165,7 +165,7 @@ class Variant:
 
     @cached_property
     def fresh(self) -> dict[str, Any]:
-        """By coefficient, numbers of the pairs of shapes that have none of it but for the change."""
+        """For each coefficient, the indices of pairs of shapes for which it is nonzero only by the change."""
         if not self._touches:
             return {}
         own, other = pairs_of(self.stepper.table), self.pairs
@@ -175,19 +175,19 @@ class Variant:
         return {name: keys for name, keys in found.items() if len(keys)}
 
     def arrays(self, graph: Any) -> Any:
-        """Plain tuple of what kernels read, with a graph."""
+        """Plain tuple of the `MaximalModel` on a given graph."""
         if self._plain[0] is not graph:
             self._plain = graph, plain(self.model.arrays(graph))
         return self._plain[1]
 
     def scratch(self, data: MaximalData) -> Any:
-        """Plain tuple of the robot's data with this variant's own items of tendons, which forces read there."""
+        """Plain tuple of the robot's data with this variant's tendon items, which forces read from there."""
         items = self.model.forces.items.copy()
         data = data._replace(strings=self.model.strings.copy())
         return plain(data._replace(modes=data.modes._replace(items=items)) if len(items) else data)
 
     def refuse_fresh(self, contacts: Any, hits: Any) -> None:
-        """Refuse a coefficient that contacts of steps do not have; hits: whether each closes so fast as to bounce."""
+        """Raise an error for a coefficient that contacts lack; hits: whether each closes fast enough to bounce."""
         for name, keys in self.fresh.items():
             touching = np.isin(contacts.key >> 32, keys)
             if (touching & hits if name == "restitution" else touching).any():
@@ -197,7 +197,7 @@ class Variant:
                 )
 
     def rubbing(self, contacts: Any) -> Any:
-        """Contacts of any shape with these coefficients in place of their own."""
+        """The contacts with this variant's coefficients."""
         pairs, out = self.pairs, contacts.copy()
         order = np.argsort(pairs.key)
         at = np.searchsorted(pairs.key[order] >> 32, contacts.key >> 32)
@@ -208,7 +208,7 @@ class Variant:
         return out
 
     def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:
-        """Displacement (bodies, 6) of the poses that belong to the joint positions q from Z."""
+        """Displacement (bodies, 6) from Z to the poses of the joint positions q."""
         return pose_difference(Z, place(self.model, q, np.zeros(self.stepper.mechanism.nv))[0])
 
 
@@ -228,7 +228,7 @@ def _same(pair: tuple[Any, Any]) -> bool:
 
 
 class Derivative:
-    """By one entry of a parameter: weights and variants, of which the weighted sum is the derivative.
+    """Derivative by one entry of a parameter: weights and variants, whose weighted sum it is.
 
     Args:
         stepper: a `MaximalStepper`.
@@ -238,7 +238,7 @@ class Derivative:
     def __init__(self, stepper: Any, stencil: list[tuple[float, Any]]) -> None:
         self.stepper, self.stencil = stepper, stencil
         if len(stencil) == len(CENTRAL):
-            weight, mechanism = stencil[2]  # one step beside the value
+            weight, mechanism = stencil[2]  # one step from the central value
             beside, weight = Variant(stepper, mechanism), weight / CENTRAL[2][1]
             if beside.linear:
                 self.variants = [(weight, beside), (-weight, Variant(stepper, stepper.mechanism))]
@@ -250,28 +250,28 @@ class Derivative:
 
     @cached_property
     def central(self) -> list[tuple[float, Variant]]:
-        """Those of the whole stencil, for what is solved anew and not linear in the change."""
+        """All weights and variants, for quantities that are solved again and not linear in the change."""
         if len(self.variants) == len(self.stencil):
             return self.variants
         return [(weight, Variant(self.stepper, mechanism)) for weight, mechanism in self.stencil]
 
     @property
     def inertial(self) -> bool:
-        """Whether masses, inertias and gravity are all that changes."""
+        """Whether only masses, inertias and gravity change."""
         return len(self.variants) == 2 and all(variant.inertial for _, variant in self)
 
     @cached_property
     def of_points(self) -> bool:
-        """Whether inertias and points of joints are all that changes, see `Variant.of_points`."""
+        """Whether only inertias and points of joints change, see `Variant.of_points`."""
         return len(self.variants) == 2 and all(variant.of_points for _, variant in self)
 
     @property
     def moved(self) -> bool:
-        """Whether poses mean other coordinates when the parameter changes."""
+        """Whether the coordinates of given poses change with the parameter."""
         return any(variant.moved for _, variant in self)
 
     def placed(self, q: FloatArray, Z: FloatArray) -> FloatArray:
-        """Of poses (bodies, 6) at fixed joint positions q, where they are Z."""
+        """Derivative of the poses (bodies, 6) at fixed joint positions q, where they are Z."""
         return sum_of(weight * variant.placed(q, Z) for weight, variant in self)
 
 
@@ -284,9 +284,9 @@ def sum_of(parts: Iterator[FloatArray]) -> FloatArray:
 
 
 def with_same_graph(model: Model, other: Model) -> Model:
-    """Give a model the edges of another one's graph; refuses one with other bodies, joints or forces.
+    """Give a model the graph edges of another one; raises an error where bodies, joints or forces differ.
 
-    Scratch arrays are those of the robot as it is, so nothing may be more numerous than there.
+    Scratch arrays have the sizes of the original robot, so no variant may need more.
     """
     if [len(getattr(model, name)) for name in TABLES] != [len(getattr(other, name)) for name in TABLES]:
         raise IntegratorError("Maximal: a change of this parameter makes another mechanism, with other joints")
@@ -322,7 +322,7 @@ def same_shapes(table: Any, other: Any) -> bool:
 
 
 def pose_difference(Z: FloatArray, other: FloatArray) -> FloatArray:
-    """Small displacement (n, 6) from poses Z to others: turns in the body's directions, shifts in the world's."""
+    """Small displacement (n, 6) from poses Z to others: rotations in the body frame, translations in the world's."""
     D = rotations(Z).transpose(0, 2, 1) @ rotations(other)
     turn = 0.5 * np.stack([D[:, 2, 1] - D[:, 1, 2], D[:, 0, 2] - D[:, 2, 0], D[:, 1, 0] - D[:, 0, 1]], axis=1)
     return np.hstack([np.arcsin(np.clip(turn, -1.0, 1.0)), other[:, :3] - Z[:, :3]])

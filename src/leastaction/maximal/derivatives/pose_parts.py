@@ -1,4 +1,4 @@
-"""Small parts of the equations between motions and momenta of bodies at a pose."""
+"""Terms of the equations between motions and momenta of bodies at a pose."""
 
 from leastaction._jit import inline
 from leastaction.maximal.maximal_records import BALL
@@ -25,7 +25,7 @@ def add_to_body(out, first, body, w, k):
 
 @inline
 def add_drive_momentum(c, s, dofs, states, T, first, out):
-    """Add the momentum of a coordinate's drive, where bodies move with T, to the equations of its bodies."""
+    """Add the momentum of a coordinate's armature, at body velocities T, to the equations of its bodies."""
     if c.armature > 0.0 and c.kind == BALL:
         for j in range(3):
             wa, wb = ball_axis(c, j, states)

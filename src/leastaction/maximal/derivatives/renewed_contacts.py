@@ -1,6 +1,6 @@
-"""Contacts of many solved steps as they would be with other shapes, for derivatives by what moves these.
+"""Contacts of many solved steps with changed shapes, for derivatives by shape parameters.
 
-Features of most contacts are fixed to their bodies, so over many steps few of them differ: each is looked for once.
+Features of most contacts are fixed to their bodies, so few differ over many steps: each is detected only once.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Integers = NDArray[np.int64]
 
 
 class Touching(NamedTuple):
-    """Contacts of many steps: which there are, each once.
+    """The distinct contacts of many steps.
 
     Attributes:
-        contacts: `CONTACT` records, each as it was the first time; steps: when that was.
-        names: what distinguishes them.
-        which: of each contact of each step which it is, shape (steps, most).
+        contacts: `CONTACT` records, each from its first occurrence; steps: the step of that.
+        names: keys that distinguish them.
+        which: index of the distinct contact for each contact of each step, shape (steps, most).
         ends: poses at the start and at the end of the steps, (steps, bodies, 7) each.
-        margins: largest gaps that are looked for [m], shape (steps,).
+        margins: largest gaps for detection [m], shape (steps,).
     """
 
     contacts: Any
@@ -38,12 +38,12 @@ class Touching(NamedTuple):
 
 
 def touching(table: Any, contacts: Any, cones: Any, counts: Any, ends: Any, speeds: Any, lengths: Any) -> Touching:
-    """Contacts that the cones of many steps belong to.
+    """Distinct contacts of the cones of many steps.
 
     Args:
         table: of all shapes.
         contacts, cones: `CONTACT` and `CONE` records as the steps were solved with, shapes (steps, most).
-        counts: how many cones each step has.
+        counts: number of cones of each step.
         ends: see `Touching`.
         speeds: largest velocity in each [m/s or rad/s].
         lengths: of the steps [s].
@@ -54,8 +54,8 @@ def touching(table: Any, contacts: Any, cones: Any, counts: Any, ends: Any, spee
     steps, places = np.nonzero(np.arange(contacts.shape[1]) < most[:, None])
     own = contacts[steps, places]
     same = own.copy()
-    same["pair"] = 0  # numbers of another plan
-    same["n"][same["kind"] == SEGMENTS] = 0.0  # only counts where segments cross
+    same["pair"] = 0  # indices of another broad phase
+    same["n"][same["kind"] == SEGMENTS] = 0.0  # used only where segments cross
     names, first, kinds = np.unique(np.asarray(same).view(f"V{same.itemsize}"), return_index=True, return_inverse=True)
     which = np.zeros(contacts.shape, np.int64)
     which[steps, places] = kinds
@@ -64,14 +64,14 @@ def touching(table: Any, contacts: Any, cones: Any, counts: Any, ends: Any, spee
 
 
 def renewed(table: Any, pairs: Any, at: Touching, known: dict[bytes, Any]) -> Any:
-    """The contacts with the shapes and coefficients of another table, each once.
+    """The distinct contacts with the shapes and coefficients of another table.
 
-    Normals of segments are those of the first time; they only count where segments cross.
+    Normals of segments are those of the first occurrence; they are used only where segments cross.
 
     Args:
         table: of the shapes.
         pairs: `PAIR` records of all that may touch.
-        known: contacts of this table by the names of their kinds, to which is added.
+        known: cache of contacts of this table by name; new ones are added.
     """
     missing = np.array([name not in known for name in at.names])
     if missing.any():
@@ -84,10 +84,10 @@ def renewed(table: Any, pairs: Any, at: Touching, known: dict[bytes, Any]) -> An
 
 
 def _looked_for(table: Any, pairs: Any, own: Any, steps: Integers, at: Touching) -> Any:
-    """Contacts of some steps with the shapes of another table."""
+    """Detect contacts of some steps with the shapes of another table."""
     pairs = pairs[np.isin(pairs.key >> 32, np.unique(own.key >> 32))]
     new, missing = own.copy(), np.ones(len(own), bool)
-    for Z in at.ends:  # what a step had missed at its start was found at its end
+    for Z in at.ends:  # contacts that a step had missed at its start were found at its end
         if not missing.any():
             break
         looked = np.unique(steps[missing])
@@ -105,7 +105,7 @@ def _looked_for(table: Any, pairs: Any, own: Any, steps: Integers, at: Touching)
 
 
 def _places(steps: Integers, keys: Integers, found_steps: Integers, found_keys: Integers) -> Integers:
-    """Where contacts of steps with these keys stand among those that were found, the first of each; -1 nowhere."""
+    """Index of the first found contact with the step and key of each given one; -1 where there is none."""
     _, ranks = np.unique(np.concatenate([keys, found_keys]), return_inverse=True)
     most = ranks.max(initial=0) + 1
     wanted, there = steps * most + ranks[: len(keys)], found_steps * most + ranks[len(keys) :]

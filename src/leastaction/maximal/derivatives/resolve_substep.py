@@ -1,8 +1,8 @@
-"""Solving the steps of a run of `Maximal` again, each from the state that the run had, for the backward pass over them.
+"""Solve the substeps of a run of `Maximal` again, each from its recorded start, for the backward pass.
 
-A step is solved from the velocities that the run found and the impulses that go with them, which takes an iteration or
-a few and leads to the solution of the run where there are several. Steps of a composition, and those that were divided,
-are unfolded first: the run does not record the states between their parts.
+The initial guess is the recorded velocities and their impulses: it takes one iteration or a few, and selects the
+solution of the run where there are several. Steps with several substeps (compositions and bisected steps) are first
+advanced forwards, since the run does not record the states between.
 """
 
 import numpy as np
@@ -42,25 +42,25 @@ from leastaction.maximal.step.velocity_projection import (
 )
 
 OTHERWISE, FOUND_LATE = UNTIED - 1, UNTIED - 2
-"""Why the backward pass stops before a step: it is not found again; or it needs derivatives by parameters of contacts
-that a solution of the step has found, and whose points move over both bodies."""
+"""Why the backward pass stops before a step: its solution is not reproduced; or it needs derivatives by parameters of
+contacts that an earlier solution of the step has found, and whose points depend on both bodies."""
 
 NONE, JOINTS, CONTACTS = 0, 1, 2
-"""What holds the momenta at the end of a part, see `second_phase`."""
+"""Kinds of second phase at the end of a substep, see `second_phase`."""
 
 SAME = 1e-6
-"""Largest difference of poses to those of the run [m and quaternions, relative to one and to the coordinate]."""
+"""Largest difference from the poses of the run [m and quaternions, relative to one plus the coordinate]."""
 
 
 @inline
 def parts_of(back, k):
-    """Number of the parts that step k was solved in."""
+    """Number of substeps of step k."""
     return back.begins[k + 1] - back.begins[k]
 
 
 @routine(allocates=False)
 def rows_of(back, k):
-    """States at both ends of the parts of step k: of the run, or where it has several, those that were unfolded."""
+    """States at both ends of the substeps of step k: of the run, or from `unfold` where there are several."""
     if parts_of(back, k) > 1:
         return Rows(back.part_poses, back.part_momenta, back.part_velocities, back.part_q)
     return Rows(back.poses, back.momenta, back.velocities, back.q)
@@ -68,19 +68,19 @@ def rows_of(back, k):
 
 @inline
 def row_of(back, k, j):
-    """Row of `rows_of` at the start of part j of step k."""
+    """Row of `rows_of` at the start of substep j of step k."""
     return j if parts_of(back, k) > 1 else k
 
 
 @routine(allocates=False)
 def slot_of(back, k, j):
-    """Where gradients of part j of step k are kept."""
+    """Slot of the gradients of substep j of step k."""
     return back.begins[back.newest[0] + 1] - back.begins[k + 1] + j
 
 
 @routine(allocates=False)
 def place_bodies_at_row(model, data, back, rows, row, dt):
-    """Put the bodies where they are in a row."""
+    """Set the bodies to the state of a row."""
     load_state(data.bodies, rows.poses[row], rows.momenta[row])
     forget_end_damping(data.coordinates)
     for j in range(model.coordinates.shape[0]):
@@ -96,7 +96,7 @@ def place_bodies_at_row(model, data, back, rows, row, dt):
 
 @routine(allocates=False)
 def set_motion_targets(model, data, back, k, j):
-    """Set where prescribed motions are at both ends of part j of step k."""
+    """Set the prescribed motions at both ends of substep j of step k."""
     shares = back.shares[back.begins[k] + j]
     set_goals(model, data.goals[0], back.goals[k], back.goals[k + 1], shares[0])
     set_goals(model, data.goals[1], back.goals[k], back.goals[k + 1], shares[1])
@@ -104,7 +104,7 @@ def set_motion_targets(model, data, back, k, j):
 
 @routine(allocates=False)
 def begin_part(model, settings, data, near, contact, back, k, j):
-    """The start of part j of step k; `DONE`, or why it cannot be solved."""
+    """Start substep j of step k; `DONE`, or why it cannot be solved."""
     part = back.begins[k] + j
     begin_state(model, data, contact, back, k, j)
     return start_part(model, settings, data, near, contact, back.at, back.u[k, back.nodes[part]], back.lengths[part])
@@ -112,7 +112,7 @@ def begin_part(model, settings, data, near, contact, back, k, j):
 
 @routine(allocates=False)
 def begin_state(model, data, contact, back, k, j):
-    """The state at the start of part j of step k, before an impact there."""
+    """Set the state at the start of substep j of step k, before an impact there."""
     part, row = back.begins[k] + j, row_of(back, k, j)
     states, rows, dt, path = data.bodies, data.rows, back.lengths[part], rows_of(back, k)
     first = back.fresh and k == 0 and j == 0
@@ -128,7 +128,7 @@ def begin_state(model, data, contact, back, k, j):
     for i in range(rows.shape[0]):
         rows[i].lam = rows[i].mu = 0.0
     if contact is not None:
-        contact.now[0].known = 0  # no warm start: the step determines all of it
+        contact.now[0].known = 0  # no warm start: results must not depend on what was solved before
         contact.now[0].plastic, contact.written[0] = back.plastic[part], 0
     set_motion_targets(model, data, back, k, j)
     place_bodies_at_row(model, data, back, path, row, dt)
@@ -136,7 +136,7 @@ def begin_state(model, data, contact, back, k, j):
 
 @routine(allocates=False)
 def unfold(model, settings, data, near, contact, back, k):
-    """States between the parts of step k, into the rows of `back`; `DONE`, or why not."""
+    """Compute the states between the substeps of step k, into the rows of `back`; `DONE`, or why not."""
     parts, states, loose = parts_of(back, k), data.bodies, 1 if settings.halves < 1.0 else 0
     if parts == 0:
         return np.int64(OTHERWISE)
@@ -165,7 +165,7 @@ def unfold(model, settings, data, near, contact, back, k):
 
 @routine(allocates=False)
 def copy_row(back, row, part):
-    """A row of the run to one of the parts of a step."""
+    """Copy a row of the run to a row of the substeps of one step."""
     for i in range(back.poses.shape[1]):
         for c in range(7):
             back.part_poses[part, i, c] = back.poses[row, i, c]
@@ -178,7 +178,7 @@ def copy_row(back, row, part):
 
 @routine(allocates=False)
 def solve_again(model, settings, data, near, contact, back, k, j):
-    """Solve part j of step k again, with the second phase at its end; `DONE`, or why not."""
+    """Solve substep j of step k again, with the second phase at its end; `DONE`, or why not."""
     states, dt, path, row = data.bodies, back.lengths[back.begins[k] + j], rows_of(back, k), row_of(back, k, j)
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
@@ -190,7 +190,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
         if cones_of(contact) == 0:
             for c in range(3):
                 states[i].w[c], states[i].vc[c] = states[i].x[c], states[i].x[3 + c]
-    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but no literal
+    spent, _, why, _ = solve_part(model, settings, data, near, contact, dt, k < 0)  # False, but not a literal
     if why != DONE:
         return np.int64(why)
     if spent < 0 or not is_same(states, path.poses, row + 1):
@@ -202,7 +202,7 @@ def solve_again(model, settings, data, near, contact, back, k, j):
 
 @routine(allocates=False)
 def count_contacts(contact, back):
-    """Note how many contacts the present part has, with those that wait."""
+    """Store the number of contacts of the present substep, including those that wait."""
     back.holds[2] = 0
     if contact is None:
         return
@@ -212,7 +212,7 @@ def count_contacts(contact, back):
 
 @routine(allocates=False)
 def points_move_with_bodies(contact, back, late):
-    """Whether points of contacts that a solution of the present part has found move over both bodies."""
+    """Whether points of contacts from an earlier solution (`late`) of the present substep depend on both bodies."""
     found = False
     if contact is None:
         return found
@@ -228,18 +228,18 @@ def points_move_with_bodies(contact, back, late):
 
 @inline
 def with_resolves(settings, rounds):
-    """The settings of a step that is solved again so many times at most, with contacts that it has missed."""
+    """The settings with another limit `rounds` on how often a step is solved again with missed contacts."""
     return MaximalSettings(*(settings[:-1] + (rounds,)))
 
 
 @routine(allocates=False)
 def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
-    """Solve part j of step k without the contacts that were found after some rounds; `DONE`, or why not.
+    """Solve substep j of step k without the contacts found after `rounds` solutions; `DONE`, or why not.
 
-    Where its bodies end says where these contacts are (`contact.contact_update`). Leaves its factors.
+    The end poses of that solution determine these contacts (`contact.contact_update`). Keeps its factors.
     """
     if back.slots.y.shape[0] > 0:
-        return np.int64(FOUND_LATE)  # its own equations know parameters, too
+        return np.int64(FOUND_LATE)  # its own equations depend on parameters, too
     dt = back.lengths[back.begins[k] + j]
     why = begin_part(model, settings, data, near, contact, back, k, j)
     if why != DONE:
@@ -255,8 +255,8 @@ def earlier_solution(model, settings, data, near, contact, back, k, j, rounds):
 
 @routine(allocates=False)
 def end_second_phase(model, settings, data, contact, dt):
-    """The second phase at the end of a part, of which the first phase stays in the cones."""
-    solved = dt == 0.0  # no literal False: it would be compiled anew
+    """Second phase at the end of a substep; the cones keep the results of the first phase."""
+    solved = dt == 0.0  # not a literal False: it would compile another specialisation
     if contact is not None:
         solved = project_velocities(model, settings, data, contact, dt) == SOLVED
         if solved:
@@ -267,9 +267,9 @@ def end_second_phase(model, settings, data, contact, dt):
 
 @routine(allocates=False)
 def second_phase(model, settings, data, contact, back, k, j):
-    """Go to the end of part j of step k, and factorise its second phase where there is one; `DONE`, or why not.
+    """Go to the end of substep j of step k, and factorise its second phase where there is one; `DONE`, or why not.
 
-    `back.holds` says which there is: contacts, closed loops or strong dampers alone, or none.
+    Stores its kind in `back.holds`: contacts, closed loops or strong dampers alone, or none.
     """
     back.holds[0] = NONE
     part, last = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
@@ -285,13 +285,13 @@ def second_phase(model, settings, data, contact, back, k, j):
     elif looped or is_damped_at_end(data.coordinates):
         back.holds[0] = JOINTS
     elif cones_of(contact) == 0:
-        back.holds[1] = 0  # the bodies have left the start
+        back.holds[1] = 0  # the bodies are no more at the start
     return np.int64(DONE)
 
 
 @routine(allocates=False)
 def may_be_damped_at_end(model, settings, dt):
-    """Whether a damper may be implicit in the velocities at the end of a part of dt, that of a soft limit included."""
+    """Whether a damper, or one of a soft limit, may be implicit in the velocities at the end of a substep of dt."""
     most = 0.0
     for k in range(model.coordinates.shape[0]):
         c = model.coordinates[k]
@@ -303,7 +303,7 @@ def may_be_damped_at_end(model, settings, dt):
 
 @routine(allocates=False)
 def closes(model, settings, data, contact, back, dt):
-    """Solve and factorise the second phase of a part: 1, 0 where no contact is closed, -1 without derivative."""
+    """Solve and factorise the second phase of a substep: 1, 0 if no contact is closed, -1 if singular."""
     if contact is None:
         return 0
     if project_velocities(model, settings, data, contact, dt) != SOLVED:
@@ -313,7 +313,7 @@ def closes(model, settings, data, contact, back, dt):
 
 @routine(allocates=False)
 def finish_back(model, settings, data, contact, back, k, j):
-    """Bring `back.bars` to the momenta before the second phase of part j of step k, after `second_phase`."""
+    """Propagate `back.bars` to the momenta before the second phase of substep j of step k, after `second_phase`."""
     slot, dt = slot_of(back, k, j), back.lengths[back.begins[k] + j]
     if back.holds[0] == CONTACTS:
         contact_cotangents(model, settings, data, contact, back, dt)
@@ -333,10 +333,10 @@ def contact_cotangents(model, settings, data, contact, back, dt):
 
 @routine(allocates=False)
 def factor_part(model, settings, data, contact, back, k, j):
-    """Back at the start of part j of step k, factorise the Newton matrix of its first phase; `DONE`, or why not."""
+    """Return to the start of substep j of step k and factorise its first phase; `DONE`, or why not."""
     dt, count = back.lengths[back.begins[k] + j], cones_of(contact)
     if back.holds[0] == NONE and back.holds[1] == 1 and count == 0 and hits_of(contact) == 0:
-        return np.int64(DONE)  # the factors of its one iteration
+        return np.int64(DONE)  # the factors of its only iteration are still valid
     set_motion_targets(model, data, back, k, j)
     place_bodies_at_row(model, data, back, rows_of(back, k), row_of(back, k, j), dt)
     first_phase(settings, data, contact, back, dt)
@@ -353,7 +353,7 @@ def factor_part(model, settings, data, contact, back, k, j):
 
 @routine(allocates=False)
 def first_phase(settings, data, contact, back, dt):
-    """Cones as the first phase has left them, at the start of the part."""
+    """Restore the cones of the first phase, at the start of the substep."""
     if contact is None:
         return
     if back.holds[0] == CONTACTS:
@@ -371,7 +371,7 @@ def cones_of(contact):
 
 @routine(allocates=False)
 def hits_of(contact):
-    """Number of hits of the impact at the start of the present part."""
+    """Number of impacts at the start of the present substep."""
     if contact is None:
         return np.int64(0)
     return contact.now[0].hits
@@ -379,7 +379,7 @@ def hits_of(contact):
 
 @routine(allocates=False)
 def is_same(states, poses, row):
-    """Whether the end of the step is that of the run."""
+    """Whether the end of the step agrees with the run."""
     near = True
     for i in range(states.shape[0]):
         s, pose = states[i], poses[row, i]

@@ -1,10 +1,9 @@
-"""Going back over runs of `Maximal`: one transposed solve for each phase of a step, whatever the number of controls.
+"""Backward pass over runs of `Maximal`: one transposed solve per phase of a step, for any number of controls.
 
-What a run carries from step to step are the poses and momenta of the bodies. Joint positions and momenta are read off
-them.
+The state of a run is the poses and momenta of the bodies; joint positions and momenta are computed from them.
 
-A parameter stands in the equations of every step, in the velocities at its nodes, and where joints are read off bodies.
-With the gradients W by all of these at fixed unknowns, which the backward pass finds, its gradient is the sum of
+A parameter enters the equations of every step, the velocities at its nodes, and the conversion from bodies to joints.
+With the gradients W by all of these at fixed unknowns, from the backward pass, its gradient is the sum of
 W' d(equations)/d(parameter): a few evaluations for each step, no solve.
 """
 
@@ -41,9 +40,9 @@ class MaximalReversal(Reversal):
         self.keeps_controls = CONTROLS in names
         self.controls: list[FloatArray] = []
         self.bars: FloatArray | None = None
-        self.rest = np.zeros(2)  # of the piece after the next one, see `BackData`
+        self.rest = np.zeros(2)  # of the segment after the next one, see `BackData`
         nv = stepper.mechanism.nv
-        self.before = np.zeros((2, 0, nv))  # gradients by q and p of states that belong to the piece before
+        self.before = np.zeros((2, 0, nv))  # gradients by q and p of states of the previous segment
         self.first = np.zeros((2, nv))
 
     def piece(self, record: Any, row: int, first: int, u: FloatArray, bq: FloatArray, bs: FloatArray) -> None:
@@ -66,7 +65,7 @@ class MaximalReversal(Reversal):
         """See `Reversal.finish`."""
         m = self.stepper.mechanism
         out = {"q": self.first[0].copy(), "p": self.first[1].copy()}
-        out["q"][prescribed_freedoms(m)] = 0.0  # a run starts where its motions say
+        out["q"][prescribed_freedoms(m)] = 0.0  # a run starts at the prescribed positions
         if self.keeps_controls:
             shape = (0, len(self.stepper.control_nodes), m.nu)
             out[CONTROLS] = np.concatenate([*self.controls[::-1], np.zeros(shape)])

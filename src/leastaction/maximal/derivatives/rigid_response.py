@@ -1,8 +1,8 @@
-"""How the impulses of rigid contacts respond to the motion of a solved step, for derivatives.
+"""Derivative of the impulses of rigid contacts by the motion of a solved step.
 
-Modes are read from the natural map at the solution, and `W` of every cone is that of its mode
-(`step.semismooth_newton`), with the compliance that the step was solved with. Smoothed contact, and that with a
-linearised cone, has the response of the central path instead (`contact.cones.reduce`).
+Modes follow from the natural map at the solution, and `W` of every cone is that of its mode
+(`solver.semismooth_newton`), with the compliance of the step's solution. Smoothed contact, and linearised cones, have
+the response of the central path instead (`contact.laws.cones.reduce`).
 """
 
 import math
@@ -24,7 +24,7 @@ from leastaction.maximal.step.solver.semismooth_newton import (
 )
 
 CENTRAL = 3
-"""Mode of a cone whose response is that of the central path."""
+"""Mode of a cone with the response of the central path."""
 
 
 @routine(allocates=False)
@@ -55,7 +55,7 @@ def find_response(model, settings, data, contact, dt):
 def use_smoothed_response(c, kappa):
     """Give a cone of rigid contact the response of smoothed contact at the same state.
 
-    The point of the central path at `kappa` [J] has the natural map gam - r s of the rigid one, and its slip.
+    The point of the central path at `kappa` [J] has the same gam - r s of the natural map, and the same slip.
     """
     gam, b0, b1, share = c.gam, c.beta[0], c.beta[1], c.share
     natural, y = gam - c.weight * slack_of(c), slip_of(c)
@@ -75,7 +75,7 @@ def add_response(model, data, contact):
 
 @inline
 def friction_direction(c):
-    """Change of the friction impulse (2) per change of its bound, while motion and normal impulse stay."""
+    """Change of the friction impulse (2) per change of its bound, at constant motion and normal impulse."""
     if c.mode == CENTRAL:
         return ip.friction_slope(c)
     if c.kind == ip.LIMIT or c.mode != SLIP:
@@ -86,7 +86,7 @@ def friction_direction(c):
 
 @routine(allocates=False)
 def response_step(model, data, contact, dt):
-    """Fill `w0` of all cones: the step of their impulses that slacks and slips at the unknowns in `data` ask for."""
+    """Fill `w0` of all cones: the impulse steps for the slacks and slips at the unknowns in `data`."""
     evaluate_modes(model.coordinates, data.bodies, data.coordinates, contact, dt, contact.now[0].count > 0)
     for k in range(contact.now[0].count):
         c = contact.cones[k]

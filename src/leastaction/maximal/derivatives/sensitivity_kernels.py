@@ -1,4 +1,4 @@
-"""All that a step computes, at its unknowns and with any model on the same graph: for gradients by parameters."""
+"""All residuals of a step at its unknowns, for any model on the same graph: for gradients by parameters."""
 
 from leastaction._jit import inline, routine
 from leastaction.contact.laws import cones as ip
@@ -31,7 +31,7 @@ from leastaction.maximal.step.solver.predictor_corrector import push_cones
 
 @routine(allocates=False)
 def read_start(model, data, near, q, dt):
-    """Coordinates and gradients at the start poses; near: coordinates nearby, which count full turns."""
+    """Coordinates and gradients at the start poses; near: coordinates nearby, including full turns."""
     for k in range(data.coordinates.shape[0]):
         data.coordinates[k].value = near[k]
     read_coordinates(model.coordinates, data.bodies, data.coordinates, q, dt)
@@ -40,7 +40,7 @@ def read_start(model, data, near, q, dt):
 
 @routine(allocates=False)
 def renew_cones(model, settings, data, contact, dt):
-    """Unit wrenches of the cones at the start poses, what gaps must exceed, and where limits stand."""
+    """Unit wrenches of the cones at the start poses, their least end gaps, and the positions of limits."""
     contacts, coordinates, cstates, states = contact.contacts, model.coordinates, data.coordinates, data.bodies
     for k in range(contact.now[0].count):
         c = contact.cones[k]
@@ -49,7 +49,7 @@ def renew_cones(model, settings, data, contact, dt):
             if c.kind == ip.TURN:
                 turn_wrenches(c, states)
             fill_compliance(settings, c, dt)
-            # Which of these it is was decided when the step was solved: not a matter of the poses tried here.
+            # This choice was made when the step was solved and stays fixed for the poses evaluated here.
             if c.side == OVERLAPPING:
                 c.rest = overlap_left(phi, c.gravity_drop, c.slight)
             continue
@@ -64,7 +64,7 @@ def renew_cones(model, settings, data, contact, dt):
 
 @inline
 def bound_change(c, contacts, coordinates, dt):
-    """How much the friction bound of the model differs from that which a cone was solved with."""
+    """Difference of the model's friction bound from that with which a cone was solved."""
     if c.kind == ip.LIMIT:
         return 0.0
     if c.kind == ip.DRY:
@@ -77,12 +77,12 @@ def bound_change(c, contacts, coordinates, dt):
 
 @routine(allocates=False)
 def outputs(model, settings, data, contact, at, fresh, out):
-    """All equations of a `SolvedStep` at the unknowns in `data` and the cones; leaves the bodies at its end.
+    """All residuals of a `SolvedStep` at the unknowns in `data` and the cones; leaves the bodies at its end.
 
     Args:
         fresh: False.
-        out: residuals in the order of the graph; three for each cone: the step of its impulses that its own equations
-            ask for; then six for each body: momenta at the end of the step.
+        out: residuals in the order of the graph; three for each cone, the impulse step of its own equations; then six
+            for each body: momenta at the end of the step.
     """
     rows, first, count, dt = model.rows, model.graph.first, contact.now[0].count, settings.dt
     read_start(model, data, at.near, at.q, dt)

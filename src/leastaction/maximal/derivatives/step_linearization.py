@@ -1,4 +1,4 @@
-"""Derivatives of one step of `Maximal`: the backward pass over a run of one step, from all that it ends with."""
+"""Derivatives of one step of `Maximal`, by the backward pass over a run of one step."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class OneStep:
         self.way = BackwardPass(stepper, solver_of(stepper), record, 0, u[None], derivatives)
 
     def jacobians(self) -> tuple[FloatArray, FloatArray]:
-        """(A, B) of `leastaction.linearize`, for controls that are held over the step."""
+        """(A, B) of `leastaction.linearize`, for controls that are constant over the step."""
         found = self.way.jacobians()
         self._refuse_kinks()
         return found

@@ -1,4 +1,4 @@
-"""Gradients by parameters from what the compiled backward pass has kept of its steps, see `weighing`."""
+"""Gradients by parameters from the stored data of the compiled backward pass, see `vjp.parameter_vjp`."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from leastaction.maximal.kernel_variants import flag
 from leastaction.maximal.maximal_records import records
 
 ROOM = 64e6
-"""Bytes that kept steps may take; of those for contacts few are ever touched."""
+"""Most bytes of stored steps; those for contacts are mostly not touched."""
 
 LONGEST = 256
-"""Most steps that are kept at once."""
+"""Most steps that are stored at once."""
 
 
 class Slots(NamedTuple):
-    """The slots that are filled, the last step first.
+    """The filled slots, the last step first.
 
     Attributes:
-        lengths: of their parts of steps [s].
-        first, last: numbers of those of first and of last parts of steps.
+        lengths: of their substeps [s].
+        first, last: indices of the slots of first and of last substeps of steps.
     """
 
     lengths: FloatArray
@@ -44,15 +44,15 @@ class Slots(NamedTuple):
 
 
 class StepTape:
-    """Room for kept steps of a `MaximalStepper`, and what parameters change in them.
+    """Storage for steps of a `MaximalStepper`, and their derivatives by parameters.
 
     Args:
-        stepper: that solves the steps again.
-        parted: parts of all steps.
-        derivatives: by entries of parameters; without any, nothing is kept.
+        stepper: the one that solves the steps again.
+        parted: substeps of all steps.
+        derivatives: one per entry of the parameters; without any, nothing is stored.
 
     Attributes:
-        slots: how many parts of steps are kept at once.
+        slots: number of substeps that are stored at once.
     """
 
     def __init__(self, stepper: Any, parted: PartedSteps, derivatives: Sequence[Derivative]) -> None:
@@ -63,7 +63,7 @@ class StepTape:
         self.known: dict[int, dict[bytes, Any]] = {}
 
     def room(self) -> ParameterTape:
-        """Arrays for as many steps as are kept at once."""
+        """Arrays with a slot for each substep that is stored at once."""
         s, contact = self.stepper, self.stepper.contact
         size = (0, 0) if contact is None else (len(contact.cones), len(contact.contacts))
         if size != self.size:
@@ -105,11 +105,11 @@ class StepTape:
         self.read = np.zeros((self.slots, nq)), np.zeros((self.slots, s.mechanism.nv))
 
     def add(self, out: FloatArray, u: FloatArray, last: int, left: int, bq: FloatArray, bp: FloatArray) -> None:
-        """Add to the gradients by all entries, shape (entries,), what the steps left + 1 ... last say.
+        """Add the contributions of the steps left + 1 ... last to the gradients by all entries, shape (entries,).
 
         Args:
             u: controls at the nodes of all steps.
-            bq, bp: gradients by positions and momenta of the rows where they are read, zero for others.
+            bq, bp: gradients by positions and momenta of the rows where they are computed, zero for others.
         """
         if last == left or not self.derivatives:
             return
@@ -131,7 +131,7 @@ class StepTape:
                         out[k] += weight * _product(points, variant.points)
                 continue
             for weight, variant in derivative:
-                key = id(variant.model)  # the robot as it is belongs to many derivatives
+                key = id(variant.model)  # the original robot is part of many derivatives
                 if variant.rubs or key not in sums:
                     sums[key] = self._sum(variant, key, ends, slots)
                 out[k] += weight * sums[key]
@@ -139,7 +139,7 @@ class StepTape:
                 out[k] += self._reads(derivative, slots, bq[steps], bp[steps])
 
     def add_impacts(self, out: FloatArray, left: int) -> None:
-        """Add to the gradients by all entries what impacts of the steps after `left` say: differences of impacts."""
+        """Add the contributions of impacts in the steps after `left`, by differences of impacts."""
         s, kept = self.stepper, self.impacts
         if not kept.count[0]:
             return
@@ -159,18 +159,18 @@ class StepTape:
                 out[k] += weight * weigh_impacts(*arrays, near, own, plain(s.contact), tuple(kept), scratch, left)
 
     def add_read(self, out: FloatArray, at: tuple[FloatArray, ...], bq: FloatArray, bp: FloatArray) -> None:
-        """Add what the q and p say, with gradients bq and bp, that are read off poses, momenta and positions `at`."""
+        """Add the contribution of q and p, with gradients bq and bp, at poses, momenta and positions `at`."""
         for k, derivative in enumerate(self.derivatives):
             if derivative.moved and (bq.any() or bp.any()):
                 dq, dp = self._read(derivative, *at)
                 out[k] += bq @ dq + bp @ dp
 
     def add_start(self, out: FloatArray, at: tuple[FloatArray, ...], bars: FloatArray, start: FloatArray) -> None:
-        """Add what the start of a run says.
+        """Add the contribution of the start of a run.
 
         Args:
             at: its poses, momenta and joint positions.
-            bars: gradients by its poses while p stays, among others, shape (3, bodies, 6).
+            bars: gradients, of which those by its poses at constant p are used, shape (3, bodies, 6).
             start: gradients by its q and p, shape (2, nv).
         """
         for k, derivative in enumerate(self.derivatives):
@@ -189,7 +189,7 @@ class StepTape:
         return dq, dp
 
     def _points(self, slots: Slots, bp: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Gradients of the weighed sum, and of p with gradients bp, by the points of joints, see `Variant.points`."""
+        """Gradients of the weighted sum, and of p with gradients bp, by the points of joints, see `Variant.points`."""
         s = self.stepper
         by_rows, by_coordinates = np.zeros((len(s.model.rows), 2, 3)), np.zeros((len(s.model.coordinates), 2, 3))
         tables = s.model.bodies, s.model.rows, s.model.coordinates, s.ldu.rows
@@ -198,10 +198,10 @@ class StepTape:
         return by_rows, by_coordinates
 
     def _inertial(self, slots: Slots) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Gradients of the weighed sum by masses (bodies,), inertias (bodies, 3, 3) and gravity (3,).
+        """Gradients of the weighted sum by masses (bodies,), inertias (bodies, 3, 3) and gravity (3,).
 
-        They stand in the momenta at both ends of a step (`bodies.momenta`), in what gravity gives there, and in the
-        projection of momenta on closed loops, linearly.
+        They enter the momenta at both ends of a step (`bodies.momenta`), gravity's impulses there, and the projection
+        of momenta on closed loops, linearly.
         """
         s, kept, halves, dt = self.stepper, self.kept, self.stepper.halves, slots.lengths[:, None, None]
         mass, g, n = s.model.bodies.mass, s.mechanism.tree.gravity, len(s.model.bodies)
@@ -224,7 +224,7 @@ class StepTape:
         return by_mass, by_inertia, by_gravity
 
     def _sum(self, variant: Variant, key: int, u: FloatArray, slots: Slots) -> float:
-        """Weighed sum of what all equations of the kept steps are with a variant of the model."""
+        """Weighted sum of all residuals of the stored steps with a variant of the model."""
         total, kept, there = 0.0, tuple(self.kept), self._touching(variant, slots)
         held = np.abs(self.kept.by_held[: len(slots.lengths)]).max(axis=(1, 2), initial=0.0) > 0.0
         for h in np.unique(slots.lengths).tolist():
@@ -236,7 +236,7 @@ class StepTape:
         return total
 
     def _weighing(self, variant: Variant, key: int, h: float, first: bool) -> Bound:
-        """`weigh_steps` of the `first` phase of parts of length h, else `weigh_projections`, of a variant."""
+        """`weigh_steps` of the `first` phase of substeps of length h, else `weigh_projections`, of a variant."""
         if (key, h, first) not in self.bound:
             s = self.stepper
             model, data = variant.arrays(s.arrays.graph), variant.scratch(s.data)
@@ -246,7 +246,7 @@ class StepTape:
         return self.bound[key, h, first]
 
     def _touching(self, variant: Variant, slots: Slots) -> tuple[Any, Any]:
-        """Contacts of a variant, with its shapes and coefficients, each once; and which of them the slots have."""
+        """Distinct contacts with a variant's shapes and coefficients; and the index of each contact of the slots."""
         if not variant.rubs or not self.kept.contacts.size:
             return self.every
         if self.touching is None:
@@ -265,17 +265,17 @@ class StepTape:
         return variant.rubbing(found), at.which
 
     def _refuse_fresh(self, variant: Variant, n: int) -> None:
-        """See `Variant.refuse_fresh`; n: how many slots are filled."""
+        """See `Variant.refuse_fresh`; n: number of filled slots."""
         kept, settings = self.kept, self.stepper.settings
         for slot in range(n):
             cones = kept.cones[slot][: kept.count[slot]]
             cones, contacts = cones[cones.source >= 0], kept.contacts[slot]
-            before = np.concatenate([kept.before[slot], np.zeros((1, 6))])  # the world's comes last
+            before = np.concatenate([kept.before[slot], np.zeros((1, 6))])  # last row: the world
             closing = -(cones.da[:, :6] * before[cones.a] + cones.db[:, :6] * before[cones.b]).sum(axis=1)
             variant.refuse_fresh(contacts[cones.source], closing > settings.gravity * settings.dt)
 
     def _reads(self, derivative: Derivative, slots: Slots, bq: FloatArray, bp: FloatArray) -> float:
-        """What follows for q and p at the starts of the kept steps, with gradients bq and bp, newest first."""
+        """Contribution of q and p at the starts of the stored steps, with gradients bq and bp, newest first."""
         s, total, first = self.stepper, 0.0, slots.first
         kept, (q, p) = tuple(self.kept), self.read
         for weight, variant in derivative:

@@ -1,4 +1,4 @@
-"""The substeps of the steps of a run, one after the other, in the order of the compiled backward pass."""
+"""The substeps of the steps of a run, in sequence, in the order of the compiled backward pass."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from leastaction.step_control.substeps import UNKNOWN, ends_of
 
 
 class PartedSteps:
-    """Parts of all steps: those of a composition, each of which may have been divided.
+    """Substeps of all steps: those of a composition, each of which may have been bisected.
 
     Args:
         lengths: of the composition [s].
-        substeps: where the substeps of each of these end in each step, as runs store it (`substeps`), shape (steps,
+        substeps: ends of the substeps of each of these in each step, as runs store them (`substeps`), shape (steps,
             composition, ends).
-        before: length of the part before the first [s].
+        before: length of the substep before the first [s].
 
     Attributes:
-        begins: first part of each step, and the number of parts, shape (steps + 1,); a step of parts that nobody knows
-            has none.
-        lengths, before: of each part and of the one before it [s], shape (parts,).
-        nodes: control node at the start of each part; that at its end is the next one, at order 1 the same.
-        shares: at both ends of each part how much of its step of the composition is over, shape (parts, 2).
-        plastic: 1 for parts in which restitution did not act.
-        most: largest number of parts of a step.
+        begins: first substep of each step, and the number of substeps, shape (steps + 1,); a step with unrecorded
+            substeps has none.
+        lengths, before: of each substep and of the one before it [s], shape (parts,).
+        nodes: control node at the start of each substep; that at its end is the next one, at order 1 the same.
+        shares: fraction of its step of the composition at both ends of each substep, shape (parts, 2).
+        plastic: 1 for substeps without restitution.
+        most: largest number of substeps of a step.
     """
 
     def __init__(self, lengths: Sequence[float], substeps: FloatArray, before: float) -> None:
@@ -47,17 +47,17 @@ class PartedSteps:
         self.most = int(np.diff(self.begins).max(initial=1))
 
     def since(self, last: int, room: int) -> int:
-        """The first step from which on, up to step `last`, all parts find room."""
+        """The first step such that the substeps from it up to step `last` fit in `room`."""
         return min(int(np.searchsorted(self.begins, self.begins[last + 1] - room)), last)
 
     def newest_first(self, first: int, last: int) -> NDArray[np.int64]:
-        """Parts of the steps from `last` down to `first`, those of a step in order of time: as slots are filled."""
+        """Substeps of the steps from `last` down to `first`, those of a step in order of time: the order of slots."""
         ranges = [np.arange(self.begins[k], self.begins[k + 1]) for k in range(last, first - 1, -1)]
         return np.concatenate([np.zeros(0, np.int64), *ranges])
 
 
 def _parts_of(lengths: Sequence[float], substeps: FloatArray) -> tuple[Any, ...]:
-    """(lengths, nodes, shares, plastic) of the parts of a step."""
+    """(lengths, nodes, shares, plastic) of the substeps of a step."""
     if (substeps[:, 0] == UNKNOWN).any():
         return np.zeros(0), np.zeros(0, np.int64), np.zeros((0, 2)), np.zeros(0, np.int64)
     ends, plastic = zip(*(ends_of(own) for own in substeps), strict=True)

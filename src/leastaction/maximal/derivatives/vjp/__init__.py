@@ -1,1 +1,1 @@
-"""Vector-Jacobian products (vjp) of the equations of a step: cotangents of what they are functions of."""
+"""Vector-Jacobian products (VJPs) of the equations of a step."""

@@ -1,8 +1,8 @@
-"""Reverse mode of springs, dampers and drive inertias of ball and free joints.
+"""VJPs of springs, dampers and armature of ball and free joints.
 
-Dampers act with the velocities of the step in the directions of its ends (`assembly.ball_dampers`). Springs turn the
-child with a mean torque, and pull along the axes of its frame as slides do (`step.ball_springs`). Drives have momentum
-(`step.ball_drives`).
+Dampers act with the velocities of the step in the directions of its ends (`assembly.ball_dampers`). Springs apply a
+mean torque to the child, and forces along the axes of its frame as slides do (`forces.ball_springs`). Armature has
+momentum (`forces.ball_drives`).
 """
 
 from leastaction._jit import inline, routine
@@ -50,10 +50,10 @@ from leastaction.spatial.exponential import coefficients, spring_torque
 def ball_rate_cotangents(balls, model, settings, data, back, dt):
     """As `cotangents.rate_cotangents`, of BALL and FREE coordinates, with E0, E1, G0 and G1 of `BackData`.
 
-    Adds to `back.by_velocity` the gradient by the velocities of the bodies of what is left at the end.
+    Adds the gradient by the velocities of the bodies of the impulses at the end to `back.by_velocity`.
 
     Args:
-        balls: None where no such joint has a spring, a damper or drive inertia.
+        balls: None where no such joint has a spring, a damper or armature.
     """
     if balls is None or not balls:
         return
@@ -87,7 +87,7 @@ def ball_rate_cotangents(balls, model, settings, data, back, dt):
 
 @inline
 def velocities_at(states, a, b, Ra, Rb):
-    """(wa, va, wb, vb) of two bodies within the step, turned as they are at one of its ends."""
+    """(wa, va, wb, vb) of two bodies within the step, in world directions by the orientations Ra and Rb."""
     wa, va, wb, vb = ZERO3, ZERO3, ZERO3, ZERO3
     if a >= 0:
         wa, va = matvec(Ra, load3(states[a].w)), load3(states[a].vc)
@@ -98,7 +98,7 @@ def velocities_at(states, a, b, Ra, Rb):
 
 @inline
 def add_velocity(by_velocity, body, R, t, f, k):
-    """Add k (t, f), t in the world, to the gradient by the velocity of a body."""
+    """Add k (t, f), t in world directions, to the gradient by the velocity of a body."""
     if body >= 0:
         t = mattvec(R, t)
         for i in range(3):
@@ -108,9 +108,9 @@ def add_velocity(by_velocity, body, R, t, f, k):
 
 @routine(allocates=False)
 def damper_cotangents(c, j, states, when, gain, E, G, by_velocity):
-    """Of the impulse gain n (n . V) in direction n of a joint, with the velocities V, at the START or END of the step.
+    """VJP of the impulse gain n (n . V) in direction n of a joint, with velocities V, at the START or END of the step.
 
-    At the start the Newton matrix knows the velocities.
+    At the START the transposed Newton matrix contains the part by the velocities.
     """
     Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
     motion, V = motions_of(E, c.a, c.b), velocities_at(states, c.a, c.b, Ra, Rb)
@@ -123,12 +123,12 @@ def damper_cotangents(c, j, states, when, gain, E, G, by_velocity):
         add_velocity(by_velocity, c.b, Rb, tb, f, worked)
 
 
-# ------------------------------------------------------------------ drive inertias
+# -------------------------------------------------------------------------------------------------- armature
 
 
 @routine(allocates=False)
 def drive_cotangents(c, dofs, states, when, dt, E, G, by_velocity):
-    """Of the momentum of a drive, which the bodies lack at the START and have at the END of the step."""
+    """VJP of the momentum of an armature, subtracted from that of the bodies at the START and added at the END."""
     Ra, xa, Rb, xb = poses_at(states, c.a, c.b, when)
     motion, V, joint = motions_of(E, c.a, c.b), velocities_at(states, c.a, c.b, Ra, Rb), matmul(Rb, load9(c.Rb))
     a, b = mattvec(joint, scale3(-0.5 * dt, V[0])), mattvec(joint, scale3(0.5 * dt, V[2]))
@@ -151,10 +151,10 @@ def drive_cotangents(c, dofs, states, when, dt, E, G, by_velocity):
 
 @routine(allocates=False)
 def turn_cotangents(c, model, data, when, share, E, G0, G1):
-    """Of the impulse of the spring at the START or END of the step, over the time `share`, with the motion E there.
+    """VJP of the impulse of the spring at the START or END of the step, over the time `share`, with the motion E there.
 
-    With the mean torque t + f r of `ball_springs` and z, what a unit of it works with E: z . (t + f r). Turns of
-    the child beside the other body at both ends, in its own directions, change t0 and V0, or t1 and V1, and r.
+    With the mean torque t + f r of `ball_springs` and the work z of a unit torque with E, it is that of z . (t + f r).
+    Relative rotations of the child at both ends, in its own frame, change t0 and V0, or t1 and V1, and r.
 
     Args:
         G0, G1: gradients by the poses at the start and at the end, to which is added.
@@ -190,7 +190,7 @@ def turn_cotangents(c, model, data, when, share, E, G0, G1):
 
 @routine(allocates=False)
 def displacement_cotangents(c, j, states, rest, gains, back):
-    """Of the impulses along axis j of the frame of a FREE: `gains` times how far its mean way is from its rest."""
+    """VJP of the impulses along axis j of the frame of a FREE: `gains` times its mean displacement from rest."""
     E0, E1, G0, G1 = back.E0, back.E1, back.G0, back.G1
     n, pa, pb = matvec(load9(c.Ra), unit(j)), load3(c.pa), load3(c.pb)
     Ra, xa, Rb, xb = poses_at(states, c.a, c.b, START)

@@ -1,9 +1,9 @@
-"""Reverse mode of forces on bodies: tendons, wrenches, penalties, drags, and drives that push on them.
+"""VJPs of forces on bodies: tendons, wrenches, penalties, drags, and drives that act on them.
 
-Their gradients by poses and twists of bodies are those of `forces.total`, by displacements that are world twists about
-the origin; here they become gradients by turns and shifts of the bodies (`bending`). Forces that depend on velocities
-act with the mean twists of a step (`step.body_damping`). Where a robot has none of these, the argument that says so is
-None, and nothing is compiled.
+`forces.total` gives their gradients by poses and twists of bodies as world twists about the origin; here they become
+gradients by rotations and translations of the bodies (`constraint_hessians`). Forces that depend on velocities act with
+the mean twists of a step (`forces.body_damping`). Where a robot has none of these, the argument for them is None, and
+no code is compiled.
 """
 
 from leastaction._jit import inline, routine
@@ -27,21 +27,21 @@ from leastaction.spatial import (
 
 @routine(allocates=False)
 def swap_ends(states):
-    """Exchange the poses at the start and the end of the step."""
+    """Swap the poses at the start and the end of the step."""
     for i in range(states.shape[0]):
         exchange_ends(states[i])
 
 
 @inline
 def twist_of(s):
-    """World twist about the origin that a body has with its velocities within the step."""
+    """World twist of a body about the origin, from its velocities within the step."""
     omega = matvec(load9(s.R), load3(s.w))
     return (omega, add3(load3(s.vc), cross(load3(s.p), omega)))
 
 
 @routine(allocates=False)
 def clear_forces(states, data, back, E, scale):
-    """No gradients yet; virtual twists of the bodies that their impulses, times `scale`, work with."""
+    """Set gradients to zero; virtual twists of the bodies from the motions E times `scale`."""
     for i in range(states.shape[0]):
         turn, shift = motion_of(E, i)
         store6(back.cot[i].W, (scale3(scale, turn), scale3(scale, add3(shift, cross(load3(states[i].p), turn)))))
@@ -52,9 +52,9 @@ def clear_forces(states, data, back, E, scale):
 
 @routine(allocates=False)
 def add_force_cotangents(states, data, back, E, scale, G):
-    """Add to G what follows from gradients by world twists, and from impulses that turn with their bodies.
+    """Add to G the gradients by world twists, and those of impulses that rotate with their bodies.
 
-    Impulses are (R' (t - p x f), f) of a wrench (t, f), and work with motions E that are fixed to the bodies.
+    Impulses of a wrench (t, f) are (R' (t - p x f), f), paired with motions E that are fixed to the bodies.
     """
     for i in range(states.shape[0]):
         turn, _ = motion_of(E, i)
@@ -65,9 +65,9 @@ def add_force_cotangents(states, data, back, E, scale, G):
 
 @routine(allocates=False)
 def known_cotangents(cot, model, data, back, scale, u, E, G, bu):
-    """Of the forces of bodies at rest, at the poses of the records' start: see `impulses.add_impulses`.
+    """VJP of the forces at zero velocity, at the start poses in the records: see `impulses.add_impulses`.
 
-    Adds to G, by the poses, and to bu (nu,), of controls that push on bodies or tendons.
+    Adds to G, by the poses, and to bu (nu,), by controls that act on bodies or tendons.
 
     Args:
         cot: that of `BackData`, None where there are none of these forces.
@@ -87,7 +87,7 @@ def known_cotangents(cot, model, data, back, scale, u, E, G, bu):
 
 @routine(allocates=False)
 def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, bu):
-    """Of the forces that depend on velocities, less those of bodies at rest, at the poses of the records' start.
+    """VJP of the forces that depend on velocities, minus those at zero velocity, at the start poses in the records.
 
     Args:
         resisting: `MaximalModel.resisting`.
@@ -113,7 +113,7 @@ def resisting_cotangents(resisting, data, back, scale, time, E, G, by_velocity, 
     add_force_cotangents(states, data, back, E, scale, G)
     for i in range(states.shape[0]):
         s, V = states[i], load6(back.GV[i])
-        # The twist (R w, v + p x R w) follows the pose.
+        # The twist (R w, v + p x R w) depends on the pose.
         omega, by_spin = load6(s.v)[0], add3(V[0], cross(V[1], load3(s.p)))
         add_to(G, i, cross(omega, by_spin), cross(omega, V[1]), 1.0)
         local = mattvec(load9(s.R), by_spin)

@@ -1,7 +1,7 @@
-"""Reverse mode of contacts, limits and dry friction: gradients of what cones ask for and push with, one by one.
+"""VJPs of contacts, limits and dry friction: gradients of the slacks, slips and impulses of each cone.
 
-Redundant contacts share a load by their compliance, which divides errors of gradients: so these are in closed form, and
-only how normals and points of round things and edges follow the poses is found by differences (central, order 4).
+Redundant contacts share a load by their compliance, and division by it amplifies errors of gradients. So these are in
+closed form, except the derivatives of normals and points of round shapes and edges: central differences, order 4.
 """
 
 import math
@@ -36,7 +36,7 @@ from leastaction.spatial import (
 
 @inline
 def cone_cotangent(c, push):
-    """What a cone's impulses change, W^T D push: by its gap and along its two tangents."""
+    """W^T D push of a cone: gradient by its slack and its two slips, from the gradient `push` by impulses on bodies."""
     a0 = a1 = a2 = 0.0
     for i in range(6):
         if c.a >= 0:
@@ -57,7 +57,7 @@ def cone_cotangent(c, push):
 
 @inline
 def belt_cotangents(c, contact, Ra, Rb, along, G):
-    """Gradients of `along` times how moving surfaces slide over each other; returns this sliding."""
+    """Gradients of `along` times the relative velocity of moving surfaces; returns this velocity."""
     if contact.belt == 0:
         return ZERO3
     one, other = matvec(Ra, load3(contact.belt_a)), matvec(Rb, load3(contact.belt_b))
@@ -68,14 +68,14 @@ def belt_cotangents(c, contact, Ra, Rb, along, G):
 
 @inline
 def turning_cotangents(states, body, point, along, half, G):
-    """Gradients of along . W x (W x r) dt / 2, see `maximal.contact.slip`: by the turn of a body, and by the point.
+    """Gradients of along . W x (W x r) dt / 2, see `maximal.contact.slip`: by the rotation of a body, and by the point.
 
     Args:
-        point: that goes with the body [m]; r is its arm, and W the angular velocity, both in the world.
+        point: material point of the body [m]; r is its arm, and W the angular velocity, both in the world.
         along: a gradient by the slip, with the sign of the body.
         half: dt / 2.
 
-    Returns this slip (3), with that sign not in it, and the gradient by the point (3).
+    Returns this slip (3), without that sign, and the gradient by the point (3).
     """
     if body < 0 or half == 0.0:
         return ZERO3, ZERO3
@@ -89,13 +89,13 @@ def turning_cotangents(states, body, point, along, half, G):
 
 @inline
 def material_cotangents(contact, k, body, first, poses, f, back, G):
-    """Gradients of f . c, c a point that goes with a body where it touches (`contact.gap.material_points`).
+    """Gradients of f . c, c the material point of a body in contact (`narrow_phase.gap.material_points`).
 
     Args:
         k: number of the contact.
-        first: whether it is that of the contact's first feature.
+        first: whether the body is that of the contact's first feature.
 
-    Returns the gradients by the contact's point and by its normal (3 each) where c goes with these.
+    Returns the gradients by the contact's point and by its normal (3 each) where c depends on these.
     """
     if body < 0:
         return ZERO3, ZERO3
@@ -114,13 +114,13 @@ def material_cotangents(contact, k, body, first, poses, f, back, G):
 
 @routine(allocates=False)
 def contact_cotangents(model, data, contact, c, by, back, G, dt):
-    """Gradients, by the start poses, of what a contact's unit wrenches work with the motions `back.qa`, `back.qb`.
+    """Gradients by the start poses of the work of a contact's unit wrenches with the motions `back.qa`, `back.qb`.
 
-    A unit force along d at x works d . S, S = F_b - F_a + Q_b x (x - x_b) - Q_a x (x - x_a), with the turns Q, fixed to
-    the bodies, and the shifts F of these motions.
+    A unit force along d at x does the work d . S, S = F_b - F_a + Q_b x (x - x_b) - Q_a x (x - x_a), with the rotations
+    Q, fixed to the bodies, and the translations F of these motions.
 
     Args:
-        by: gradients by what its gap must exceed, and by its two sliding velocities beside those of the motions.
+        by: gradients by its least end gap, and by its two sliding velocities apart from those of the motions.
         dt: length of the step for its first phase, 0 for the second.
     """
     by_rest, by_first, by_second = by
@@ -185,7 +185,7 @@ def add_to_point(back, k, R, f, weight):
 
 @routine(allocates=False)
 def feature_cotangents(model, contact, poses, by_normal, by_point, G):
-    """Gradients of by_normal . n + by_point . x, normal and point of a contact, by central differences."""
+    """Gradients by the poses of by_normal . n + by_point . x, normal and point of a contact, by central differences."""
     Ra, xa, Rb, xb = poses
     for side in range(2):
         body = contact.a if side == 0 else contact.b
@@ -211,13 +211,13 @@ def feature_cotangents(model, contact, poses, by_normal, by_point, G):
 
 @routine(allocates=False)
 def point_cotangents(data, contact, late, back, G):
-    """Gradients, by the poses at which contacts were found, of where their points lie on their bodies.
+    """Gradients, by the poses at which contacts were detected, of the positions of their points on their bodies.
 
-    Clears the gradients by these points; see `contact.feature_motion`.
+    Sets the gradients by these points to zero; see `contact.feature_motion`.
 
     Args:
-        late: which contacts: 0 those found at the start of the step, else at the end of a solution (`CONTACT`), the
-            present one.
+        late: which contacts: 0 for those found at the start of the step, else at the end of a solution (`CONTACT`),
+            the present one.
     """
     when = START if late == 0 else END
     for k in range(back.holds[2]):
@@ -239,7 +239,7 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G):
     """Gradients of all cones by poses (G, in the world).
 
     Args:
-        zeta: gradient by what the cones push with, together with that of the equations, in the bodies' directions.
+        zeta: gradient by the impulses of the cones on bodies, together with that of the equations, in body frames.
         back: scratch `BackData`.
     """
     states, qa, qb = data.bodies, back.qa, back.qb
@@ -268,7 +268,7 @@ def cone_cotangents(model, data, contact, dt, zeta, back, G):
 
 @inline
 def cosine_of(states, body, dt):
-    """Cosine of half the angle that a body turns by in a step, see `slip`; 1 for the world."""
+    """Cosine of half the rotation angle of a body in a step, see `slip`; 1 for the world."""
     if body < 0:
         return 1.0
     w = load3(states[body].w)
@@ -305,7 +305,7 @@ def gap_cotangents(model, data, contact, c, when, by_gap, back, G):
 
 @routine(allocates=False)
 def wrench_cotangents(model, data, contact, c, by, back, G, dt):
-    """Gradients, by the start poses, of what the unit wrenches of a cone work with the motions `back.qa`, `back.qb`.
+    """Gradients by the start poses of the work of a cone's unit wrenches with the motions `back.qa`, `back.qb`.
 
     Args:
         by, dt: see `contact_cotangents`.

@@ -1,4 +1,4 @@
-"""Reverse mode of what a step computes: gradients by poses of the impulses of joints and forces (see `bending`).
+"""VJPs of the impulses of joints and forces by the poses of bodies (see `constraint_hessians`).
 
 The backward pass costs no more than the forward pass.
 """
@@ -28,10 +28,10 @@ from leastaction.spatial import ZERO3, add3, axpy3, cross, load3, load9, mattvec
 
 @routine(allocates=False)
 def force_cotangents(model, data, scale, when, E, G):
-    """Add the gradient by the poses of scale times what the forces in joints (data.tau) work with E.
+    """Add the gradient by the poses of scale times the work of the joint forces (data.tau) with E.
 
     Args:
-        when: whether the poses are those at the end of the step; positions of the joints are those there.
+        when: whether the poses, and joint positions, are those at the START or END of the step.
     """
     coordinates, states = model.coordinates, data.bodies
     for k in range(coordinates.shape[0]):
@@ -56,7 +56,7 @@ def force_cotangents(model, data, scale, when, E, G):
 
 @routine(allocates=False)
 def control_cotangents(model, data, places, scale, when, E, out):
-    """Add the gradients by the controls of scale times what they work with E, to out (nu,)."""
+    """Add the gradients by the controls of scale times their work with E to out (nu,)."""
     drives, states = model.forces.drives, data.bodies
     for k in range(drives.shape[0]):
         if drives[k].dof < 0:
@@ -73,7 +73,7 @@ def control_cotangents(model, data, places, scale, when, E, out):
 
 @inline
 def axis_damping(c, forces, modes, value):
-    """`assembly.axis_damping` of a SLIDE or HINGE, and its slope by the coordinate: in a thin layer limits come in."""
+    """`assembly.axis_damping` of a SLIDE or HINGE, and its derivative by the coordinate (nonzero near limits)."""
     if c.iv < 0:
         return c.damping[0], 0.0
     stiffness, damping = limit_slopes(forces.dofs[c.iv], modes.limits[c.iv], value, 0.0)
@@ -82,9 +82,9 @@ def axis_damping(c, forces, modes, value):
 
 @routine(allocates=False)
 def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
-    """Gradients of what springs, dampers and drive inertias give: impulses at the start (E0), momenta at the end (E1).
+    """VJP of springs, dampers and armature: of impulses at the start (E0) and momenta at the end (E1).
 
-    G0: by the poses at the start, with those of the end that follow them; G1: by those at the end alone.
+    G0: by the poses at the start, with those of the end that depend on them; G1: by those at the end alone.
     """
     states, halves = data.bodies, settings.halves
     for k in range(model.coordinates.shape[0]):
@@ -106,7 +106,7 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
         last = c.armature - (1.0 - halves) * dt * damping_at_end + held
         along, along_at_end = rate_along(E0, c.a, c.b, tb, ta, f), rate_along(E1, c.a, c.b, sb, sa, s)
         by_start, by_end = first * along / dt, last * along_at_end / dt
-        # Springs pull with their force in the mean of the start and the end.
+        # Springs apply their force at the mean of the start and the end.
         soft, soft_at_end = (
             0.5 * halves * dt * c.stiffness * along,
             0.5 * (1.0 - halves) * dt * c.stiffness * along_at_end,
@@ -122,7 +122,7 @@ def rate_cotangents(model, settings, data, dt, E0, E1, G0, G1):
 
 @routine(allocates=False)
 def read_cotangents(model, data, bq, bp, twists, bP, G):
-    """Gradients by poses (G) and momenta (bP) of bodies from those by the q and p that are read off them.
+    """Gradients by poses (G) and momenta (bP) of bodies from those by their q and p.
 
     Args:
         twists: scratch, shape (bodies, 6).

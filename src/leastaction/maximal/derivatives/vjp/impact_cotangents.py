@@ -1,20 +1,20 @@
-"""Reverse mode of impacts and of the times at which they end substeps (`step.impacts`).
+"""VJPs of impacts and of the times at which they end substeps (`step.body_impacts`).
 
-One hit takes momenta P to P_f = P_p + c (P_1 - P_p), with the plastic impulses L of the contacts that approach,
+One impact takes momenta P to P_f = P_p + c (P_1 - P_p), with the plastic impulses L of the contacts that approach,
 
     P_p = P + G' mu + D' L,    P_1 = P_p + D_n' e L_n + G' mu_1,    T(P_f) = T(P) where c < 1
 
-Modes are fixed, so the plastic hit is a second phase (`velocity_cotangents`) with a gradient by its normal impulses
-besides, and the joints' impulses mu_1 are a projection. With the gradient b by P_f and velocities v, T = P . v / 2,
+Modes are fixed, so the plastic impact is a second phase (`velocity_cotangents`) with an additional gradient by its
+normal impulses, and the joint impulses mu_1 are a projection. With the gradient b by P_f and velocities v, T = P . v/2,
 
     k = b . (P_1 - P_p) / v_f . (P_1 - P_p),    b' = b - k v_f
 
-is the gradient by P_p, with 1 - c, and by P_1, with c; k v is that by P (k = 0 where c = 1). The kinetic energy depends
-on the poses by drive inertias alone, which is omitted where c < 1; so is what moving surfaces give there.
+is the gradient by P_p, with 1 - c, and by P_1, with c; k v is that by P (k = 0 where c = 1). Two terms are omitted for
+c < 1: the dependence of the kinetic energy on the poses, by armature alone, and on moving surfaces.
 
-A substep that ends at an impact has the length h with gap(q(h)) = 0. The gradient by h, of this substep less that of
-the one whose end is given, over the rate of the gap, goes to the gap. The state at the end by h is a central difference
-of the substep solved with two other lengths.
+A substep that ends at an impact has the length h with gap(q(h)) = 0. The gradient by h, of this substep minus that of
+the one whose end is fixed, over the rate of the gap, is the gradient by the gap. The derivative of the end state by h
+is a central difference of the substep solved with two other lengths.
 """
 
 import math
@@ -56,17 +56,17 @@ from leastaction.maximal.step.velocity_projection import SOLVED, project_velocit
 from leastaction.spatial import load4, load9, mattvec, quat_conj, quat_mul
 
 WIDTH, LONGEST = 0.1, 0.01
-"""Central differences by the length of a substep are this share of it wide, and at most this share of the step."""
+"""Width of central differences by the length of a substep, relative to it, and its bound relative to the step."""
 
 AT_IMPACT = 1e3 * NEAREST
-"""Gap [m] up to which the end of a substep is at an impact."""
+"""Gap [m] up to which a substep counts as ending at an impact."""
 
 
 @routine(allocates=False)
 def replay_to_hit(model, settings, data, near, contact, dt, number):
-    """The momenta and cones before a hit of the impact at the start of a substep of dt; whether they are found.
+    """Recompute the momenta and cones before impact `number` at the start of a substep of dt; returns success.
 
-    The start is in `data`, as where the substep was solved.
+    `data` must hold the start of the substep, as in its solution.
     """
     contact.now[0].known = 0
     if find_cones(model, settings, data, near, contact, dt) < 0:
@@ -86,7 +86,7 @@ def replay_to_hit(model, settings, data, near, contact, dt, number):
 
 @routine(allocates=False)
 def pull_back_hit(model, settings, data, contact, back, dt):
-    """Turn `back.bars` by the momenta after a hit into those before it, after `replay_to_hit`; False: no derivative."""
+    """Propagate `back.bars` to the momenta before an impact, after `replay_to_hit`; False on failure."""
     now, states, bars, n = contact.now[0], data.bodies, back.bars, data.bodies.shape[0]
     v, P_p, w = back.hit[0], back.hit[1], back.hit[2]
     copy_velocities(states, v)
@@ -139,7 +139,7 @@ def pull_back_hit(model, settings, data, contact, back, dt):
 
 @routine(allocates=False)
 def plastic_cotangents(model, data, contact, back):
-    """`second_phase_cotangents` of a plastic hit whose normal impulses times restitution have the gradient D `push`."""
+    """`second_phase_cotangents` of a plastic impact; normal impulses times restitution have the gradient D `push`."""
     first, rhs, bars = model.graph.first, data.fixed, back.bars
     for j in range(rhs.shape[0]):
         rhs[j] = 0.0
@@ -172,7 +172,7 @@ def plastic_cotangents(model, data, contact, back):
 
 @inline
 def impact_cotangent(contact, c, z, push):
-    """`cone_cotangent` with the gradient z by momenta, and that by what restitution gives back, `push`."""
+    """`cone_cotangent` with the gradient z by momenta, and that by the restitution impulses, `push`."""
     a0, a1, a2 = cone_cotangent(c, z)
     own = 0.0
     for i in range(6):
@@ -186,7 +186,7 @@ def impact_cotangent(contact, c, z, push):
 
 @routine(allocates=False)
 def copy_velocities(states, out):
-    """Velocities of a node, shape (bodies, 7), of which six are used."""
+    """Copy the velocities of a node, shape (bodies, 7), of which six are used."""
     for i in range(states.shape[0]):
         for c in range(3):
             out[i, c], out[i, 3 + c] = states[i].w[c], states[i].vc[c]
@@ -203,7 +203,7 @@ def velocity(states, i, c):
 
 @routine(allocates=False)
 def closing(contact):
-    """Number of the cone, from the end of the array on, of the contact that a solved substep ends at; -1 for none."""
+    """Index, from the end of the array, of the cone at whose contact a solved substep ends; -1 for none."""
     found, least = -1, AT_IMPACT
     for k in range(contact.now[0].waiting):
         c = contact.cones[contact.cones.shape[0] - 1 - k]
@@ -214,7 +214,7 @@ def closing(contact):
 
 @routine(allocates=False)
 def gap_of_key(contact, key):
-    """Gap of the contact with a key at the end of a solved substep; not a number where it does not wait."""
+    """Gap of the contact with a key at the end of a solved substep; NaN where it is not among those that wait."""
     for k in range(contact.now[0].waiting):
         c = contact.cones[contact.cones.shape[0] - 1 - k]
         if c.key == key:
@@ -224,7 +224,7 @@ def gap_of_key(contact, key):
 
 @routine(allocates=False)
 def state_work(states, back, other):
-    """Gradients `back.bars` by poses and momenta times how much the node in `data` differs from a kept one."""
+    """Product of `back.bars` by poses and momenta with the difference between the node in `data` and a stored one."""
     total = 0.0
     for i in range(states.shape[0]):
         s = states[i]
@@ -238,7 +238,7 @@ def state_work(states, back, other):
 
 @routine(allocates=False)
 def keep_node(states, out):
-    """Poses and momenta of the node in `data`, into out (2, bodies, 7)."""
+    """Copy poses and momenta of the node in `data` to out (2, bodies, 7)."""
     for i in range(states.shape[0]):
         s = states[i]
         for c in range(3):
@@ -251,9 +251,9 @@ def keep_node(states, out):
 
 @routine(allocates=False)
 def gap_gradient(model, data, contact, back, k, dt):
-    """Gradient of the gap of cone k, as `closing` counts, at the end of a solved substep of dt, into `back.G1`.
+    """Gradient of the gap of cone k (index as in `closing`) at the end of a solved substep of dt, into `back.G1`.
 
-    In the bodies' directions at the end. Returns the number of its contact and the gradient by its point.
+    In the body frames at the end. Returns the index of its contact and the gradient by its point.
     """
     states = data.bodies
     for i in range(states.shape[0]):
@@ -274,7 +274,7 @@ def gap_gradient(model, data, contact, back, k, dt):
 
 @routine(allocates=False)
 def has_restitution(near, contact):
-    """Whether any pair of shapes near each other has restitution."""
+    """Whether any near pair of shapes has restitution."""
     if contact is None:
         return False
     most = 0.0
@@ -285,7 +285,7 @@ def has_restitution(near, contact):
 
 @routine(allocates=False)
 def solve_length(model, settings, data, near, contact, back, k, j, dt):
-    """Solve part j of step k with another length, and go to its end; (gap of the contact that it ends at, why not)."""
+    """Solve substep j of step k with another length, and go to its end; (gap of its closing contact, status)."""
     part, loose = back.begins[k] + j, 1 if settings.halves < 1.0 else 0
     length, share, key = back.lengths[part], back.shares[part, 1], contact.now[0].closing
     back.lengths[part] = dt
@@ -308,10 +308,10 @@ def solve_length(model, settings, data, near, contact, back, k, j, dt):
 
 @routine(allocates=False)
 def time_back(model, settings, data, near, contact, back, k, j):
-    """Bring the gradient by the length of part j of step k to its end, where that is at an impact; `DONE`, or why not.
+    """Propagate the gradient by the length of substep j of step k to its end where that is an impact; returns a status.
 
-    The end of a step is at one where the next step begins with a hit. For other parts it is left in `back.rest`, for
-    the impacts before them.
+    A step ends at an impact where the next step begins with one. For other substeps the gradient stays in `back.rest`,
+    for the impacts before them.
     """
     parts, dt = parts_of(back, k), back.lengths[back.begins[k] + j]
     if contact is None:
@@ -337,7 +337,7 @@ def time_back(model, settings, data, near, contact, back, k, j):
         return why
     keep_node(data.bodies, back.hit)
     far = before
-    if at >= 0 and math.isnan(before):  # too short to come near: the rate by two longer ones
+    if at >= 0 and math.isnan(before):  # too short for a gap before it: rate from two longer ones
         far, why = solve_length(model, settings, data, near, contact, back, k, j, dt + 2.0 * width)
         if why != DONE:
             return why
@@ -363,9 +363,9 @@ def time_back(model, settings, data, near, contact, back, k, j):
 
 @routine(allocates=False)
 def impact_back(model, settings, data, near, contact, back, k, j):
-    """Bring `back.bars` to the momenta before the impact at the start of part j of step k; `DONE`, or why not.
+    """Propagate `back.bars` to the momenta before the impact at the start of substep j of step k; `DONE`, or why not.
 
-    What is read off the start of a step is read off these, and is added after it.
+    p at the start of a step is computed from these momenta; the caller adds its gradient after it.
     """
     if contact is None:
         return np.int64(DONE)

@@ -1,8 +1,8 @@
 """Gradients by parameters of impacts and of the times at which they end substeps, see `impact_cotangents`.
 
-An impact is solved again with other values of a parameter, at the same positions and momenta before it; central
-differences of the momenta after it, and of the gap that decides when it is, weighed with the gradients by these, are
-its part of the gradient.
+An impact is solved again with other values of a parameter, at the same positions and momenta before it. Its
+contribution to the gradient is the central differences of the momenta after it, and of the gap that determines its
+time, times the gradients by these.
 """
 
 import math
@@ -21,11 +21,11 @@ from leastaction.maximal.step.initial_guess import FIRST
 
 @routine(allocates=False)
 def keep_impact(data, back, k, j, key, by_gap):
-    """Keep the impact at the start of part j of step k for gradients by parameters.
+    """Store the impact at the start of substep j of step k for gradients by parameters.
 
     Args:
-        key, by_gap: of the contact whose gap decides when it is, and the gradient by that; key = -1: `back.bars` are
-            those by the momenta after the impact.
+        key, by_gap: of the contact whose gap determines its time, and the gradient by that gap; key = -1: `back.bars`
+            are the gradients by the momenta after the impact.
     """
     kept, rows, row = back.impacts, rows_of(back, k), row_of(back, k, j)
     m = kept.count[0]
@@ -50,14 +50,14 @@ def keep_impact(data, back, k, j, key, by_gap):
 
 @entry(nogil=True)
 def weigh_impacts(model, settings, data, near, own, contact, kept, scratch, left):
-    """Weighed sum of what impacts, and the gaps that decide when they are, are with a model.
+    """Weighted sum, with a model, of the momenta after impacts and of the gaps that determine their times.
 
-    Which contacts are closed is decided by the robot as it is.
+    Which contacts are closed follows from the original robot.
 
     Args:
         model, settings, data, near, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
             `ContactModel`, `ContactData` and `ImpactTape`; model and near may be others on the same graph.
-        own: `ContactModel` of the robot as it is.
+        own: `ContactModel` of the original robot.
         scratch: (coordinates, joint positions (nq,), keys and gaps of contacts).
         left: impacts of this step, and of those before it, do not count.
     """
@@ -108,7 +108,7 @@ def weigh_impacts(model, settings, data, near, own, contact, kept, scratch, left
 
 @routine(allocates=False)
 def gap_known(keys, gaps, count, c):
-    """Gap of the contact of a cone among those that are known; that of the cone where it is not."""
+    """Gap of a cone's contact from the stored keys and gaps; that of the cone where it is not stored."""
     for k in range(count):
         if keys[k] == c.key:
             return gaps[k]

@@ -1,8 +1,8 @@
-"""Gradients by the points of joints over many steps of the compiled backward pass, in one go whatever their number.
+"""Gradients by all points of joints at once, over many steps of the compiled backward pass.
 
-What steps compute at fixed unknowns is linear in where joints sit in their bodies (`parameters.Variant.linear`): these
-points are the arms of the joints' impulses at the start of a step, and stand in their equations at its end and in the
-momenta of hinges and balls. So the weighed sum of `parameter_vjp.weigh_steps` is differentiated by all of them at once.
+The residuals of steps at fixed unknowns are linear in the points of joints in their bodies
+(`parameter_gradients.Variant.linear`): these points are the arms of the joints' impulses at the start of a step, and
+enter their equations at its end and the momenta of hinges and balls. So one pass gives the gradient by all of them.
 """
 
 import math
@@ -44,7 +44,7 @@ def _turned(poses, i):
 
 @inline
 def _turned_at_end(poses, velocities, i, dt):
-    """The same at the end of a step, see `bodies.move`."""
+    """Rotation of a body at the end of a step, see `bodies.move`."""
     if i < 0:
         return EYE
     V = velocities[i]
@@ -54,7 +54,7 @@ def _turned_at_end(poses, velocities, i, dt):
 
 @inline
 def _turn_of(y, first, i, R):
-    """Turn of a body among y, in the world."""
+    """Rotation vector of a body in y, in the world."""
     if i < 0:
         return ZERO3
     at = first[i]
@@ -63,7 +63,7 @@ def _turn_of(y, first, i, R):
 
 @inline
 def _turn_at(motions, i, R):
-    """Turn of a body among motions (bodies, 6), in the world."""
+    """Rotation vector of a body in motions (bodies, 6), in the world."""
     if i < 0:
         return ZERO3
     return matvec(R, (motions[i, 0], motions[i, 1], motions[i, 2]))
@@ -77,15 +77,15 @@ def _add(out, f):
 
 @entry(nogil=True)
 def weigh_points(tables, kept, bp, scratch, lengths):
-    """Add the gradients of the weighed sum over the first slots, and of p there.
+    """Add the gradients of the weighted sum over the first slots, and of p there.
 
     Args:
-        tables: `BODY`, `JOINT_ROW` and `COORDINATE` records, and where the unknowns of the graph's nodes begin.
+        tables: `BODY`, `JOINT_ROW` and `COORDINATE` records, and the first unknown of each node of the graph.
         kept: plain tuple of `ParameterTape`.
         bp: gradients by p where steps start, shape (steps + 1, nv).
-        scratch: (momenta of subtrees (bodies, 3); out: by pa and pb of rows (rows, 2, 3), of coordinates that are
+        scratch: (momenta of subtrees (bodies, 3); output: by pa and pb of rows (rows, 2, 3), of coordinates that are
             hinges or balls (coordinates, 2, 3)).
-        lengths: of the parts of steps in these slots [s].
+        lengths: of the substeps in these slots [s].
     """
     (bodies, rows, coordinates, start), kept = tables, ParameterTape(*kept)
     L, by_rows, by_coordinates = scratch

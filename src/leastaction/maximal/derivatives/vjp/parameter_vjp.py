@@ -1,9 +1,9 @@
 """Gradients by parameters over many steps of the compiled backward pass.
 
-A parameter stands in the equations of a step, in the projection of its momenta on closed loops, and where joints are
-read off bodies. With the gradients by all of these at fixed unknowns, which the backward pass keeps
-(`ParameterTape`), its gradient is that of the weighted sum of what a model with another value of it computes: one
-evaluation of the equations for each step and value, no solve.
+A parameter enters the equations of a step, the projection of its momenta on closed loops, and the conversion from
+bodies to joints. With the gradients by all of these at fixed unknowns, from the backward pass (`ParameterTape`), its
+gradient is that of the weighted sum of these residuals for models with other values of it: one evaluation of the
+equations for each step and value, no solve.
 """
 
 from leastaction._jit import entry, routine
@@ -25,7 +25,7 @@ from leastaction.maximal.step.velocity_projection import renew_wrenches
 
 @routine(allocates=False)
 def keep_solved(model, data, contact, kept, rows, row, slot):
-    """Keep the state that a step was solved at, and its unknowns."""
+    """Store the state at which a step was solved, and its unknowns."""
     if kept.y.shape[0] == 0:
         return
     for i in range(data.bodies.shape[0]):
@@ -56,7 +56,7 @@ def keep_solved(model, data, contact, kept, rows, row, slot):
 
 @routine(allocates=False)
 def copy_goals(goals, out):
-    """Prescribed motions at both ends of a step, shape (2, numbers)."""
+    """Copy prescribed motions at both ends of a step, shape (2, numbers)."""
     for k in range(goals.shape[0]):
         for c in range(goals.shape[1]):
             out[k, c] = goals[k, c]
@@ -64,7 +64,7 @@ def copy_goals(goals, out):
 
 @routine(allocates=False)
 def keep_gradients(kept, y, zeta, slot):
-    """Keep the gradients by the equations of a solved step, -y, and by what its cones push with."""
+    """Store the gradients -y by the equations of a solved step, and those by the impulses of its cones."""
     if kept.y.shape[0] == 0:
         return
     for i in range(y.shape[0]):
@@ -76,7 +76,7 @@ def keep_gradients(kept, y, zeta, slot):
 
 @routine(allocates=False)
 def keep_read(data, kept, slot, k, j, ended):
-    """Keep what p and q at the start of step k are read off, and the gradients by momenta at its end."""
+    """Store the momenta of which p at the start of step k is computed, and the gradients by momenta at its end."""
     if kept.y.shape[0] == 0:
         return
     kept.step[slot] = k if j == 0 else -1
@@ -88,7 +88,7 @@ def keep_read(data, kept, slot, k, j, ended):
 
 @routine(allocates=False)
 def keep_projection_of(model, data, kept, back, slot):
-    """Keep the velocities at the end of a part, and the gradients by their equations; zero where nothing holds them."""
+    """Store the velocities at the end of a substep, and the gradients by their equations; zero without a projection."""
     if kept.y.shape[0] == 0:
         return
     first, n, held = model.graph.first, model.bodies.shape[0], 1.0 if back.holds[0] > 0 else 0.0
@@ -111,7 +111,7 @@ def keep_projection_of(model, data, kept, back, slot):
 
 @routine(allocates=False)
 def keep_second_phase(contact, kept, closed, slot):
-    """Keep the cones of the second phase at the end of a part, none unless `closed`."""
+    """Store the cones of the second phase at the end of a substep, none unless `closed`."""
     if kept.y.shape[0] == 0:
         return
     kept.end_count[slot] = 0
@@ -125,7 +125,7 @@ def keep_second_phase(contact, kept, closed, slot):
 
 @routine(allocates=False)
 def coordinates_of_tree(coordinates, q, near):
-    """Coordinates of the joints at q, zero for those that close loops, and for balls."""
+    """Coordinates of the joints at q; zero for loop joints and balls."""
     for k in range(coordinates.shape[0]):
         c = coordinates[k]
         near[k] = q[c.iq] if c.iq >= 0 and c.kind < BALL else 0.0
@@ -133,14 +133,14 @@ def coordinates_of_tree(coordinates, q, near):
 
 @entry(nogil=True)
 def weigh_steps(model, settings, data, contact, kept, there, scratch, slots):
-    """Weighed sum of all that the parts of steps in some slots compute with a model.
+    """Weighted sum, with a model, of all residuals of the substeps in some slots.
 
     Args:
         model, settings, data, contact, kept: plain tuples of `MaximalModel`, `MaximalSettings`, `MaximalData`,
             `ContactData` and `ParameterTape`; the model may be another one on the same graph.
-        there: `CONTACT` records, and which of them the contacts of the slots are, shape (slots, most).
+        there: `CONTACT` records, and the index of each contact of the slots in them, shape (slots, most).
         scratch: (near (coordinates,), q (nq,), outputs, and controls at both ends of each slot's step (slots, 2, nu)).
-        slots: numbers of those that are as long as the settings say.
+        slots: indices of those with the length of the settings.
     """
     model, settings, data = named_model(model), MaximalSettings(*settings), named_data(data)
     contact, kept = named_contact(contact), ParameterTape(*kept)
@@ -204,7 +204,7 @@ def gap_of(model, data, contact, c):
 
 @routine(allocates=False)
 def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot):
-    """What the cones of the second phase in a slot add to the weighed sum; the bodies are at the end of its part."""
+    """Contribution of the cones of the second phase in a slot to the weighted sum; the bodies must be at its end."""
     total, count, z, (contacts, which) = 0.0, kept.end_count[slot], kept.by_held[slot], there
     contact.now[0].count = count
     most = -1
@@ -236,7 +236,7 @@ def weigh_contacts(model, settings, data, contact, kept, there, twists, dt, slot
 
 @routine(allocates=False)
 def weigh_end_damping(model, settings, data, z, T, dt):
-    """z . K T of the dampers that are implicit at the end of a part, where the bodies are."""
+    """z . K T of the dampers that are implicit at the end of a substep, at the present poses."""
     total = 0.0
     for k in range(model.coordinates.shape[0]):
         c, s = model.coordinates[k], data.coordinates[k]
@@ -251,7 +251,7 @@ def weigh_end_damping(model, settings, data, z, T, dt):
 
 @entry(nogil=True)
 def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, slots):
-    """The same of the velocities at the ends of parts of steps, see `velocity_cotangents`.
+    """Weighted sum of the equations of the velocities at the ends of substeps, see `velocity_cotangents`.
 
     Args:
         scratch: (near (coordinates,), q (nq,), outputs, impulses (2, rows), twists (2, bodies, 6)); of the last two the
@@ -292,11 +292,11 @@ def weigh_projections(model, settings, data, contact, kept, there, scratch, dt, 
 
 @entry
 def read_state(model, data, at, q, p, dt):
-    """q and p that are read off bodies with a model.
+    """Compute q and p of bodies with a model.
 
     Args:
         at: poses, momenta, and scratch for coordinates (coordinates,).
-        q: joint positions nearby, in and out; p: out.
+        q: joint positions nearby, in and out; p: output.
     """
     model, data = named_model(model), named_data(data)
     poses, momenta, near = at
@@ -308,10 +308,10 @@ def read_state(model, data, at, q, p, dt):
 
 @entry(nogil=True)
 def read_slots(model, data, kept, scratch, dt, slots):
-    """q and p that are read off the bodies with a model in some slots, those of first parts of steps.
+    """Compute q and p of the bodies with a model in some slots, those of first substeps of steps.
 
     Args:
-        scratch: (near (coordinates,), and out: q (slots, nq), p (slots, nv)).
+        scratch: (near (coordinates,), and output: q (slots, nq), p (slots, nv)).
     """
     model, data, kept = named_model(model), named_data(data), ParameterTape(*kept)
     near, q, p = scratch

@@ -1,13 +1,12 @@
-"""Reverse mode of springs, cables and the dampers along them (`step.path_springs`).
+"""VJPs of springs, cables and the dampers along them (`forces.path_springs`).
 
-At each end of the step parts of a path pull with T c, over a time s. With motions E that these impulses work with,
-fixed to the bodies, a point r of a body with the turn e and the shift x has the virtual velocity x + R m, where m . g
-is the work with e of the moment of a force g, and R the orientation half way. With the change w of each part's
-vector,
+At each end of the step the parts of a path apply the force T c over a time s. For motions E fixed to the bodies, a
+point r of a body with the rotation e and the translation x has the virtual velocity x + R m, where m . g is the work
+with e of the moment of a force g, and R the orientation at mid-step. With the change w of each part's vector,
 
     S = -s T sum of c . w,    c = (d0 + d1) / (|d0| + |d1|)
 
-where T follows the lengths of the path at both ends, and c the vectors there:
+where T depends on the lengths of the path at both ends, and c on the vectors there:
 
     dc = (dd0 + dd1 - c (n0 . dd0 + n1 . dd1)) / (|d0| + |d1|),    n = d / |d|.
 """
@@ -31,12 +30,12 @@ from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, load9, m
 
 @inline
 def _arm_motion(point, states, when, dt, E):
-    """Virtual velocity of a point for the motion E beside that of its COM, see above."""
+    """Virtual velocity of a point for the motion E relative to its COM (module docstring)."""
     if point.node < 0:
         return ZERO3
     s, (turn, _) = states[point.node], motion_of(E, point.node)
     r, e = load3(point.p), mattvec(load9(s.R1) if when == END else load9(s.R), turn)
-    # Moments are linear in forces, and this is the transpose.
+    # Moments are linear in forces; this is the transpose.
     arm = (dot3(moment(s, r, unit(0), dt), e), dot3(moment(s, r, unit(1), dt), e), dot3(moment(s, r, unit(2), dt), e))
     return matvec(load9(s.R), matvec(half_turn(s, dt), arm))
 
@@ -56,10 +55,10 @@ def _vector(points, k, states, when):
 
 @routine(allocates=False)
 def path_cotangents(paths, model, settings, data, back, dt):
-    """As `cotangents.rate_cotangents`, of the impulses of `MaximalModel.damped` springs and cables.
+    """As `cotangents.rate_cotangents`, of the impulses of springs and cables.
 
     Args:
-        paths: those of the model; where they are None nothing of this is compiled.
+        paths: those of the model; None compiles no code.
     """
     if paths is None:
         return
@@ -71,10 +70,10 @@ def path_cotangents(paths, model, settings, data, back, dt):
 
 @routine(allocates=False)
 def _end_cotangents(path, points, states, when, share, dt, E, back):
-    """Of the impulses at the START or END of the step, over the time `share`, with the motion E there.
+    """VJP of the impulses at the START or END of the step, over the time `share`, with the motion E there.
 
-    What poses at the end follow from the start and the velocities stands in G0 for the former: the Newton matrix knows
-    the velocities.
+    For START, G0 includes the end poses as functions of the start and the velocities; the transposed Newton matrix has
+    the part by the velocities.
     """
     length = end_length = along = 0.0
     for k in range(path.first + 1, path.first + path.count):
@@ -106,7 +105,7 @@ def _end_cotangents(path, points, states, when, share, dt, E, back):
             y, q = position(points[i], states, END)
             add_to(back.G0, points[i].node, cross(sub3(x, p), g0), g0, sign)
             add_to(G1, points[i].node, cross(sub3(y, q), g1), g1, sign)
-            # Where the body is half way follows its pose at the start, and its angular velocity.
+            # The mid-step orientation depends on the pose of the body at the start and its angular velocity.
             arm = _arm_motion(points[i], states, when, dt, E)
             add_to(back.G0, points[i].node, cross(arm, f), ZERO3, sign)
             if when == END:
@@ -115,7 +114,7 @@ def _end_cotangents(path, points, states, when, share, dt, E, back):
 
 @inline
 def _by_velocity(by_velocity, states, point, E, f, dt, sign):
-    """Add the gradient of what the moment of f works with E at the end, by the angular velocity of a body."""
+    """Add the gradient by the angular velocity of a body of the work of f's moment with E at the end."""
     if point.node >= 0:
         s, (turn, _) = states[point.node], motion_of(E, point.node)
         g, e = mattvec(half_turn(s, dt), mattvec(load9(s.R), f)), mattvec(load9(s.R1), turn)

@@ -1,6 +1,6 @@
-"""Reverse mode of the equations of joints: their impulses at the start of a step, and their values at its end.
+"""VJPs of the joint equations: of their impulses at the start of a step, and their values at its end.
 
-Rows of screws and couplings are functions of coordinates, so gradients of theirs are sums over these.
+Rows of screws and couplings are functions of coordinates, so their gradients are sums over these.
 """
 
 from leastaction._jit import inline, routine
@@ -33,7 +33,7 @@ def curvature(row, coefficients, x):
 
 @inline
 def ends_of(row, data, when):
-    """Poses that a row ties, at the START or END of the step: of its bodies, or of a prescribed frame and its body."""
+    """Poses of the bodies of a row, at the START or END of the step, or of a prescribed frame and its body."""
     Ra, xa, Rb, xb = poses_at(data.bodies, row.a, row.b, when)
     if row.goal >= 0:
         Ra, xa = goal_frame(data.goals[when], row)
@@ -86,7 +86,7 @@ def add_equation(model, data, k, when, G, weight):
 
 @routine(allocates=False)
 def row_cotangents(model, data, y, dt, E, G):
-    """Gradients of the joints' impulses at the start, and of their equations at the end, by the poses."""
+    """Gradients by the poses of the joints' impulses at the start, and of their equations at the end."""
     bodies, rows, first = model.bodies, model.rows, model.graph.first
     for k in range(rows.shape[0]):
         row = rows[k]

@@ -1,14 +1,13 @@
-"""Reverse mode of tendons and soft limits of joints (`step.tendon_springs`).
+"""VJPs of tendons and soft limits of joints (`forces.tendon_springs`).
 
-At each end of the step they push with the mean tension T along the gradients of the length there, those of a straight
-piece along its direction c over the step; less the known tension K of the length l at that end. With motions E that
-these impulses work with over the times s, and rates of the length along them, r with these directions and o without,
-that is
+At each end of the step they apply the mean tension T along the gradients of the length there, for straight segments
+along the direction c over the step; minus the known tension K of the length l at that end. With motions E paired with
+these impulses over the times s, and the rates of the length along them, r with these directions and o without, this is
 
     S = -sum over both ends of s (T r - K o),
 
-where T is that of the lengths at both ends. The gradients of the length change along E: those of joints and of paths
-around things by `tendon_lengths.turned`, since second derivatives are symmetric; c as in `path_cotangents`.
+where T depends on the lengths at both ends. The gradients of the length change along E: those of joints and of paths
+around obstacles by `tendon_lengths.turned`, since second derivatives are symmetric; c as in `path_cotangents`.
 """
 
 import math
@@ -31,7 +30,7 @@ def length_cotangents(sprung, model, settings, data, back, dt):
     E0, E1, G0 and G1 are those of `BackData`.
 
     Args:
-        sprung: that of the model; where it is None nothing of this is compiled.
+        sprung: that of the model; None compiles no code.
     """
     if sprung is None:
         return
@@ -60,14 +59,14 @@ def length_cotangents(sprung, model, settings, data, back, dt):
 
 @inline
 def turn_over(states, own):
-    """Exchange the ends of the step for some bodies."""
+    """Swap the ends of the step for some bodies."""
     for j in range(own.shape[0]):
         exchange_ends(states[own[j]])
 
 
 @inline
 def _moving_piece(item, states, when, E):
-    """Of a straight piece at an end of the step: its vector, its change with the motion E, arms and turns of ends."""
+    """A straight segment at an end of the step: its vector, its change with E, arms and rotations of its ends."""
     Ra, xa, Rb, xb = poses_at(states, item.other, item.node, when)
     arm, arm_b = matvec(Ra, load3(item.pa)), matvec(Rb, load3(item.pb))
     turn, shift = motion_of(E, item.other)
@@ -87,20 +86,20 @@ def _twist(states, E, body):
 
 @inline
 def _mean(data, k):
-    """Direction of a straight piece over the step."""
+    """Direction of a straight segment over the step."""
     row = data.stretches[k]
     return (row[MEAN], row[MEAN + 1], row[MEAN + 2])
 
 
 @inline
 def _direction_change(n, r, change, k):
-    """k times the change of the direction n of a vector that is r long."""
+    """k times the change of the direction n of a vector of length r."""
     return scale3(k / r if r > 0.0 else 0.0, axpy3(-dot3(n, change), n, change))
 
 
 @routine(allocates=False)
 def rates_of(law, data, E):
-    """Rates along E of the length at the poses of the records' start: along the means of straight pieces, and not."""
+    """Rates of the length along E at the start poses in the records: with mean directions of segments, and without."""
     states, mean, own = data.bodies, 0.0, 0.0
     for k in range(law.first, law.first + law.count):
         item = data.strings[k]
@@ -117,11 +116,11 @@ def rates_of(law, data, E):
 
 @inline
 def _push_piece(G, item, a, b, f, impulse):
-    """Add to G a gradient f by the vector of a straight piece, and what follows from ends that move with bodies.
+    """Add to G a gradient f by the vector of a straight segment, and that by ends that move with bodies.
 
     Args:
-        a, b: arms and turns of its ends.
-        impulse: what works with the motion of these ends.
+        a, b: arms and rotations of its ends.
+        impulse: paired with the motion of these ends.
     """
     add_to(G, item.node, add3(cross(b[0], f), cross(cross(b[1], b[0]), impulse)), f, 1.0)
     add_to(G, item.other, add3(cross(a[0], f), cross(cross(a[1], a[0]), impulse)), f, -1.0)
@@ -129,7 +128,7 @@ def _push_piece(G, item, a, b, f, impulse):
 
 @routine(allocates=False)
 def add_pieces(law, data, back, early, late):
-    """Of straight pieces, what follows for both ends of the step from their directions.
+    """Add the gradients of straight segments by their directions at both ends of the step.
 
     Args:
         early, late: impulses along these at both ends.
@@ -152,11 +151,11 @@ def add_pieces(law, data, back, early, late):
 
 @routine(allocates=False)
 def add_own(law, data, E, G, impulse, known, by_own):
-    """What follows for the poses of the records' start from the length and its gradients there.
+    """Add the gradients by the start poses in the records of the length and its gradients there.
 
     Args:
-        impulse: of joints and of paths around things.
-        known: that of straight pieces, along which these would pull at that end.
+        impulse: of joint coordinates and of paths around obstacles.
+        known: impulse of the known tension along straight segments at that end.
         by_own: gradient by the length there.
     """
     states = data.bodies

@@ -1,12 +1,12 @@
-"""Reverse mode of the velocities at a node, the second phase of a step (`step.velocity_equations`).
+"""VJP of the velocities at a node, the second phase of a step (`step.velocity_equations`).
 
-With (M + K) T = P + G' mu + D' L, G T = 0 (or a prescribed rate), the response L = -W (D T + ...) of the contacts' laws
+With (M + K) T = P + G' mu + D' L, G T = 0 (or a prescribed rate), the response L = -W (D T + ...) of the contact laws
 at fixed modes, and momenta P + G' mu + D' L - K T, let b be the gradient by these momenta and
 
     y = F^-T (-K b - D' W' D b, G b),    F = (M + K + D' W D, -G'; G, 0),    z = b + y_T,    a = W' D z
 
 Then z is the gradient by P, and that by the poses is that of z . G' mu - y_mu . G T + z . D' L - a . D T - y_T . M T
-- z . K T at fixed T, mu, L, z, y and a: M depends on the poses by drive inertias alone.
+- z . K T at fixed T, mu, L, z, y and a: M depends on the poses only by armature.
 """
 
 from leastaction._jit import inline, is_set, routine
@@ -37,7 +37,7 @@ from leastaction.maximal.step.velocity_projection import fill_projection
 from leastaction.spatial import ZERO3, load9, mattvec, matvec
 
 INDEPENDENT = 1e-13
-"""Share of a loop's equations that must be left beside stiff contacts."""
+"""Pivot tolerance for the equations of loops next to stiff contacts."""
 
 
 @inline
@@ -60,14 +60,14 @@ def work_of_row(model, data, k, x, first):
 
 @inline
 def motion_of_goal(goals, row):
-    """Angular velocity, in the body's directions, and velocity that a prescribed pose asks for at one end of a step."""
+    """Prescribed angular velocity, in the body frame, and velocity of a prescribed pose at one end of a step."""
     i = row.goal + 12
     return (goals[i], goals[i + 1], goals[i + 2]), (goals[i + 3], goals[i + 4], goals[i + 5])
 
 
 @routine(allocates=False)
 def into_world(states, first, x, E):
-    """E <- the motion x of the bodies, in the order of the graph, in the world's directions."""
+    """E <- the motion x of the bodies, in the order of the graph, in world directions."""
     for i in range(states.shape[0]):
         j = first[i]
         t = matvec(load9(states[i].R), (x[j], x[j + 1], x[j + 2]))
@@ -77,7 +77,7 @@ def into_world(states, first, x, E):
 
 @routine(allocates=False)
 def project_back(model, data, back, share):
-    """Bring `back.bars` to the momenta before `project_velocities`; False where these have no solution.
+    """Propagate `back.bars` to the momenta before `project_velocities`; False where the projection is singular.
 
     Args:
         share: of the step of the impulses of dampers at its end [s].
@@ -110,10 +110,9 @@ def project_back(model, data, back, share):
 
 @routine(allocates=False)
 def factor_second_phase(model, settings, data, contact, back, dt):
-    """Factorise the matrix of the second phase with its contacts, which `project_velocities` has solved; whether it is
-    regular.
+    """Factorise the matrix of the second phase with its contacts, after `project_velocities`; whether it is regular.
 
-    Leaves the velocities at the node, in the world's directions, in `back.E1`.
+    Leaves the velocities at the node, in world directions, in `back.E1`.
     """
     states = data.bodies
     velocity_matrix(model, data, data.factors.values)
@@ -141,7 +140,7 @@ def factor_second_phase(model, settings, data, contact, back, dt):
 
 @routine(allocates=False)
 def second_phase_cotangents(model, settings, data, contact, back, dt):
-    """Bring `back.bars` from the momenta of a node to those before the second phase, after `factor_second_phase`."""
+    """Propagate `back.bars` to the momenta before the second phase of a node, after `factor_second_phase`."""
     first, rhs, bars = model.graph.first, data.fixed, back.bars
     for j in range(rhs.shape[0]):
         rhs[j] = 0.0
@@ -208,9 +207,9 @@ def transposed_solution(model, data, back):
 
 @routine(allocates=False)
 def joint_cotangents(model, data, back, share):
-    """Add what rows, drives and dampers give to `back.G0`.
+    """Add the contributions of rows, armature and dampers to `back.G0`.
 
-    E0, E1 and twists of `back` hold z, T and y_T in the world's directions; share: see `project_back`.
+    E0, E1 and twists of `back` hold z, T and y_T in world directions; share: see `project_back`.
     """
     rows, states, first, n = model.rows, data.bodies, model.graph.first, model.bodies.shape[0]
     G, y = back.G0, back.y
@@ -258,7 +257,7 @@ def joint_cotangents(model, data, back, share):
 
 @routine(allocates=False)
 def end_cotangents(model, data, back):
-    """Add the gradient by poses in `back.G0` to `back.bars`, in the bodies' directions."""
+    """Add the gradient by poses in `back.G0` to `back.bars`, in the body frames."""
     for i in range(model.bodies.shape[0]):
         t = mattvec(load9(data.bodies[i].R), (back.G0[i, 0], back.G0[i, 1], back.G0[i, 2]))
         for c in range(3):
