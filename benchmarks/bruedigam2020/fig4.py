@@ -19,11 +19,11 @@ CHAINS, FEW = (2, 5, 10, 20, 50, 100), (2, 10, 50)
 CONVERGENCE = (1, 10, 100)
 PAPER = "Brüdigam 2020"
 
-NOTES = """Steps of 0.01 s. (a) Two rods of 1 m and 1 kg from horizontal rest; energy relative to m g l, mean of \
-every ten seconds. (b) Three rods of 1, √2/2 and 1 m as a loop, from its home, 100 s; beside it joint coordinates \
-with the loop as an equation of accelerations and Runge-Kutta of order 4, without stabilisation. (c) Factor and solve \
-the system of one Newton step of chains, beside LAPACK's dense solver, one thread. (d) Sizes of the Newton updates of \
-the first step of pendulums bent like a bow."""
+NOTES = """Steps of 0.01 s. (a) Two rods of 1 m and 1 kg from horizontal rest; energy relative to m g l, averaged over \
+every ten seconds. (b) Three rods of 1, √2/2 and 1 m as a loop, from its home configuration, 100 s; compared with \
+joint coordinates, the loop constraint at acceleration level without stabilisation, and Runge-Kutta of order 4. (c) \
+Factorisation and solution of the linear system of one Newton step of chains, compared with LAPACK's dense solver, one \
+thread. (d) Sizes of the Newton updates of the first step of pendulums in a curved initial posture."""
 
 
 def energy(integrator, steps):

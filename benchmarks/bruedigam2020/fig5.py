@@ -21,12 +21,12 @@ METHODS = {MAXIMAL: la.Maximal(order=1), "Maximal(2)": la.Maximal(), "RungeKutta
 OTHERS = "Pinocchio RK4", "MuJoCo RK4"
 CLOSED = {MAXIMAL: la.Maximal(order=1), "Maximal(2)": la.Maximal(), "Galerkin(2)": la.Galerkin(order=2)}
 
-NOTES = """Chains of n rods of 1 m and 1 kg, bent like a bow, those on ball joints turning slowly; steps of 0.01 s, \
-CPU time of a step in a compiled loop. Maximal(order=1) is the paper's method; the explicit integrator in joint \
-coordinates is Runge-Kutta of order 4, four forward dynamics a step: this package's, that on Pinocchio's aba (called \
-from Python: less what a call costs, as one body shows, but a tenth at least) and MuJoCo's own, both from rest; the \
-paper has that of RigidBodyDynamics.jl. None takes loops, so Galerkin(2) stands for joint coordinates on closed \
-chains, whose last link is hinged to the world."""
+NOTES = """Chains of n rods of 1 m and 1 kg, in a curved initial posture, those on ball joints rotating slowly; steps \
+of 0.01 s, CPU time of a step in a compiled loop. Maximal(order=1) is the paper's method; the explicit integrator in \
+joint coordinates is Runge-Kutta of order 4, with four forward dynamics per step: this package's, one on Pinocchio's \
+aba (called from Python: its time is reduced by the cost of a call, measured with one body, but by nine tenths at \
+most) and MuJoCo's own, both from rest; the paper uses RigidBodyDynamics.jl. None of these supports loops, so \
+Galerkin(2) represents joint coordinates on closed chains, whose last link is hinged to the world."""
 
 
 def start(n, joint):

@@ -15,10 +15,11 @@ COMPARED = 20
 """Segments up to which joint coordinates and MuJoCo run beside: longer chains take them long."""
 
 NOTES = f"""Maximal coordinates, order 2, steps of {DT} s for 10 s (short version 3 s) from the home configuration. \
-"Energy" is the largest error of the energy beside the largest kinetic energy; the weight of 50 segments makes waves \
-that steps of {DT} s do not resolve, and steps that Newton cannot solve are divided. CPU time of the whole run, \
-once. "Joints": Galerkin(2), in joint coordinates with the loops as equations of positions. MuJoCo: Euler, its default \
-softness, joints of the loops as constraints; its energy at the end, of the largest kinetic energy of ours."""
+"Energy" is the largest error of the energy relative to the largest kinetic energy; the weight of 50 segments excites \
+waves that steps of {DT} s do not resolve, and steps on which Newton's method fails are bisected. CPU time of one \
+whole run. "Joints": Galerkin(2), in joint coordinates with the loops as position constraints. MuJoCo: Euler, its \
+default constraint parameters, joints of the loops as constraints; its energy error at the end, relative to the \
+largest kinetic energy of ours."""
 
 
 def soft(robot, steps: int, scale: float) -> float | None:

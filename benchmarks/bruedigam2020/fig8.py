@@ -14,10 +14,11 @@ TOLERANCES = (1e-6, 1e-8, 1e-10)
 DT, STEPS, SHORT = 0.01, 1000, 150
 MAXIMAL, QUASI, NEWTON = "Maximal(1)", "order 2, quasi-Newton", "order 4, Newton"
 
-NOTES = """Pendulums of n rods on hinges, bent like a bow, steps of 0.01 s, each method to the tolerance named: \
-Maximal(1), the paper's; order 2 in joint coordinates by the quasi-Newton method of Lee et al.; order 4 in joint \
-coordinates by Fan's exact Newton method (the paper's third-order integrator). CPU time of a step over the whole run. \
-"Divided": steps that were not solved whole; this package halves these, where the paper's peers gave up."""
+NOTES = """Pendulums of n rods on hinges, in a curved initial posture, steps of 0.01 s, each method to the stated \
+tolerance: Maximal(1), the paper's; order 2 in joint coordinates by the quasi-Newton method of Lee et al.; order 4 in \
+joint coordinates by Fan's exact Newton method (the paper's third-order integrator). CPU time of a step over the whole \
+run. "Divided": number of steps that did not converge as a whole; this package bisects them, where the paper's peers \
+failed."""
 
 
 def methods(tolerance):

@@ -13,11 +13,10 @@ SCALES = (1.0, 0.5, 0.1)
 STEPS, FEW = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000), (10, 50, 200, 1000, 5000)
 ORDERS = (1, 2)
 
-NOTES = """A pendulum of mass s, length s² and moment m l²/3 about its joint, from horizontal rest for half a swing; \
-after that it is at the same angle on the other side. Maximal(order=1) is the paper's method. Step sizes are divided \
-by s, which makes the three motions alike. Half a swing from horizontal takes K(1/√2) 2/π times as long as a small \
-one; the paper's T/2 is the small swing's, and its error then that of another angle, so the exact time is taken \
-here."""
+NOTES = """A pendulum of mass s, length s² and moment m l²/3 about its joint, from horizontal rest for half a period; \
+it then is at the same angle on the other side. Maximal(order=1) is the paper's method. Step sizes are divided by s, \
+which makes the three motions similar. Half a period from horizontal is K(1/√2) 2/π times that of small oscillations; \
+the paper's T/2 is that of small oscillations, where the final angle differs, so the exact half period is used here."""
 
 
 def pendulum(s):

@@ -25,14 +25,14 @@ METHODS = {
     "Galerkin(4)": la.Galerkin(order=4),
 }
 
-NOTES = """Five links of 1 m and 1 kg, cranks upright, the first end moving at 1 m/s; steps of 0.01 s for 100 s \
-(short version 10 s). When all bars are in line, the linkage may leave its branch. Error: of the first crank's end \
-after 10 s beside the exact motion, an equation of one angle ((N+1)/3 + N) phi'' = -g ((N+1)/2 + N) cos phi. Energy \
-relative to the largest kinetic energy. CPU time of a step with all that `simulate` does. GGL: \
-benchmarks/bruedigam2023/ggl.py in NumPy, with the coordinates, the rule and the Newton method of its authors. Where \
-the bars are in line its matrices are singular; what a step does there is decided by round-off, so the second table \
-has nine starts of 30 s (short version: three of 10 s) beside Maximal(1): the largest error of the energy in the first \
-and in the last third of the motion, until the linkage falls apart. Curves show the largest value of every second."""
+NOTES = """Five links of 1 m and 1 kg, cranks upright, the first end moving at 1 m/s; steps of 0.01 s for 100 s (short \
+version 10 s). When all bars are in line, the linkage may leave its branch. Error: of the first crank's end after 10 s \
+relative to the exact motion, an equation of one angle ((N+1)/3 + N) phi'' = -g ((N+1)/2 + N) cos phi. Energy relative \
+to the largest kinetic energy. CPU time per step of the whole `simulate` call. GGL: benchmarks/bruedigam2023/ggl.py in \
+NumPy, with the coordinates, the rule and the Newton method of its authors. Where the bars are in line its matrices \
+are singular; round-off decides the result of a step there, so the second table compares nine starts of 30 s (short \
+version: three of 10 s) with Maximal(1): the largest error of the energy in the first and in the last third of the \
+motion, until the linkage falls apart. Curves show the largest value of every second."""
 
 
 class Motion(NamedTuple):

@@ -9,8 +9,8 @@ EPISODES, DURATION, DT = 100, 10.0, 0.001
 SEEDS = (1, 2, 3)
 SHORT = 8, 2.0
 NOTES = """`examples/quadruped.py`: Unitree's A1 on rigid ground, five parameters of a gait, random sampling \
-(Algorithms 6 and 7), 100 episodes of 10 s in steps of 1 ms, from three seeds; short version 8 episodes of 2 s from \
-one, whose distances are taken times five. Torques are not limited, as in the paper."""
+(Algorithms 6 and 7), 100 episodes of 10 s in steps of 1 ms, from three seeds; short version: 8 episodes of 2 s from \
+one seed, with distances multiplied by five. Torques are not limited, as in the paper."""
 
 
 def learn(progress, robot, seed, episodes, duration):

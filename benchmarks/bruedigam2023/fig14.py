@@ -9,9 +9,9 @@ from examples import exoskeleton as example
 
 DT, BISECTIONS = 0.001, 8
 SHORT = 0.002, 4
-NOTES = """`examples/exoskeleton.py`: an arm in an exoskeleton, two cuffs close two loops; PD controllers track \
-sinusoids. A spastic elbow is a spring and a damper (our figures, the paper has none). One period of the exercise; \
-bisection of a scale of the gains."""
+NOTES = """`examples/exoskeleton.py`: an arm in an exoskeleton; two cuffs close two loops; PD controllers track \
+sinusoids. A spastic elbow is modelled by a spring and a damper (values chosen here, since the paper gives none). One \
+period of the exercise; the gains are scaled by bisection."""
 
 
 def run(progress, quick=False) -> Report:

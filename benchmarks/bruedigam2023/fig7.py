@@ -13,10 +13,10 @@ PAPER = "Brüdigam 2023"
 DAMPED, COARSE = 10.0, 0.1
 EDGE, HEIGHT, DT, FALL = 0.5, 0.4, 0.01, 100
 
-NOTES = """(a) and (b) as in Fig. 4 of 2020, with Maximal(order=1), the paper's method. (c) A pendulum of 1 m and 1 \
-kg with a damper of 0.5 N m s/rad in its joint, from horizontal rest, steps of 0.1 s; the energy at each time beside \
-that of a run with DOP853. (d) A cube of 0.5 m and 1 kg dropped from 0.4 m, steps of 0.01 s; MuJoCo with its defaults \
-and Euler's method."""
+NOTES = """(a) and (b) as in Fig. 4 of 2020, with Maximal(order=1), the paper's method. (c) A pendulum of 1 m and 1 kg \
+with a damper of 0.5 N m s/rad in its joint, from horizontal rest, steps of 0.1 s; the energy at each time compared \
+with that of a run with DOP853. (d) A cube of 0.5 m and 1 kg dropped from 0.4 m, steps of 0.01 s; MuJoCo with its \
+defaults and Euler's method."""
 
 
 def damped(integrator, dt):

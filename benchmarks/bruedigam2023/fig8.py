@@ -14,8 +14,8 @@ RADIUS = 0.25
 
 NOTES = """Spheres of 0.25 m and 1 kg, 1 m apart on ball joints; the straight chain stands on its first sphere at 45 \
 degrees and falls; friction 1, steps of 0.01 s. CPU time of a step over the whole run. MuJoCo: Euler, its default \
-softness, contact of every sphere with the plane. Depth: how far a sphere is below the plane at worst. Fig. 8 a is \
-Fig. 5 a of 2020."""
+contact parameters, contact of every sphere with the plane. Depth: largest penetration of a sphere into the plane. \
+Fig. 8 a is Fig. 5 a of 2020."""
 
 
 def mujoco_model(n):

@@ -25,10 +25,10 @@ CHAINS = ((32, 3), (32, 5))
 BLOCK = 6
 
 NOTES = """Time to factor and solve once, best of 25, one thread. Nodes have 6 rows, blocks are full and unsymmetric. \
-Ours in a compiled loop, copying the matrix into place included; the order of elimination is worked out once before, \
-since a mechanism keeps its graph. Dense: LAPACK's dgesv. SuperLU: SciPy's splu and solve, the better of its orders \
-COLAMD and MMD_AT_PLUS_A, which it works out every time. Chains: 32 bodies of 6 rows, and joints of 3 or 5 rows \
-without diagonal blocks of their own."""
+Ours in a compiled loop, including copying the matrix; the elimination order is computed once in advance, since the \
+graph of a mechanism is constant. Dense: LAPACK's dgesv. SuperLU: SciPy's splu and solve, the better of its orders \
+COLAMD and MMD_AT_PLUS_A, which it computes every time. Chains: 32 bodies of 6 rows, and joints of 3 or 5 rows without \
+diagonal blocks of their own."""
 
 
 # Not kept on disk: what benchmarks keep is not made anew after an edit in maximal/.

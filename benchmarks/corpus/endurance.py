@@ -29,11 +29,11 @@ PATIENCE = 240.0
 INTEGRATORS = {"Maximal": la.Maximal(), "Minimal": la.Minimal()}
 
 NOTES = f"""Random scenes for ENDURANCE_HOURS={{hours:g}} hours, family after family, with seeds from \
-ENDURANCE_FIRST={{first}} on, each with both integrators in a process that is replaced when it dies or when a run \
-takes more than {PATIENCE:g} s of CPU time. Left alone for a week it takes ENDURANCE_HOURS=168. Failed: \
-`ConvergenceError`. Gain: runs with a step whose energy rises by more than {GAIN:g} of the largest kinetic energy. \
-Deep: penetration above {DEEP:g} m. Files: runs whose saved file does not give back the same positions and energies. \
-The scenes are `benchmarks.corpus.families.scene(family, seed)`."""
+ENDURANCE_FIRST={{first}} on, each with both integrators in a process that is restarted when it dies or when a run \
+takes more than {PATIENCE:g} s of CPU time. ENDURANCE_HOURS=168 runs for a week. Failed: `ConvergenceError`. Gain: \
+runs with a step whose energy rises by more than {GAIN:g} of the largest kinetic energy. Deep: penetration above \
+{DEEP:g} m. Files: runs whose saved file does not reproduce the positions and energies. The scenes are \
+`benchmarks.corpus.families.scene(family, seed)`."""
 
 
 def serve(pipe: Any) -> None:

@@ -34,12 +34,12 @@ COLUMNS += [*(f"wrong > {bound:g}" for bound in WRONG), "largest error"]
 
 NOTES = f"""Objective: half the square of the distance of a random point of the last body from a random target after \
 {STEPS} steps of {DT:g} s, plus a random linear function of the velocity there; its gradient by the initial velocity, \
-by an offset of the controls, or by parameters (gravity, mass and centre of mass of the last body, friction of its \
-first shape or contact point, a tenth above that of others, for the larger one of two counts, damping of its hinge). \
-Smooth: forward and backward differences agree to {SMOOTH:g} of \
-the largest component (of {LEAST:g} at least), and so do central ones with changes of {DIFFERENCES[0]:g} and \
-{DIFFERENCES[1]:g}. Wrong: error of the adjoint method in smooth cases, relative to the same and beside the closer of \
-these two. Refused: it ends in an error."""
+by an offset of the controls, or by parameters (gravity, mass and centre of mass of the last body, damping of its \
+hinge, and friction of its first shape or contact point, set a tenth above that of others, since a pair takes the \
+larger of its two coefficients). Smooth: forward and backward differences agree to {SMOOTH:g} of the largest component \
+(of {LEAST:g} at least), and so do central ones with changes of {DIFFERENCES[0]:g} and {DIFFERENCES[1]:g}. Wrong: \
+error of the adjoint method in smooth cases, relative to the largest component, as above, against the closer of these \
+two. Refused: the adjoint method raises an error."""
 
 
 def links(rng) -> Scene:

@@ -33,10 +33,10 @@ BOUNDS = (1e-12, 1e-9, 1e-6)
 SETTLED, SETTLING, STILL = 1e-6, 2.5, 0.25
 """A run rests where positions [rad or m] change by less than this in the last `STILL` seconds of `SETTLING`."""
 
-NOTES = f"""Restarts: at up to {STARTS} steps with contact, spread over the run, it is begun anew from the state \
-there, and compared {LATER} steps later: largest difference of positions and velocities. Rest: largest velocity after \
+NOTES = f"""Restarts: the run is restarted from its state at up to {STARTS} steps with contact, spread over the run, \
+and compared {LATER} steps later: largest difference of positions and velocities. Rest: largest velocity after \
 {SETTLING:g} s, of runs whose positions change by less than {SETTLED:g} rad or m in the last {STILL:g} s. Symmetric \
-grasps: a box that two equal fingers hold in the middle; how far it turns, and how far it moves sideways."""
+grasps: two equal fingers hold a box in the middle; its rotation and its lateral displacement."""
 
 
 def restarts(case: Scene, integrator: Any) -> tuple[list[float], list[float]]:

@@ -38,15 +38,15 @@ COLUMNS = [
     "CPU µs a step",
 ]
 
-NOTES = f"""Random scenes of each family, one for each seed. Refused: scenes that the integrator does not take. \
-Failed: runs that end in a `ConvergenceError`; the steps before it count. Gain: steps whose energy, without the work \
-of motors and prescribed motions, rises by more than this share of the largest kinetic energy of their run; the \
-largest such rise; the largest energy above that of the start, and the runs where it is above {ABOVE:g}. Steps that \
-are long for a smooth motion have energies that oscillate, and these count, too. Penetration: of contacts that the \
-integrator reports, and of the lowest points of all shapes below the ground. Flips: a joint turns by {FLIP:g} rad more \
-in a step than its rates at both ends explain, and otherwise than in {FINE} steps from there, in scenes without \
-springs and tendons between bodies. Iterations: of Newton's method, all substeps included. Time: median over the runs. \
-The last row has the sums, or the largest, or the means over all steps."""
+NOTES = f"""Random scenes of each family, one for each seed. Refused: scenes that the integrator does not support. \
+Failed: runs that end in a `ConvergenceError`; their earlier steps count. Gain: number of steps whose energy, less the \
+work of motors and prescribed motions, rises by more than the stated share of the largest kinetic energy of the run; \
+the largest such rise; the largest energy above that of the start, and the number of runs in which it exceeds \
+{ABOVE:g}. Energy oscillations due to steps that are too long for a smooth motion count, too. Penetration: of contacts \
+that the integrator reports, and of the lowest points of all shapes below the ground. Flips: steps in which a joint \
+rotates by {FLIP:g} rad more than its velocities at both ends explain and differs from a run in {FINE} smaller steps, \
+in scenes without springs and tendons between bodies. Iterations: of Newton's method, including all substeps. Time: \
+median over the runs. Last row: sums, maxima, or means over all steps."""
 
 
 def corpus_report(progress, integrator: Any, quick: bool) -> Report:

@@ -23,15 +23,15 @@ TINY = 2.5e-4
 HELD = 1e-3
 """How far a thing that is held may slip in its hand in the second half of a second [m]."""
 
-NOTES = f"""After Erez, Tassa and Todorov, "Simulation tools for model-based robotics" (ICRA 2015). Consistency: how \
-far an engine at a step is from itself at {1e3 * TINY:g} ms after 1 s (chain of 5 links on hinges) or 0.5 s \
-(humanoid of 36 degrees of freedom in flight), the largest distance of a centre of mass. Ours are `Galerkin(4)` and \
-`Maximal()`. Drift: the humanoid without gravity and contact, from random velocities, for 2 s: energy and angular \
-momentum relative to their values at the start. Grasp: two fingers with 20 N lift a capsule of 0.2 kg at growing \
-steps; it counts as held if it ends within 1 cm of where it should and slips by less than {1e3 * HELD:g} mm in the \
-last half second. Their arm of 35 degrees of freedom is not public; this is the gripper of the benchmark \
-`manipulation`. Capsules: 3³ of them fall on a heap, 1.5 s: how deep the deepest is in the ground, and by how much \
-the energy ever exceeds that of the start, relative to it. Peers have their defaults."""
+NOTES = f"""After Erez, Tassa and Todorov, "Simulation tools for model-based robotics" (ICRA 2015). Consistency: \
+difference between an engine's result and its own result at {1e3 * TINY:g} ms after 1 s (chain of 5 links on hinges) \
+or 0.5 s (humanoid of 36 degrees of freedom in flight), as the largest distance of a centre of mass. Ours are \
+`Galerkin(4)` and `Maximal()`. Drift: the humanoid without gravity and contact, from random velocities, for 2 s: \
+energy and angular momentum relative to their values at the start. Grasp: two fingers with 20 N lift a capsule of 0.2 \
+kg at growing steps; it counts as held if it ends within 1 cm of its target and slips by less than {1e3 * HELD:g} mm \
+in the last half second. Their arm of 35 degrees of freedom is not public; this is the gripper of the benchmark \
+`manipulation`. Capsules: 3³ of them fall on a heap, 1.5 s: largest penetration into the ground, and largest energy \
+above that of the start, relative to it. Peers run with their defaults."""
 
 
 def random_state(robot: Any, size: float, seed: int = 0):

@@ -24,15 +24,15 @@ DT, AFTER = 1e-3, 5
 BOUNCES, TUMBLING_DT, PATIENCE = 10_000, 0.01, 1.0
 """Bounces, time step [s], and CPU time that a peer gets for it [s]."""
 
-NOTES = f"""Painlevé's rod (Génot and Brogliato 1999) slides with its lower end towards its own side, at {SLIDE:g} \
-m/s and {ANGLE:g} rad. With the normal acceleration A + B f of that end: unique force (A < 0 < B), indeterminate (B \
-< 0 < A: contact, flight and a jump all satisfy the laws), inconsistent (A, B < 0: no finite force; only an impact \
-without collision, which ends the slip at once and conserves the angular momentum about the end, satisfies them). \
-Figures {AFTER} steps of {1e3 * DT:g} ms later; the exact ones are those of the accelerations or of the jump at the \
-start. Table: 10 kg on four legs, its centre of mass off the middle; equilibrium leaves one load free, and the one \
-with the least norm is wanted, from the first step on, after a restart, too. Tumbling: a box of 0.3 x 0.2 x 0.1 m \
-with e = 1 and without friction, from 1 m, steps of {1e3 * TUMBLING_DT:g} ms, after Tran and Leok 2023, until \
-{BOUNCES} bounces; peers for a second of CPU time each. Bounces: steps whose vertical velocity rises."""
+NOTES = f"""Painlevé's rod (Génot and Brogliato 1999) slides with its lower end towards its own side, at {SLIDE:g} m/s \
+and {ANGLE:g} rad. With the normal acceleration A + B f of that end: unique force (A < 0 < B), indeterminate (B < 0 < \
+A: contact, flight and a jump all satisfy the laws), inconsistent (A, B < 0: no finite force; only an impact without \
+collision, which ends the slip at once and conserves the angular momentum about the end, satisfies them). Values after \
+{AFTER} steps of {1e3 * DT:g} ms; the exact values follow from the accelerations or from the jump at the start. Table: \
+10 kg on four legs, its centre of mass off centre; equilibrium leaves one load undetermined; required are the loads of \
+least norm, from the first step on, also after a restart. Tumbling: a box of 0.3 x 0.2 x 0.1 m with e = 1 and without \
+friction, from 1 m, steps of {1e3 * TUMBLING_DT:g} ms, after Tran and Leok 2023, until {BOUNCES} bounces; peers run \
+for a second of CPU time each. Bounces: steps whose vertical velocity rises."""
 
 
 def rod(friction: float, spin: float) -> Scene:

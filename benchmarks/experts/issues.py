@@ -14,9 +14,9 @@ from benchmarks.races import engines
 from benchmarks.report import Report, Sheet, judged
 from leastaction.mechanism import MechanismBuilder, Plane, Pose
 
-NOTES = """Scenes after issues that users of other engines have opened (number after the project's name), with what \
-they say there where the peer is not run here. Each is as small as shows it. MuJoCo runs with its defaults but for \
-what is said. "Holds": ours has what the issue asks for."""
+NOTES = """Scenes from issues that users of other engines have opened (number after the project's name), with the \
+reported result where the peer is not run here. Each scene is the smallest that shows the problem. MuJoCo runs with \
+its defaults unless stated. "Holds": our result is what the issue asks for."""
 
 Line = tuple[str, str, str, bool]
 """(scene, theirs, ours, whether ours holds)."""

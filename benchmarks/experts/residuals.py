@@ -26,13 +26,14 @@ UP = np.array([0.0, 0.0, 1.0])
 COLUMNS = ["engine", "Signorini, largest", "mean", "cone, largest", "dissipation, largest", "mean", "depth [mm]", "µs"]
 
 NOTES = f"""The criteria of ContactBench (Le Lidec, Jallet, Montaut, Laptev, Schmid, Carpentier 2023), for every \
-contact of every step of {1e3 * DT:g} ms over {DURATION:g} s, and with no units. With the weight W of the scene, its \
-size L, the contact force f (mean over the step), the gap g after the step and the slip s of the point that touches \
-(its way over the step by dt), all of it from poses and forces that the engines give: Signorini |min(f_n / W, g / \
-L)|; cone: max(0, |f_t| - µ f_n) / W; dissipation: |f_t · s + µ f_n |s|| / (W · 1 m/s), how far the power of \
-friction is from that of Coulomb's law. Laws of steps take s in the mean over the step or at its end: the lesser \
-residual of both counts, for every engine. Peers have their defaults (MuJoCo: elliptic cones). Quadruped and \
-humanoid have a ball of {1e3 * FOOT:g} mm at each point of their feet."""
+contact of every step of {1e3 * DT:g} ms over {DURATION:g} s, made dimensionless. With the weight W of the scene, its \
+size L, the contact force f (mean over the step), the gap g after the step and the slip velocity s of the contact \
+point (its displacement over the step divided by dt), all computed from poses and forces that the engines report: \
+Signorini |min(f_n / W, g / L)|; cone: max(0, |f_t| - µ f_n) / W; dissipation: |f_t · s + µ f_n |s|| / (W · 1 m/s), \
+the difference between the power of friction and that of Coulomb's law. Time-stepping schemes use the mean of s over \
+the step or its value at the end: the smaller residual of the two counts, for every engine. Peers run with their \
+defaults (MuJoCo: elliptic cones). Quadruped and humanoid have a ball of {1e3 * FOOT:g} mm at each point of their \
+feet."""
 
 
 @dataclass

@@ -32,13 +32,13 @@ KP, KD = 40.0, 1.0
 LEGS = ("LF", "RF", "LH", "RH")
 
 NOTES = """ANYmal: the file of `example-robot-data`, its feet and a box for its trunk as collision shapes; Unitree's \
-A1 of the zoo where that package is not installed. PD: kp 40, kd 1, dt = 5 ms, 1 to 49 robots in one scene, 1 s; \
-ours and MuJoCo know servos, PyBullet gets torques. Momentum: no gravity, no motors, hit by a ball of 10 kg at 5 \
-m/s, 10 s of 1 ms: largest change of linear and angular momentum relative to that of the ball (angular: times 1 m). \
-Energy: dropped from 2 m with e = 1 and without friction and motors, 2 s of 1 ms: relative to the energy at the \
-start. MuJoCo has no coefficient of restitution and runs with its contacts as springs without damping. Atlas: \
-dropped by 5 cm with springs in its joints (kp 500, kd 5), dt = 0.5 ms, 1 s. Times are CPU times of a step of the \
-whole scene, peers' called from Python."""
+A1 of the catalogue if that package is not installed. PD: kp 40, kd 1, dt = 5 ms, 1 to 49 robots in one scene, 1 s; \
+ours and MuJoCo use their servos, PyBullet gets torques. Momentum: no gravity, no motors, hit by a ball of 10 kg at 5 \
+m/s, 10 s of 1 ms: largest change of linear and angular momentum relative to that of the ball (angular momentum: \
+relative to that times 1 m). Energy: dropped from 2 m with e = 1 and without friction and motors, 2 s of 1 ms: \
+relative to the energy at the start. MuJoCo has no coefficient of restitution; its contacts are undamped springs here. \
+Atlas: dropped by 5 cm with springs in its joints (kp 500, kd 5), dt = 0.5 ms, 1 s. Times are CPU times of a step of \
+the whole scene; peers are called from Python."""
 
 
 def anymal() -> tuple[Any, str]:

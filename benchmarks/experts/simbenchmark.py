@@ -14,12 +14,12 @@ PLANK = (0.1178, 0.0235, 0.0078)
 """A plank of Kapla [m]."""
 
 NOTES = f"""Scenes of SimBenchmark (leggedrobotics) with its numbers: dt = {1e3 * DT:g} ms, times are CPU times of a \
-step, ours in a compiled loop, those of peers with a call from Python. Peers have their defaults; MuJoCo and Drake \
-know no coefficient of restitution: MuJoCo's contacts are springs without damping there, Drake's have no \
-dissipation, and their energy is that of the bodies alone. Rolling: 25 balls of 1 kg on a slab of 10 kg that 150 N \
-pull along its diagonal; velocities have a closed form. Its slab is 20 x 20 x 1 m here and its balls have a radius \
-of 0.5 m, for the lists of peers' tests do not say. Kapla: six floors of three planks each, laid crosswise on their \
-small sides."""
+step, ours in a compiled loop, those of peers including a call from Python. Peers run with their defaults; MuJoCo and \
+Drake have no coefficient of restitution: in bouncing scenes MuJoCo's contacts are undamped springs, Drake's have no \
+dissipation, and their energy is that of the bodies without the contact springs. Rolling: 25 balls of 1 kg on a slab \
+of 10 kg that 150 N pull along its diagonal; velocities have a closed form. The slab is 20 x 20 x 1 m and the balls \
+have a radius of 0.5 m, since the published tests do not specify these. Kapla: six floors of three planks each, laid \
+crosswise on their narrow sides."""
 
 PATIENCE = 12.0
 """CPU time of a run [s]; what takes longer is cut, and says so."""

@@ -14,10 +14,10 @@ METHODS = {"Newton": la.Galerkin(order=2, interpolation="joints"), "quasi": la.G
 
 NOTES = """One step of the trapezoidal variational integrator of a 32-link pendulum from random states, angles and \
 velocities uniform in ±pi/2 (rad, rad/s), to an update below 1e-10. Iterations (mean, median, worst) and times \
-(median, µs) are those of the steps that succeed. "Residual": the largest left in any, relative to the largest \
-momentum. "Far": answers more than 1 rad from the true motion (Runge-Kutta, small steps); large steps have several \
-solutions, and not every one is near the motion. A step that does not converge is divided by the package; here that \
-counts as a failure, as in the paper, and "lost" are those that division does not save."""
+(median, µs) are those of the steps that succeed. "Residual": the largest final residual, relative to the largest \
+momentum. "Far": solutions more than 1 rad from the true motion (Runge-Kutta, small steps); the equations of large \
+steps have several solutions, some far from the motion. The package bisects steps that do not converge; here these \
+count as failures, as in the paper, and "lost" are those that fail even with bisection."""
 SUBSTEPS = 100
 
 

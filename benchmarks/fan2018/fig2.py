@@ -20,11 +20,11 @@ JOBS = {"evaluation": "O(n)", "Newton direction": "O(n)", "linearization": "O(n�
 PEERS = {"CasADi": ("casadi", action_ad.Casadi), "JAX": ("jax", action_ad.Jax)}
 
 NOTES = """Simpson's variational integrator (order 4 on joint coordinates) of pendulums of uniform rods, angles \
-uniform in ±pi/2, velocities of about 1 rad/s. Linearization: all second derivatives of the discrete action, from \
-which the solve for A and B, the same for all, is omitted. Ours in a compiled loop, the recursive solver; CasADi: \
-its virtual machine on scalar expressions with NumPy's dense solve; JAX: jit in float64. Automatic differentiation \
-gets the Lagrangian in O(n) with absolute angles, which the paper's may not have had; its calls from Python are in \
-the times. All answers are compared. CPU time of one thread or, of JAX, of all, medians."""
+uniform in ±pi/2, velocities of about 1 rad/s. Linearization: all second derivatives of the discrete action, without \
+the solve for A and B, which is the same for all. Ours in a compiled loop, the recursive solver; CasADi: its virtual \
+machine on scalar expressions with NumPy's dense solve; JAX: jit in float64. Automatic differentiation is applied to \
+an O(n) Lagrangian in absolute angles, which the paper may not have used; its times include calls from Python. All \
+results are compared with each other. CPU time of one thread or, of JAX, of all, medians."""
 
 
 @entry

@@ -22,9 +22,9 @@ NOTES = f"""{LINKS} rods of 1 m and 1 kg from rest, angles uniform in ±15 degre
 time of |q - q_ref|, mean over starts; q_ref from DOP853 with rtol = 1e-13 (the paper's reference is Hermite-Simpson \
 with 0.5 ms). CPU seconds of the whole motion in a compiled loop. Simpson's variational integrator interpolates joint \
 coordinates (the paper's) or poses of bodies (this package's default). Hermite-Simpson is collocation at both ends and \
-the middle, Lobatto IIIA with three stages, whose order is 4 (Hairer, Lubich, Wanner 2006, II.1.4); the paper calls it \
-third-order. Orders: slopes between the two smallest steps. A step of a variational integrator that \
-Newton cannot solve is divided; one of Hermite-Simpson ends its run."""
+the midpoint, Lobatto IIIA with three stages, whose order is 4 (Hairer, Lubich, Wanner 2006, II.1.4); the paper calls \
+it third-order. Orders: slopes between the two smallest steps. If Newton's method fails, a step of a variational \
+integrator is bisected; Hermite-Simpson ends its run."""
 
 
 def run(progress, quick=False) -> Report:

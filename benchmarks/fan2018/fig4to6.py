@@ -16,9 +16,9 @@ LONG = {
 }
 """Figures and what the paper says, of those that take minutes."""
 
-NOTES = """`optimize.examples.atlas`, `.spring_flamingo` and `.littledog` (the short version has Atlas alone: the \
-others take minutes); robots from published figures, costs and bounds of ours. The paper solves with SNOPT and shows \
-neither times nor iterations, so only that a plan is found, and what it does, can be compared. CPU seconds, once."""
+NOTES = """`optimize.examples.atlas`, `.spring_flamingo` and `.littledog` (short version: Atlas only, since the others \
+take minutes); robots from published figures, with our costs and bounds. The paper solves with SNOPT and gives neither \
+times nor iterations, so only the existence and the content of the plan can be compared. CPU seconds, one run."""
 
 
 def plan(name, progress, **options):

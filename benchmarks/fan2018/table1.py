@@ -12,9 +12,9 @@ ROBOTS = {
 }
 """With the number m of their constraints."""
 
-NOTES = """N stages, n joints, all of them driven, m constraints of loops. Counted: unknowns and equations of the \
-transcribed program without those of the two ends. Hermite-Simpson as this package transcribes it eliminates the \
-middle of a step, which leaves less than either formulation of the paper's table; it takes no loops."""
+NOTES = """N stages, n joints, all actuated, m loop constraints. Counted: unknowns and equations of the transcribed \
+program without those of the two ends. Hermite-Simpson as this package transcribes it eliminates the midpoint of a \
+step, so it is smaller than either formulation of the paper's table; it does not support loops."""
 
 
 def count(robot, integrator, N, **options):

@@ -27,11 +27,11 @@ GRADED = {"A02"}
 STEPS = {"A01": 4, "A04": 2}
 """Longer motions take so many times as many steps."""
 
-NOTES = """A01: a point on a massless rod from horizontal rest, 10 s, angle beside DOP853. A02: two windows, 0.75 s, \
-through the singular position, crank angle beside the exact solution. A03: Andrews' squeezer, 0.03 s, angles beside \
-PSIDE's. A04: Bricard's linkage, 3 s, angles beside a run of the reference data. A05: the stiff governor, 0.15 s, \
-height beside Radau's. CPU time of the run with all that `simulate` does, best of two. A method that refuses a \
-problem, or fails, is named."""
+NOTES = """A01: a point on a massless rod from horizontal rest, 10 s, angle against DOP853. A02: two windows, 0.75 s, \
+through the singular position, crank angle against the exact solution. A03: Andrews' squeezer, 0.03 s, angles against \
+PSIDE's. A04: Bricard's linkage, 3 s, angles against the reference data. A05: the stiff governor, 0.15 s, height \
+against Radau's. CPU time of the whole `simulate` call, best of two. Methods that refuse a problem or fail are \
+listed."""
 
 
 def curve(problem, method, counts):

@@ -15,8 +15,8 @@ OURS = {
 DURATION = 0.3
 """Seconds; later those of 32 links whip about so fast that no refined solution is to be had."""
 
-NOTES = f"""The chains of `races/chains` on ball joints, each turned by up to ±{chains.ANGLE} rad about three axes, \
-over {DURATION:g} s. Drake's ball joints have three angles; those of the others, and ours, quaternions. Pinocchio: \
+NOTES = f"""The chains of `races/chains` on ball joints, each rotated by up to ±{chains.ANGLE} rad about three axes, \
+over {DURATION:g} s. Drake's ball joints use three angles; the other engines and ours use quaternions. Pinocchio: \
 commutator-free Runge-Kutta of order 4."""
 
 

@@ -24,8 +24,9 @@ BULLET = 100
 """Links of one of Bullet's multibodies at most, rounded down; CENIC's memory allows no more either."""
 
 NOTES = f"""Pendulums of rods of 1 m and 1 kg from rest, angles within ±{ANGLE} rad; {DURATION:g} s of motion from \
-three starts, from {LONG} links on {SHORT:g} s from one. Refined: DOP853 with rtol = 1e-12. MuJoCo without contacts \
-and constraints. PyBullet takes no multibody of {BULLET} links and more; CENIC was left out there, for its memory."""
+three starts; from {LONG} links on, {SHORT:g} s from one start. Reference: DOP853 with rtol = 1e-12. MuJoCo without \
+contacts and constraints. PyBullet does not support multibodies of {BULLET} links or more; CENIC is not run there \
+because of its memory use."""
 
 
 def refined(robot, q, v, duration):

@@ -16,14 +16,14 @@ ACCURACIES = (1e-2, 1e-4, 1e-6)
 CALLED = "Pinocchio"
 """Its time is without what a call from Python takes, as one body shows."""
 
-RULES = """CPU times, medians of seven repetitions in turns, means over starts. Time at an accuracy is interpolated; \
-"–": not reached."""
-LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: its times are less what \
-a call costs, as one body shows, but a tenth at least). Ours are timed from the second step on, and scaled to all: the \
-first one plans the run, as peers do when they read a model. Drake's CENIC is given an accuracy and chooses its steps: \
-(dt/s)² where others have steps of dt. MuJoCo 4.0.0 is known for a wrong sparse factor of its solver's Hessian \
-(mujoco#3767, fixed in 4.0.1), which matters with constraints alone."""
-ERRORS = f"Error: largest distance of a body's centre of mass at the end from where a refined solution has it. {LOOPS}"
+RULES = """CPU times: medians of seven repetitions measured in turns, means over starts. Times to an accuracy are \
+interpolated; "–": not reached."""
+LOOPS = """Each engine runs the whole motion in its own loop (Pinocchio is called from Python: the cost of a call, \
+measured with one body, is subtracted from its times, of which at least a tenth remains). Ours are timed from the \
+second step on and scaled to all steps: the first step prepares the run, as peers do when they read a model. Drake's \
+CENIC chooses its steps by an accuracy, set to (dt/s)² where others use steps of dt. MuJoCo 4.0.0 computes a wrong \
+sparse factor of its solver's Hessian (mujoco#3767, fixed in 4.0.1), which affects models with constraints only."""
+ERRORS = f"Error: largest distance of a body's centre of mass at the end from that of a reference solution. {LOOPS}"
 
 LONGEST = 2.0
 """CPU seconds of a run, beyond which a contender leaves the race."""

@@ -13,8 +13,8 @@ OURS = {"Maximal(1)": la.Maximal(order=1), "Maximal(2)": la.Maximal()}
 
 NOTES = f"""A cube of {EDGE} m and 1 kg, friction {FRICTION}, {DURATION:g} s. Sliding: from {SPEED:g} m/s in random \
 directions; it stops after v² / (2 µ g). Falling: flat, from {HEIGHT:g} m, without bounce; it rests on the ground. \
-Peers have their default contacts (Drake: corners of 1e5 N/m; DART: friction \
-is a pyramid along x and y, which stops what slides askew too early). Pinocchio has none."""
+Peers use their default contacts (Drake: corners of 1e5 N/m; DART: friction pyramid along x and y, which stops oblique \
+sliding too early). Pinocchio has no contact."""
 
 
 def last(_, walk):
@@ -42,5 +42,5 @@ def run(progress, quick=False):
         made = [scenes(seed)[name] for seed in (seeds if name == "sliding" else seeds[:1])]
         races.race_scenes(name, [scene for scene, _ in made], DURATION, counts, [end for _, end in made])
     return races.report(
-        "A cube on the ground", NOTES, seeds, errors="Error: distance of the cube from there at the end."
+        "A cube on the ground", NOTES, seeds, errors="Error: final distance of the cube from that position."
     )

@@ -18,11 +18,11 @@ SEEDS = (0, 1, 2)
 ACCURACIES = (1e-2, 1e-3, 1e-6)
 OURS = {"Minimal(2)": la.Minimal(), "Maximal(2)": la.Maximal()}
 
-NOTES = f"""The robots of Gymnasium from their start pose, {DURATION:g} s, torques at random within {SHARE} of the \
-control range, each held for {HOLD:g} s, the same for all. Motions with contact part soon, whatever made them; error \
-is how deep a contact is at the worst step [m]. MuJoCo: the same files with their own softness. Pinocchio \
-has no contacts, Drake and PyBullet do not read these files as they are meant (tendons, gears, actuators), so they are \
-not raced here."""
+NOTES = f"""The robots of Gymnasium from their start pose, {DURATION:g} s, random torques within {SHARE} of the \
+control range, each held for {HOLD:g} s, the same for all engines. Motions with contact are chaotic and soon diverge; \
+the error is the largest penetration of a contact at any step [m]. MuJoCo: the same files with their own contact \
+parameters. Pinocchio has no contacts, and Drake and PyBullet do not support all content of these files (tendons, \
+gears, actuators), so they are not compared here."""
 
 
 class Held:

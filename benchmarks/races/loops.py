@@ -20,13 +20,14 @@ OURS = {
 }
 ROBOTS = ("four_bar", "n_four_bar")
 
-NOTES = f"""Linkages of the catalogue, {DURATION:g} s from near their homes with velocities of about 1 rad/s that fit \
-the loops. Refined: `Galerkin(order=6)` in {FINE} steps. Loops of peers: MuJoCo's `connect` with its default softness; \
-Pinocchio's constraintDynamics with Baumgarte's stabilisation (100/s², 20/s); Drake's ball constraint, which its \
-discrete plants alone take; Bullet's point-to-point constraint. Dropped after a trial: `four_bar_chain`, on \
-which ours agreed to 1e-4 m while every peer stayed 0.05 to 0.25 m off, and off each other. Its rhombi of equal bars \
-come in line a dozen times in that second (the least singular value of their loops falls from 0.5 to 0.002): there a \
-linkage may go on as a rhombus or folded, and soft or stabilised loops leave the branch on which it came."""
+NOTES = f"""Linkages of the catalogue, {DURATION:g} s from near their home configurations with velocities of about 1 \
+rad/s that satisfy the loop constraints. Reference: `Galerkin(order=6)` in {FINE} steps. Loops of peers: MuJoCo's \
+`connect` with its default softness; Pinocchio's constraintDynamics with Baumgarte's stabilisation (100/s², 20/s); \
+Drake's ball constraint, which only its discrete plants support; Bullet's point-to-point constraint. Excluded after a \
+trial: `four_bar_chain`, on which our methods agreed to 1e-4 m while every peer differed by 0.05 to 0.25 m from ours \
+and from the other peers. Its rhombi of equal bars pass singular configurations a dozen times in that second (the \
+least singular value of the loop Jacobian falls from 0.5 to 0.002): there a linkage can continue as a rhombus or \
+folded, and soft or stabilised loop constraints leave the original branch."""
 
 
 def run(progress, quick=False):

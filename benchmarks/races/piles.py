@@ -13,8 +13,8 @@ ACCURACIES = (1e-2, 1e-3, 1e-6)
 OURS = {"Maximal(1)": la.Maximal(order=1), "Maximal(2)": la.Maximal()}
 
 NOTES = f"""Balls of {RADIUS} m and 1 kg, friction {FRICTION}, dropped above each other at random, {DURATION:g} s. \
-Where balls end is chance; that they do not enter each other is not. Error: the deepest that two of them, or one and \
-the ground, are in each other at any step. Peers have their default contacts (Drake: 1e5 N/m); Pinocchio has none."""
+Final positions are chaotic, so the error is the largest penetration of two balls, or of a ball and the ground, at any \
+step. Peers use their default contacts (Drake: 1e5 N/m); Pinocchio has none."""
 
 
 def deepest(scene, walk):

@@ -23,10 +23,10 @@ OURS = {
 }
 
 NOTES = f"""Hanging pendulums with a motor at each joint move from rest to rest at random postures within ±{REACH} rad \
-in {DURATION:g} s, with the least integral of u². All start from the straight line between the postures and stop at \
+in {DURATION:g} s, with minimal integral of u². All start from the straight line between the postures and stop at \
 1e-8. CasADi: trapezoidal and Hermite-Simpson collocation of the equations of motion that it derives itself, exact \
-second derivatives, IPOPT; its functions are built before the clock starts, ours at every solve. Error: how far the \
-planned controls, applied to the exact equations, end from the goal [rad]."""
+second derivatives, IPOPT; building its functions is not timed, ours are built at every solve. Error: final distance \
+from the goal when the planned controls are applied to the exact equations [rad]."""
 
 
 class Ours:

@@ -14,7 +14,7 @@ ROBOTS = {
 }
 
 NOTES = f"""Postures within ±15 degrees of neutral, joint velocities within ±{SPEED:g} rad/s, {DURATION:g} s without \
-contacts, limits and friction. Refined: DOP853 with rtol = 1e-12."""
+contacts, limits and friction. Reference: DOP853 with rtol = 1e-12."""
 
 
 def run(progress, quick=False):

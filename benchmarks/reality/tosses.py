@@ -20,12 +20,12 @@ TRIED = (0.14, 0.16, 0.17, 0.18, 0.19, 0.2, 0.22), (0.0, 0.05, 0.1, 0.2, 0.3), (
 
 NOTES = """ContactNets' tosses of an acrylic cube on wood, 148 pictures a second. Errors: mean over the toss, then \
 over the tosses, of the distance of centres [edges] and of the angle between orientations. Ours: Maximal() with two \
-steps for each picture (chosen with all tosses known: the best of 75 values come to 0.122 edges over all, with one \
-step, too); peers with seven (about 1 ms). "Given": friction 0.18, no restitution, an edge of 0.1048 m and \
-each peer's default of its other number. "Fitted": values for one half of the tosses, tried on the other: ours by \
-gradients through contact and a last search by Nelder and Mead (`examples/cube_toss.py`, its values stand here; \
-friction, restitution and edge), peers by Nelder and Mead's search alone, as many simulations (friction, the number \
-for their bounce, and edge)."""
+steps per picture (chosen on all tosses: the best of 75 sets of values have an error of 0.122 edges over all tosses, \
+also with one step); peers with seven (about 1 ms). "Given": friction 0.18, no restitution, an edge of 0.1048 m and \
+each peer's default of its parameter for bouncing. "Fitted": values fitted to one half of the tosses, tested on the \
+other: ours by gradients through contact and a final Nelder-Mead search (the values of `examples/cube_toss.py`; \
+friction, restitution and edge), peers by Nelder-Mead search alone with as many simulations (friction, their parameter \
+for bouncing, and edge)."""
 
 
 class Ours:

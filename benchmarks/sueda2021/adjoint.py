@@ -13,10 +13,10 @@ DT = 0.005
 METHODS = {"BDF1": la.BDF(order=1), "BDF2": la.BDF(order=2), "SDIRK2": la.SDIRK2()}
 TRIED = 6
 
-NOTES = f"""{LINKS} links bent like a bow, steps of {DT} s; the gradient of a sum of all positions, weighed at \
-random, by all controls ({LINKS} a step). Time of the gradient with the run that it needs, over that of the run. \
-Finite differences would take two runs for each control: their time is that many runs. Agreement: with central \
-differences for {TRIED} of the controls."""
+NOTES = f"""{LINKS} links in a curved initial posture, steps of {DT} s; the gradient of a sum of all positions, with \
+random weights, by all controls ({LINKS} a step). Time of the gradient including the forward run, over that of the \
+run. Central differences take two runs for each control; their time is extrapolated from that of one run. Agreement: \
+with central differences for {TRIED} of the controls."""
 
 
 def agreement(robot, method, controls, weights, slope):

@@ -9,9 +9,9 @@ from benchmarks.report import Measure, Plot, Report, Requirement, Sheet, judged
 from tests.redmax import scenes
 
 NUMBERS = (0, 2, 8, 12)
-NOTES = """Runs of the author's reference code (RedMax in MATLAB, recorded in `tests/data/redmax`) beside ours, the \
-same scenes in the same units and steps. Differences relative to the largest coordinate, velocity and energy of the \
-run. CPU time of our run, with all that `simulate` does."""
+NOTES = """Runs of the author's reference code (RedMax in MATLAB, recorded in `tests/data/redmax`) compared with ours: \
+the same scenes, units and steps. Differences relative to the largest coordinate, velocity and energy of the run. CPU \
+time of our whole `simulate` call."""
 
 
 def run(progress, quick=False) -> Report:

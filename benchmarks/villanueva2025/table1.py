@@ -10,10 +10,10 @@ PAPER = {"dense": (345_917_700, 305_599_650), "sparse": (121_569_975, 107_366_47
 """Table 1: multiplications and additions, added up over serial robots with 1 to 50 joints."""
 
 NOTES = """Serial arms with 1 to 50 joints, the midpoint rule in joint coordinates (`Midpoint()`). The kernels run as \
-plain Python with every sum and product reported to a counter (`benchmarks/counting.py`); subtractions count as \
-additions. Table 2 of the paper gives polynomials in the index i of a link for single terms; theirs, added up over \
-the links of a robot, is the line "paper, Table 2". Short version: seven robots, the sum by an exact polynomial of \
-degree two through them."""
+plain Python with every addition and multiplication counted (`benchmarks/counting.py`); subtractions count as \
+additions. Table 2 of the paper gives polynomials in the index i of a link for single terms; their sum over the links \
+of a robot is the line "paper, Table 2". Short version: seven robots, and the sum from the polynomial of degree two \
+that fits them exactly."""
 
 
 def paper_table_2(n):

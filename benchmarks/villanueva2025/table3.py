@@ -18,15 +18,15 @@ METHODS = {
 PAPER = {50: (18, 2.0953e-3, 10, 2.3348e-5), 100: (17, 1.0375e-3, 12, 2.8470e-6), 150: (17, 6.8972e-4, 13, 8.3619e-7)}
 """(iterations, error) of trapezoidal collocation and of DMOC."""
 
-NOTES = """IPOPT with the same cost, first guesses and tolerances for all, 5 s from rest to rest with the least \
+NOTES = """IPOPT with the same cost, initial guesses and tolerances for all, 5 s from rest to rest with minimal \
 effort. Error: the mean over the steps of the integral of |x' - f(x, u)| (Eqs. 75 to 77), along the cubics that have x \
 and f(x, u) of the knots at their ends, with controls linear between knots, which are the splines of Betts (2010) that \
 the paper refers to. The paper gives neither its arm nor its postures (ours: `optimize.examples.arm`), so absolute \
-errors cannot be compared; for a twentieth of our turn they are below the paper's at every N \
-(`trajectory_optimization`). From N = 10 to N = 50 the paper's error falls by 16 only, where an order of three gives \
-125. The last rows of the table are our motion itself, found with 300 steps of order 6 and read at the knots: what \
-cubics and linear controls alone leave. Iterations in the table are those with exact second derivatives, which the \
-paper has not; those of the claim with first derivatives alone (L-BFGS, tolerance 1e-6)."""
+errors cannot be compared; for a twentieth of our rotation they are below the paper's at every N \
+(`trajectory_optimization`). From N = 10 to N = 50 the paper's error falls by a factor of 16 only, where third order \
+gives 125. The last rows of the table are our motion, computed with 300 steps of order 6 and sampled at the knots: the \
+error of the cubics and linear controls alone. Iterations in the table are with exact second derivatives, which the \
+paper does not use; those of the claim with first derivatives only (L-BFGS, tolerance 1e-6)."""
 FINE = 300
 """Steps of the motion itself."""
 FIRST = {"hessian": "l-bfgs", "tolerance": 1e-6}

@@ -11,8 +11,8 @@ PAPER = {20: (290.21, 39.42), 30: (655.44, 77.98), 40: (907.19, 122.77), 50: (13
 
 NOTES = """`optimize.examples.nao`: 24 joints, the left foot on the ground, the right leg and the arms are lifted \
 within 2 s, the cost of Eq. 80, the centre of mass above the foot; IPOPT with Gauss-Newton's Hessian to 1e-6. The \
-paper's postures are not known and its machine another (i7, 2.6 GHz): its times show orders of magnitude. CPU \
-seconds, once each."""
+paper's postures are not known and its machine another (i7, 2.6 GHz): its times only indicate orders of magnitude. CPU \
+seconds, one run each."""
 
 
 def run(progress, quick=False) -> Report:

@@ -11,9 +11,9 @@ PAPER = {30: (17.92, 1.13, 0.10), 60: (70.46, 2.27, 0.24), 100: (191.42, 3.92, 0
 """Seconds of numerical differences, of Johnson et al., and of the paper's method."""
 
 NOTES = """One constraint Jacobian of `optimize.examples.nao` by the midpoint rule: all discrete equations and the \
-centre of mass by all unknowns, with the layout that IPOPT takes. Differences: one column after the other, as the \
-paper's; their time is that of one evaluation of the constraints times the unknowns. CPU time, medians. The paper's \
-machine is another."""
+centre of mass by all unknowns, in the sparse layout of IPOPT. Differences: column by column, as in the paper; their \
+time is that of one evaluation of the constraints times the number of unknowns. CPU time, medians. The paper's machine \
+is another."""
 
 
 def jacobian_seconds(N, repeats):

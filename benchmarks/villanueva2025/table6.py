@@ -12,13 +12,13 @@ PAPER = {30: (1.136, 1.479, 1.547), 60: (0.1814, 0.194, 0.2186), 100: (0.0615, 0
 RESTING, FREE, GALERKIN = "Midpoint, at rest", "Midpoint, ends free", "Galerkin(2), at rest"
 
 NOTES = """`optimize.examples.nao` as in Table 4. Error: mean over the steps of the integral of |x' - f(x, u)| along \
-splines through the knots (Eqs. 75 to 77). "At rest": velocities of both ends are zero; "ends free": postures alone \
-are given. "Ringing": largest difference between a knot's velocity and the mean of its neighbours', from the third \
-knot to the third last, as part of the largest velocity. The cost (Eq. 80) sees only the mean velocities of steps, and \
-is least where these are equal from the first step on. With the midpoint rule a step's momentum is the mean of those \
-at its ends, so that momenta that begin at zero must go 0, 2 p, 0, 2 p, …: they ring, as much with small steps as with \
-large ones, and torques with them. That, and not the steps, is the error there. `Galerkin` takes the jump in its \
-first step."""
+splines through the knots (Eqs. 75 to 77). "At rest": velocities of both ends are zero; "ends free": only postures are \
+given. "Ringing": largest difference between a knot's velocity and the mean of its neighbours', from the third knot to \
+the third last, relative to the largest velocity. The cost (Eq. 80) depends only on the mean velocities of steps, and \
+is minimal if these are equal from the first step on. With the midpoint rule a step's momentum is the mean of those at \
+its ends, so that momenta that begin at zero alternate 0, 2 p, 0, 2 p, …: they and the torques oscillate, with small \
+steps as much as with large ones. This oscillation, and not the step size, causes the error there. `Galerkin` takes up \
+the jump of the momentum in its first step."""
 
 
 def planned(kind, N):
