@@ -1,8 +1,8 @@
-"""Chains and a humanoid in violent motion, with steps that are long for it: failures, energy, divided steps.
+"""Chains and a humanoid in violent motion, with long steps: failures, energy, bisected steps.
 
-The humanoid tree is thrown with joint velocities within 2 rad/s; its energy is that of who falls along. Chains of
-hinges start at rest from random angles within 0.5 rad, those of ball joints within 0.3 rad. A run violates the energy
-when that departs from the start by more than a fifth of the largest kinetic energy.
+The humanoid tree is thrown with joint velocities within 2 rad/s; its kinetic energy is relative to its centre of mass.
+Chains of hinges start at rest from random angles within 0.5 rad, those of ball joints within 0.3 rad. A run counts as
+violating the energy when it departs from the start by more than a fifth of the largest kinetic energy.
 """
 
 import math
