@@ -1,7 +1,7 @@
-"""The arrays of `Maximal` by name: what kernels read (model, settings) and what they write (data).
+"""The arrays of `Maximal` by name: those that kernels read (model, settings) and those that they write (data).
 
 A kernel is f(model, settings, data, …), with the arrays of contacts after those of the bodies. One compiled model
-serves any number of robots at once; data are those of one robot and may be copied.
+serves any number of robots at once; data belong to one robot and may be copied.
 """
 
 from __future__ import annotations
@@ -34,39 +34,38 @@ from leastaction.maximal.maximal_records import (
 from leastaction.step_control.substeps import ENDS
 
 SIZES = {VALUE: 2, FRAME: 18}
-"""Numbers of a prescribed motion in `MaximalData.goals`."""
+"""Number of values of a prescribed motion in `MaximalData.goals`."""
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
 class MaximalModel(NamedTuple):
-    """What a step reads of a mechanism.
+    """A mechanism as the kernels read it.
 
     Attributes:
-        bodies: `BODY` records of the bodies that move.
+        bodies: `BODY` records of the moving bodies.
         rows: `JOINT_ROW` records, grouped by node.
         coordinates: `COORDINATE` records.
         coefficients: polynomials of the couplings.
         sizes: number of rows of each node.
         goals: `GOAL` records of prescribed motions.
-        augment: how many times the equations of a node are added to those of its bodies a and b where these have no
+        augment: factors by which the equations of a node are added to those of its bodies a and b where these have no
             inertia, shape (nodes, 2).
         gravity: [m/s^2], shape (3,).
         paths: `PATH` records of the springs and cables, see `path_springs`; their points are those of `forces`, which
-            has no paths of its own. None so that nothing about them is compiled, see
-            `kernel_variants`.
+            has no paths of its own. None: their code is not compiled, see `kernel_variants`.
         tied: edges of the graph between the points of each path, one for each pair of its points.
-        tied_first: first of these of each path.
-        springs: `DOF` records of the joints, with their springs, which those of `forces` lack: see `joint_springs`.
-        sprung: `SPRUNG` records of tendons and soft limits, see `tendon_springs`; None likewise.
-        sprung_bodies: the bodies that move, of each such length.
+        tied_first: index of the first of these for each path.
+        springs: `DOF` records of the joints with their springs, which are zero in `forces`: see `joint_spring_momenta`.
+        sprung: `SPRUNG` records of tendons and soft limits, see `tendon_springs`; None as for paths.
+        sprung_bodies: the moving bodies of each such length.
         sprung_edges: edges of the graph between these, one for each pair of a length.
         strings: `ITEM` records of these lengths.
         resisting_edges: edges of the graph between the n bodies that `resisting` acts on, -1 where there is none, shape
-            (n, n). Further rows are sets of bodies no two of which act on the same one: which of the set acts on each.
-        resisting: those forces that depend on velocities, see `body_damping`; None likewise.
-        forces: what forces read.
+            (n, n). Each further row is a set of bodies, no two of which act on the same one: which member acts on each.
+        resisting: forces that depend on velocities, see `body_damping`; None as for paths.
+        forces: force model.
         graph: of the Newton matrix: bodies first, then groups of rows.
     """
 
@@ -93,29 +92,29 @@ class MaximalModel(NamedTuple):
 
 
 class MaximalSettings(NamedTuple):
-    """Numbers that the user chose, or that follow from the mechanism and dt alone.
+    """Settings chosen by the user or derived from the mechanism and dt.
 
     Attributes:
         dt: length of a step [s].
         halves: share of the forces' impulses at the start of a step: 1 for order 1, 1/2 else.
-        loops: whether there are closed loops; None so that nothing about them is compiled.
-        tolerance: of the last update [m/s].
-        max_iterations: Newton iterations of a step, or of each of its parts.
-        max_work: Newton iterations of a step with all its parts and attempts.
+        loops: whether there are closed loops; None: their code is not compiled.
+        tolerance: bound on the last Newton update [m/s].
+        max_iterations: Newton iterations of a step, or of each of its substeps.
+        max_work: Newton iterations of a step in all its substeps and attempts.
         kappa: final central-path parameter [J].
-        directions: of the linearised friction cone, 0 for the exact one.
+        directions: number of directions of the linearised friction cone, 0 for the exact one.
         smoothing: central-path parameter [J] of smoothed contact, 0 for rigid contact.
         response_smoothing: the same for derivatives of rigid contact alone.
         warm_start: whether contacts may start from the impulses of the step before.
-        gravity: size of gravity [m/s^2], or 1.
-        carried: most mass that joints tie to a body, relative to its own.
-        whole: length of the step that a step is part of [s].
+        gravity: magnitude of gravity [m/s^2], or 1 without gravity.
+        carried: largest mass attached to a body by joints, relative to its own.
+        whole: length of the step that a substep belongs to [s].
         compliance, angular_compliance: of contacts, limits and dry friction [m/N], and of those that are torques
             [rad/(N m)].
-        balanced: whether substeps keep the energy balance, see `energy_terms.keeps_balance`.
-        floating: whether no joint ties a body to the world.
-        rounds: after how many times that a step was solved again, with contacts that it had missed, its solution is
-            taken as it is: for derivatives; `LAST_ROUND` for the one that misses none.
+        balanced: whether substeps must keep the energy balance, see `energy_terms.keeps_balance`.
+        floating: whether no joint connects a body to the world.
+        rounds: number of repeated solves with missed contacts after which a solution is accepted as it is, for
+            derivatives; `LAST_ROUND` for the one that misses none.
     """
 
     dt: float
@@ -140,7 +139,7 @@ class MaximalSettings(NamedTuple):
 
 
 class PartStart(NamedTuple):
-    """What the end of a substep overwrites, as it was at its start: where a rejected one begins again.
+    """State at the start of a substep that its end overwrites, for the rollback of rejected substeps.
 
     Attributes:
         bodies, rows, coordinates, paths, points, lengths, stretches, strings, minus, past: as in `MaximalData`.
@@ -169,31 +168,31 @@ class MaximalData(NamedTuple):
 
     Attributes:
         bodies, rows, coordinates: `BODY_STATE`, `ROW_STATE` and `COORDINATE_STATE` records.
-        paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables; there is room for all of them, so
-            that variants of the robot with more of them fit (`derivatives.parameters`).
+        paths, points: `PATH_STATE` and `POINT_STATE` records of springs and cables, with room for all of them, so that
+            variants of the robot with more of them fit (`derivatives.parameter_gradients`).
         kicks: impulses of springs on the bodies at the start of the present step, and at the end of the one
             before, shape (2, bodies, 6).
-        stretched: products of the impulses of springs at the start of the step with how far these move in it, shape
+        stretched: sum over springs of their impulse at the start of the step times their displacement in it, shape
             (1,): see `energy_terms.end_work`.
         lengths: of tendons and soft limits, shape (lengths, 3), and stretches: of their items, shape (items, 7): see
-            `tendon_springs`; there is room for all that variants of the robot may have.
-        strings: their items, with the turns that angles have made.
+            `tendon_springs`; there is room for those of all variants of the robot.
+        strings: their items, with full turns of angles.
         past: one `STEP_HISTORY` record.
-        start_past, start_guess: `past`, and velocities and slopes (bodies, 12), when the present step began: a step
-            that is divided may stop halfway and then begins again.
+        start_past, start_guess: `past`, and velocities and slopes (bodies, 12), when the present step began: a bisected
+            step that stops halfway is restarted from these.
         minus: momenta without the impulses of forces at the end of a step, shape (bodies, 6).
         subtrees: momenta of subtrees, scratch, shape (bodies, 6).
-        external, tau: wrenches on bodies (bodies, 6) and forces of joints (nv,); still: joint velocities, all zero.
+        external, tau: wrenches on bodies (bodies, 6) and joint forces (nv,); still: joint velocities, all zero.
         T, dV, dF: displacements and twist changes of bodies, and changes of wrenches, scratch, shape (bodies, 6).
         fixed, dx: right-hand side and solution, in the order of the graph.
-        left_out: 1 for unknowns that depend on others, 0 else; same order.
+        left_out: 1 for redundant unknowns, 0 else; same order.
         motion_a, motion_b: rows of a cone's block, scratch, shape (6,) each.
         goals: prescribed motions at the start and end of the present step, shape (2, numbers): of a VALUE it and its
-            rate; of a FRAME rotation, position, and twist (angular in its own directions, linear).
+            rate; of a FRAME rotation, position, and twist (angular in the body frame, linear).
         history: size of the Newton updates of the present step [m/s].
-        ends: shares of the step at which its substeps are to end, the next one last, see `substeps`.
-        start: what the end of the present substep overwrites, see `step.checkpoint`.
-        modes: what one-sided forces remember.
+        ends: fractions of the step at which its substeps are to end, the next one last, see `substeps`.
+        start: state for the rollback of the present substep, see `acceptance.checkpoint`.
+        modes: state of one-sided forces.
         factors: Newton matrix and its factors.
         held: matrix of the second phase of a step and its factors, see `step.velocity_equations`.
     """
@@ -234,22 +233,22 @@ class MaximalData(NamedTuple):
 
 
 class ContactModel(NamedTuple):
-    """What may touch what in the next steps.
+    """Near pairs of shapes, for contact detection in the next steps.
 
     Attributes:
         shapes: `SHAPE` records.
         table: heights and vertices of shapes [m].
         pairs: `PAIR` records of shapes that are near each other.
         edges: edge of the graph between the bodies of each pair, -1 with the world, LOOSE where there is none.
-        reach: radius about the COM of each body that holds its shapes [m].
-        skin: how far bodies may move until the list of the pairs to look at is made anew [m], see `contact.mid_phase`.
-        anchors: position, velocity, spin and reach of each body when the pairs were looked for, shape (bodies, 8); no
-            rows where all pairs that there are stand in `pairs`.
-        most: how far a body may move until they have to be looked for again [m].
+        reach: radius about the COM of each body that contains its shapes [m].
+        skin: distance that bodies may move until the list of the mid phase is rebuilt [m], see `contact.mid_phase`.
+        anchors: position, velocity, angular speed and reach of each body at the broad phase, shape (bodies, 8); no rows
+            where `pairs` contains all pairs.
+        most: distance that a body may move until the broad phase is repeated [m].
         features: whether edges, faces or bumpy ground may touch (`ContactTable.is_smooth`); None where they cannot, so
-            that nothing about them is compiled, or false.
-        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; likewise.
-        turning: whether friction against spinning or rolling may act; likewise.
+            that their code is not compiled, or false.
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None likewise.
+        turning: whether torsional or rolling friction may act; None likewise.
     """
 
     shapes: Any
@@ -273,17 +272,17 @@ class ContactData(NamedTuple):
         cones: `CONE` records of contacts, limits and dry friction in the present step.
         contacts: `CONTACT` records that cones refer to.
         speeds: bound on the speed of each body [m/s], scratch.
-        listed: indices of the near pairs that a step looks at; places: poses of the bodies when they were chosen.
-        least, axes, poses, ways, ends: how far near pairs are apart at least, see `contact.clearance`.
+        listed: indices of the near pairs in the mid phase; places: poses of the bodies when these were chosen.
+        least, axes, poses, ways, ends: lower bounds on the distances of near pairs, see `contact.clearance`.
         touched: marks of near pairs that had a contact since the graph was made, see `contact.contact_setup`.
-        keys, impulses: of the cones of the step before: what they are, and their impulses along n, t1, t2.
-        saved: their parts of a Newton matrix that is kept (`KEPT` records).
-        second: parts of a matrix of the second phase that is kept.
-        first: cones as the first phase has left them on the central path, while the second is solved: for smoothed
-            contact and linearised cones.
-        start_keys, start_impulses: the same when the present step began, as many as `start` of `now` says: a step that
-            is divided may stop halfway and then begins again.
-        log: forces of contacts: step, two bodies, point, force, gap; written: how many rows it has.
+        keys, impulses: of the cones of the step before: their keys, and their impulses along n, t1, t2.
+        saved: their blocks of a Newton matrix that is reused (`KEPT` records).
+        second: blocks of a reused matrix of the second phase.
+        first: cones of the first phase on the central path, while the second is solved: for smoothed contact and
+            linearised cones.
+        start_keys, start_impulses: keys and impulses when the present step began, `now.start` of them: a bisected step
+            that stops halfway is restarted from these.
+        log: forces of contacts: step, two bodies, point, force, gap; written: number of rows in it.
         problem: scratch of the contact problem over a dense matrix, see `step.solver.delassus_newton`.
     """
 
@@ -312,18 +311,18 @@ class ContactData(NamedTuple):
 
 
 class MaximalRecord(NamedTuple):
-    """What a run stores, one row for each time: row 0 is the start.
+    """Results of a run, one row per time: row 0 is the start.
 
     Attributes:
         rigid_poses, momenta: of the bodies, shapes (rows, bodies, 7) and (rows, bodies, 6).
-        velocities: of the bodies in the step, or last part of one, that ends there, shape (rows, bodies, 6).
-        q, p: of the joints.
-        iterations: of Newton in the step that ends there.
+        velocities: of the bodies in the step, or last substep, that ends there, shape (rows, bodies, 6).
+        q, p: joint positions and momenta.
+        iterations: Newton iterations of the step that ends there.
         violation: largest one of a joint equation [m or rad].
-        multipliers: forces of the joints.
-        substeps: where the substeps of each step of the composition end, see `substeps`.
-        goals: prescribed motions: of a VALUE it and its rate; of a FRAME pose (7) and twist (6).
-        work: of prescribed motions up to there [J].
+        multipliers: joint forces.
+        substeps: ends of the substeps of each step of the composition, see `substeps`.
+        goals: prescribed motions: for a VALUE itself and its rate; for a FRAME pose (7) and twist (6).
+        work: work of prescribed motions up to there [J].
     """
 
     rigid_poses: Floats
@@ -340,13 +339,13 @@ class MaximalRecord(NamedTuple):
 
 
 def plain(arrays: Any) -> Any:
-    """Named tuples as plain ones, which are quicker to pass to a compiled entry point; it names them again."""
+    """Named tuples as plain ones, which are faster to pass to a compiled entry point; it restores the names."""
     return tuple(plain(x) for x in arrays) if isinstance(arrays, tuple) else arrays
 
 
 @inline
 def named_model(model):
-    """The plain tuple of a `MaximalModel` by name again."""
+    """`MaximalModel` from its plain tuple."""
     return MaximalModel(*(model[:-3] + (_named_resisting(model[-3]), named_forces(model[-2]), GraphPlan(*model[-1]))))
 
 
@@ -359,36 +358,36 @@ def _named_resisting(resisting):
 
 @inline
 def named_data(data):
-    """The plain tuple of a `MaximalData` by name again."""
+    """`MaximalData` from its plain tuple."""
     last = (PartStart(*data[-4]), named_modes(data[-3]), GraphFactors(*data[-2]), GraphFactors(*data[-1]))
     return MaximalData(*(data[:-4] + last))
 
 
 @inline
 def named_contact(contact):
-    """The plain tuple of a `ContactData` by name again."""
+    """`ContactData` from its plain tuple."""
     return ContactData(*(contact[:-1] + (named_problem(contact[-1]),)))
 
 
 PROBLEM_SCRATCH = ("W", "M", "columns", "rows")
-"""Matrices of `ConeProblem`, which each solve writes before it reads them."""
+"""Matrices of `ConeProblem` that each solve writes before it reads them."""
 
 
 def copied(arrays: Any) -> Any:
-    """The same named tuple with arrays of its own: another robot in the same state."""
+    """Copy of a named tuple and of its arrays: another robot in the same state."""
     if isinstance(arrays, tuple):
         return type(arrays)(*(copied(x) for x in arrays))
     return arrays.copy() if isinstance(arrays, np.ndarray) else arrays
 
 
 def without_scratch(contact: ContactData) -> ContactData:
-    """The same without the log and without matrices of the contact problem, which are most of all: their shapes."""
+    """Copy without the log and the matrices of the contact problem, which take most memory; keeps their shapes."""
     sizes = {name: np.array(getattr(contact.problem, name).shape) for name in PROBLEM_SCRATCH}
     return contact._replace(log=np.zeros((0, 10)), problem=contact.problem._replace(**sizes))
 
 
 def with_scratch(contact: ContactData, log: Floats) -> ContactData:
-    """What `without_scratch` left, with arrays of its own and this log."""
+    """Restore a result of `without_scratch`, with new arrays and this log."""
     own: ContactData = copied(contact)
     matrices = {name: np.zeros(tuple(getattr(own.problem, name))) for name in PROBLEM_SCRATCH}
     return own._replace(log=log, problem=own.problem._replace(**matrices))
@@ -440,7 +439,7 @@ def maximal_data(model: MaximalModel, factors: GraphFactors, max_iterations: int
 
 
 def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
-    """The same robot with the Newton matrix of another graph."""
+    """The data with the Newton matrix of another graph."""
     size = len(factors.scale)
     held = like(factors)
     fixed, dx, left_out = np.zeros((3, size))
@@ -450,10 +449,10 @@ def on_graph(data: MaximalData, factors: GraphFactors) -> MaximalData:
 def contact_data(
     trees: Integers, pairs: int, contacts: int, coordinates: int, logged: int, size: int, turning: bool | None = None
 ) -> ContactData:
-    """Arrays with room for so many near pairs, contacts and rows of the log, and for three cones of each coordinate.
+    """Allocate arrays for so many near pairs, contacts and rows of the log, and for three cones of each coordinate.
 
     Args:
-        trees: what hangs together with each body, see `BODY.group`, shape (bodies,).
+        trees: connected group of each body, see `BODY.group`, shape (bodies,).
         size: unknowns of the Newton matrix.
         turning: see `ContactModel`; where set, each contact may have three cones, too.
     """

@@ -213,7 +213,7 @@ def feature_cotangents(model, contact, poses, by_normal, by_point, G):
 def point_cotangents(data, contact, late, back, G):
     """Gradients, by the poses at which contacts were detected, of the positions of their points on their bodies.
 
-    Sets the gradients by these points to zero; see `contact.feature_motion`.
+    Sets the gradients by these points to zero; see `narrow_phase.feature_motion`.
 
     Args:
         late: which contacts: 0 for those found at the start of the step, else at the end of a solution (`CONTACT`),
