@@ -1,7 +1,7 @@
 """Onset of dampers in one-sided forces: planes, joint limits and cables with springs and dampers.
 
 Such a force is discontinuous at contact, by the damper's part of it, and an implicit step that ends at the jump has no
-solution: without the force it penetrates, with it it does not. Therefore the damper's share rises linearly from 0 to 1
+solution: without the force it goes too deep, with it not deep enough. Therefore the damper's share rises from 0 to 1
 over the first `LAYER` of depth, far below any other length of a model; beyond it the plain law holds. Newton's method
 cannot resolve such a thin layer. It therefore stores for each force the active piece of the law (its mode), and changes
 it between iterations: see `change`.
@@ -60,8 +60,8 @@ def change(modes, i, gap, rate, settled, may):
 def update_mode(modes, i, gap):
     """Open or close one force by its gap; returns 1 if the mode changes. One that closes after it was open stays so.
 
-    For steps that interpolate the motion between several points. If neither piece has a solution (without the force it
-    penetrates, with it it does not), the force may as well act at a point just before contact as be left out just
+    For steps that interpolate the motion between several points. If neither piece has a solution (without the force the
+    gap is negative, with it positive), the force may as well act at a point just before contact as be left out just
     after it: both miss the time of contact by less than the step.
     """
     old = modes[i]

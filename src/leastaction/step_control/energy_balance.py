@@ -12,11 +12,11 @@ of at most
 and bisected otherwise. The second term is the kinetic energy by which gravity changes the mass M within the substep h:
 it sets the scale for bodies that are nearly at rest.
 
-Steps of `Galerkin`, `Midpoint`, `BDF` and `SDIRK2` without contact have the default tolerance TOLERANCE and another
-measure: the first two are symplectic, so their energy error stays bounded although that of one step is not small, and
-the others dissipate. They may gain `share_of_energy` of the energies in a step, T0 + T1 + |W|, and the first two may
-lose as much: a larger error indicates a spurious solution of the equations. Since gain and loss have the same bound, a
-step and its time reversal are bisected alike, and the energy of a reversible motion does not drift.
+Steps of `Galerkin`, `Midpoint`, `BDF` and `SDIRK2` without contact have another bound: the first two are symplectic, so
+their energy error stays bounded although that of one step is not small, and the others dissipate. They may gain a share
+of the energies in a step, T0 + T1 + |W| (`share_of_energy`; the last two: `SHARE`), and the first two may lose as much:
+a larger error indicates a spurious solution of the equations. Since gain and loss have the same bound, a step and its
+time reversal are bisected alike, and the energy of a reversible motion does not drift.
 """
 
 from leastaction._jit import inline, routine

@@ -11,9 +11,9 @@ unique: in the limit of small c they are the ones of least norm. This is a diago
 (Carpentier et al. 2024, arXiv:2405.17020); the rigid limit is exact.
 
 The default follows from the nominal step h0 and the mass m of all that moves, c = `RELATIVE_COMPLIANCE` h0^2 / m: under
-the weight of everything a contact penetrates by at most `RELATIVE_COMPLIANCE` g h0^2, and leaves with at most this over
-h0 as velocity. A step adds at most d = `DEEPEST` h0^2 to the penetration at its start. Both are independent of the pose
-and of substeps.
+the weight of everything a contact penetrates by at most `RELATIVE_COMPLIANCE` g h0^2, with a residual velocity of at
+most this depth over h0. A step adds at most d = `DEEPEST` h0^2 to the penetration at its start. Both are independent of
+the pose and of substeps.
 """
 
 __all__ = ["DEEPEST", "RELATIVE_COMPLIANCE", "default_compliance"]

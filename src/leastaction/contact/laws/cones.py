@@ -60,12 +60,12 @@ CONE = np.dtype(
         ("mode", "i8"),  # see `maximal.step.solver.semismooth_newton`
         ("directions", "i8"),  # of a linearised cone; SPIN or ROLL of a TURN
         ("mu", "f8"),
-        ("weight", "f8"),  # effective mass or inertia along the normal or coordinate [kg or kg m^2]
+        ("weight", "f8"),  # effective mass along the normal or coordinate, with that attached by joints [kg or kg m^2]
         ("drag", "f8"),  # effective mass of its two bodies alone along its friction; of a TURN their inertia
         ("bound", "f8"),  # of dry friction [N s]
         ("target_share", "f8"),  # share of kappa by the scale of the cone's own energy
         ("share", "f8"),  # share of kappa at present
-        ("rest", "f8"),  # lower bound of the gap at the end of the step [m], negative where it starts in penetration
+        ("rest", "f8"),  # lower bound of the gap at the end of the step [m], negative if it starts in penetration
         ("gravity_drop", "f8"),  # g dt^2 [m]: limits how fast a penetration is resolved
         ("slight", "f8"),  # penetration that counts as none [m], see `penetration_recovery.slight_overlap`
         ("gap", "f8"),  # at the start of the step [m]; at its end once the step is solved
@@ -79,7 +79,7 @@ CONE = np.dtype(
         ("rb", "f8", 3),
         ("point", "f8", 3),  # contact point at the start [m]
         ("normal", "f8", 3),
-        ("drift", "f8", 2),  # contribution of moving surfaces to the sliding velocity along t1, t2 [m/s]
+        ("drift", "f8", 2),  # sliding velocity along t1, t2 due to moving surfaces [m/s]
         ("compliance", "f8"),  # slack per unit of normal impulse [1/kg]: see `contact.laws.compliance` ...
         ("deepest", "f8"),  # ... and the upper bound of that slack [m/s]
         ("slip_compliance", "f8"),  # slip velocity per unit of friction impulse [1/kg]; of a TURN per torque impulse

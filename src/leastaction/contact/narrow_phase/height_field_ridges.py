@@ -99,7 +99,7 @@ def peaks_and_ridges(out, count, touch, ground, shape, X2, margin):
 
 @routine
 def _peak(out, count, touch, feature, field, near_by, top, around, margin):
-    """Append the contact of a grid point `top`, unless the closest point is towards one of its neighbours `around`."""
+    """Append the contact of a peak `top`; for capsules unless the surface towards a neighbour in `around` is closer."""
     shape, L = near_by
     P = pose_of(field)
     u = act(P, top)

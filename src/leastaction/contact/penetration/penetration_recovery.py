@@ -34,7 +34,7 @@ def overlap_left(phi, leave, slight):
     """Lower bound of a gap at the end of a step with the gap phi [m] at its start: 0, or part of it where negative.
 
     Overlapping bodies separate no faster than by falling through half of the overlap at a small share of gravity, so
-    none is ejected. Slight overlaps may remain, so that the step is a smooth function of states that just touch.
+    none is ejected. Slight overlaps are resolved at once, so that the step is a smooth function of states that touch.
 
     Args:
         leave: distance that gravity moves bodies in the substep [m]; slight: see `slight_overlap`.

@@ -53,8 +53,8 @@ class ConeProblem(NamedTuple):
             already contain the compliance of the cones.
         lam: impulses [N s or N m s], shape (m,).
         w: velocities after the impulses [m/s or rad/s], shape (m,); W: Delassus matrix, row k: dw / dlam_k, (m, m).
-        columns, rows: responses to unit impulses and gradients of velocities, in the elimination order of the graph,
-            after the forward half of the solution, shape (m, N).
+        columns, rows: unit impulses and gradients of velocities in the order of the graph's rows, after the forward
+            substitution (`sparse_columns`), so that W = rows columns^T, shape (m, N).
         which: indices of the active impulses, shape (m,).
         M, b, d, unknown, best: scratch, shapes (m, m), (m, 1), (m,), (m,) and (m,).
         places, path: scratch of `sparse_columns`, shape (N,) each.
