@@ -380,6 +380,8 @@ def run(progress, quick: bool = False) -> Report:
         peer = float(theirs[:, column].max()) if len(theirs) else math.nan
         said = f"largest of all scenes {mine:.2g}; of peers {peer:.2g}."
         text = f"{what} holds at every contact of every step to {bound:g}."
-        why = "In a step with an impact, Maximal() gives the mean of its parts; Minimal() is at 2e-7 in all scenes."
+        why = (
+            "In a step with an impact, Maximal() reports the mean of its substeps; Minimal() is at 2e-7 in all scenes."
+        )
         report.claims.append(judged(what, text, said, mine <= bound, why, better=mine < peer))
     return report

@@ -82,8 +82,8 @@ def run(progress, quick=False) -> Report:
             f"error {1.0 / max(gain[SIMPSON]):.2g} to {1.0 / min(gain[SIMPSON]):.2g} times that of Hermite-Simpson; "
             f"orders found {orders[SIMPSON]:.2f} and {orders[HERMITE]:.2f}.",
             min(gain[SIMPSON]) > 1.0,
-            "Hermite-Simpson is no third-order method: errors fall with the fourth power of the step, as theory has "
-            "it, and its constant is smaller than that of the rule on joint coordinates.",
+            "Hermite-Simpson is of order 4, not 3: its errors fall with the fourth power of the step, as theory "
+            "predicts, and its error constant is smaller than that of the rule on joint coordinates.",
         ),
         judged(
             "Fan 2018, Fig. 3 b",

@@ -141,8 +141,8 @@ def run(progress, quick=False) -> Report:
             + ".",
             max(ours) <= 0.11,
             "The first half is harder, for every engine: even fitted to itself, the best of "
-            f"{tried} values of friction, restitution and edge comes to {bound:.3f} edges with ours. Of its 20 cubes "
-            f"{faces[0]} end on another face in ours, of the others {faces[1]}.",
+            f"{tried} values of friction, restitution and edge has an error of {bound:.3f} edges with ours. Of its "
+            f"20 cubes {faces[0]} end on another face in our simulation, of the other half {faces[1]}.",
         ),
     ]
     requirements = [

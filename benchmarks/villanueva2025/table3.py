@@ -98,8 +98,9 @@ def run(progress, quick=False) -> Report:
             "Errors of 2.3e-5 with N = 50 to 8.4e-7 with N = 150.",
             f"{min(absolute):.2g} to {max(absolute):.2g} times those.",
             max(absolute) < 1.0,
-            "The paper names neither its arm nor its postures, so another motion was planned: that motion itself, read "
-            f"at the knots, has {min(read[N] / PAPER[N][3] for N in knots if N in PAPER):.2g} times those at least.",
+            "The paper names neither its arm nor its postures, so another motion was planned. That motion itself, "
+            f"sampled at the knots, already has at least {min(read[N] / PAPER[N][3] for N in knots if N in PAPER):.2g} "
+            "times the paper's errors.",
         ),
     ]
     lines = {name: (list(knots), [errors[name, N] for N in knots]) for name in METHODS}
