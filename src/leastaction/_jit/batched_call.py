@@ -1,8 +1,8 @@
-"""Entry points that are called for one row of arrays after another, with next to nothing in between.
+"""Repeated calls of entry points for consecutive rows of arrays, with minimal overhead.
 
-Numba takes every array of every argument from Python anew at each call, which for the bundles of a stepper takes longer
-than a short step. A `BatchedCall` hands a compiled function the words that it made of them before
-(`hooks.fast_call`): a step of a double pendulum takes 2.2 us in place of 5.8. Stock Numba is called by way of Python.
+Numba unpacks every array of every argument at each call, which for the named tuples of a stepper takes longer than a
+short step. A `BatchedCall` reuses the packed arguments (64-bit words) of an earlier call (`hooks.fast_call`): a step of
+a double pendulum takes 2.2 us in place of 5.8. With stock Numba, calls go through Python.
 """
 
 import contextlib
@@ -16,17 +16,17 @@ from .hooks import why_stock
 __all__ = ["BatchedCall", "LengthCall"]
 
 SOON, LATE = 20, 1000
-"""Calls by way of Python before words are kept: to make them takes as long as some tens of such calls, and the function
-that hands them on, once for all walks in a process, as long as some thousand."""
+"""Calls through Python before arguments are packed: packing them takes as long as some tens of such calls (SOON), and
+compiling the function that passes them on, once per process, as long as some thousand (LATE)."""
 
 
 class BatchedCall:
-    """Calls a bound entry point with arguments that depend on a row, affinely: views of arrays, and whole numbers.
+    """Calls a bound entry point with arguments that are affine in a row index: array views and whole numbers.
 
     Args:
-        bound: the entry point; it gives back a whole number, a tuple of up to four, or nothing.
-        arguments: those of a row, from 1 on, beside the bound ones; the arrays must stay where they are.
-        weight: as how many calls one counts, where the next ones are sure to come.
+        bound: the entry point; it returns a whole number, a tuple of up to four, or nothing.
+        arguments: gives the arguments after the bound ones for a row, from 1 on; arrays must stay where they are.
+        weight: number of calls that one counts for, where more calls are certain to follow.
     """
 
     def __init__(self, bound: Bound, arguments: Callable[[int], tuple[Any, ...]], weight: int = 1) -> None:
@@ -35,7 +35,7 @@ class BatchedCall:
         self._call: Any = None
 
     def __call__(self, row: int) -> Any:
-        """What the entry point gives back for the arguments of a row."""
+        """Call the entry point with the arguments of a row; returns its result."""
         if self._call is None:
             return self._by_python(row)
         out = self._call(row)
@@ -54,11 +54,11 @@ class BatchedCall:
 
 
 class LengthCall:
-    """Calls a bound entry point again and again with the same arguments, but for one number among the bound ones.
+    """Calls a bound entry point repeatedly with the same arguments, except for one number among the bound ones.
 
     Args:
-        bound: the entry point bound with a length [s], which may be in several places of its first arguments; it gives
-            back what `BatchedCall` asks for.
+        bound: gives the entry point bound with a length [s], which may occur several times in its first arguments; its
+            result must be as for `BatchedCall`.
         others: its other arguments; arrays must stay where they are.
     """
 
@@ -68,7 +68,7 @@ class LengthCall:
         self._kernel: Any = None
 
     def __call__(self, length: float) -> Any:
-        """What the entry point gives back with that length [s]."""
+        """Call the entry point with that length [s]; returns its result."""
         if self._call is not None:
             self._call.set(length)
             out = self._call.again()
@@ -76,7 +76,7 @@ class LengthCall:
         bound = self._bound(length)
         if self._kernel is None:
             out = bound(*self._others)
-            self._kernel = bound.kernel(*self._others)  # for all lengths: arguments of other kinds never come
+            self._kernel = bound.kernel(*self._others)  # for all lengths: the types of arguments never change
         else:
             out = self._kernel(*bound.first, *self._others)
         self._calls += 1
@@ -90,11 +90,11 @@ class LengthCall:
 
 
 def _often_called(bound: Bound, others: tuple[Any, ...], calls: int) -> Any:
-    """What Numba made for such arguments, if it was called by way of Python so often that words are worth it.
+    """Numba's compile result for such arguments, if it was called through Python often enough for packing to pay.
 
     Args:
         bound, others: see `Bound.compiled`.
-        calls: how often it was called since it was last asked.
+        calls: number of calls since the last query.
     """
     compiled = bound.compiled(*others)
     _CALLS[id(compiled)] = _CALLS.get(id(compiled), 0) + calls
@@ -102,11 +102,11 @@ def _often_called(bound: Bound, others: tuple[Any, ...], calls: int) -> Any:
 
 
 def _fast_call(compiled: Any, *arguments: Any) -> Any:
-    """A `FastCall`; None where there are none."""
+    """A `FastCall`; None where it does not support the arguments."""
     with contextlib.suppress(AttributeError, ImportError, TypeError, RuntimeError):
         return import_module(f"{__package__}.hooks.fast_call").FastCall(compiled, *arguments)
     return None
 
 
 _CALLS: dict[int, int] = {}
-"""Calls of walks that went by way of Python, by the identity of what they call, which stays (`bound`)."""
+"""Number of calls through Python, by the id of the compile result, which is never freed (`bound`)."""

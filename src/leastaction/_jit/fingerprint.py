@@ -1,8 +1,8 @@
-"""A hash of everything that decides about the machine code of a kernel.
+"""A hash of everything that determines the machine code of a kernel.
 
-It is made from what Numba reads: the bytecode of the function, of every function it reaches through its globals, and
-the values of the constants they name. Sources are not read, so comments, docstrings and all that kernels do not call
-may change, and code that was edited after the import keeps the name of what is in memory.
+It is computed from Numba's input: the bytecode of the function and of every function that it reaches through its
+globals, and the values of the constants that they name. It does not read sources, so edits of comments, docstrings and
+functions that kernels do not call leave it unchanged, as do edits after the import.
 """
 
 import enum
@@ -22,13 +22,13 @@ from numba import config, types
 __all__ = ["describe_types", "fingerprint", "toolchain"]
 
 _FOREIGN = frozenset(sys.stdlib_module_names) | {"llvmlite", "numba", "numpy", "scipy"}
-"""Packages that are known by the names of their functions: their versions are part of a kernel's name."""
+"""Packages whose functions are identified by name, since their versions are part of the hash."""
 
 _SCALARS = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range)
 
 
 def fingerprint(dispatcher: Any) -> str:
-    """Hash of a compiled function's code and options, and of all code and constants it reaches; 64 hex digits."""
+    """Hash of a compiled function's code and options, and of all code and constants that it reaches; 64 hex digits."""
     digest = hashlib.sha256()
     reached, waiting = {id(dispatcher)}, [dispatcher]
     while waiting:
@@ -42,7 +42,7 @@ def fingerprint(dispatcher: Any) -> str:
 
 
 def describe_types(kinds: Any) -> str:
-    """Text of Numba types, one text per type; their own text leaves out the names of the fields of named tuples."""
+    """Text of Numba types, one per type; Numba's own text omits the field names of named tuples."""
     words = [str(kinds)]
     waiting: list[Any] = list(kinds)
     for kind in waiting:
@@ -55,7 +55,7 @@ def describe_types(kinds: Any) -> str:
 
 @cache
 def toolchain() -> str:
-    """What else decides about machine code: versions, settings of Numba that change it, and how we use it."""
+    """Text of the remaining inputs: versions, settings of Numba that change code, and a hash of our compiler hooks."""
     versions = [platform.python_implementation(), sys.version_info[:2], numba.__version__, llvmlite.__version__]
     settings = [getattr(config, name, None) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
     names = (
@@ -77,12 +77,12 @@ def toolchain() -> str:
 
 @cache
 def _own(function: Any) -> tuple[bytes, list[Any]]:
-    """Hash of one function without those it calls, and those: plain or compiled functions of ours or of the user."""
+    """(Hash of one function without its callees, its callees: plain or compiled functions of ours or of the user)."""
     words: list[str] = []
     references: list[Any] = []
     compiler = getattr(function, "_compiler", None)
     if compiler is not None:
-        # What the dispatcher itself says of fast math is what CUDA may know.
+        # The fast-math flags of the dispatcher itself are those for CUDA.
         _describe(compiler.targetoptions, words, references)
         words.append(compiler.pipeline_class.__name__)
     source = getattr(function, "py_func", None) or getattr(function, "_defn", function)
@@ -97,10 +97,10 @@ def _own(function: Any) -> tuple[bytes, list[Any]]:
 
 
 def _globals(function: FunctionType) -> list[tuple[str, Any]]:
-    """Names and values of what a function may read from its module, and from other modules by attribute."""
+    """Names and values that a function may read from its module, and from other modules by attribute."""
     names = sorted(_names(function.__code__))
     found = [(name, function.__globals__[name]) for name in names if name in function.__globals__]
-    for _, value in found:  # `found` grows: modules in modules
+    for _, value in found:  # `found` grows while iterating: modules in modules
         if isinstance(value, ModuleType) and not _is_foreign(value.__name__):
             found += [(f"{value.__name__}.{name}", vars(value)[name]) for name in names if name in vars(value)]
     return found
@@ -113,7 +113,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _describe_code(code: CodeType, doc: str | None, words: list[str], references: list[Any]) -> None:
-    """Append what a piece of code does, without its place in a file."""
+    """Append the content of a code object, without file name and line numbers."""
     words.append(f"{code.co_code.hex()} {code.co_flags} {code.co_argcount} {code.co_kwonlyargcount} {code.co_names}")
     words.append(f"{code.co_varnames} {code.co_freevars} {code.co_cellvars} {code.co_exceptiontable.hex()}")
     for constant in code.co_consts:
@@ -124,7 +124,7 @@ def _describe_code(code: CodeType, doc: str | None, words: list[str], references
 
 
 def _describe(value: Any, words: list[str], references: list[Any]) -> None:
-    """Append the text of a constant, or the name of a function, which then is a reference."""
+    """Append the text of a constant, or the name of a function, which is also appended to the references."""
     kind = type(value)
     if kind in _SCALARS:
         words.append(f"{kind.__name__} {value!r}")
@@ -149,7 +149,7 @@ def _describe(value: Any, words: list[str], references: list[Any]) -> None:
         words.append(f"function {value.__module__}.{value.__qualname__}")
         if not _is_foreign(value.__module__):
             references.append(value)
-    else:  # dtypes, scalars of NumPy, types of Numba, built-in functions; an address in it only costs time
+    else:  # dtypes, NumPy scalars, Numba types, built-in functions; an address in the text only causes a recompilation
         words.append(f"{kind.__qualname__} {value!r}")
 
 

@@ -1,4 +1,4 @@
-"""Flags of kernels that are None where nothing about them is to be compiled."""
+"""Feature flags of kernels; None where the code of the feature is not compiled."""
 
 from .decorators import inline
 
@@ -7,7 +7,7 @@ __all__ = ["is_set"]
 
 @inline
 def is_set(flag):
-    """Whether a flag is there and true."""
+    """Whether a flag is not None and true."""
     if flag is None:
         return False
     return flag

@@ -1,4 +1,4 @@
-"""Where what takes long to make is kept on disk, compiled code above all, and for how long."""
+"""Directories of the disk caches, above all of compiled code, and removal of unused files."""
 
 import contextlib
 import os
@@ -18,31 +18,31 @@ __all__ = [
 ]
 
 KEEP_SECONDS = 30 * 24 * 3600.0
-"""What no process has used for so long is removed."""
+"""Files that no process has used for this time are removed."""
 
 
 def cache_directory() -> Path:
-    """The directory that holds compiled kernels; it may not exist."""
+    """Directory of compiled kernels; it may not exist."""
     return _cache_root() / "kernels"
 
 
 def functions_directory() -> Path:
-    """The directory that holds the functions that kernels call (`hooks.function_cache`); it may not exist."""
+    """Directory of the functions that kernels call (`hooks.function_cache`); it may not exist."""
     return _cache_root() / "parts"
 
 
 def stock_directory() -> Path:
-    """The directory of the kernels that stock Numba keeps; it may not exist."""
+    """Directory of the kernels that stock Numba caches; it may not exist."""
     return _cache_root() / "stock"
 
 
 def data_directory() -> Path:
-    """The directory of what is made of the files of models (`_disk_cache`); it may not exist."""
+    """Directory of data derived from model files (`_disk_cache`); it may not exist."""
     return _cache_root() / "data"
 
 
 def _cache_root() -> Path:
-    """The directory of all that the package keeps for a user."""
+    """Directory of all caches of the package for a user."""
     if chosen := os.environ.get("LEASTACTION_CACHE_DIR"):
         return Path(chosen).expanduser().absolute()
     if sys.platform == "win32":
@@ -55,15 +55,15 @@ def _cache_root() -> Path:
 
 
 def mark_used(file: Path) -> None:
-    """Set the file's time to now: the age that `remove_unused` looks at."""
-    with contextlib.suppress(OSError):  # a read-only cache still serves
+    """Set the file's time to now, from which `remove_unused` computes its age."""
+    with contextlib.suppress(OSError):  # a read-only cache still works
         os.utime(file)
 
 
 @cache
 def remove_unused(directory: Path) -> None:
-    """Remove what no process has used for 30 days; looks once a process."""
+    """Remove files that no process has used for 30 days; runs once per process."""
     for file in (*directory.glob("*.nbc*"), *directory.glob("*.part*"), *directory.glob("*.data*")):
-        with contextlib.suppress(OSError):  # another process may have been faster
+        with contextlib.suppress(OSError):  # another process may have removed it
             if time.time() - file.stat().st_mtime > KEEP_SECONDS:
                 file.unlink()

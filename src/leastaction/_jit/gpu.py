@@ -1,4 +1,4 @@
-"""The same kernels for CUDA."""
+"""Compilation of the same kernels for CUDA."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -11,10 +11,10 @@ __all__ = ["cuda_ptx", "cuda_source", "faster_cuda"]
 
 
 def faster_cuda(apart: bool = False) -> AbstractContextManager[None]:
-    """Within, numba-cuda compiles faster, where it is one of the releases that were tested with this.
+    """Context manager within which numba-cuda compiles faster, for its releases tested with this.
 
     Args:
-        apart: whether large functions are to be called, not put into those that call them: for kernels of much code.
+        apart: whether large functions are called in place of inlined: for kernels with much code.
     """
     if hooks.why_stock():
         return nullcontext()
@@ -22,9 +22,9 @@ def faster_cuda(apart: bool = False) -> AbstractContextManager[None]:
 
 
 def cuda_source(function: Any) -> Callable[..., Any]:
-    """The plain Python function under a decorated one, for ``numba.cuda.jit`` to make a kernel of.
+    """The plain Python function of a decorated one, for ``numba.cuda.jit`` to make a kernel of.
 
-    Only the kernel itself needs this: it may call our compiled functions as they are.
+    Only the kernel itself needs this: it may call our compiled functions directly.
     """
     return getattr(function, "py_func", function)
 
@@ -35,7 +35,7 @@ def cuda_ptx(kernel: Any, signature: Any, *, capability: tuple[int, int] = (9, 0
     from unittest import mock
 
     cuda: Any = import_module("numba.cuda")
-    # numba-cuda asks the present GPU for its compute capability whenever a kernel calls another function.
+    # numba-cuda queries the present GPU's compute capability whenever a kernel calls another function.
     gpu = SimpleNamespace(compute_capability=capability)
     with mock.patch("numba.cuda.dispatcher.get_current_device", return_value=gpu), faster_cuda():
         ptx, _ = cuda.compile(cuda_source(kernel), signature, cc=capability, device=False, abi="numba")

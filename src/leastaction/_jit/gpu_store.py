@@ -1,4 +1,4 @@
-"""Kernels of a GPU on disk, beside those of the CPU: machine code for one compute capability."""
+"""Disk cache of GPU kernels, next to those of the CPU: machine code for one compute capability."""
 
 import contextlib
 import hashlib
@@ -18,12 +18,12 @@ __all__ = ["GpuKernelCache", "cached_gpu_kernel"]
 
 
 def cached_gpu_kernel(dispatcher: Any, name: str, *ways: Any) -> Any:
-    """Let a kernel of `numba.cuda.jit` be kept on disk, and give it back.
+    """Let a kernel of `numba.cuda.jit` be cached on disk; returns the kernel.
 
     Args:
-        dispatcher: of the kernel; on the simulator of CUDA, where nothing is compiled, it stays as it is.
-        name: of the kernel for people.
-        ways: what else decides about its machine code, as text.
+        dispatcher: of the kernel; on the CUDA simulator, where nothing is compiled, it is returned unchanged.
+        name: of the kernel in messages.
+        ways: further text that determines its machine code.
     """
     if hasattr(dispatcher, "_cache"):
         dispatcher._cache = GpuKernelCache(dispatcher, name, " ".join(map(str, ways)))
@@ -31,7 +31,7 @@ def cached_gpu_kernel(dispatcher: Any, name: str, *ways: Any) -> Any:
 
 
 class GpuKernelCache:
-    """The cache of one kernel, as numba-cuda asks for it. If it fails, that only costs time."""
+    """The cache of one kernel, with the interface that numba-cuda expects. Failures only cost time."""
 
     def __init__(self, dispatcher: Any, name: str, ways: str) -> None:
         self._dispatcher, self._name, self._ways = dispatcher, name, ways
@@ -43,7 +43,7 @@ class GpuKernelCache:
         return str(cache_directory())
 
     def file(self, sig: Any, target: Any) -> Path:
-        """Where the kernel for argument types `sig` is, for a GPU (a `Codegen.magic_tuple`)."""
+        """File of the kernel for argument types `sig` and a GPU (a `Codegen.magic_tuple`)."""
         if not self._fingerprint:
             self._fingerprint = fingerprint(self._dispatcher)
         versions = import_module("numba_cuda").__version__
@@ -52,7 +52,7 @@ class GpuKernelCache:
         return cache_directory() / f"gpu.{words}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with contextlib.suppress(Exception):  # no file, one of another version, or damaged: as good as none
+        with contextlib.suppress(Exception):  # missing, of another version, or damaged
             file = self.file(sig, target_context.codegen().magic_tuple())
             kernel = _rebuilt(pickle.loads(file.read_bytes()), sig)
             kernel.bind()
@@ -71,7 +71,7 @@ class GpuKernelCache:
                 part.write_bytes(pickle.dumps(_reduced(kernel)))
             remove_unused(file.parent)
             fate = "cached for next time"
-        except Exception as error:  # such as a directory that cannot be written
+        except Exception as error:  # such as a directory that is not writable
             fate = f"not cached: {error}"
         report_compilation(self._name, seconds, fate)
 
@@ -86,7 +86,7 @@ class GpuKernelCache:
 
 
 def _reduced(kernel: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A kernel without its types, which are known where it is looked for, and its texts, which nobody reads again."""
+    """(Kernel state without types, which the lookup determines, and without texts, which are never read again)."""
     states = kernel._reduce_states() | {"call_helper": None, "signature": None}
     library = states.pop("codelibrary")._reduce_states()
     return states, library | {"llvm_strs": [], "ptx_cache": {}, "linkerinfo_cache": {}}

@@ -1,8 +1,8 @@
 """Calls of compiled loops that Ctrl-C interrupts at once.
 
-Python handles signals in its main thread, between two of its own instructions; a compiled loop has none. So the loop
-runs in a second thread, without Python's lock, while the main thread waits, where signals reach it. A loop that is left
-behind ends with the steps it was given, in arrays that nobody reads any more, and its thread with it.
+Python handles signals in its main thread, between two bytecode instructions; a compiled loop has none. So the loop runs
+in a second thread without the GIL, while the main thread waits, where signals reach it. An abandoned loop continues to
+the end of its steps, in arrays that nobody reads any more, and its thread ends with it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ import numba
 __all__ = ["interruptible"]
 
 LOOK = 0.2
-"""How often the main thread looks for signals [s], on systems where waiting is not interrupted by them."""
+"""Interval at which the main thread checks for signals [s], on systems where they do not interrupt a wait."""
 
 
 def interruptible(function: Callable[..., Any], *args: Any) -> Any:
-    """function(*args), which Ctrl-C interrupts even while compiled code without Python's lock runs in it.
+    """Call function(*args) so that Ctrl-C interrupts it even while it runs compiled code without the GIL.
 
-    In other threads, which signals do not reach, and where nothing is compiled, it is called as it is.
+    In other threads, which signals do not reach, and where nothing is compiled, it is called directly.
     """
     settings: Any = numba.config
     if settings.DISABLE_JIT or threading.current_thread() is not threading.main_thread():
         return function(*args)
     global _waiting
-    worker, _waiting = _waiting, None  # while it works, nobody else gets it
-    if worker is None or worker.process != os.getpid():  # threads do not outlive a fork
+    worker, _waiting = _waiting, None  # no other call may use it meanwhile
+    if worker is None or worker.process != os.getpid():  # threads do not survive a fork
         worker = _Worker()
     job = _Job(contextvars.copy_context(), function, args)
     try:
@@ -50,12 +50,12 @@ def interruptible(function: Callable[..., Any], *args: Any) -> Any:
 
 
 class _Job:
-    """A call, and what came of it."""
+    """A call and its result."""
 
     def __init__(self, context: contextvars.Context, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.context, self.function, self.args = context, function, args
-        # A bare lock, which the end of the call opens: an Event is Python inside, and a signal in the middle of its own
-        # code leaves its condition unlocked ("release unlocked lock" instead of KeyboardInterrupt).
+        # A bare lock, released at the end of the call: an Event is Python code, in which a signal can leave its
+        # condition unlocked ("release unlocked lock" instead of KeyboardInterrupt).
         self.running = threading.Lock()
         self.running.acquire()
         self.result: Any = None
@@ -71,7 +71,7 @@ class _Job:
 
 
 class _Worker:
-    """A thread that waits for calls: to start one takes longer than a short run."""
+    """A thread that waits for calls, since starting a thread takes longer than a short run."""
 
     def __init__(self) -> None:
         self.process, self.jobs = os.getpid(), SimpleQueue[_Job | None]()
@@ -81,7 +81,7 @@ class _Worker:
 def _work(jobs: SimpleQueue[_Job | None]) -> None:
     while (job := jobs.get()) is not None:
         job.do()
-        del job  # not to be kept alive until the next one comes
+        del job  # free it before the next one comes
 
 
 _waiting: _Worker | None = None

@@ -1,4 +1,4 @@
-"""What is said while a kernel compiles."""
+"""Messages while kernels compile."""
 
 import atexit
 import contextlib
@@ -12,11 +12,11 @@ from typing import Any, TextIO
 __all__ = ["LISTENERS", "PATIENCE", "report_compilation", "report_failure", "subject"]
 
 LISTENERS: list[Callable[[str, float | None], None]] = []
-"""Called with (what a kernel is for, None) before it is compiled, and with the seconds it took after; while there are
-any, nothing is printed."""
+"""Called with (subject of a kernel, None) before it is compiled, and with the seconds it took after; while there are
+listeners, nothing is printed."""
 
 PATIENCE = 2.0
-"""Seconds after which a log hears of a kernel that still compiles: whoever looks at it may think that all hangs."""
+"""Seconds after which a log mentions a kernel that still compiles, so that the program does not seem to hang."""
 
 _SUBJECTS = {
     "collocation": "HermiteSimpson",
@@ -37,17 +37,17 @@ _SUBJECTS = {
     "redmax.linear_implicit": "ConstrainedEuler",
     "sensing": "sensors",
 }
-"""What users know of packages that have kernels."""
+"""Names for users of the packages that have kernels."""
 
 _waiting: dict[str, threading.Timer] = {}
 _soon: dict[tuple[str, str], float] = {}
-"""What logs were not told yet: seconds by what kernels are for, and by what became of them."""
+"""Seconds of short compilations not yet logged, by subject and cache status."""
 
 _spent = 0.0
 
 
 def subject(function: Any) -> str:
-    """What a kernel is for, in words that users know: that of its package, else the name of the function."""
+    """Name for users of what a kernel belongs to: that of its package, else the name of the function."""
     words = function.__module__.split(".")[1:]
     names = (".".join(words[:k]) for k in range(len(words), 0, -1))
     found = next((_SUBJECTS[name] for name in names if name in _SUBJECTS), function.__name__)
@@ -55,10 +55,10 @@ def subject(function: Any) -> str:
 
 
 def report_compilation(name: str, seconds: float | None = None, fate: str = "") -> None:
-    """Say that a kernel is being compiled (without `seconds`) or was compiled: to listeners, else on stderr.
+    """Report that a kernel is being compiled (without `seconds`) or was compiled: to listeners, else on stderr.
 
-    In a terminal that is one line, with the seconds that all kernels took so far; it goes when all is done. A log has
-    a line for each kernel that takes longer than `PATIENCE`, and one for all others when the process ends.
+    In a terminal it is one line with the total seconds so far, which is erased at the end. A log gets a line for each
+    kernel that takes longer than `PATIENCE`, and one for all others when the process ends.
     """
     global _spent
     if (timer := _waiting.pop(name, None)) is not None:
@@ -69,7 +69,7 @@ def report_compilation(name: str, seconds: float | None = None, fate: str = "") 
         _line.kernels.append((name, time.perf_counter()))
     else:
         _line.kernels[:] = [kernel for kernel in _line.kernels if kernel[0] != name]
-        _spent += 0.0 if _line.kernels else seconds  # it is part of the time of another one
+        _spent += 0.0 if _line.kernels else seconds  # otherwise it is part of the time of another kernel
     quiet = os.environ.get("LEASTACTION_QUIET", "0") not in ("", "0")
     if LISTENERS or quiet or sys.stderr is None:
         return
@@ -81,26 +81,26 @@ def report_compilation(name: str, seconds: float | None = None, fate: str = "") 
         if not _soon:
             atexit.register(_sum_up)
         _soon[name, fate] = _soon.get((name, fate), 0.0) + seconds
-    elif "ipykernel" in sys.modules:  # a notebook: somebody waits, but no line can be taken back
+    elif "ipykernel" in sys.modules:  # a notebook: interactive, but lines cannot be erased
         _announce(name, sys.stderr)
-    else:  # a log: what compiles soon has one line, the one after
+    else:  # a log: short compilations are summed up at exit
         timer = _waiting[name] = threading.Timer(PATIENCE, _announce, (name, sys.stderr))
         timer.daemon = True
         timer.start()
 
 
 def _sum_up() -> None:
-    """Tell a log of all kernels that were compiled soon."""
+    """Print one line for all short compilations."""
     for fate in dict.fromkeys(fate for _, fate in _soon):
         own = {name: seconds for (name, other), seconds in _soon.items() if other == fate}
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # of a stream that was closed, or is none
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # the stream is closed or None
             text = f"leastaction: compiled {', '.join(own)} in {sum(own.values()):.1f} s ({fate})"
             print(text, file=sys.stderr, flush=True)
     _soon.clear()
 
 
 def report_failure(name: str) -> None:
-    """Say no more of a kernel that could not be compiled."""
+    """Stop reporting a kernel whose compilation failed."""
     if (timer := _waiting.pop(name, None)) is not None:
         timer.cancel()
     if any(kernel[0] == name for kernel in _line.kernels):
@@ -110,15 +110,15 @@ def report_failure(name: str) -> None:
 
 
 def _announce(name: str, stream: TextIO) -> None:
-    with contextlib.suppress(OSError, ValueError):  # of a stream that was closed since
+    with contextlib.suppress(OSError, ValueError):  # the stream is closed
         print(f"leastaction: compiling {name}, once ...", file=stream, flush=True)
 
 
 class _Line:
-    """The line in a terminal: drawn again every second while kernels compile."""
+    """The status line in a terminal, redrawn every second while kernels compile."""
 
     def __init__(self) -> None:
-        self.kernels: list[tuple[str, float]] = []  # that are being compiled, and since when
+        self.kernels: list[tuple[str, float]] = []  # kernels being compiled, and start times
         self._next: threading.Timer | None = None
 
     def draw(self, stream: TextIO) -> None:

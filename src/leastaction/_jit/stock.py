@@ -1,4 +1,4 @@
-"""Entry points by stock Numba: its own cache on disk, in a folder of the package's, and a message when it compiles."""
+"""Entry points compiled by stock Numba: its own disk cache, in a folder of the package, and compilation messages."""
 
 import contextlib
 import hashlib
@@ -18,14 +18,14 @@ from .messages import report_compilation, subject
 __all__ = ["entry_dispatcher"]
 
 _ROOM = 300e6
-"""Free space [bytes] below which nothing is kept: a full disk would end a call. All kernels take 230 MB."""
+"""Free space [bytes] below which nothing is cached: a full disk would abort a call. All kernels take 230 MB."""
 
 _NAMES: dict[Any, str] = {}
-"""The entry points, with their names for people."""
+"""The entry points, with their names in messages."""
 
 
 def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """A function for Python to call, kept on disk where that is possible."""
+    """Dispatcher of a function that Python calls, cached on disk where possible."""
     njit: Any = numba.njit
     compiled = njit(**({"no_cfunc_wrapper": True} | options))(function)
     if not _NAMES:
@@ -36,7 +36,7 @@ def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
         chosen, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # pyright: ignore[reportAttributeAccessIssue]
         try:
             compiled.enable_caching()
-        except (OSError, RuntimeError):  # a function without a file, a folder that cannot be written
+        except (OSError, RuntimeError):  # a function without a file, or a folder that is not writable
             pass
         finally:
             numba.config.CACHE_DIR = chosen  # pyright: ignore[reportAttributeAccessIssue]
@@ -45,9 +45,9 @@ def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
 
 @cache
 def _folder() -> Path | None:
-    """The folder for kernels of these very sources, for Numba compares no more than the file of an entry point.
+    """Cache folder for exactly these sources, since Numba compares only the file of an entry point.
 
-    None where there is no room. Folders that no process has used for 30 days are removed.
+    None where there is no space. Folders that no process has used for 30 days are removed.
     """
     package = Path(__file__).parents[1]
     digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""One process compiles a kernel, others that want the same one wait for it: all begin at once in pools of processes."""
+"""A lock by which one process compiles a kernel while others wait for it, as pools of processes start at once."""
 
 import contextlib
 import errno
@@ -16,21 +16,21 @@ except ImportError:  # Windows
 __all__ = ["CompileLock"]
 
 _PAUSE = 0.05
-"""Seconds between two looks at whether the other process has finished."""
+"""Interval at which waiting processes try the lock [s]."""
 
 _LIMIT = 300.0
-"""Seconds after which a process compiles for itself: the other one may have been stopped."""
+"""Seconds after which a process compiles for itself, as the other one may have been stopped."""
 
 
 class CompileLock:
-    """The lock of whoever makes a file. The system releases it with its process, so that none is left behind."""
+    """Lock on the creation of a file. The operating system releases it when its process ends."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.with_name(f"{file.name}.lock")
         self._opened: int | None = None
 
     def take(self) -> bool:
-        """Whether it is ours now. Where files cannot be locked, it always is."""
+        """Try to acquire the lock; returns success. Where files cannot be locked, it always succeeds."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             opened = os.open(self._file, os.O_RDWR | os.O_CREAT, 0o666)
@@ -45,22 +45,22 @@ class CompileLock:
         return True
 
     def wait(self) -> None:
-        """Until it is ours, or for as long as another process may take."""
+        """Wait until the lock is acquired, for at most _LIMIT seconds."""
         end = time.monotonic() + _LIMIT
         while not self.take() and time.monotonic() < end:
             time.sleep(_PAUSE)
 
     def release(self) -> None:
-        """Release it; those who wait see to it that they read what was made."""
+        """Release the lock; waiting processes then look for the file themselves."""
         opened, self._opened = self._opened, None
         if opened is not None:
-            with contextlib.suppress(OSError):  # Windows keeps what others have open
+            with contextlib.suppress(OSError):  # Windows keeps files that others have open
                 self._file.unlink()
             os.close(opened)
 
 
 def _lock(opened: int) -> Any:
-    """Take a lock of this process on an open file; OSError if another process has it."""
+    """Lock an open file for this process; OSError if another process holds the lock."""
     if fcntl is None:
         return msvcrt.locking(opened, msvcrt.LK_NBLCK, 1)  # pyright: ignore
     return fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)

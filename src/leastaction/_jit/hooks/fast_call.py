@@ -1,6 +1,6 @@
-"""Calls of compiled functions with words of 64 bits that lie in memory: their arguments, as Numba lays them out.
+"""Calls of compiled functions with packed arguments: an array of 64-bit words in Numba's argument layout.
 
-A function of a few instructions lets some of the words grow from row to row and hands all to the compiled function.
+A function of a few instructions advances the words that depend on the row and passes all to the compiled function.
 """
 
 import ctypes
@@ -17,25 +17,25 @@ from numba import types
 __all__ = ["FastCall"]
 
 _GIVEN = 4
-"""Most words that a function gives back."""
+"""Most words of a result."""
 
 _AHEAD, _COUNT, _GROWTH = range(_GIVEN + 1, _GIVEN + 4)
-"""Where it reads how many rows to go on, how many words grow with rows, and where their indices and growths are."""
+"""Word indices: number of rows to advance, number of row-dependent words, address of their indices and increments."""
 
 _HEAD = _GIVEN + 4
-"""Words before those of the arguments: the address of the compiled function, what it gives back, and these three."""
+"""Words before those of the arguments: address of the compiled function, its result, and these three."""
 
 _WORD = lir.IntType(64)
 
 
 class FastCall:
-    """Calls a compiled entry point for one row of arrays after another.
+    """Calls a compiled entry point for consecutive rows of arrays.
 
     Args:
-        compiled: what Numba made of it.
-        first: its first arguments, which stay.
-        rows: the others for rows 1, 2 and 3, which must be affine in the row, else TypeError.
-        other: the first arguments with another number of 64 bits in them, wherever it is, for `set`.
+        compiled: Numba's compile result.
+        first: its constant first arguments.
+        rows: the other arguments for rows 1, 2 and 3, which must be affine in the row, else TypeError.
+        other: the first arguments with another value of one 64-bit number, at all its places, for `set`.
     """
 
     def __init__(
@@ -60,19 +60,19 @@ class FastCall:
         changed = fixed if other is None else words(other, kinds[: len(first)])
         self._numbers = block.view(np.float64)
         self._changing = _HEAD + np.flatnonzero(np.array(changed, np.int64) != np.array(fixed, np.int64))
-        self._rows = rows  # nothing else may hold the arrays
+        self._rows = rows  # keeps the arrays alive
         self._call = _caller(compiled)
 
     def set(self, number: float) -> None:
-        """Another number in place of the one of the first arguments, see `other`."""
+        """Set another value of the number in the first arguments, see `other`."""
         self._numbers[self._changing] = number
 
     def again(self) -> Any:
-        """What the entry point gives back where nothing grows with rows."""
+        """Call the entry point once more, where no argument depends on the row; returns its result."""
         return self(self._row + 1)
 
     def __call__(self, row: int) -> Any:
-        """What the entry point gives back for a row; NotImplemented where it raised something."""
+        """Call the entry point for a row; returns its result, or NotImplemented where it raised an exception."""
         if row != self._row + 1:
             self._block[_AHEAD] = row - self._row
         self._row = row
@@ -82,11 +82,11 @@ class FastCall:
 
 
 def words(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> list[int] | None:
-    """What compiled functions take of values of these Numba types, as Numba lays them out; None for other types."""
+    """Words of values of these Numba types, in the layout of compiled functions; None for unsupported types."""
     out: list[int] = []
     for value, kind in zip(values, kinds, strict=True):
         if isinstance(kind, types.Array):
-            # Owner (none: nobody counts), Python's object, number of items, their size, place, shape, strides.
+            # Meminfo (none: not reference counted), parent object, item count, item size, data, shape, strides.
             place = value.__array_interface__["data"][0]
             out += [0, 0, value.size, value.itemsize, place, *value.shape, *value.strides]
         elif isinstance(kind, types.BaseTuple):
@@ -106,7 +106,7 @@ def words(values: tuple[Any, ...], kinds: tuple[Any, ...]) -> list[int] | None:
 
 
 def _words_given(kind: Any) -> int | None:
-    """How many whole numbers of 64 bits a function gives back, None if anything else."""
+    """Number of 64-bit integers in a function's result; None for any other result."""
     if kind == types.none:
         return 0
     if kind == types.int64:
@@ -116,8 +116,8 @@ def _words_given(kind: Any) -> int | None:
 
 
 def _caller(compiled: Any) -> Any:
-    """A function of the address of such words, see `_calling`."""
-    with _ONE:  # in threads, nobody may replace the code that another one runs
+    """Function of the address of packed arguments, see `_calling`."""
+    with _ONE:  # another thread may be running the code
         if id(compiled) not in _CALLERS:
             _CALLERS[id(compiled)] = _new_caller(compiled)
     return _CALLERS[id(compiled)][0]
@@ -126,17 +126,17 @@ def _caller(compiled: Any) -> Any:
 _ONE = threading.Lock()
 
 _CALLERS: dict[int, Any] = {}
-"""Such functions, and their code, which must stay, by the identity of what they call, which stays, too (`bound`)."""
+"""Such functions and their code, by the id of the compile result; none of these is ever freed (`bound`)."""
 
 
 def _new_caller(compiled: Any) -> tuple[Any, Any]:
-    """Such a function, and its code."""
+    """(Function of the address of packed arguments, its code)."""
     context, fndesc = compiled.target_context, compiled.fndesc
     kind = context.call_conv.get_function_type(fndesc.restype, fndesc.argtypes)
     name = f"leastaction_walk_{len(_CALLERS)}"
     module = llvm.parse_assembly(str(_calling(lir.Module(name), name, kind)))
     module.triple = triple = llvm.get_process_triple()
-    # Without optimising, or LLVM tries for long to make fewer of the hundreds of loads.
+    # Without optimisation: LLVM would spend long on merging the hundreds of loads.
     machine = llvm.Target.from_triple(triple).create_target_machine(opt=0, jit=True)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()
@@ -144,8 +144,8 @@ def _new_caller(compiled: Any) -> tuple[Any, Any]:
 
 
 def _calling(module: Any, name: str, kind: Any) -> Any:
-    """The module with a function of the address of words: it lets them grow, calls what they begin with, and gives
-    back its status."""
+    """Build a function of the address of words in a module: it advances them, calls the function at the first word's
+    address, and returns its status."""
     function = lir.Function(module, lir.FunctionType(lir.IntType(32), [_WORD.as_pointer()]), name)
     builder = lir.IRBuilder(function.append_basic_block("entry"))
 
@@ -170,7 +170,7 @@ def _calling(module: Any, name: str, kind: Any) -> Any:
 
 
 def _grow(builder: Any, place: Callable[[int], Any]) -> None:
-    """words[index] += rows to go on * growth for all that grow, in a loop; the next time it is one row again."""
+    """Emit a loop words[index] += rows to advance * increment; it resets the rows to advance to one."""
     before, loop, after = builder.block, builder.append_basic_block("grow"), builder.append_basic_block("call")
     zero, one, two = (lir.Constant(_WORD, k) for k in range(3))
     block, ahead = place(0), builder.load(place(_AHEAD))

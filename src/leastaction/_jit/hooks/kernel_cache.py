@@ -1,4 +1,4 @@
-"""The kernels on disk: one file per entry point, argument types and everything that decides about the machine code."""
+"""Disk cache of kernels: one file per entry point, argument types and all other inputs of the machine code."""
 
 import contextlib
 import hashlib
@@ -29,9 +29,9 @@ __all__ = ["KernelCache", "without_bitcode"]
 
 
 class KernelCache(caching._Cache):
-    """The cache of one entry point. If it fails, that only costs time.
+    """The cache of one entry point. Failures only cost time.
 
-    Numba asks it for a kernel before it compiles one and hands it the new one after, so it can measure the time.
+    Numba asks it for a kernel before it compiles one and passes it the new one after, so it can measure the time.
     """
 
     _complained = False
@@ -48,7 +48,7 @@ class KernelCache(caching._Cache):
         return str(cache_directory())
 
     def file_name(self, sig: Any, target: Any) -> str:
-        """The name of the file of a kernel for argument types `sig` and a processor (a `Codegen.magic_tuple`)."""
+        """File name of a kernel for argument types `sig` and a processor (a `Codegen.magic_tuple`)."""
         if not self._fingerprint:
             self._fingerprint = fingerprint(self._dispatcher)
         arguments = describe_types(sig if isinstance(sig, tuple) else sig.args)
@@ -58,7 +58,7 @@ class KernelCache(caching._Cache):
         return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}.nbc"
 
     def _files(self, sig: Any, codegen: Any) -> Iterator[Path]:
-        """Where the kernel may be: what was compiled on this machine comes first."""
+        """Possible files of the kernel: that of this machine first."""
         yield cache_directory() / self.file_name(sig, codegen.magic_tuple())
         if (target := prebuilt_target()) is not None:
             yield FOLDER / self.file_name(sig, target)
@@ -66,7 +66,7 @@ class KernelCache(caching._Cache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
         started = time.perf_counter()
-        with contextlib.suppress(Exception):  # where no name can be made, the kernel is compiled
+        with contextlib.suppress(Exception):  # without a name the kernel is compiled
             files = [*self._files(sig, target_context.codegen())]
             kernel = _read_any(files, target_context)
             if kernel is None and self._take_lock(sig, files[0]):
@@ -81,7 +81,7 @@ class KernelCache(caching._Cache):
         return None
 
     def _take_lock(self, sig: Any, file: Path) -> bool:
-        """See to it that no other process compiles the kernel meanwhile; whether one did until now."""
+        """Acquire the lock for compiling the kernel; whether another process held it until now."""
         lock = self._locks[sig] = CompileLock(file)
         if lock.take():
             return False
@@ -90,12 +90,12 @@ class KernelCache(caching._Cache):
         return True
 
     def release_lock(self, sig: Any) -> None:
-        """Let others have a kernel that is there now."""
+        """Let other processes read the kernel."""
         if (lock := self._locks.pop(sig, None)) is not None:
             lock.release()
 
     def report_failure(self) -> None:
-        """Let others try what failed here."""
+        """Report a failed compilation and release its locks, so that other processes try for themselves."""
         report_failure(self._name)
         for sig in [*self._locks]:
             self.release_lock(sig)
@@ -114,7 +114,7 @@ class KernelCache(caching._Cache):
             file.parent.mkdir(parents=True, exist_ok=True)
             with writing(file) as part:
                 part.write_bytes(dumps(data._reduce()))
-            data.library._shared_module = None  # a copy that was made for the file
+            data.library._shared_module = None  # a copy made for the file
             remove_unused(file.parent)
             return True
         except Exception as error:
@@ -139,13 +139,13 @@ class KernelCache(caching._Cache):
 
 
 def _read_any(files: list[Path], target_context: Any) -> Any:
-    """A kernel from the first file that has it, or None."""
+    """The kernel from the first readable file, or None."""
     kernels = (_read(file, target_context) for file in files)
     return next((kernel for kernel in kernels if kernel is not None), None)
 
 
 def _read(file: Path, target_context: Any) -> Any:
-    """A kernel from its file; None if there is none. A damaged or unreadable file is as good as none."""
+    """A kernel from its file; None if it is missing, damaged or unreadable."""
     try:
         kept = pickle.loads(file.read_bytes())
         with _lazy(target_context.codegen(), kept[1]):
@@ -158,10 +158,10 @@ def _read(file: Path, target_context: Any) -> Any:
 
 
 class Loaded(JITCodeLibrary):
-    """The code of a kernel from its file: what others would need to inline it is parsed when they do.
+    """The code of a kernel from its file; bitcode for inlining it elsewhere is parsed only on demand.
 
-    That is two thirds of the time to load one, and only functions of users that call a kernel ask for it. Kernels of
-    wheels do not have it (`without_bitcode`): functions that call them find them by their names, in this process only.
+    Parsing takes two thirds of the loading time, and only user functions that call a kernel need it. Kernels of wheels
+    have no bitcode (`without_bitcode`): functions that call them find them by their symbols, in this process only.
     """
 
     bitcodes: tuple[bytes, ...] = ()
@@ -178,7 +178,7 @@ class Loaded(JITCodeLibrary):
 
 
 def _of_this_process(codegen: Any) -> Any:
-    """A module by which Numba sees that what is linked to it cannot be kept for other processes."""
+    """A module that makes Numba treat code linked to it as not cacheable for other processes."""
     module = lir.Module()
     mark: Any = lir.GlobalVariable(module, lir.IntType(8), "numba.dynamic.globals.leastaction")
     mark.linkage, mark.initializer = "weak", lir.Constant(lir.IntType(8), 0)
@@ -188,14 +188,14 @@ def _of_this_process(codegen: Any) -> Any:
 
 
 def without_bitcode(kernel: bytes) -> bytes:
-    """The content of a kernel's file without what would let others inline it: four fifths of it."""
+    """The content of a kernel's file without the bitcode for inlining, which is four fifths of it."""
     (name, kind, codes), *others = pickle.loads(kernel)
     return dumps(((name, kind, tuple((part, code, b"") for part, code, _ in codes)), *others))
 
 
 @contextlib.contextmanager
 def _lazy(codegen: Any, function: Any) -> Iterator[None]:
-    """Within, a kernel that Numba makes anew from what was kept of it is `Loaded`; `function`: its descriptor."""
+    """Context manager in which Numba restores a kernel as `Loaded`; `function`: its descriptor."""
 
     def unserialize(kept: Any) -> Any:
         name, _, (own, *others) = kept
@@ -206,7 +206,7 @@ def _lazy(codegen: Any, function: Any) -> Iterator[None]:
         library.enable_object_caching()
         library._set_compiled_object(own[1])
         library._finalize_final_module()
-        # Numba would take the names of all that is in it from the bitcode.
+        # Numba would read the names of all symbols from the bitcode.
         codegen._engine._defined_symbols |= {function.llvm_func_name, function.llvm_cpython_wrapper_name}
         return library
 

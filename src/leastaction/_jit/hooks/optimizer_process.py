@@ -1,8 +1,8 @@
-"""LLVM beside Numba: half of a compilation is LLVM's, which a process of its own does on another core.
+"""LLVM in a second process, next to Numba: half of a compilation is LLVM's and runs on another core.
 
-Numba finds out about types and writes LLVM's code; what becomes of that is needed once a kernel is put together. A
-thread would not do: LLVM's many calls each wait for Python's lock. Where there is only one core, where
-``LEASTACTION_ONE_PROCESS=1`` is set, and where the other process does not start or ends, all is done in this one.
+Numba infers types and emits LLVM IR; the optimised result is needed only when a kernel is linked. A thread would not
+help, since LLVM's many calls each wait for the GIL. With one core only, with ``LEASTACTION_ONE_PROCESS=1``, and where
+the other process does not start or ends, everything runs in this process.
 """
 
 import atexit
@@ -25,17 +25,17 @@ __all__ = ["machine_code", "optimised"]
 
 
 def optimised(codegen: Any, function: Function, others: Iterable[Any]) -> Callable[[], bytes]:
-    """Optimise a function; what is given back waits for its bitcode.
+    """Start the optimisation of a function; returns a callable that waits for its bitcode.
 
     Args:
-        others: what it names by numbers: with `number`, `reused` and `bitcode()`.
+        others: the functions that it refers to by number: with `number`, `reused` and `bitcode()`.
     """
     others = [*others]
     return _asked(codegen, others, "optimise", *function)
 
 
 def machine_code(codegen: Any, function: Any, name: str) -> Callable[[], bytes]:
-    """Make the object file of a function, see `Optimizer.machine_code`; what is given back waits for it."""
+    """Start emitting a function's object file (`Optimizer.machine_code`); returns a callable that waits for it."""
     return _asked(codegen, [function], "machine_code", function.number, name)
 
 
@@ -50,7 +50,7 @@ def _asked(codegen: Any, needed: list[Any], method: str, *arguments: Any) -> Cal
 
 
 class _Answer:
-    """The answer of another process, or where that ended before, of this one."""
+    """The answer of the other process, or of this one where that has ended."""
 
     def __init__(self, future: Future[Any], codegen: Any, needed: list[Any], method: str, arguments: Any) -> None:
         self._future: Future[Any] | None = future
@@ -59,15 +59,15 @@ class _Answer:
 
     def __call__(self) -> bytes:
         if (future := self._future) is not None:
-            forked = self._owner != os.getpid() and not future.done()  # no thread receives answers there
-            answered = not forked and future.exception() is None  # an error of LLVM's comes again, from here
+            forked = self._owner != os.getpid() and not future.done()  # after a fork, no thread receives answers
+            answered = not forked and future.exception() is None  # an error of LLVM is raised again here
             self._value = future.result() if answered else _answer_here(*self._again)
             self._future, self._again = None, ()
         return self._value
 
 
 _HERE: dict[int, tuple[Optimizer, set[int]]] = {}
-"""What optimises in this process, by the identity of Numba's code generator, and the numbers that it knows."""
+"""Optimizers of this process by the id of Numba's code generator, and the function numbers that they have."""
 
 
 def _answer_here(codegen: Any, needed: list[Any], method: str, *arguments: Any) -> Any:
@@ -94,7 +94,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": path},
-            start_new_session=True,  # Ctrl-C is for this process alone
+            start_new_session=True,  # Ctrl-C must reach this process only
         )
         self.owner = os.getpid()
         self._expected = made_for(codegen)
@@ -109,17 +109,17 @@ class _Process:
 
     @property
     def works(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process accepts calls."""
         return not self._broken and self._process.poll() is None
 
     def know(self, other: Any) -> None:
-        """See to it that the other process has a function that was not optimised there."""
+        """Send a function to the other process unless it has it already."""
         if other.number not in self._known:
             self.call("add", other.number, other.bitcode(), other.reused)
             self._known.add(other.number)
 
     def call(self, method: str, *arguments: Any) -> Future[Any]:
-        """Have the other process do something."""
+        """Call a method of the `Optimizer` in the other process; returns a future."""
         future: Future[Any] = Future()
         number = next(self._count)
         content = pickle.dumps((number, method, arguments), pickle.HIGHEST_PROTOCOL)
@@ -134,7 +134,7 @@ class _Process:
         return future
 
     def end(self) -> None:
-        """Let it end: it does where its standard input does."""
+        """End the process by closing its standard input; kill it after a second."""
         self._calls.put(None)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(1.0)
@@ -148,7 +148,7 @@ class _Process:
                 pipe.flush()
 
     def _receive(self) -> None:
-        """Hand answers to those who wait for them; all that wait when it ends are told so."""
+        """Pass answers to their futures; when the process ends, all remaining futures get an exception."""
         try:
             with self._process.stdout as pipe:
                 if pickle.load(pipe) == self._expected:
@@ -173,7 +173,7 @@ _current: _Process | None = None
 
 
 def _process(codegen: Any) -> _Process | None:
-    """The other process, None where there is to be none."""
+    """The other process; None where everything runs in this one."""
     global _current
     if _current is not None and _current.owner == os.getpid():
         if _current.works:
