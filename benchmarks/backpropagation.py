@@ -12,9 +12,9 @@ BOUND = 5.0
 STATES = ("q", "v", "controls")
 
 NOTES = f"""Gradients of random weights on all positions and velocities of a run (`derivatives.gradient`). Time of a \
-backward step: that of {LONG} steps less that of {SHORT}, divided by 300; a forward step likewise, in the compiled \
-loop. Costs that do not depend on the number of steps are listed separately: models of the robot and of its parameter \
-variations, and the start and end of the run. CPU time, least of all repetitions, measured in turns."""
+backward step: that of {LONG} steps less that of {SHORT}, per step of the difference; a forward step likewise, in the \
+compiled loop. Costs that do not depend on the number of steps are listed separately: models of the robot and of its \
+parameter variations, and the start and end of the run. CPU time, least of all repetitions, measured in turns."""
 
 
 def springs(links: int):

@@ -19,10 +19,10 @@ TICKS = 300
 PUSHES = (40, 120, 200)
 """Ticks at which velocities jump."""
 
-NOTES = """`solve(solver="horizon")` beside IPOPT on the examples of `optimize.examples` (legged robots: `legged`), \
-least CPU time of three; then each solver from the minimum of the other (tolerance 1e-9 with contact); NAO over the \
-number of steps, including the first solve, which also computes the elimination order of the linear system; time of \
-that system over the number of steps; MPC with the same solver, CPU time of a tick."""
+NOTES = """`solve(solver="horizon")` compared with IPOPT on the examples of `optimize.examples` (legged robots: \
+`legged`), least CPU time of three; then each solver from the minimum of the other (tolerance 1e-9 with contact); NAO \
+over the number of steps, including the first solve, which also computes the elimination order of the linear system; \
+time of that system over the number of steps; MPC with the same solver, CPU time of a tick."""
 
 
 def beside_ipopt(steps, chosen, repeats):

@@ -19,10 +19,11 @@ TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10)
 FINE = 0.001
 """Step of the longest chains [s]: the weight of 1000 links makes lateral waves with dt omega > 2 at 0.01 s."""
 
-NOTES = f"""Pendulums of uniform rods, bent like a bow, those with ball joints also turning slowly; mean of {STEPS} \
-steps of {DT} s (growth: {FINE} s), best of several runs in a compiled loop. MuJoCo: Euler, without contacts, in its \
-own loop. pin.aba without the cost of a call from Python (see benchmarks/peers.py). Growth is measured in CPU time, \
-since a busy machine interrupts long runs. Maximal is order 2 solved to 1e-10 unless said otherwise."""
+NOTES = f"""Pendulums of uniform rods, in a curved initial posture, those with ball joints also rotating slowly; mean \
+of {STEPS} steps of {DT} s (growth: {FINE} s), best of several runs in a compiled loop. MuJoCo: Euler, without \
+contacts, in its own loop. pin.aba without the cost of a call from Python (see benchmarks/peers.py). Growth is \
+measured in CPU time, since a busy machine interrupts long runs. Maximal is order 2 solved to 1e-10 unless said \
+otherwise."""
 
 
 def start(links, joint):

@@ -15,9 +15,9 @@ LENGTHS, FEW = (2, 4, 8, 16, 32, 64), (2, 32)
 METHODS = {"BDF1": la.BDF(order=1), "BDF2": la.BDF(order=2), "SDIRK2": la.SDIRK2()}
 DT, STEPS = 0.01, 20
 
-NOTES = f"""Chains of n links bent like a bow, steps of {DT} s, mean of {STEPS}, best of several runs in a compiled \
-loop; pin.aba without the cost of a call from Python (see benchmarks/peers.py). The gradient is that of an objective \
-of all positions by all controls, 500 steps of a 10-link arm, including the forward run."""
+NOTES = f"""Chains of n links in a curved initial posture, steps of {DT} s, mean of {STEPS}, best of several runs in a \
+compiled loop; pin.aba without the cost of a call from Python (see benchmarks/peers.py). The gradient is that of an \
+objective of all positions by all controls, 500 steps of a 10-link arm, including the forward run."""
 
 
 def steps(progress, lengths):
