@@ -85,7 +85,7 @@ COSTS = """## What it costs, and who is quicker
 
 A step solves nonlinear equations, so a single one costs more than one of MuJoCo's defaults. What counts is the time to
 an accuracy. In how many of the [races](benchmarks/races.md) (robot and accuracy) each formulation leads each peer's
-best method; [When which wins](benchmarks/wins.md) has all ratios, and names [where peers
+best method; [Wins and losses](benchmarks/wins.md) has all ratios, and names [where peers
 lead](benchmarks/wins.md#where-peers-lead):
 """
 
