@@ -133,6 +133,7 @@ def run(steps, quick=False) -> Report:
             steps.done()
         report.sheets.append(sheet)
         counts = ", ".join(f"{what} {count}" for what, count in better.items())
-        what = f"Order {order}, number of {len(entries)} robots on which interpolation of body poses is better"
-        report.notes += f"\n{what}: {counts}."
+        report.notes += (
+            f"\nOrder {order}, number of {len(entries)} robots on which interpolation of body poses is better: {counts}."
+        )
     return report
