@@ -1,4 +1,4 @@
-"""What the kernels of `Minimal` and of batches read and write, by name."""
+"""Named tuples of the arrays of the kernels of `Minimal` and of batches."""
 
 from __future__ import annotations
 
@@ -29,31 +29,29 @@ from leastaction.minimal.contact.scratch_arrays import (
 FloatArray = NDArray[np.floating]
 
 LOGGED = 64
-"""Rows of the log of contacts for each one that there is room for."""
+"""Rows of the contact log per contact of capacity."""
 
 
 class RobotModel(NamedTuple):
-    """What one robot's kernels read of the mechanism; nothing writes it.
+    """Constant data of a mechanism for the kernels of one robot.
 
     Attributes:
-        nodes: `tree.NODE` records, called bodies here, depth first.
-        dofs: `ROBOT_DOF` records.
-        slots: for each body that several carry on from, or one that is not the next, where its children's blocks wait;
-            -1 for others, shape (bodies,).
+        nodes: `tree.NODE` records, called bodies here, depth first. dofs: `ROBOT_DOF` records. slots: index in
+        `branch_sums` for each body with several children, or whose child is not the next body, where the
+            blocks of its children are summed; -1 for others, shape (bodies,).
         drives: `GEAR` records of the controls, then of constant wrenches.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
-        cones: `ROBOT_CONE` records, or None where contacts, limits and dry friction do not act.
-        soft: whether joints may have springs, dampers, armatures or servos; None where not, so that nothing about them
-            is compiled.
+        cones: `ROBOT_CONE` records, or None without contacts, limits and dry friction.
+        soft: whether joints may have springs, dampers, armatures or servos; None excludes these from compilation.
         limited: whether controls may have limits; likewise.
         driven: whether there are controls that are not zero; likewise.
-        branched: whether some body is not carried by the one before it; likewise.
-        turning: whether joints may have several axes, as balls have; likewise.
-        pushed: the first drive that pushes on a body, or their number; None where there is none, likewise.
+        branched: whether some body is not the child of the one before it; likewise.
+        turning: whether joints may have several axes, such as ball joints; likewise.
+        pushed: index of the first drive that acts on a body, or their number; None where there is none, likewise.
         shapes: `RobotShapes`, or None where bodies touch planes alone.
-        forces: `ForceModel` of springs, cables and tendons; None where there are neither these nor equations.
-        closure: `ClosureModel` of the equations of loops and couplings; None where `forces` is.
+        forces: `ForceModel` of springs, cables and tendons; None where there are neither these nor loops.
+        closure: `ClosureModel` of loops and couplings; None where `forces` is.
     """
 
     nodes: Any
@@ -75,18 +73,18 @@ class RobotModel(NamedTuple):
 
 
 class RobotShapes(NamedTuple):
-    """What may touch what beside balls over planes; nothing writes it.
+    """Constant data for contact detection, for pairs other than spheres over planes.
 
     Attributes:
         shapes: `SHAPE` records, in frames at the bodies' centres of mass.
         pairs: `PAIR` records of those that may touch.
         table: heights and vertices of shapes [m].
-        masses: that the compliance of each pair is of [kg], shape (pairs,).
+        masses: for the compliance of each pair [kg], shape (pairs,).
         softness: compliance [m/N], 0 where rigid, and relaxation time [s] of each pair, shape (pairs, 2).
-        reach: radius about the centre of mass of each body that holds its shapes [m], shape (bodies,).
-        skin: how far bodies may move until the list of the pairs to look at is made anew [m].
-        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None where they
-            cannot, so that nothing about it is compiled.
+        reach: radius about the centre of mass of each body that encloses its shapes [m], shape (bodies,).
+        skin: how far bodies may move until the list of candidate pairs is rebuilt [m].
+        convex: whether cylinders, meshes and ellipsoids may touch more than planes and height fields; None excludes
+            this from compilation.
     """
 
     shapes: Any
@@ -100,20 +98,19 @@ class RobotShapes(NamedTuple):
 
 
 class DetectedContacts(NamedTuple):
-    """Contacts of one robot that are looked for in each step, with room for some.
+    """Contacts of one robot detected in each step, with a fixed capacity.
 
     Attributes:
-        now: one `FOUND` record.
-        cones: `ROBOT_CONE` records: those of the model, then those of the contacts.
-        contacts: `CONTACT` records.
-        listed: indices of the pairs that a step looks at, shape (pairs,); places: poses of the bodies when they were
-            chosen, shape (bodies, 12).
-        travel: how far points of each body get in the first guess of a step [m], shape (bodies,).
-        keys, impulses: what the contacts in the step before were, and their impulses, shapes (room,), (room, 3 or 6).
+        now: one `FOUND` record. cones: `ROBOT_CONE` records: those of the model, then those of the contacts. contacts:
+        `CONTACT` records. listed: indices of the candidate pairs, shape (pairs,); places: poses of the bodies when
+        these were listed, shape
+            (bodies, 12).
+        travel: displacement bound of points of each body in the first guess of a step [m], shape (bodies,).
+        keys, impulses: keys and impulses of the contacts in the last step, shapes (room,), (room, 3 or 6).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).
-        clearance: how far pairs are apart at least.
-        between: bodies somewhere within the step.
-        islands: which cones move each other.
+        clearance: lower bounds of the distances of pairs.
+        between: bodies at an intermediate time of the step.
+        islands: contact islands.
     """
 
     now: Any
@@ -131,32 +128,32 @@ class DetectedContacts(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """Scratch of the cones of one robot, with m impulses in all.
+    """Scratch of the constraints of one robot, with m impulses in all.
 
     Attributes:
-        active: whether a cone takes part in the step, shape (cones,).
-        side: 1 at a lower limit, -1 at an upper one; of a tie its impulse for each unit of its length, shape (cones,).
-        compliance: by how much a contact gives way for each unit of an impulse [m / (N s)], shape (cones,).
-        deepest: depth that no impulse of a rigid contact reaches [m], shape (1,).
+        active: whether a constraint is in the active set, shape (cones,).
+        side: 1 at a lower limit, -1 at an upper one; of a tie its impulse per unit of its length, shape (cones,).
+        compliance: of rigid contacts [m / (N s)], shape (cones,).
+        deepest: limit of the penetration of rigid contacts [m], shape (1,).
         impulse_compliance, lag, end_compliance: of compliant contacts, see `laws.soft_contact.soft_law`; zero where
             rigid, shape (cones,).
-        soft: by how much more a contact creeps for each unit of friction [m / (N s)], shape (cones,).
-        start_gap, least: gap of a cone at the start of the step, and least gap at its end [m or rad], shape (cones,).
+        soft: additional tangential compliance [m / (N s)], shape (cones,).
+        start_gap, least: gap at the start of the step, and required gap at its end [m or rad], shape (cones,).
         lam: impulses [N s or N m s], along normal and tangents of contacts, shape (m,).
-        w: gaps (less `least`) and sliding after the update [m or rad], shape (m,).
-        W: their derivatives, shape (m, m): a row for each impulse.
-        columns, rows: of unit impulses and of gaps and sliding, eliminated, shape (m, nv).
+        w: gaps (less `least`) and slip after the update [m or rad], shape (m,).
+        W: Delassus matrix, derivatives of w, shape (m, m): a row for each impulse.
+        columns, rows: of unit impulses and of gaps and slip, eliminated, shape (m, nv).
         col: columns of the factor, shape (nv, 6).
-        kick: what the impulses do along the joints, shape (nv,).
+        kick: generalised impulses of all constraints, shape (nv,).
         total: impulses of the whole step, shape (m,).
-        M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of those that take part, (m,),
-            of which `unknown`, (m,), lists those that are solved for.
-        best: impulses that Newton on them goes back to, shape (m,).
-        which: impulses of the cones that take part, one after another, shape (m,).
+        M, b: Newton's equations for the impulses, shapes (m, m) and (m, 1); d: changes of the active ones, (m,), of
+            which `unknown`, (m,), lists the unknowns.
+        best: impulses to which that Newton iteration returns when it fails, shape (m,).
+        which: indices of the active impulses, shape (m,).
         balance: one `BALANCE` record.
-        q_start, p_start: the state that a step starts from, shapes (nq,), (nv,); v: its velocities, shape (nv,).
-        rolls: whether contacts may resist spinning or rolling; None where not, so that nothing about it is compiled.
-        joints: `LockedJoints`; None where the contact problem has all dry friction.
+        q_start, p_start: state at the start of a step, shapes (nq,), (nv,); v: its velocities, shape (nv,).
+        rolls: whether contacts may have torsional or rolling friction; None excludes this from compilation.
+        joints: `LockedJoints`; None where the contact problem includes all dry friction.
         impacts: `Impacts`, or None where no contact has restitution.
         phase: `MomentumPhase`.
         found: `DetectedContacts`, or None where bodies touch planes alone.
@@ -210,16 +207,16 @@ class RobotData(NamedTuple):
         v_last, v_older: mean velocities of the last step and the one before, shape (nv,).
         dx: update, shape (nv,).
         displacement: tangent vector from q0 to q1, shape (nv,).
-        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); `now` has
-            which is which, so that nothing is copied from step to step.
+        R: rotations of the bodies at the start and the end of the step, shape (2, bodies, 9); `now` is the index of
+            the start, so that nothing is copied from step to step.
         x: their centres of mass [m], shape (2, bodies, 3), from the origin.
         S: world twists of unit joint velocities, shape (2, nv, 6).
         W: for each degree of freedom its row, pivot and right-hand side, shape (nv, 8).
-        branch_sums: what is summed up at branches, shape (slots, 48).
-        now: which of R, x, S is of the start of the step, shape (1,).
-        origin: where x and S are counted from [m], shape (3,): near the robot, so that its moments have few digits to
-            lose; the world's own where contacts act, and of robots that stand on joints of one axis.
-        touch: `Touch`, or None where contacts do not act.
+        branch_sums: sums over the children at branches, shape (slots, 48).
+        now: index of the start of the step in R, x, S, shape (1,).
+        origin: reference point of x and S [m], shape (3,): near the robot, so that moments lose few digits; the world's
+            origin where contacts act, and for robots based on joints of one axis.
+        touch: `Touch`, or None without contacts.
     """
 
     q0: FloatArray
@@ -243,17 +240,17 @@ class RobotData(NamedTuple):
 
 
 class BatchSettings(NamedTuple):
-    """What the user chose.
+    """Settings of a run.
 
     Attributes:
         dt: time step [s].
         tolerance: of the Newton updates [rad or m].
         floor: updates below this that no longer shrink the residual are round-off [rad or m].
-        max_iterations: before a step is divided.
-        steps: how many.
-        every: how many of them from one recorded state to the next.
-        keeps: whether runs go on from where the last ones ended, and are kept for the next.
-        whole: length of the steps that the user asked for [s]; `dt` may be that of a part of one.
+        max_iterations: before a step is bisected.
+        steps: their number.
+        every: steps from one recorded state to the next.
+        keeps: whether runs continue from the ends of the last ones, and are stored for the next.
+        whole: length of the steps that the user asked for [s]; `dt` may be that of a substep.
     """
 
     dt: float
@@ -267,19 +264,19 @@ class BatchSettings(NamedTuple):
 
 
 class GroundRecord(NamedTuple):
-    """Rows that a run of one robot writes, and what goes on from step to step.
+    """Rows that a run of one robot writes, and data carried from step to step.
 
     Attributes:
         q: joint positions, shape (steps + 1, nq).
         p: momenta, shape (steps + 1, nv).
-        impulses: of the cones in the step before, shape (steps + 1, m).
-        places: where the balls of the contacts are [m], and their gaps, shape (steps + 1, contacts, 4).
+        impulses: of the constraints in the step before, shape (steps + 1, m).
+        places: centres of the contact spheres, and their gaps [m], shape (steps + 1, contacts, 4).
         elastic: energy of soft contacts [J], shape (steps + 1, 1), or (steps + 1, 0) where all are rigid.
         iterations: of the step before, shape (steps + 1,).
-        divided: its parts, 0 where it was not divided, shape (steps + 1,).
-        memory: parts of the last step, shape (1,).
-        goals: of prescribed motions joint positions, and velocities, shape (steps + 1, nq + nv); anything without.
-        work: of prescribed motions up to there [J], shape (steps + 1,).
+        divided: its number of substeps, 0 for one, shape (steps + 1,).
+        memory: number of substeps of the last step, shape (1,).
+        goals: prescribed joint positions and velocities, shape (steps + 1, nq + nv); unused without.
+        work: of prescribed motions since the start [J], shape (steps + 1,).
     """
 
     q: FloatArray
@@ -295,7 +292,7 @@ class GroundRecord(NamedTuple):
 
 
 def robot_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: RobotShapes | None = None) -> RobotModel:
-    """The arrays of a mechanism, with numbers of `dtype`, and with `ROBOT_CONE` records and shapes where these act."""
+    """The `RobotModel` of a mechanism, in the precision of `dtype`, with `ROBOT_CONE` records and shapes if given."""
     tree, single = mechanism.tree, np.dtype(dtype) == np.float32
     parents = tree.nodes.parent
     branching = sorted({int(p) for i, p in enumerate(parents) if p >= 0 and p != i - 1})
@@ -314,7 +311,7 @@ def robot_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Rob
     capped = cones is not None and tree.dofs.damping.any()
     dofs.holds = 1.0 / mobility_at_home(mechanism) if capped else NEVER
     if cones is not None:
-        dofs.servo = dofs.stiffness  # with contacts, all springs pull from the middle of the step
+        dofs.servo = dofs.stiffness  # with contacts, all springs use midpoint quadrature
 
     return RobotModel(
         nodes=as_records(tree.nodes, NODE),
@@ -332,7 +329,7 @@ def robot_model(mechanism: Mechanism, dtype: Any, cones: Any = None, shapes: Rob
 
 
 def pruned(model: RobotModel, driven: bool) -> RobotModel:
-    """The same mechanism, whose kernels are compiled without what it does not have, or without controls."""
+    """The same model with None for absent features, or for controls, which excludes them from compilation."""
     drives, dofs = model.drives, model.dofs
     soft = any(dofs[name].any() for name in ("stiffness", "damping", "armature", "servo"))
     limited = np.isfinite(drives.lower).any() or np.isfinite(drives.upper).any()
@@ -354,18 +351,18 @@ def bounces(model: RobotModel) -> bool:
 
 
 def turns(model: RobotModel) -> bool:
-    """Whether any contact resists spinning or rolling."""
+    """Whether any contact has torsional or rolling friction."""
     return bool((model.cones.width == TURNING).any()) or width_of(model.shapes) == TURNING
 
 
 def width_of(shapes: RobotShapes | None) -> int:
-    """Impulses that there is room for of each contact that is looked for."""
+    """Number of impulses allocated for each detected contact."""
     turns = shapes is not None and ((shapes.pairs.spin > 0.0) | (shapes.pairs.roll > 0.0)).any()
     return TURNING if turns else PLAIN
 
 
 def robot_array_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
-    """Shapes of the arrays of one robot, as a `RobotData`, with room for so many contacts that are looked for."""
+    """Shapes of the arrays of one robot, as a `RobotData`, with a capacity of `room` detected contacts."""
     n, nv = len(model.nodes), len(model.dofs)
     shapes: dict[str, Any] = dict.fromkeys(("p", "end", "tau", "v_last", "v_older", "dx", "displacement"), (nv,))
     shapes |= dict.fromkeys(("q0", "q1"), (nq,)) | {"R": (2, n, 9), "x": (2, n, 3), "S": (2, nv, 6)}
@@ -397,20 +394,20 @@ def robot_array_shapes(model: RobotModel, nq: int, room: int = 0) -> Any:
 
 
 def memory_size(shapes: Any) -> int:
-    """Numbers that `memory.keep` keeps of one robot with arrays of these shapes.
+    """Length of the column of `saved_state.keep` for one robot with arrays of these shapes.
 
-    Steps done and parts of the last one; q, p, and the rates of the last two steps; with contacts the impulses along
-    the joints, and the impulses.
+    It contains steps done and substeps of the last one; q, p, and the velocities of the last two steps; with contacts
+    the generalised constraint impulses, and the impulses.
     """
     size = 2 + shapes.q0[0] + 3 * shapes.p[0]
     return size if shapes.touch is None else size + shapes.p[0] + shapes.touch.lam[0]
 
 
 def robot_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False) -> RobotData:
-    """The arrays of one robot, of 64 bits, with room for so many contacts that are looked for.
+    """The arrays of one robot, of 64 bits, with a capacity of `room` detected contacts.
 
     Args:
-        whole: for kernels that know everything, see `robot_variants`.
+        whole: for kernels with all features, see `robot_variants`.
     """
     *shapes, touch = robot_array_shapes(model, nq, room if model.shapes is not None else 0)
     own: dict[str, Any] = dict(zip(RobotData._fields, map(np.zeros, shapes), strict=False))
@@ -442,12 +439,12 @@ def robot_arrays(model: RobotModel, nq: int, room: int = 0, whole: bool = False)
 
 
 def is_prescribed(cones: Any) -> NDArray[np.bool_]:
-    """Which cones lock what is prescribed, see `locked_joints.is_prescribed`."""
+    """Mask of the constraints that lock prescribed joints, see `locked_joints.is_prescribed`."""
     return np.asarray((cones.kind == DRY) & (cones.friction == GIVEN), bool)
 
 
 def _detected_arrays(model: RobotModel, nq: int, room: int) -> DetectedContacts:
-    """Arrays for the contacts that are looked for, none of them known."""
+    """Empty arrays for detected contacts."""
     pairs, bodies, own = len(model.shapes.pairs), len(model.nodes), len(model.cones)
     width = width_of(model.shapes)
     m = int(model.cones.width.sum()) + width * room

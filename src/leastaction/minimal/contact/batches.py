@@ -1,4 +1,4 @@
-"""Runs of the robots of a batch: many steps of one robot, with given controls or with those that a policy asks for."""
+"""Runs of the robots of a batch: many steps of one robot, with given controls or those of a policy."""
 
 import math
 
@@ -8,14 +8,14 @@ from leastaction.minimal.contact.saved_state import keep, recall
 from leastaction.minimal.contact.steps import apply_controls, drive, prepare, reset_contacts, step
 
 WORK = 256
-"""Most Newton iterations of a step, in the mean of a run: beyond, a robot would hold up all others without an end."""
+"""Largest mean number of Newton iterations per step of a run; a robot beyond it fails, lest it block all others."""
 
 AHEAD = 64
-"""Steps whose iterations may be spent before they are done."""
+"""Number of additional steps whose iterations a run may use in advance."""
 
 
 UNSOLVED, WORKED, CONTROLS, STATE = range(1, 5)
-"""Why a robot has failed."""
+"""Reasons for the failure of a robot."""
 
 REASONS = {
     UNSOLVED: "Newton did not converge in parts of it, to dt / {finest} or to where round-off is all that is left",
@@ -23,17 +23,17 @@ REASONS = {
     CONTROLS: "its controls hold a number that is not finite",
     STATE: "it was put where a number is not finite or a quaternion no unit",
 }
-"""The same in words."""
+"""Their messages."""
 
 
 @routine
 def given_forces(model, data, settings, batch, done, total, robot):
-    """Generalised forces of the controls in the batch."""
+    """Set the generalised forces of the controls in the batch."""
     apply_controls(model, data, batch.u, done, robot, model.driven)
 
 
 def policy_forces(policy):
-    """Generalised forces of the controls that a policy(t, q, v, own, u) writes into u."""
+    """Make a function that sets the generalised forces of the controls u that a policy(t, q, v, own, u) writes."""
 
     @routine
     def ask(model, data, settings, batch, done, total, robot):
@@ -47,7 +47,7 @@ def policy_forces(policy):
 
 @routine
 def start(model, data, batch, robot):
-    """The start of a run: row 0 of the batch."""
+    """Start a run from row 0 of the batch."""
     for k in range(data.q0.shape[0]):
         data.q0[k] = batch.q[0, k, robot]
     prepare(model, data)
@@ -60,7 +60,7 @@ def start(model, data, batch, robot):
 
 @routine
 def place(model, data, settings, batch, robot):
-    """Put robots that are marked by -1 steps at row 0, with the velocities of the batch: momenta, no steps done."""
+    """Set robots that are marked by -1 steps to row 0 with the velocities of the batch: momenta, no steps done."""
     if batch.memory[0, robot] >= 0.0:
         return
     start(model, data, batch, robot)
@@ -76,7 +76,7 @@ def place(model, data, settings, batch, robot):
 
 @routine
 def write_velocity(model, data, touch, batch, robot):
-    """Velocities at the end of a run, into `batch.v`: with contacts, the energy balance of the last step knows them."""
+    """Write the velocities at the end of a run to `batch.v`; with contacts, those of the last energy balance."""
     if touch is None:
         velocities(model, data, data.p, data.dx)
         for k in range(data.p.shape[0]):
@@ -87,11 +87,11 @@ def write_velocity(model, data, touch, batch, robot):
 
 
 def run_with(controls):
-    """Runs with the controls of `given_forces` or `policy_forces`."""
+    """Make the run kernel with the controls of `given_forces` or `policy_forces`."""
 
     @routine
     def run(model, data, settings, batch, robot):
-        """All steps of one robot, from row 0 of the batch's arrays or from its memory; see `arrays.Batch`."""
+        """Run all steps of one robot, from row 0 of the batch's arrays or from its memory; see `arrays.Batch`."""
         q0, total, last = data.q0, 0, 0
         if settings.keeps and batch.failed[robot] >= 0:
             return
@@ -102,7 +102,7 @@ def run_with(controls):
             start(model, data, batch, robot)
         batch.failed[robot] = -1
         iterations, parts, steps, every = 0, 0, settings.steps, settings.every
-        # One call of `step`: a GPU's compiler puts all of it here.
+        # A single call of `step`, because a GPU's compiler inlines it.
         for done in range(steps):
             controls(model, data, settings, batch, done, total, robot)
             spent, count = step(model, data, settings, last == 1)
@@ -134,7 +134,7 @@ def run_with(controls):
 
 @routine
 def blank(batch, first, keeps, robot):
-    """NaN in rows from a first one on, and in the velocities of runs that go on: a failed robot has no state."""
+    """Write NaN to rows from `first` on, and to the velocities of continued runs: a failed robot has no state."""
     if keeps:
         for k in range(batch.v.shape[0]):
             batch.v[k, robot] = math.nan

@@ -1,4 +1,4 @@
-"""Articulated blocks of a robot: six columns A0 ... A5 that stay in registers, of a body and all that it carries."""
+"""Articulated blocks: 6x6 matrices of a body and its subtree, as six columns A0 ... A5 that stay in registers."""
 
 from leastaction._jit import inline
 from leastaction.minimal.contact.row_vec6 import accumulate, plus_stored
@@ -10,13 +10,13 @@ NO_BLOCK = (ZEROS, ZEROS, ZEROS, ZEROS, ZEROS, ZEROS)
 
 @inline
 def has_inertia(node):
-    """Whether a body has mass or, as some files have it, moments of inertia alone."""
+    """Whether a body has mass or, as in some files, moments of inertia alone."""
     return node.mass > 0.0 or node.Ic[0] + node.Ic[3] + node.Ic[5] > 0.0
 
 
 @inline
 def with_body(A, T, k, x0, x1):
-    """A block with that of a body: T (9) by its turns, k times the identity by its shift from x0 to x1."""
+    """A block plus that of a body: T (9) for rotations, k times the identity for translations from x0 to x1."""
     A0, A1, A2, A3, A4, A5 = A
     X, Y = scale3(k, x0), scale3(k, x1)
     s = x0[0] * Y[0] + x0[1] * Y[1] + x0[2] * Y[2]
@@ -65,7 +65,7 @@ def row_of(S, A):
 
 @inline
 def without_joint(A, row, col, D):
-    """A - D col row, the block that a parent feels through a joint with the pivot 1 / D."""
+    """A - D col row, the block that a parent sees through a joint with the pivot 1 / D."""
     return (
         plus(-D * row[0], col, A[0]),
         plus(-D * row[1], col, A[1]),
@@ -78,7 +78,7 @@ def without_joint(A, row, col, D):
 
 @inline
 def leave(waiting, A):
-    """Add a block to those that wait at a branch, in the first 36 numbers of its row."""
+    """Add a block to the sum at a branch, in the first 36 numbers of its row."""
     accumulate(waiting, 0, A[0])
     accumulate(waiting, 6, A[1])
     accumulate(waiting, 12, A[2])
@@ -89,7 +89,7 @@ def leave(waiting, A):
 
 @inline
 def gather(waiting, A):
-    """A block with those that wait at a branch."""
+    """A block plus the sum at a branch."""
     return (
         plus_stored(waiting, 0, A[0]),
         plus_stored(waiting, 6, A[1]),

@@ -1,4 +1,4 @@
-"""The sweeps of a robot over its bodies: positions, Newton's direction, momenta at the end."""
+"""Sweeps of a robot over its bodies: forward kinematics, Newton's direction, momenta at the end."""
 
 from leastaction._jit import inline, routine
 from leastaction.kinematics.manifold import go_on, retract
@@ -42,20 +42,20 @@ from leastaction.spatial import (
 from leastaction.spatial._series import inverse_jacobian_terms
 
 CAP = 0.5
-"""Newton updates above this [rad or m] are shortened to it."""
+"""Bound of Newton updates [rad or m]; longer ones are scaled down to it."""
 
 FAR = 1.0
-"""How far [m] a robot goes from where it is counted from before that moves on."""
+"""Distance [m] of a robot from its reference point at which that moves to the robot."""
 
 WAITING = 48
-"""Numbers of what waits at a branch: block, wrench of the right-hand side, wrench of the subtree."""
+"""Length of a row of sums at a branch: block, wrench of the right-hand side, wrench of the subtree."""
 
-place = place_with(library_sine_and_cosine)  # single precision stays single
+place = place_with(library_sine_and_cosine)  # keeps single precision
 
 
 @routine
 def origin_of(data, touch, turning):
-    """Where bodies are counted from; see `arrays.RobotData`."""
+    """Reference point of positions; see `arrays.RobotData`."""
     if touch is not None:
         return ZERO3
     if turning is None:
@@ -65,7 +65,7 @@ def origin_of(data, touch, turning):
 
 @routine
 def recentre(model, data, touch, turning):
-    """Count from the first body again where it has gone far; bodies are placed at q0 before and after."""
+    """Move the reference point to the first body where that is far away; bodies are placed at q0 before and after."""
     if touch is not None:
         return
     if turning is None:
@@ -93,10 +93,10 @@ def put_end(model, data, touch):
 
 @routine
 def put(model, q, R_, x_, S_, branched, origin):
-    """Rotations, centres of mass and joint screws of all bodies at q, counted from the origin.
+    """Rotations, centres of mass and joint screws of all bodies at q, relative to the origin.
 
-    A child's origin follows from its parent's centre of mass, so that origins need not be kept. Where `branched` is
-    None, each body is carried by the one before it.
+    A child's origin follows from its parent's centre of mass, so that origins need not be stored. Where `branched` is
+    None, each body is the child of the one before it.
     """
     nodes = model.nodes
     world = sub3(ZERO3, origin)
@@ -131,7 +131,7 @@ def move(model, q, x, out, turning):
 
 @routine
 def move_on(model, x, more, turning):
-    """x, a motion from a configuration, becomes that by x and on by `more`; see `move`."""
+    """Replace x, a motion from a configuration, by the motion x followed by `more`; see `move`."""
     if turning is None:
         for k in range(x.shape[0]):
             x[k] += more[k]
@@ -141,7 +141,7 @@ def move_on(model, x, more, turning):
 
 @inline
 def with_thrust(pushed, model, data, i, end, dt, F):
-    """A wrench F about the origin with half of what controls and constant wrenches push body i with over the step, at
+    """Wrench F about the origin plus half of the impulse of controls and constant wrenches on body i over the step, at
     one end of it."""
     if pushed is None:
         return F
@@ -166,7 +166,7 @@ def with_thrust(pushed, model, data, i, end, dt, F):
 
 @inline
 def work_of_thrust(pushed, model, data, i, shift, dt):
-    """Work [J] of half of what controls push body i with over the step; `shift`: of its centre of mass."""
+    """Half of the work [J] of controls on body i over the step; `shift`: of its centre of mass."""
     if pushed is None:
         return 0.0
     F, x = with_thrust(pushed, model, data, i, 0, dt, ZEROS), load3(data.x[data.now[0]][i])
@@ -177,14 +177,14 @@ def work_of_thrust(pushed, model, data, i, shift, dt):
 
 @inline
 def end_damping(dof, dt, h):
-    """What of the impulse of a damper at the end of the step, per motion, is implicit in the velocity there: see
+    """The part of a damper's impulse at the end of the step, per motion, that is implicit in the velocity there: see
     `joint_momenta.end_damping_of`."""
     return max(0.5 * dof.damping - 0.25 * dt * dof.servo - h * dof.holds, 0.0)
 
 
 @inline
 def torque_of(Ic, y, h):
-    """Derivative of the kinetic energy by the turn y, its torque in the first frame, and the coefficients of J^-1."""
+    """Derivative of the kinetic energy by the rotation vector y, its torque in the first frame, factors of J^-1."""
     g = scale3(h, symvec(Ic, y))
     e, d = inverse_jacobian_terms(y[0] * y[0] + y[1] * y[1] + y[2] * y[2])
     a = cross(y, g)
@@ -193,9 +193,9 @@ def torque_of(Ic, y, h):
 
 @inline
 def slope_of_torque(Ic, y, g, e, d, h, R0):
-    """Derivative (9) of the torque by turns at the end of the step, in the world; see `blocks.torque_slope`.
+    """Derivative (9) of the torque by rotations at the end of the step, in the world; see `blocks.torque_slope`.
 
-    The turn y is in the body's first frame here, so that its inertia need not be turned.
+    The rotation vector y is in the body's first frame here, so that its inertia need not be rotated.
     """
     G = (h * Ic[0], h * Ic[1], h * Ic[2], h * Ic[1], h * Ic[3], h * Ic[4], h * Ic[2], h * Ic[4], h * Ic[5])
     Z = plus9(matmul(polynomial(y, 0.5, e), G), polynomial_slope(y, g, 0.5, 0.0, e, d))
@@ -204,14 +204,14 @@ def slope_of_torque(Ic, y, g, e, d, h, R0):
 
 @routine
 def eliminate(model, data, touch, dt, soft, driven, branched):
-    """The equations of Newton's update at q0, p, q1, eliminated towards the root; returns their largest residual.
+    """Assemble and eliminate the Newton equations at q0, p, q1 towards the root; returns their largest residual.
 
-    Residuals count over their pivots [rad or m], about as the updates that they ask for: those of heavy joints would
-    hide those of light ones.
+    Residuals are divided by their pivots [rad or m], the approximate size of the updates; otherwise those of heavy
+    joints would hide those of light ones.
 
-    The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. Where
-    contacts take part (`touch`), the columns of the factor are kept, and their impulses count in the residual. Forces
-    of the joints are omitted where `soft` is None, controls where `driven` is, branches where `branched` is.
+    The articulated block is A, the right-hand side's wrench b, the wrench of the subtree F. With
+    contacts (`touch`), the columns of the factor are stored, and contact impulses enter the residual. Joint forces are
+    omitted where `soft` is None, controls where `driven` is, branches where `branched` is.
     """
     nodes, dofs, slots = model.nodes, model.dofs, model.slots
     R0_, R1_, x0_, x1_, S0_, S1_, W, branch_sums = (
@@ -259,7 +259,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
             if soft is not None and node.nv == 1:
                 dof = dofs[c]
                 moved = q1[node.iq] - q0[node.iq]
-                # Servos pull from the middle of the step, which is stable for any stiffness.
+                # Servos use midpoint quadrature, which is stable for any stiffness.
                 slope = 0.5 * dof.damping + h * dof.armature + 0.25 * dt * dof.servo
                 r -= 0.5 * dt * dof.stiffness * (q0[node.iq] - dof.rest) + slope * moved
             r, slope = with_pull(pulls_of(touch), c, r, slope)
@@ -291,7 +291,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
 
 @routine
 def update(model, data, touch, branched):
-    """The update from root to leaves, applied to q1; returns its size. `branched` as in `eliminate`."""
+    """Newton update from root to leaves, applied to q1; returns its size [rad or m]. `branched` as in `eliminate`."""
     nodes, slots, S1_, W, branch_sums, dx, q1 = (
         model.nodes,
         model.slots,
@@ -332,9 +332,9 @@ def update(model, data, touch, branched):
 
 @routine
 def end_residual(model, data, touch, dt, soft, driven, branched):
-    """The momentum at the end of the step, in `end`; returns the largest residual of its equations there, over the
-    pivots that `eliminate` has kept. Dampers that are implicit there are in `end` as `joint_momenta.end_damping_of` has
-    it."""
+    """Set the momentum `end` at the end of the step; returns the largest residual of its equations there, divided by
+    the pivots of `eliminate`. `end` is P of `joint_momenta.end_damping_of` plus k r where dampers are
+    implicit."""
     nodes, dofs, slots, W = model.nodes, model.dofs, model.slots, data.W
     R0_, x0_, R1_, x1_, S0_, S1_, branch_sums = (
         data.R[data.now[0]],

@@ -9,7 +9,7 @@ from leastaction.spatial import add3, dot3, load3, load9, matvec
 
 @routine
 def cones_of(model, found):
-    """Cones of a robot, and how many of them there are now."""
+    """Constraints of a robot, and their current number."""
     if found is None:
         return model.cones, model.cones.shape[0]
     return found.cones, model.cones.shape[0] + found.now[0].count
@@ -27,7 +27,7 @@ def end_gap(data, found, cone):
 
 @inline
 def end_gap_of_ball(data, cone):
-    """`end_gap` of a ball over a plane."""
+    """`end_gap` of a sphere over a plane."""
     k, i = 1 - data.now[0], cone.node
     x = add3(load3(data.x[k][i]), matvec(load9(data.R[k][i]), load3(cone.arm)))
     return dot3(load3(cone.normal), x) - cone.offset
@@ -35,9 +35,9 @@ def end_gap_of_ball(data, cone):
 
 @routine
 def elastic_energies(model, data, touch):
-    """Energy of soft contacts [J] at the start of a solved substep and at its end, and work of those that push.
+    """Energy of soft contacts [J] at the start and at the end of a solved substep, and work of the loaded ones.
 
-    What opens under its damper without pushing leaves its energy behind.
+    A contact that opens under its damper without a force dissipates its energy.
     """
     cones, count = cones_of(model, touch.found)
     start = end = work = 0.0

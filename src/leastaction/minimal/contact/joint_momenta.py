@@ -1,4 +1,4 @@
-"""Momenta and velocities of a robot at its configuration: p = M(q) v and back, along the tree."""
+"""Momenta and velocities of a robot at its configuration: p = M(q) v and its inverse, by recursion over the tree."""
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.contact.blocks import NO_BLOCK, column_of, gather, has_inertia, leave, with_body, without_joint
@@ -17,15 +17,15 @@ def turned(Ic, R):
 
 @inline
 def end_damping_of(dof, dt):
-    """What of the impulse of a damper at the end of a step of length dt is implicit in the velocity there, per rate.
+    """Damping k of a joint at the end of a step of length dt that is implicit in the end velocity [N s/m or N m s].
 
-    Half of what a damper d does in a step acts at each end, over the mean rate r. Where h d / 2 is more than the
-    inertia m of the joint, the impulse at the end would reverse its motion; so k = h d / 2 - m of it goes with the
-    velocity v1 at the end in place of r,
+    Half of the impulse of a damper d acts at each end of a step, with the mean rate r. Where h d / 2 exceeds the
+    inertia m of the joint, the impulse at the end would reverse its motion; so k = h d / 2 - m of it is multiplied by
+    the velocity v1 at the end in place of r,
 
         M v1 = P + k (r - v1),    (M + k) v1 = P + k r.
 
-    A joint alone of that inertia, which a force f drives, has v1 = f / d then, and 0 without a force, at any h d / m;
+    A single joint of that inertia under a force f then has v1 = f / d, and 0 without a force, at any h d / m;
     in steady motion v1 = r. Where h d / 2 < m, k is zero and the step is of order 2. The momentum is M v1 always.
     """
     return max(0.5 * dt * (dof.damping - 0.5 * dt * dof.servo) - dof.holds, 0.0)
@@ -33,7 +33,7 @@ def end_damping_of(dof, dt):
 
 @routine
 def take_out_end_damping(model, dt, v, p):
-    """p = (M + k) v becomes M v, see `end_damping_of`."""
+    """Convert p = (M + k) v to M v, see `end_damping_of`."""
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
         if node.nv == 1:
@@ -42,13 +42,13 @@ def take_out_end_damping(model, dt, v, p):
 
 @routine
 def momenta(model, data, v, out):
-    """out = M v, with bodies placed at q0. The room for poses at the end of a step serves for the bodies' twists."""
+    """out = M v, with bodies placed at q0; overwrites the poses at the end of a step with body twists."""
     momenta_of_velocities(model, data, ZEROS, v, 0.0, data.R[1 - data.now[0]], out)
 
 
 @routine
 def momenta_of_velocities(model, data, ground, v, dt, twists, out):
-    """out = (M + k) v and what bodies have where the ground moves with a twist (6).
+    """out = (M + k) v plus the momenta of bodies when the ground moves with a twist (6).
 
     Args:
         dt: length of the step that ends here, whose dampers may be implicit (`end_damping_of`); 0 for M alone.
@@ -94,11 +94,11 @@ def velocities(model, data, p, out):
 
 @routine
 def factor(model, data, W, dt, joints):
-    """Factors of M + k (`momenta_of_velocities`), with bodies at q0, from leaves to root as in `eliminate`.
+    """Factorise M + k (`momenta_of_velocities`), with bodies at q0, from leaves to root as in `eliminate`.
 
     Args:
-        W: what is left of it, as in `RobotData.W`.
-        joints: `LockedJoints`, whose joints have no velocity; None for M + k itself.
+        W: the factors, as in `RobotData.W`.
+        joints: `LockedJoints`, whose locked joints have no velocity; None for M + k itself.
     """
     nodes, dofs, slots, branch_sums = model.nodes, model.dofs, model.slots, data.branch_sums
     R_, x_, S_ = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]
@@ -130,9 +130,9 @@ def factor(model, data, W, dt, joints):
 
 @routine
 def reduce(model, data, W, p, out):
-    """out = L^-1 p with the factors L D^-1 L' of M + k that `factor` has left in W, their pivots D in W[:, 6].
+    """out = L^-1 p with the factors L D^-1 L' of M + k that `factor` has stored in W, the entries of D in W[:, 6].
 
-    Sums of D times the products of two such vectors are those of (M + k)^-1.
+    The product of two such vectors, weighted by D, is that of (M + k)^-1.
     """
     nodes, slots, branch_sums, S_ = model.nodes, model.slots, data.branch_sums, data.S[data.now[0]]
     for k in range(model.branches):
@@ -154,9 +154,9 @@ def reduce(model, data, W, p, out):
 
 @routine
 def solve(model, data, W, p, out):
-    """out = (M + k)^-1 p with the factors that `factor` has left in W.
+    """out = (M + k)^-1 p with the factors that `factor` has stored in W.
 
-    What their equations lack goes to W[:, 7]: of joints that are held by how much p is larger than (M + k) v.
+    Stores the residuals p - (M + k) v of locked joints in W[:, 7].
     """
     nodes, slots, branch_sums, S_ = model.nodes, model.slots, data.branch_sums, data.S[data.now[0]]
     reduce(model, data, W, p, out)

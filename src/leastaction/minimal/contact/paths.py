@@ -1,6 +1,6 @@
-"""From bodies towards the root: columns and rows of what acts on them, through the factors of a matrix of the joints.
+"""Tip-to-root passes of wrenches and rows on bodies through the factors of a joint-space matrix.
 
-The ways of two bodies meet at the joints that carry both, and go on as one.
+The paths of two bodies merge at the joints that carry both.
 """
 
 from leastaction._jit import inline, routine
@@ -10,11 +10,11 @@ from leastaction.minimal.vec6 import plus, times
 
 @inline
 def push_through(nodes, S0_, W_, col_, i, h, column):
-    """What a wrench h on body i comes to beyond its joint; its entries of L^-1 S0^T h go into the column.
+    """Wrench that a wrench h on body i becomes beyond its joint; stores its entries of L^-1 S0^T h in the column.
 
     Args:
-        W_, col_: the factors: pivots in W_[:, 6] and columns, as `body_sweeps.eliminate` and `joint_momenta.factor`
-            leave them.
+        W_, col_: the factors: pivots in W_[:, 6] and columns, as of `body_sweeps.eliminate` and
+            `joint_momenta.factor`.
     """
     for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
         r = times(six(S0_[c]), h)
@@ -25,7 +25,7 @@ def push_through(nodes, S0_, W_, col_, i, h, column):
 
 @inline
 def pull_through(model, data, i, k, row):
-    """The same of a row k on the motion of body i: its entries of k U^-1, with the pivots divided out."""
+    """`push_through` of a row k on the motion of body i: its entries of k U^-1, divided by the pivots."""
     nodes, S1_, W_ = model.nodes, data.S[1 - data.now[0]], data.W
     for c in range(nodes[i].iv + nodes[i].nv - 1, nodes[i].iv - 1, -1):
         s = W_[c, 6] * times(k, six(S1_[c]))
@@ -44,7 +44,7 @@ def push_up(nodes, S0_, W_, col_, node, h, column):
 
 @routine
 def pull_up(model, data, node, k, row):
-    """k U^-1 of a row k on the motion of a body, along the joints that carry it, with the pivots divided out."""
+    """k U^-1 of a row k on the motion of a body, along the joints that carry it, divided by the pivots."""
     while node >= 0:
         k = pull_through(model, data, node, k, row)
         node = model.nodes[node].parent
@@ -63,7 +63,7 @@ def push_both(nodes, S0_, W_, col_, i, h, j, g, column):
 
 @routine
 def pull_both(model, data, i, h, j, g, row):
-    """h U^-1 + g U^-1 of rows on the motions of bodies i and j, with the pivots divided out."""
+    """h U^-1 + g U^-1 of rows on the motions of bodies i and j, divided by the pivots."""
     while i != j:
         if i < j:
             i, h, j, g = j, g, i, h
@@ -74,13 +74,13 @@ def pull_both(model, data, i, h, j, g, row):
 
 @inline
 def against(h):
-    """The opposite of six numbers."""
+    """Negative of a 6-vector."""
     return (-h[0], -h[1], -h[2], -h[3], -h[4], -h[5])
 
 
 @routine
 def rate_along(model, data, rates, i, h, j):
-    """Velocity of body i relative to body j along a wrench h at the start, with these rates of the joints."""
+    """Velocity of body i relative to body j along a wrench h at the start, for joint velocities `rates`."""
     nodes, S0_, sign, rate = model.nodes, data.S[data.now[0]], 1.0, 0.0
     while i != j:
         if i < j:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class GroundFirstSteps(FirstSteps):
-    """See `FirstSteps`: one stepper, whose length changes, and which begins anew with each step."""
+    """See `FirstSteps`: one stepper with variable step length, which starts anew with each step."""
 
     stepper: GroundStepper
 
     def __init__(self, stepper: GroundStepper) -> None:
-        super().__init__(stepper.with_dt(stepper.dt))  # its arrays are its own
+        super().__init__(stepper.with_dt(stepper.dt))  # with separate arrays
         self._pushing = self.stepper.cones.row[: len(self.stepper.bodies)].astype(np.int64)
         self._bind()
 

@@ -1,8 +1,8 @@
 """The two variants of each kernel of `Minimal`: lean for most robots, whole for all others.
 
-What a robot has is data: forces between bodies, prescribed motions, friction against rolling and restitution that are
-not there are arrays without rows and flags that are false. A robot that has none of them, and whose shapes are simple,
-has None in their place: its kernels are compiled without them, in a fraction of the time.
+Features are data in the whole variant: a robot without forces between bodies, prescribed motions, rolling friction or
+restitution has empty arrays and false flags for them. A robot without any of these, and with simple shapes, has None in
+their place: its kernels are compiled without them, in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def is_whole(model: RobotModel) -> bool:
 
 
 def whole_model(mechanism: Mechanism, model: RobotModel) -> RobotModel:
-    """The same with arrays without rows and false flags in place of None, if the robot needs the whole kernels."""
+    """The same model with empty arrays and false flags in place of None, if the robot needs the whole kernels."""
     if not is_whole(model):
         return model
     shapes, forces = model.shapes, model.forces

@@ -1,4 +1,4 @@
-"""Runs of one robot on planes: the compiled loop of `Minimal`."""
+"""Compiled time loop of `Minimal` for one robot."""
 
 from leastaction._jit import entry, inline, routine
 from leastaction.contact.clearance import Clearance
@@ -25,7 +25,7 @@ from leastaction.minimal.contact.steps import apply_controls, begin, prepare, re
 
 @inline
 def named_shapes(shapes):
-    """The plain tuple of `RobotShapes` by name again, where there is one."""
+    """`RobotShapes` from its plain tuple, or None."""
     if shapes is None:
         return None
     return RobotShapes(*shapes)
@@ -33,7 +33,7 @@ def named_shapes(shapes):
 
 @inline
 def named_detected(found):
-    """The plain tuple of `DetectedContacts` by name again, where there is one."""
+    """`DetectedContacts` from its plain tuple, or None."""
     if found is None:
         return None
     return DetectedContacts(*(found[:-3] + (Clearance(*found[-3]), Between(*found[-2]), Islands(*found[-1]))))
@@ -41,7 +41,7 @@ def named_detected(found):
 
 @inline
 def named_pulling(forces):
-    """The plain tuple of `ForceModel` by name again, where there is one."""
+    """`ForceModel` from its plain tuple, or None."""
     if forces is None:
         return None
     return named_forces(forces)
@@ -49,7 +49,7 @@ def named_pulling(forces):
 
 @inline
 def named_pulls(pulls):
-    """The plain tuple of `Pulls` by name again, where there is one."""
+    """`Pulls` from its plain tuple, or None."""
     if pulls is None:
         return None
     return Pulls(*((pulls[0], named_modes(pulls[1])) + pulls[2:]))
@@ -57,7 +57,7 @@ def named_pulls(pulls):
 
 @inline
 def named_closure(closure):
-    """The plain tuple of `ClosureModel` by name again, where there is one."""
+    """`ClosureModel` from its plain tuple, or None."""
     if closure is None:
         return None
     return ClosureModel(closure[0], closure[1], closure[2])
@@ -65,7 +65,7 @@ def named_closure(closure):
 
 @inline
 def named_impacts(impacts):
-    """The plain tuple of `Impacts` by name again, where there is one."""
+    """`Impacts` from its plain tuple, or None."""
     if impacts is None:
         return None
     return Impacts(*impacts)
@@ -73,13 +73,13 @@ def named_impacts(impacts):
 
 @inline
 def named_joints(joints):
-    """The plain tuple of `LockedJoints` by name again."""
+    """`LockedJoints` from its plain tuple."""
     return LockedJoints(*(joints[:-1] + (named_goals(joints[-1]),)))
 
 
 @inline
 def named_goals(goals):
-    """The plain tuple of `Goals` by name again, where there is one."""
+    """`Goals` from its plain tuple, or None."""
     if goals is None:
         return None
     return Goals(*goals)
@@ -87,7 +87,7 @@ def named_goals(goals):
 
 @inline
 def named_touch(touch):
-    """The plain tuple of `Touch` by name again."""
+    """`Touch` from its plain tuple."""
     joints, impacts, phase, found, pulls = touch[-5:]
     own = named_joints(joints), named_impacts(impacts), MomentumPhase(*phase), named_detected(found), named_pulls(pulls)
     return Touch(*(touch[:-5] + own))
@@ -95,7 +95,7 @@ def named_touch(touch):
 
 @routine
 def log_has_room(found, done, dt):
-    """Whether there is room in the log for a step; sets the number of the step in the log."""
+    """Whether the log has room for a step; sets the number of the step in the log."""
     if found is None:
         return True
     now = found.now[0]
@@ -105,9 +105,9 @@ def log_has_room(found, done, dt):
 
 @routine
 def is_at(data, q):
-    """Whether the bodies of a robot are placed at q, to the last bit, as the step before has left them."""
+    """Whether the last step has placed the bodies of a robot at exactly q."""
     R, same = data.R[data.now[0]], False
-    for i in range(min(R.shape[0], 1)):  # zero in arrays that are new
+    for i in range(min(R.shape[0], 1)):  # zero in new arrays
         for k in range(9):
             same = same or R[i, k] != 0.0
     for k in range(q.shape[0]):
@@ -117,11 +117,11 @@ def is_at(data, q):
 
 @entry(nogil=True)
 def hit_once(model, settings, data, touch, q, p, number):
-    """A hit at the start of a step, with the state before it, of which p becomes that after it; whether there is any.
+    """One impact at the start of a step: updates p to the momenta after it; returns whether there is any.
 
     Args:
         model, settings, data, touch: as of `rollout`.
-        number: of hits before it, at the same positions.
+        number: of impacts before it, at the same positions.
     """
     model = named_model(model)
     touch, settings = named_touch(touch), BatchSettings(*settings)
@@ -142,7 +142,7 @@ def hit_once(model, settings, data, touch, q, p, number):
 
 @inline
 def named_model(model):
-    """The plain tuple of a `RobotModel` by name again."""
+    """`RobotModel` from its plain tuple."""
     shapes, forces, closure = model[-3:]
     own = named_shapes(shapes), named_pulling(forces), named_closure(closure)
     return RobotModel(*(model[:-3] + own))
@@ -150,7 +150,7 @@ def named_model(model):
 
 @entry(nogil=True)
 def rollout(model, settings, data, touch, u, record, going_on):
-    """Steps from row 0 of a record; returns how many were done and whether it failed.
+    """Steps from row 0 of a record; returns how many were done and whether the next one failed.
 
     Args:
         model, settings, data, touch: as plain tuples.
@@ -165,7 +165,7 @@ def rollout(model, settings, data, touch, u, record, going_on):
 
 @entry(nogil=True)
 def rollout_with_shapes(model, settings, data, touch, u, record, going_on):
-    """`rollout` of a robot whose contacts are looked for."""
+    """`rollout` of a robot with contact detection."""
     touch = named_touch(touch)
     data = RobotData(*data, touch)  # pyright: ignore[reportCallIssue]
     return run(named_model(model), BatchSettings(*settings), data, touch, u, GroundRecord(*record), going_on)

@@ -1,4 +1,4 @@
-"""Six numbers of a row of an array at a time."""
+"""6-vectors in rows of arrays."""
 
 from leastaction._jit import inline
 from leastaction.spatial import cross
@@ -13,13 +13,13 @@ def wrench(f, at):
 
 @inline
 def six(a):
-    """Six numbers of an array."""
+    """First six numbers of a row as a tuple."""
     return (a[0], a[1], a[2], a[3], a[4], a[5])
 
 
 @inline
 def accumulate(a, at, b):
-    """Add six numbers to six entries of an array."""
+    """Add a 6-vector to six entries of an array."""
     a[at] += b[0]
     a[at + 1] += b[1]
     a[at + 2] += b[2]
@@ -30,7 +30,7 @@ def accumulate(a, at, b):
 
 @inline
 def plus_stored(a, at, b):
-    """Six entries of an array and six numbers, added."""
+    """Sum of six entries of an array and a 6-vector."""
     return (
         a[at] + b[0],
         a[at + 1] + b[1],

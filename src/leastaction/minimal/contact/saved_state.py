@@ -1,4 +1,4 @@
-"""What a robot goes on from, kept between one call of a kernel and the next."""
+"""State of a robot saved between calls of a kernel."""
 
 from leastaction._jit import routine
 from leastaction.minimal.contact.steps import prepare, reset_contacts
@@ -6,7 +6,7 @@ from leastaction.minimal.contact.steps import prepare, reset_contacts
 
 @routine
 def keep(data, touch, memory, robot, total, parts):
-    """All that a run goes on from, in a column of `memory`; see `arrays.memory_size`."""
+    """Save the state of a run in a column of `memory`; see `arrays.memory_size`."""
     memory[0, robot], memory[1, robot] = total, parts
     at, nq, nv = 2, data.q0.shape[0], data.p.shape[0]
     for k in range(nq):
@@ -26,7 +26,7 @@ def keep(data, touch, memory, robot, total, parts):
 
 @routine
 def recall(model, data, touch, memory, robot):
-    """Go on from what `keep` kept."""
+    """Restore the state that `keep` has saved."""
     at, nq, nv = 2, data.q0.shape[0], data.p.shape[0]
     for k in range(nq):
         data.q0[k] = memory[at + k, robot]

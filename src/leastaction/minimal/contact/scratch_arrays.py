@@ -1,4 +1,4 @@
-"""Arrays of what `Minimal` looks at beside the steps themselves: bodies within a step, its momentum phase."""
+"""Scratch arrays of `Minimal`: intermediate poses, momentum phase, locked joints, prescribed motions, impacts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ FloatArray = NDArray[np.floating]
 
 
 class Between(NamedTuple):
-    """Bodies somewhere within a step, and how they move.
+    """Bodies at an intermediate time of a step, and their displacements.
 
     Attributes:
-        q: joint positions, shape (nq,); x: motion of the joints up to there, shape (nv,).
+        q: joint positions, shape (nq,); x: joint displacement from the start, shape (nv,).
         R, centres, S: rotations, centres of mass [m] and joint screws there, shapes (bodies, 9), (bodies, 3), (nv, 6).
-        ways: shifts of centres of mass and turns over the step, at the speeds of its start and of its end, shape
-            (2, bodies, 6).
+        ways: displacements of centres of mass and rotations over the step, with the velocities of its start and end,
+            shape (2, bodies, 6).
     """
 
     q: FloatArray
@@ -36,13 +36,13 @@ class MomentumPhase(NamedTuple):
     """Scratch of `momentum_phase`.
 
     Attributes:
-        total: impulses of the whole part of a step, shape (m,).
-        active, compliance, soft: of the cones in the position phase, see `Touch`, shape (cones,).
-        w, diagonal: motions of the impulses in the position phase, and their own slopes, shape (m,).
-        N, Y: what unit impulses do along the joints, and the same reduced (`legendre.reduce`), shape (m, nv).
+        total: impulses of the whole substep, shape (m,).
+        active, compliance, soft: of the constraints in the position phase, see `Touch`, shape (cones,).
+        w, diagonal: motions of the impulses in the position phase, and the diagonal of W, shape (m,).
+        N, Y: generalised unit impulses, and the same reduced (`joint_momenta.reduce`), shape (m, nv).
         off, y: momenta, and the same reduced, shape (nv,).
-        W: factors of M with what dampers hold of momenta, as `RobotData.W`, shape (nv, 8).
-        count: of impulses that take part, shape (1,).
+        W: factors of M plus the implicit end damping, as `RobotData.W`, shape (nv, 8).
+        count: of active impulses, shape (1,).
     """
 
     total: FloatArray
@@ -60,13 +60,13 @@ class MomentumPhase(NamedTuple):
 
 
 class LockedJoints(NamedTuple):
-    """Dry friction of joints that is not part of the contact problem, see `solver.locked_joints`.
+    """Dry friction of joints outside of the contact problem, see `solver.locked_joints`.
 
     Attributes:
-        state: 1 where it holds its joint, 2 or -2 where that slides, with the sign of the impulse; 0 for no friction or
+        state: 1 for a sticking joint, 2 or -2 for a sliding one, with the sign of the impulse; 0 for no friction or
             friction in the contact problem; shape (nv,).
-        impulse: of those that are not in the contact problem [N s or N m s], shape (nv,).
-        changes: how often a state has changed, shape (nv,).
+        impulse: of those outside of the contact problem [N s or N m s], shape (nv,).
+        changes: number of changes of a state, shape (nv,).
         goals: `Goals`; None where no motion is prescribed.
     """
 
@@ -77,16 +77,16 @@ class LockedJoints(NamedTuple):
 
 
 class Goals(NamedTuple):
-    """Prescribed motions in the present step, see `solver.prescribed_joints`.
+    """Prescribed motions in the current step, see `solver.prescribed_joints`.
 
     Attributes:
-        dofs: degrees of freedom that are prescribed, shape (count,).
-        whole: how far these move in the whole step, as a tangent vector, shape (nv,).
+        dofs: prescribed degrees of freedom, shape (count,).
+        whole: their displacements in the whole step, as a tangent vector, shape (nv,).
         rates: their velocities at its start and end, shape (2, nv).
-        shift: how far they move in the present substep; rate: velocities at its end, shape (nv,).
-        v: velocities of the given motion that momenta are now counted from, shape (nv,); p: momenta of these.
-        moves: 1 where impulses act on things that move so, 0 where they act on changes of a motion, shape (1,).
-        back: impulses of drives in a hit, shape (nv,).
+        shift: their displacements in the current substep; rate: velocities at its end, shape (nv,).
+        v: prescribed velocities v_g whose momenta are subtracted, shape (nv,); p: these momenta.
+        moves: 1 where constraint velocities include v_g, 0 for changes of velocities, shape (1,).
+        back: impulses of drives in an impact, shape (nv,).
         twists: scratch, shape (bodies, 6).
         work: of the drives since the start of the run [J], shape (1,).
     """
@@ -105,13 +105,13 @@ class Goals(NamedTuple):
 
 
 class Impacts(NamedTuple):
-    """What waits for impacts, and scratch of these, see `impacts`.
+    """Waiting contacts and scratch of impacts, see `joint_impacts`.
 
     Attributes:
         now: one `IMPACT_STATE` record.
-        waiting, struck: whether a contact takes no part in the substep, and whether one is hit, shape (cones,).
+        waiting, struck: whether a contact waits for its impact, and whether it impacts now, shape (cones,).
         ends: shares of the step at which its substeps end, see `step_control.substeps.record_substep`.
-        lam: impulses of the step before, shape (m,).
+        lam: impulses of the last step, shape (m,).
         dp, dv: momenta and velocities, shape (nv,).
     """
 
@@ -125,12 +125,12 @@ class Impacts(NamedTuple):
 
 
 def between_arrays(bodies: int, nq: int, nv: int) -> Between:
-    """Arrays for so many bodies, joint positions and velocities."""
+    """Arrays for a number of bodies, joint positions and velocities."""
     return Between(*map(np.zeros, (nq, nv, (bodies, 9), (bodies, 3), (nv, 6), (2, bodies, 6))))
 
 
 def locked_joint_arrays(nv: int, bodies: int, dofs: NDArray[np.int64], always: bool) -> LockedJoints:
-    """Nothing is held but the degrees of freedom that are prescribed; `Goals` for none of these only with `always`."""
+    """`LockedJoints` with only prescribed joints locked; `Goals` without any of these only with `always`."""
     goals = None
     if len(dofs) or always:
         whole, shift, rate, v, p, back = np.zeros((6, nv))
@@ -141,7 +141,7 @@ def locked_joint_arrays(nv: int, bodies: int, dofs: NDArray[np.int64], always: b
 
 
 def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:
-    """Arrays for so many cones, velocities and impulses."""
+    """Arrays for a number of constraints, velocities and impulses."""
     (N, Y), (off, y), (total, w, diagonal) = np.zeros((2, m, nv)), np.zeros((2, nv)), np.zeros((3, m))
     (compliance, soft), W = np.zeros((2, cones)), np.zeros((nv, 8))
     active, count = np.zeros(cones, np.int64), np.zeros(1, np.int64)
@@ -149,6 +149,6 @@ def momentum_arrays(cones: int, nv: int, m: int) -> MomentumPhase:
 
 
 def impact_arrays(cones: int, nv: int, m: int) -> Impacts:
-    """Arrays for so many cones, velocities and impulses."""
+    """Arrays for a number of constraints, velocities and impulses."""
     (waiting, struck), (dp, dv) = np.zeros((2, cones), np.int64), np.zeros((2, nv))
     return Impacts(records(1, IMPACT_STATE), waiting, struck, np.zeros(RECORDED), np.zeros(m), dp, dv)

@@ -58,27 +58,27 @@ from leastaction.minimal.contact.steps import LAST
 from leastaction.minimal.contact.unsupported import refuse_unknown
 
 CARRIED = ("v_last", "v_older")
-"""Arrays of a robot that go from step to step beside the record."""
+"""Arrays of a robot that are carried from step to step beside the record."""
 
 SAME = 1e-9
-"""Compliances below this, relative to the largest, are of equations of loops that say the same."""
+"""Relative size of eigenvalues of loop compliances below which loop constraints count as redundant."""
 
 LONG = 1e3
-"""Lengths [m] from which on contacts may not settle to the tolerances."""
+"""Length [m] of a robot from which on contacts may not converge to the tolerances."""
 
 ROOM = 32
-"""Contacts that are looked for for which there is room at first."""
+"""Initial capacity for detected contacts."""
 
 
 GOALS = ("goals", "work")
-"""Arrays of a record of prescribed motions, where there are any."""
+"""Arrays of a record for prescribed motions, if any."""
 
 WRITTEN = tuple(name for name in GroundRecord._fields if name not in ("memory", *GOALS))
 """Other arrays of a record that the rollout fills."""
 
 
 Noted = tuple[int, int, FloatArray, FloatArray]
-"""First of some steps, how many were done, and impulses and places of the record that they are in."""
+"""First of some steps, how many were done, and the impulses and places of their record."""
 
 
 @kept_with_mechanism
@@ -88,14 +88,14 @@ def _model_of(mechanism: Mechanism, self_collision: bool) -> RobotModel:
 
 
 class GroundStepper(Stepper):
-    """State (q, p).
+    """Stepper of `Minimal` with the state (q, p).
 
     Attributes:
-        model, settings, data: what kernels read and write, see `arrays`.
+        model, settings, data: arrays of the kernels, see `arrays`.
         cones: `ROBOT_CONE` records; table: the shapes that they come from.
-        bound: the compiled loop with all that it takes but controls and rows.
-        unread: row of the last stride, whose contacts are not in the log yet; -1: they are.
-        is_soft: whether contacts give way.
+        bound: the compiled loop with all arguments but controls and rows.
+        unread: row of the last stride whose contacts are not in the log yet; -1 for none.
+        is_soft: whether there are soft contacts.
     """
 
     momentum = True
@@ -111,9 +111,9 @@ class GroundStepper(Stepper):
         self.model = _model_of(mechanism, integrator.self_collision)
         most = int(integrator.max_iterations)
         self.settings = BatchSettings(dt, float(integrator.tolerance), 1e-10, most, 0, 1, False, dt)
-        contacts = self.cones[self.cones.kind == CONTACT]  # which come first
+        contacts = self.cones[self.cones.kind == CONTACT]  # contacts come first
         self.bodies = np.array([mechanism.body_index(self.table.names[k][0]) for k in contacts["shape"]], np.int64)
-        self.own = int(self.cones.width.sum())  # impulses of cones that are always there
+        self.own = int(self.cones.width.sum())  # number of impulses of permanent constraints
         self.steady = np.zeros(1, np.int64)
         self.reached = (0, np.zeros(mechanism.nu))
         self.log: list[Noted] = []
@@ -126,24 +126,24 @@ class GroundStepper(Stepper):
         self._make_room(ROOM)
 
     def _make_room(self, room: int) -> None:
-        """Arrays with room for so many contacts that are looked for."""
+        """Allocate arrays for `room` detected contacts."""
         self.room, self.data = room, robot_arrays(self.model, self.mechanism.nq, room, is_whole(self.model))
         touch: Touch = self.data.touch
         entry = rollout if touch.found is None else rollout_with_shapes
         self.bound = Bound(entry, *plain((self.model, self.settings, self.data[:-1], touch)))
 
     def make_more_room(self) -> None:
-        """Room for twice as many contacts that are looked for; what went from step to step is lost."""
+        """Double the capacity for detected contacts; data carried from step to step are lost."""
         self._make_room(2 * self.room)
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Refuse open loops."""
+        """Raise where loops are open at q."""
         if self.mechanism.tree.closure.count:
             check_closed(self.mechanism, q)
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
+        """Raise (or, with `project`, correct) where the velocity of p opens the loops."""
         if not self.mechanism.tree.closure.count or not p.any():
             return p
         _, A = loop_jacobian(self.mechanism, q)
@@ -153,7 +153,7 @@ class GroundStepper(Stepper):
         return fitting_momentum(p, p - impulses @ A, project)
 
     def goal_rows(self, table: MotionTable, first: int, last: int) -> FloatArray:
-        """See `goal_rows.fill_goals`: all joint positions and velocities, those not prescribed as at home."""
+        """See `goal_rows.fill_goals`: all joint positions and velocities, home values where not prescribed."""
         m = self.mechanism
         rows = np.tile(np.concatenate([m.home(), np.zeros(m.nv)]), (last - first + 1, 1))
         for name, values in table.values.items():
@@ -168,7 +168,7 @@ class GroundStepper(Stepper):
         return slice(self.mechanism.nq, None)
 
     def clear_start(self, q: FloatArray, resting: Sequence[int] = ()) -> FloatArray:
-        """Links of a robot that overlap start apart."""
+        """Move overlapping links of a robot apart."""
         return clear_start(self._starts, q, resting) if len(self.table.shapes) else q
 
     def overlapping(self, q: FloatArray) -> NDArray[np.bool_]:
@@ -180,7 +180,7 @@ class GroundStepper(Stepper):
         return starts_apart(self.mechanism, self.integrator.self_collision)
 
     def record(self, steps: int) -> Record:
-        """As `Stepper.record`, with the impulses of each step, iterations and parts."""
+        """As `Stepper.record`, with the impulses, iterations and substeps of each step."""
         self.clear_contacts()
         m, rows = self.mechanism, steps + 1
         driven = {"goals": np.zeros((rows, m.nq + m.nv)), "work": np.zeros(rows)} if m.prescribed else {}
@@ -210,7 +210,7 @@ class GroundStepper(Stepper):
         return first + done
 
     def begin(self, record: Record) -> None:
-        """Nothing of a step before, at row 0 of a record."""
+        """Clear the memory of earlier steps, at row 0 of a record."""
         data, p = self.data, record["p"][0]
         data.v_last[:] = self._velocities.at(record["q"][0], p) if p.any() else 0.0
         data.v_older[:] = data.v_last
@@ -225,14 +225,14 @@ class GroundStepper(Stepper):
         return Velocities(self.mechanism)
 
     def _run(self, record: Record, first: int, last: int, u: FloatArray) -> tuple[int, int]:
-        """Steps from `first` on, up to `last`: how many were done, and whether one failed."""
+        """Run steps from `first` up to `last`; returns how many were done, and whether one failed."""
         rows = tuple(rows[first : last + 1] for rows in self.record_arrays(record))
         if len(self.no_goals[1]) <= last - first:
             self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
         goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
         controls = np.array(
             u[:, 0, :, None], order="C"
-        )  # of its own: one that is read only would have a kernel of its own
+        )  # a copy, since a read-only array would compile another kernel
         done, failed = self.bound(controls, (*rows, self.steady, *goals), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
@@ -245,7 +245,7 @@ class GroundStepper(Stepper):
         return [own[name] if name in own else record[name] for name in WRITTEN]
 
     def _advance_and_find(self, record: Record, first: int, last: int, u: FloatArray) -> int:
-        """`advance` with contacts that are looked for: begins again with more room where there was not enough."""
+        """`advance` with contact detection: restarts with more room where there was not enough."""
         memory, logged, at = self.memory(), (len(self.log), len(self.found_log)), first
         while at < last:
             found: DetectedContacts = self.data.touch.found
@@ -289,7 +289,7 @@ class GroundStepper(Stepper):
         return step
 
     def _stride_and_find(self, record: Record, u: FloatArray) -> Callable[[int], int]:
-        """`stride` with contacts that are looked for, whose log is read when it is asked for."""
+        """`stride` with contact detection, whose log is read on demand."""
         arrays, controls = self.record_arrays(record), u.reshape(1, self.mechanism.nu, 1)
 
         def arguments(row: int) -> tuple[Any, ...]:
@@ -303,7 +303,7 @@ class GroundStepper(Stepper):
             if first == 0:
                 return self.advance(record, 0, 1, u)
             self._read_log()
-            if walk.bound is not self.bound:  # there is more room
+            if walk.bound is not self.bound:  # the capacity has grown
                 walk, carried = BatchedCall(self.bound, arguments), _Carried(self)
             carried.keep()
             carried.now["written"] = 0
@@ -324,7 +324,7 @@ class GroundStepper(Stepper):
         return super().first_steps() if self.carries else GroundFirstSteps(self)
 
     def _read_log(self) -> None:
-        """Copy contacts that the last stride has logged, before others take their place."""
+        """Copy the contacts that the last stride has logged, before they are overwritten."""
         if self.unread >= 0:
             found: DetectedContacts = self.data.touch.found
             log = found.log[: int(found.now["written"][0])].copy()
@@ -333,7 +333,7 @@ class GroundStepper(Stepper):
             self.unread = -1
 
     def chunk_runner(self, states: Mapping[str, NDArray[Any]], u: FloatArray) -> Callable[[int], int] | None:
-        """See `Stepper.chunk_runner`; a start with loops has more to it."""
+        """See `Stepper.chunk_runner`; not for robots with loops, whose start needs more preparation."""
         if self.data.touch.found is not None or self.mechanism.tree.closure.count or self.carries:
             return None
         names = [name for name in states if name not in ("q", "p")]
@@ -352,13 +352,13 @@ class GroundStepper(Stepper):
             self.clear_contacts()
             done = self.advance(record, 0, steps, u[robot])
             if ((record["impulses"][1, pressing] > 0.0) & (record["places"][1, :, 3] < least)).any():
-                return 0  # a warning names what overlaps
+                return 0  # so that a warning names the overlapping bodies
             return done
 
         return run
 
     def _contacts_of(self, first: int, done: int, impulses: FloatArray, places: FloatArray) -> FloatArray:
-        """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from those of a record."""
+        """Rows of contacts of `done` steps from `first` on, as in `Record.contacts`, from the record's arrays."""
         lam, places = impulses[first + 1 : first + done + 1], places[first + 1 : first + done + 1]
         out = np.empty((len(places) * len(self.bodies), 10))
         return out[: list_contacts(first, self.dt, lam, places, *self._touching, self.bodies, out)]
@@ -376,13 +376,13 @@ class GroundStepper(Stepper):
         return self._contacts(self.found_log, self.log)
 
     def _first_contacts(self) -> FloatArray:
-        """Those of the first step."""
+        """Contacts of the first step."""
         self._read_log()
         found, own = ([log[log[:, 0] == 0] for log in self.found_log], [x for x in self.log if x[0] == 0])
         return self._contacts(found, [(0, min(done, 1), impulses, places) for _, done, impulses, places in own])
 
     def _contacts(self, found: Sequence[FloatArray], own: Sequence[Noted]) -> FloatArray:
-        """Rows as in `Record.contacts`, of contacts that were looked for and of those that are always there."""
+        """Rows as in `Record.contacts`, of detected contacts and of those with planes."""
         on_planes = [self._contacts_of(*piece) for piece in own]
         if len(on_planes) == 1 and not any(map(len, found)):
             return on_planes[0]
@@ -411,7 +411,7 @@ class GroundStepper(Stepper):
 
     @cached_property
     def _soft_pairs(self) -> set[frozenset[int]]:
-        """Bodies with shapes that give way where they touch, as `_first_bodies` has them."""
+        """Pairs of bodies with soft contacts, with the indices of `_first_bodies`."""
         own, shapes = self.cones[: len(self.bodies)], self.model.shapes
         found = {frozenset((-1, int(i))) for i in self.bodies[own.compliance > 0.0]}
         if shapes is not None:
@@ -422,9 +422,9 @@ class GroundStepper(Stepper):
 
     @cached_property
     def _reach(self) -> FloatArray:
-        """Of each body, see `reach_of_bodies`."""
+        """`reach_of_bodies` of each body."""
         tree = self.mechanism.tree
-        reach = np.append(reach_of_bodies(self.table.shapes, len(tree.nodes)), 0.0)  # what is fixed is the world's, -1
+        reach = np.append(reach_of_bodies(self.table.shapes, len(tree.nodes)), 0.0)  # fixed bodies: -1
         return np.array([reach[tree.frames[name][0]] for name in self.mechanism.body_names])
 
     def clear_contacts(self) -> None:
@@ -432,7 +432,7 @@ class GroundStepper(Stepper):
         self.log, self.found_log, self.unread = [], [], -1
 
     def finish(self, record: Record) -> None:
-        """Add the contacts."""
+        """Add the contacts to the record, and warn of initial overlaps."""
         if self.logs_contacts:
             record["contacts"] = self.logged_contacts()
         self._say_overlaps(self._first_contacts())
@@ -446,7 +446,7 @@ class GroundStepper(Stepper):
         return kept, self.steady.copy(), (last, u.copy()), self._kept_impulses()
 
     def _kept_impulses(self) -> Any:
-        """Keys and impulses of contacts that were looked for in the step before."""
+        """Keys and impulses of the detected contacts of the last step."""
         found: DetectedContacts | None = self.data.touch.found
         count = 0 if found is None else int(found.now[0].kept)
         return None if found is None else (found.keys[:count].copy(), found.impulses[:count].copy())
@@ -469,11 +469,11 @@ class GroundStepper(Stepper):
     # ------------------------------------------------------------------ derivatives
 
     def with_dt(self, dt: float) -> GroundStepper:
-        """See `Stepper.with_dt`; its arrays are its own."""
+        """See `Stepper.with_dt`; has separate arrays."""
         return self._with(dt, dt)
 
     def part(self, dt: float) -> GroundStepper:
-        """A stepper for parts of dt [s] of the steps of this one; its arrays are its own."""
+        """A stepper for substeps of dt [s] of the steps of this one; has separate arrays."""
         return self._with(dt, self.settings.whole)
 
     def _with(self, dt: float, whole: float) -> GroundStepper:
@@ -487,7 +487,7 @@ class GroundStepper(Stepper):
         return other
 
     def hit(self, q: FloatArray, p: FloatArray, number: int) -> bool:
-        """Bring momenta p to those after a hit at q, with so many before it; whether there is any. See `hit_once`."""
+        """Change momenta p by impact `number` at q; returns whether there is any. See `hit_once`."""
         return bool(self._hit_once(q, p, number))
 
     @cached_property
@@ -495,7 +495,7 @@ class GroundStepper(Stepper):
         return Bound(hit_once, *plain((self.model, self.settings, self.data[:-1], self.data.touch)))
 
     def memory_after(self, v_last: FloatArray, impulses: FloatArray) -> Any:
-        """`memory` after a step that was not divided, of which mean velocities and impulses are known."""
+        """`memory` after a step without substeps, with known mean velocities and impulses."""
         kept = [v_last, v_last, 0.5 * impulses, np.zeros_like(v_last)]
         own: DetectedContacts | None = self.data.touch.found
         found = None if own is None else (own.keys[:0].copy(), own.impulses[:0].copy())
@@ -514,7 +514,7 @@ class GroundStepper(Stepper):
 
     @cached_property
     def linearization(self) -> Linearization | None:
-        """What makes A and B in one call, of robots that have it."""
+        """`Linearization` for A and B in one call, of robots that it supports."""
         return Linearization(self.part(self.dt)) if is_plain(self.model, self.mechanism.nu) else None
 
     def pull_back(self, q: FloatArray, p: FloatArray, u: FloatArray, bar: FloatArray) -> FloatArray:
@@ -552,7 +552,7 @@ class GroundStepper(Stepper):
 
 
 class _Carried:
-    """What a step begins with, for one that ends without room: `GroundStepper.memory` in arrays that stay."""
+    """Checkpoint of `GroundStepper.memory` in preallocated arrays, for a step that runs out of room."""
 
     def __init__(self, stepper: GroundStepper) -> None:
         touch: Touch = stepper.data.touch
@@ -563,12 +563,12 @@ class _Carried:
         self.pairs = [(x, np.empty_like(x)) for x in (*own, found.keys, found.impulses, self.now) if x.size]
 
     def keep(self) -> None:
-        """Keep all as it is."""
+        """Store the checkpoint."""
         for x, kept in self.pairs:
             kept[...] = x
 
     def bring_back(self) -> None:
-        """All is again as it was kept."""
+        """Restore the checkpoint."""
         for x, kept in self.pairs:
             x[...] = kept
         self.now["listed"] = -1

@@ -1,4 +1,4 @@
-"""What of a mechanism `Minimal` does not run."""
+"""Features of a mechanism that `Minimal` does not support."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from leastaction.mechanism.joints import Joint
 
 
 def acts(joint: Joint) -> bool:
-    """Whether a joint that closes a loop has more to it than its equations."""
+    """Whether a joint that closes a loop has more than constraint equations."""
     own = (joint.stiffness, joint.damping, joint.armature, joint.friction, joint.limit_stiffness)
     return any(map(any, own)) or bool(np.isfinite([*joint.lower, *joint.upper]).any())
 
@@ -39,13 +39,13 @@ def servos_turn(mechanism: Mechanism) -> bool:
 
 
 def refuse_unknown(mechanism: Mechanism, who: str, instead: str, pushes: bool = False) -> None:
-    """Refuse, with what can be used instead, a mechanism that has one of the `unknown_parts`."""
+    """Raise for a mechanism with one of the `unknown_parts`, naming an alternative."""
     for what in unknown_parts(mechanism, pushes):
         raise IntegratorError(f"{who} knows no {what}, which {mechanism.name!r} has; use {instead}")
 
 
 def unknown_parts(mechanism: Mechanism, pushes: bool) -> list[str]:
-    """What of a mechanism `Minimal` cannot run; `pushes` on bodies, by controls or constant, it can where said."""
+    """Features that `Minimal` does not support; with `pushes` it supports controls and constant wrenches on bodies."""
     m = mechanism
     parts = {
         "loops, couplings or rolling contacts": not pushes and not m.is_tree,

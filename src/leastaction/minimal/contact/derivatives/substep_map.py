@@ -484,7 +484,7 @@ def slopes_of(smooth: Smooth, part: Part, placed: Sequence[Placed], columns: Flo
 
 
 def write_momentum_slopes(solved: Solved, part: Part, modes: Modes, places: Places, rows: Rows, F: FloatArray) -> None:
-    """Set the rows of contacts in the momentum phase."""
+    """Fill the rows of contacts in the momentum phase in the matrix F of a substep."""
     _momentum_slopes(tuple(part), tuple(modes), tuple(places), tuple(rows), total_of(solved), F)
 
 
