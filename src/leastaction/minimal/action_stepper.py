@@ -1,4 +1,4 @@
-"""What the steppers of `Galerkin` and `Midpoint` have in common: runs, and equations of one step from those of many."""
+"""Common base of the steppers of `Galerkin` and `Midpoint`: runs, and residuals of one step from those of many."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from leastaction.mechanism import Mechanism
 from leastaction.step_control.bisection import FINEST
 
 ROLLOUT = "rollout with"
-"""What the names of kernels of steps begin with."""
+"""Prefix of the names of step kernels."""
 
 
 class ActionStepper(BisectingStepper):
-    """A stepper that gives the rows of its discrete action by `horizon_rows` and `horizon_blocks`.
+    """A stepper that provides the rows of its discrete action by `horizon_rows` and `horizon_blocks`.
 
     Attributes:
         written: arrays of the record that its rollout writes, in that order.
@@ -41,14 +41,14 @@ class ActionStepper(BisectingStepper):
 
     @abstractmethod
     def compiled(self, mechanism: Mechanism) -> Any:
-        """What kernels read of a mechanism."""
+        """The kernel arrays of a mechanism."""
 
     @abstractmethod
     def make_rollout(self, settings: Any) -> Bound:
-        """The kernel (model, settings, data, controls, rows of `written`) of many steps, which gives back how many."""
+        """The kernel (model, settings, data, controls, rows of `written`) of many steps; it returns the number done."""
 
     def rollout(self, finest: int) -> Bound:
-        """That kernel, with all but controls and rows held, for at most so many substeps of a step."""
+        """That kernel with all arguments but controls and rows bound, for at most `finest` substeps of a step."""
         name = f"{ROLLOUT} {finest} substeps"
         if name not in self._kernels:
             self._kernels[name] = self.make_rollout(self.settings._replace(finest=finest))
@@ -64,7 +64,7 @@ class ActionStepper(BisectingStepper):
         u = np.array(u, order="C")
         done = self._roll(record, first, last, u, FINEST)
         if done < last:
-            # What the whole step came to says more than its last substep.
+            # The residuals of the whole step say more than those of its last substep.
             iterations = int(record["iterations"][done + 1])
             self.run(record, done, done + 1, u[done - first : done - first + 1])
             record["iterations"][done + 1] = iterations
@@ -97,7 +97,7 @@ class ActionStepper(BisectingStepper):
         self._kernels = {}
 
     def with_dt(self, dt: float) -> Self:
-        """See `Stepper.with_dt`; kernels stay bound to what both write."""
+        """See `Stepper.with_dt`; kernels stay bound to arrays that both share."""
         self.rollout(FINEST)
         part, kernels = copy.copy(self), self._kernels
         part.dt, part._shorter = dt, {1: part}
@@ -107,13 +107,13 @@ class ActionStepper(BisectingStepper):
         return part
 
     def other(self, mechanism: Mechanism) -> Any:
-        """`compiled` of a mechanism with another value of a parameter, which many steps ask for."""
+        """`compiled` of a mechanism with another value of a parameter, cached because many steps use it."""
         kept = self._others.get(id(mechanism))
         if kept is None:
             kept = self._others[id(mechanism)] = (
                 mechanism,
                 self.compiled(mechanism),
-            )  # kept, so that no other has its id
+            )  # stored, so that its id stays unique
         return kept[1]
 
     def residual(self, q: FloatArray, p: FloatArray, u: FloatArray, x: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The arrays that all variational integrators in joint coordinates share: those of their first guesses."""
+"""Arrays shared by all variational integrators in joint coordinates: those of their first guesses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from leastaction.minimal.quadrature_rules import FloatArray
 
 
 class NativeModel(NamedTuple):
-    """A mechanism as the classical recursions read it, with its own free joints: for first guesses.
+    """A mechanism for the classical recursions, with its own free joints: for first guesses.
 
     Attributes:
         nodes, dofs: records of its nodes and degrees of freedom.
@@ -38,7 +38,7 @@ class NativeModel(NamedTuple):
 
 
 class Contractions(NamedTuple):
-    """What `joint_horizon.contractions` of all steps of a motion reads and writes beside its configurations.
+    """Arguments and results of `joint_horizon.contractions` of all steps of a motion.
 
     Attributes:
         rows: of the equations, shape (steps, s + 1, nv).
@@ -52,11 +52,11 @@ class Contractions(NamedTuple):
 
 
 class GuessData(NamedTuple):
-    """Scratch of the classical recursions that make first guesses, see `predict`.
+    """Scratch of the classical recursions for first guesses, see `initial_guesses`.
 
     Attributes:
         links, screws: records of the native nodes and degrees of freedom.
-        modes: of one-sided forces, all as their gaps say.
+        modes: of one-sided forces, all as of their gaps.
         external: world wrenches, shape (nodes, 6).
         tau: generalised forces, shape (nv,).
         v, a: velocity and acceleration at the start.
@@ -88,9 +88,9 @@ def records(shape: Any, dtype: np.dtype) -> Any:
 
 
 def block_slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which of the blocks of a recursion from leaves to root a node uses, shape (nodes,).
+    """Index of the block that each node uses in a recursion from leaves to root, shape (nodes,).
 
-    Each is used again once its node has been added to its parent, so that they stay in the fastest memory.
+    A block is reused once its node has been added to its parent, so that few blocks stay in the fastest memory.
     """
     slots, free, count = np.full(len(parents), -1), [], 0
     for i in range(len(parents) - 1, -1, -1):
@@ -104,7 +104,7 @@ def block_slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def inherited_slots(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same where a node takes over the block of that of its children which comes first in the recursion."""
+    """`block_slots` where a node takes over the block of its child that comes first in the recursion."""
     slots, free, count = np.full(len(parents), -1), [], 0
     for i in range(len(parents) - 1, -1, -1):
         if slots[i] < 0:  # a leaf
@@ -133,19 +133,19 @@ def native_model(tree: Tree) -> NativeModel:
 
 
 def floating_trees(tree: Tree) -> FloatArray:
-    """Trees on free joints that nothing but gravity and their drives can push, one row each, shape (trees, 2).
+    """Trees on free joints with no external forces but gravity and their drives, one row each, shape (trees, 2).
 
     Columns: first velocity of the free joint, and mass [kg].
     """
     forces = compact(force_model(tree))
     rows, drives = tree.closure.rows, forces.drives
-    # Of forces on bodies none is known to leave the momentum alone; couplings are between joints, with a = 0.
+    # No force on bodies is known to conserve the momentum; couplings are between joints, with a = 0.
     if forces.paths is not None or ((drives.dof < 0) & (drives.other < 0)).any() or ((rows.a < 0) | (rows.b < 0)).any():
         return np.zeros((0, 2))
     root = np.arange(len(tree.nodes))
     for i, parent in enumerate(tree.nodes.parent):
         root[i] = i if parent < 0 else root[parent]
-    # An armature of the free joint has inertia that does not fall with the mass, and momentum that turns.
+    # An armature of a free joint adds inertia without weight, and its momentum rotates.
     free = [
         i
         for i, node in enumerate(tree.nodes)
@@ -156,7 +156,7 @@ def floating_trees(tree: Tree) -> FloatArray:
 
 
 def guess_data(mechanism: Mechanism) -> GuessData:
-    """For `predict`."""
+    """Arrays for `initial_guesses`."""
     n, nv = len(mechanism.tree.nodes), mechanism.nv
     return GuessData(
         links=records(n, LINK),

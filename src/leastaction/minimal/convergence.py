@@ -1,4 +1,4 @@
-"""When Newton's method on the control points of a step is at its end."""
+"""Convergence criteria of Newton's method on the control points of a step."""
 
 from typing import Any
 
@@ -7,32 +7,32 @@ import numpy as np
 from leastaction._jit import inline
 
 ROUND_OFF = 1e-10
-"""Updates below this [rad or m] that no longer shrink are round-off of a long chain ..."""
+"""Updates below this [rad or m] that do not shrink any more are round-off of a long chain ..."""
 
 SHARPEST = 1e-13
-"""... unless the tolerance asked for less than this."""
+"""... unless the requested tolerance is below this."""
 
 AHEAD, CHORD = 0.1, 0.01
-"""Shares of the tolerance that an update must be below if it is only predicted, by the residuals after a Newton step or
-otherwise: what Newton steps leave is mostly far smaller than residuals suggest."""
+"""Bounds relative to the tolerance of a predicted update, after a Newton step and after a chord step: errors after
+Newton steps are mostly far smaller than residuals suggest."""
 
 UNSEEN = 2e-17
-"""Updates of a chain with n degrees of freedom below this times n^2 [rad or m] are a part of their round-off: steps of
+"""Updates of a chain with n degrees of freedom below this times n^2 [rad or m] are round-off: steps of
 32 and 512 links, solved in two ways, differ by 2e-14 and 2e-12 rad."""
 
 
 @inline
 def round_off_updates(tolerance, n):
-    """Updates [rad or m] that are round-off with n degrees of freedom; none where the tolerance is below SHARPEST."""
+    """Largest update [rad or m] that is round-off with n degrees of freedom; 0 for tolerances below SHARPEST."""
     return 0.0 if tolerance < SHARPEST else UNSEEN * n * n
 
 
 def round_off(nodes: Any) -> float:
-    """Newton updates [rad or m] of these tree nodes that are round-off.
+    """Largest Newton update [rad or m] of these tree nodes that is round-off.
 
-    Slender bodies turn about their long axes in ball joints by round-off of all that hangs on them: chains of 32 rods
-    by 1e-11 to 3e-11 rad, where chains of hinges do so by 2e-14 rad, as their moments of inertia about the joints are
-    to each other.
+    Slender bodies on ball joints rotate about their long axes by the round-off of all moments on them: chains of 32
+    rods by 1e-11 to 3e-11 rad, chains of hinges by 2e-14 rad; the ratio is that of their moments of inertia about the
+    joints.
     """
     balls = nodes[nodes.nv == 3]
     xx, xy, xz, yy, yz, zz = balls.Ic.T
@@ -48,7 +48,7 @@ def largest(dx):
     size = 0.0
     for a in range(dx.shape[0]):
         for k in range(dx.shape[1]):
-            # A NaN must win: it fails every comparison from here on.
+            # Propagate NaN, which fails every later comparison.
             if not abs(dx[a, k]) <= size:
                 size = abs(dx[a, k])
     return size
@@ -56,10 +56,10 @@ def largest(dx):
 
 @inline
 def share_left(size, before, kept):
-    """Share of the error that the last update has left, by its size and that of the one before it.
+    """Ratio of the errors after and before the last update, estimated by its size and that of the one before it.
 
-    A chord step shrinks errors by a fixed share, at most twice that of its own update to the one before, see
-    `chords_suffice`. Newton's method leaves c e^2 of an error e, so its shares are squared from one to the next.
+    A chord step multiplies errors by a constant, at most twice the ratio of its update to the one before, see
+    `chords_suffice`. Newton's method turns an error e into c e^2, so its ratios are squared from one to the next.
     """
     share = size / before
     return 2.0 * share if kept else share * share
@@ -67,18 +67,18 @@ def share_left(size, before, kept):
 
 @inline
 def rate_of(size, before, new, norm, kept):
-    """Share of the error that the last update has left: the lesser one of what residuals and updates suggest."""
+    """Ratio of the errors after and before the last update: the lower of the estimates by residuals and by updates."""
     rate = new / norm
     return min(rate, share_left(size, before, kept)) if before > 0.0 else rate
 
 
 @inline
 def is_solved(size, before, new, norm, kept, tolerance, noise):
-    """Whether the last update, or the one that would come next, is below the tolerance, or all of it is round-off.
+    """Whether the last or the predicted next update is below the tolerance, or updates are round-off.
 
-    The next one is predicted by how much the last one shrank the residual. Residuals of heavy coordinates soon are
-    round-off, far above those that matter of light ones; sizes of updates say more there, see `share_left`. Of Newton
-    steps they show only that chord steps will do: by chance, one may leave more than the square of the last share.
+    The next one is predicted from the decrease of the residual. Residuals of heavy coordinates soon are round-off, far
+    above the relevant ones of light coordinates; sizes of updates are more reliable there, see `share_left`. For Newton
+    steps these only decide on chord steps: by chance, a step may leave more than the square of the last ratio.
 
     Args:
         size: of the last update [rad or m].
@@ -87,30 +87,30 @@ def is_solved(size, before, new, norm, kept, tolerance, noise):
         norm: before it.
         kept: whether it was a chord step.
         tolerance: of updates [rad or m].
-        noise: updates that are round-off, see `round_off_updates`: none that is predicted need be smaller.
+        noise: updates that are round-off, see `round_off_updates`: no predicted one need be smaller.
     """
     if size <= max(tolerance, noise) or size * new <= max((CHORD if kept else AHEAD) * tolerance, noise) * norm:
         return True
     if kept and before > 0.0 and size * share_left(size, before, kept) <= max(CHORD * tolerance, noise):
         return True
-    # Long chains reach round-off first: updates that are tiny and shrink no more.
+    # Long chains reach round-off first: tiny updates that do not shrink any more.
     return size <= ROUND_OFF and new > 0.25 * norm and tolerance >= SHARPEST
 
 
 @inline
 def chords_suffice(size, rate, kept, count, tolerance, noise):
-    """Whether `count` chord steps from here, with the derivatives as they are, would end below the tolerance.
+    """Whether `count` chord steps with the current derivatives would converge to the tolerance.
 
-    Where the error was e before a Newton step, that leaves c e^2 of it, and chord steps with its derivatives leave the
-    share 2 c e each.
+    A Newton step turns an error e into c e^2, and each chord step with its derivatives multiplies the error by
+    2 c e.
 
     Args:
         size: of the last update.
-        rate: by which it shrank the residual.
+        rate: ratio of residuals after and before it.
         kept: whether it was a chord step itself.
         count: of chord steps.
-        tolerance: of which the update that would come after them may be the share CHORD ...
-        noise: ... or, if that is more, this.
+        tolerance: of updates; the one after these steps must be below CHORD times this ...
+        noise: ... or below this, if it is larger.
     """
     ahead, share = size * rate, rate if kept else 2.0 * rate
     for _ in range(count):

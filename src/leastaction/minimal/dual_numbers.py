@@ -1,6 +1,6 @@
-"""Dual numbers: a + i SMALL da, with imaginary parts so small that their squares are lost.
+"""Dual numbers by complex arithmetic (complex-step differentiation): a + i SMALL da, whose squares of da underflow.
 
-Complex arithmetic then is that of dual numbers, and code for numbers differentiates itself, exactly to round-off.
+Complex arithmetic then is that of dual numbers, and numerical code yields its derivatives, exact to round-off.
 """
 
 from leastaction._jit import inline
@@ -9,18 +9,18 @@ from leastaction.spatial import exponential as ex
 from leastaction.spatial._series import jacobian_third_slopes
 
 SMALL = 1e-30
-"""Of imaginary parts."""
+"""Scale of imaginary parts."""
 
 
 @inline
 def dual3(a, da):
-    """a + i SMALL da."""
+    """Dual vector a + i SMALL da."""
     return (complex(a[0], SMALL * da[0]), complex(a[1], SMALL * da[1]), complex(a[2], SMALL * da[2]))
 
 
 @inline
 def slope3(a):
-    """The derivative that a dual vector carries."""
+    """Derivative part of a dual vector."""
     return (a[0].imag / SMALL, a[1].imag / SMALL, a[2].imag / SMALL)
 
 

@@ -1,4 +1,4 @@
-"""Newton updates of steps with closed loops: multipliers are eliminated, and the new momentum is fitted to the loops.
+"""Newton updates of steps with closed loops, by elimination of multipliers, and projection of the new momentum.
 
 With J the Jacobian of the rows of a step, G their derivative by the multipliers and H that of the loop equations, a
 Newton step solves (H J^-1 G) dlam = h + H J^-1 (-r), then dx = J^-1 (-r - G dlam): O(m n) and O(m^3) beyond the
@@ -21,7 +21,7 @@ from leastaction.linalg.dense import multiply, solve_in_place
 from leastaction.typing import FloatArray
 
 CAPS = (0.5, 0.1, 2.0)
-"""Caps of the Newton updates [rad or m] tried in turn."""
+"""Bounds of the Newton updates [rad or m], tried in turn."""
 
 
 class LoopSystem(NamedTuple):
@@ -51,7 +51,7 @@ class LoopSystem(NamedTuple):
 
 
 def loop_system(s: int, nv: int, count: int) -> LoopSystem:
-    """Zeroed, for `count` equations at each of s control points."""
+    """Zeroed arrays for `count` equations at each of s control points."""
     m = s * count
     shapes = ((m,), (s * nv, m), (m, s * nv), (m, nv), (s * nv, m + 1), (m, m + 1), (m, m), (m, 1), (m, m))
     return LoopSystem(np.zeros(1, np.bool_), *(np.zeros(shape) for shape in shapes), end=projection(nv, count))
@@ -59,7 +59,7 @@ def loop_system(s: int, nv: int, count: int) -> LoopSystem:
 
 @routine
 def eliminate(system, J, r, dx):
-    """Newton update dx of the control points and `dlam` of the multipliers; J is destroyed."""
+    """Set the Newton update dx of the control points and `dlam` of the multipliers; J is overwritten."""
     Y, HY, S, dlam, G = system.Y, system.HY, system.S, system.dlam, system.G
     s, n = r.shape
     m = G.shape[1]
@@ -85,9 +85,9 @@ def eliminate(system, J, r, dx):
 
 @routine
 def hinges_turn_too_far(nodes, start, end, split):
-    """Whether a hinge turns by more than half a turn within a step: its points do not see then whether loops hold.
+    """Whether a hinge rotates by more than half a turn in a step, so that loops may open between its points.
 
-    `start`, `end`: coordinates, those of free joints `split` into six or not.
+    `start`, `end`: coordinates, with free joints `split` into six or not.
     """
     for i in range(nodes.shape[0]):
         k = nodes[i].iv if split else nodes[i].iq
@@ -98,10 +98,10 @@ def hinges_turn_too_far(nodes, start, end, split):
 
 @routine
 def fit_momentum(native, guess, system, q, p):
-    """Add the impulses of the loops at q to p, so that M^-1 p keeps them closed; `end.h` becomes these impulses.
+    """Project p such that M^-1 p keeps loops closed at q, by loop impulses, which are stored in `end.h`.
 
-    The momentum of Fan 2018, Eq. 6c, lacks the impulse of the loops at its own point. The next step would take what is
-    added back in its first multiplier, so the motion stays the same.
+    The momentum of Fan 2018, Eq. 6c, lacks the impulse of the loops at its own point. The first multiplier of the next
+    step compensates for the added impulse, so the motion stays the same.
     """
     tree = DynamicsModel(native.nodes, native.dofs, native.gravity)
     work = DynamicsData(guess.links, guess.screws, guess.external)
@@ -110,7 +110,7 @@ def fit_momentum(native, guess, system, q, p):
 
 @routine
 def loop_forces(system, lam, dt, w, multipliers, row, first):
-    """Forces of loops at the end of a substep of dt in a row of multipliers; of the `first` one at its start, too.
+    """Write loop forces at the end of a substep of dt to a row of multipliers; for the `first` one also at its start.
 
     After `fit_momentum`. `lam`: impulses at the points, shape (points, equations); w: weights of these in the rule.
     """
@@ -118,4 +118,4 @@ def loop_forces(system, lam, dt, w, multipliers, row, first):
     for c in range(multipliers.shape[1]):
         if first:
             multipliers[row - 1, c] = lam[0, c] / (w[0] * dt)
-        multipliers[row, c] = system.end.h[c] / (w[last] * dt)  # now the impulses of the loops
+        multipliers[row, c] = system.end.h[c] / (w[last] * dt)  # loop impulses after `fit_momentum`

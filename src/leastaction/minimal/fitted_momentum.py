@@ -1,4 +1,4 @@
-"""Derivatives of the projection that makes a momentum fit the loops: p^ = p + A^T nu with A M^-1 p^ = 0."""
+"""Derivatives of the projection of a momentum onto closed loops: p^ = p + A^T nu with A M^-1 p^ = 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fitted_slope(
     loops: tuple[FloatArray, FloatArray],
     changes: tuple[FloatArray, FloatArray],
 ) -> FloatArray:
-    """Derivatives of p^ by the implicit function theorem; dependent equations are met in the least-squares sense.
+    """Derivatives of p^ by the implicit function theorem; dependent equations are solved in the least-squares sense.
 
     Args:
         tree: with the records `nodes` and `dofs` whose coordinates are used.
@@ -42,7 +42,7 @@ def fitted_slope(
 
 
 def _mass_and_slope(tree: Any, q: FloatArray, p: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mass matrix at q, and the derivative of M(q) v along q with v = M^-1 p held."""
+    """Mass matrix at q, and the derivative of M(q) v by q at constant v = M^-1 p."""
     nodes, n = len(tree.nodes), len(tree.dofs)
     links, screws = records(nodes, LINK), records(n, JOINT_SCREW)
     M = np.zeros((n, n))

@@ -1,7 +1,7 @@
 """First guesses for the control points X of a step, all from the velocity M^-1 p (`start_velocity`).
 
-They depend on the state (q, p) alone, never on earlier steps, so that a run can be restarted from any of its states and
-gives the same numbers bit for bit.
+They depend on the state (q, p) alone, not on earlier steps, so that a run restarted from any of its states yields
+identical numbers.
 """
 
 from leastaction._jit import inline, routine
@@ -12,22 +12,22 @@ from leastaction.kinematics.sweeps import FREE, positions
 from leastaction.spatial import add3, cross, quat_rotate, se3_exp
 
 FAR = 0.5
-"""Changes of acceleration that would move the end of a step by more than this [rad or m] are no help to a guess."""
+"""Largest displacement [rad or m] at the end of a step by a change of acceleration that first guesses use."""
 
 LONG = 48
-"""Degrees of freedom above which a second look at the middle of a step saves more than it costs, one forward dynamics:
-it makes guesses thirty times as good, which saves an iteration in long chains."""
+"""Degrees of freedom above which a second midpoint acceleration saves more than its forward dynamics costs:
+it makes guesses thirty times as accurate, which saves an iteration in long chains."""
 
 
 @inline
 def quaternion_at(q, i):
-    """Four entries of q from i on."""
+    """Quaternion q[i:i+4] as a tuple."""
     return (q[i], q[i + 1], q[i + 2], q[i + 3])
 
 
 @routine
 def start_velocity(native, guess, q, p):
-    """guess.v = M^-1 p, the velocity at the start of the step; leaves what `start_acceleration` needs in the guess."""
+    """Set guess.v = M^-1 p, the velocity at the start of the step, and the data for `start_acceleration`."""
     positions(native.nodes, guess.links, guess.screws, q)
     recursions.articulate(native.nodes, native.dofs, guess.links, guess.screws, None, None)
     recursions.respond(native.nodes, guess.links, guess.screws, p, guess.v)
@@ -35,13 +35,13 @@ def start_velocity(native, guess, q, p):
 
 @routine
 def start_acceleration(native, guess, q, u):
-    """guess.a: acceleration at the start with the controls u, after `start_velocity` at the same q."""
+    """Set guess.a, the acceleration at the start with the controls u, after `start_velocity` at the same q."""
     start_accelerations(native, guess, q, guess.v, u, guess.a)
 
 
 @routine
 def kinetic_energy(native, guess, q, p):
-    """Kinetic energy [J] of a state (q, p); leaves its velocity in guess.v."""
+    """Kinetic energy [J] of a state (q, p); sets guess.v to its velocity."""
     start_velocity(native, guess, q, p)
     energy = 0.0
     for k in range(p.shape[0]):
@@ -51,17 +51,17 @@ def kinetic_energy(native, guess, q, p):
 
 @routine
 def acceleration(native, guess, q, v, u, a):
-    """a: accelerations at (q, v) with all forces and the controls u."""
+    """Set a, the accelerations at (q, v) with all forces and the controls u."""
     forced_accelerations(native, guess, q, v, u, a)
 
 
 @routine
 def predict_acceleration(native, guess, q, u, dt):
-    """guess.middle: accelerations at dt/2 of the motion from q with the acceleration guess.a; u: controls there.
+    """Set guess.middle, accelerations at dt/2 of the motion from q with the acceleration guess.a and the controls u.
 
-    With more than LONG degrees of freedom found twice, first where the acceleration of the start leads to, then where
-    that and the first ones do. False where they are so far from those of the start that they are no help; they are then
-    the same.
+    With more than LONG degrees of freedom they are computed twice, first with the constant acceleration of the start,
+    then with the linear one of the first result. Returns False where they differ from those of the start by more than
+    `FAR` allows, and sets them equal to these.
     """
     v, a, x, y, z, middle = guess.v, guess.a, guess.x, guess.y, guess.z, guess.middle
     h = 0.5 * dt
@@ -77,7 +77,7 @@ def predict_acceleration(native, guess, q, u, dt):
         acceleration(native, guess, z, y, u, middle)
         size = 0.0
         for k in range(x.shape[0]):
-            if not abs(middle[k] - a[k]) <= size:  # a NaN must win
+            if not abs(middle[k] - a[k]) <= size:  # propagates NaN
                 size = abs(middle[k] - a[k])
         if not 2.0 * dt * dt * size <= FAR:
             for k in range(x.shape[0]):
@@ -88,9 +88,9 @@ def predict_acceleration(native, guess, q, u, dt):
 
 @inline
 def displace(nodes, guess, c, dt, ahead):
-    """guess.x: displacements at the share c of a step; with `ahead` its acceleration is linear through guess.middle.
+    """Set guess.x to the displacements at the share c of a step; `ahead`: acceleration linear through guess.middle.
 
-    At the end of the step these are right to one order more than if it were linear to what it is there.
+    At the end of the step these are one order more accurate than with an acceleration linear through that at the end.
     """
     v, a, x, middle = guess.v, guess.a, guess.x, guess.middle
     h = c * dt
@@ -106,7 +106,7 @@ def displace(nodes, guess, c, dt, ahead):
 def constant_acceleration(native, settings, guess, X, q, u):
     """Control points of a motion from q with the acceleration of the start, after `start_velocity` there.
 
-    Above order 2 the acceleration changes, see `displace`.
+    Above order 2 the acceleration is linear, see `displace`.
     """
     c, dt = settings.rule.c, settings.dt
     start_acceleration(native, guess, q, u)
@@ -128,7 +128,7 @@ def constant_velocity(native, settings, guess, X, q):
 
 @routine
 def quadratic_acceleration(native, settings, guess, X, q, u):
-    """Control points of a motion from q with an acceleration of second degree in time, after `start_velocity` there."""
+    """Control points of a motion from q with an acceleration quadratic in time, after `start_velocity` there."""
     c, v, a, x, middle, end = settings.rule.c, guess.v, guess.a, guess.x, guess.middle, guess.end
     start_acceleration(native, guess, q, u)
     _accelerations_ahead(native, settings, guess, q, u)
@@ -145,7 +145,7 @@ def quadratic_acceleration(native, settings, guess, X, q, u):
 
 @inline
 def place(nodes, q, x, X, ga):
-    """Control point ga from the exponential coordinates x of the native joints."""
+    """Set control point ga from the exponential coordinates x of the native joints."""
     for i in range(nodes.shape[0]):
         node = nodes[i]
         n, j = node.iv, node.iq
@@ -163,7 +163,7 @@ def place(nodes, q, x, X, ga):
 
 @routine
 def _accelerations_ahead(native, settings, guess, q, u):
-    """Accelerations at dt/2 and dt, each along the motion that those before it give; those at the start are there."""
+    """Accelerations at dt/2 and dt, each along the motion given by the earlier ones; guess.a must be set."""
     v, a, x, y, z, middle, end = guess.v, guess.a, guess.x, guess.y, guess.z, guess.middle, guess.end
     dt = settings.dt
     h = 0.5 * dt
@@ -181,7 +181,7 @@ def _accelerations_ahead(native, settings, guess, q, u):
 
 @routine
 def add_third_order(nodes, v, a, h, x):
-    """Add what the exponential coordinates of ball and free joints have to third order: h^3 / 12 [v, a]."""
+    """Add the third-order term of the exponential coordinates of ball and free joints: h^3 / 12 [v, a]."""
     t = h * h * h / 12.0
     for i in range(nodes.shape[0]):
         n = nodes[i].iv

@@ -15,7 +15,7 @@ from leastaction.minimal.quadrature_rules import MIDPOINT, Rule, lobatto
 
 SOLVERS = ("auto", "simplified", "sparse", "recursive", "dense", "quasi")
 SOFT = frozenset({"penalty contact"})
-"""Forces that `Minimal` does not know."""
+"""Forces that `Minimal` does not support."""
 
 INTERPOLATIONS = ("auto", "bodies", "joints")
 
@@ -25,7 +25,7 @@ def _check(integrator: Any) -> None:
     choice(integrator.solver, SOLVERS, f"{name}: solver", IntegratorError)
 
 
-# Steppers are imported by what needs them: all of them define thousand kernels, which takes half a second.
+# Steppers are imported on demand: together they define a thousand kernels, which takes half a second.
 
 
 def _galerkin_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> Any:
@@ -53,8 +53,8 @@ class Galerkin(Integrator):
     """Galerkin variational integrator of any even order (Fan 2018): symplectic, keeps momenta, no energy drift.
 
     Interpolation and quadrature at order/2 + 1 Lobatto points: order 2 is the trapezoidal, order 4 the Simpson
-    variational integrator. Ball and free joints have no singular orientation. A step that has no plausible solution
-    near the motion is divided, into up to 1024 parts; `run.stored["divided"]` records where and how (0: not).
+    variational integrator. Ball and free joints have no singular orientation. A step without a plausible solution near
+    the motion is bisected, into up to 1024 substeps; `run.stored["divided"]` records their number (0: not bisected).
 
     Attributes:
         order: 2, 4, 6, ...
@@ -66,8 +66,8 @@ class Galerkin(Integrator):
             comparison and of order 2 only.
         interpolation: "bodies": polynomials of the poses of the bodies, with joints exact at the nodes; or "joints",
             Fan's: polynomials of the joint coordinates. Of the same order, "bodies" is mostly faster and several times
-            more accurate; "joints" is the more accurate one on small planar mechanisms and, from order 6 on, the
-            faster one on chains of hinges. "auto": bodies, but joints where a solver is named, since these are theirs.
+            more accurate; "joints" is more accurate on small planar mechanisms and, from order 6 on, faster on chains
+            of hinges. "auto": bodies, but joints where a solver is named, because solvers belong to "joints".
     """
 
     order: int = 2
@@ -98,7 +98,7 @@ class Galerkin(Integrator):
 
     @property
     def interpolates(self) -> str:
-        """What it interpolates, "bodies" or "joints"; see `interpolation`."""
+        """The interpolated quantity, "bodies" or "joints"; see `interpolation`."""
         if self.interpolation != "auto":
             return self.interpolation
         return "bodies" if self.solver == "auto" else "joints"
@@ -138,19 +138,19 @@ class Midpoint(Integrator):
 class Minimal(Integrator):
     """Robots that stand, walk, fall and grasp: rigid contact in joint coordinates, order 2.
 
-    The body-wise rule of `Galerkin(order=2)` with the laws of `Maximal`: gaps at the end of each step, Coulomb's cone,
-    restitution, joint limits, dry friction. The impulses of the contacts are all that is solved for beside the joints,
-    so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
-    `Maximal`; balls over planes (contact points, spheres, capsules, corners of boxes and hulls) are quickest. The
-    impulses are solved for with a dense matrix: heaps of many loose bodies are for `Maximal`. Springs and cables
-    between points, tendons, drag, limits that push back, loops and couplings act. A step has two phases, for the place
-    at its end and for the momentum there, so that (q, p) is all of a run's state. Derivatives are those of the contacts
-    as they are, open, sticking or sliding; a compliance of 2e-3 dt^2 at most makes their loads unique. (Laws: Bruedigam
+    The body-wise rule of `Galerkin(order=2)` with the contact laws of `Maximal`: gaps at the end of each step,
+    Coulomb's cone, restitution, joint limits, dry friction. Unknowns are the joint coordinates and contact impulses
+    only, so a step of a robot costs a fraction of one of `Maximal`. All shapes touch the ground and each other as with
+    `Maximal`; spheres over planes (contact points, spheres, capsules, corners of boxes and hulls) are fastest. The
+    contact problem has a dense matrix: use `Maximal` for heaps of many loose bodies. Springs and cables between points,
+    tendons, drag, compliant limits, loops and couplings are supported. A step has two phases, for the positions at its
+    end and for the momenta there, so that (q, p) is the complete state of a run. Derivatives are those at fixed contact
+    modes (open, sticking, sliding); a compliance of 2e-3 dt^2 at most makes contact forces unique. (Laws: Bruedigam
     2023, sections 3.3 and 3.4; phases: Andersen 1983; solver: Jourdan, Alart and Jean 1998.)
 
     Attributes:
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
-        max_iterations: Newton iterations before a step is divided; up to 1024 parts.
+        max_iterations: Newton iterations before a step is bisected, into up to 1024 substeps.
         self_collision: whether bodies may touch each other, not only the ground.
     """
 

@@ -1,4 +1,4 @@
-"""What the steppers of mechanisms with loops have in common: starts, records, derivatives by whole linearizations."""
+"""Common base of the steppers of mechanisms with loops: starts, records, derivatives by whole linearizations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from leastaction.minimal.elimination import LoopSystem
 
 
 class LoopStepper(ActionStepper):
-    """Mixed into a stepper for trees; multipliers are part of the record.
+    """Mixin for a stepper for trees; multipliers are part of the record.
 
     Attributes:
         system: loop equations of a step.
-        lam: impulses of the loops that the rows of the action contain, shape (points, equations).
+        lam: loop impulses in the rows of the action, shape (points, equations).
         data: with the scratch `guess` of the classical recursions.
     """
 
@@ -29,16 +29,16 @@ class LoopStepper(ActionStepper):
     lam: FloatArray
     data: Any
 
-    chunk_runner = Stepper.chunk_runner  # a start with loops has more to it
+    chunk_runner = Stepper.chunk_runner  # a start with loops needs more preparation
 
     def prepare_start(self, q: FloatArray) -> FloatArray:
-        """Refuse open loops; find out whether their equations depend on each other."""
+        """Raise where loops are open at q; store whether their equations are linearly dependent."""
         check_closed(self.mechanism, q)
         self.system.redundant[0] = is_redundant(self.mechanism, q)
         return q
 
     def prepare_momentum(self, q: FloatArray, p: FloatArray, project: bool) -> FloatArray:
-        """Refuse (or, with `project`, correct) a momentum whose velocity opens the loops."""
+        """Raise (or, with `project`, correct) where the velocity of p opens the loops."""
         t, guess, system = self.mechanism.tree, self.data.guess, self.system
         c, out = t.closure, p.copy()
         arrays = ((t.nodes, t.dofs, t.gravity), (c.rows, c.coefficients, c.count))
@@ -54,7 +54,7 @@ class LoopStepper(ActionStepper):
     def step_derivatives(
         self, record: Record, u: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Derivatives of the step in `record`, solved just now, by (q, p), held controls (nodes, nu) and parameters.
+        """Derivatives of the step in `record`, just solved, by (q, p), constant controls (nodes, nu) and parameters.
 
         Shapes (2 nv, 2 nv), (2 nv, nu) and (2 nv, len(stencils)).
         """
@@ -76,7 +76,7 @@ class LoopStepper(ActionStepper):
     def pull_back_solved(
         self, record: Record, u: FloatArray, bar: FloatArray, stencils: Sequence[Any]
     ) -> tuple[FloatArray, FloatArray]:
-        """As for trees, by the full linearization; the gradient by held controls stands in its first row."""
+        """As for trees, by the full linearization; the gradient by constant controls is in its first row."""
         if np.ptp(u, axis=0).any():
             raise IntegratorError("with loops, gradients need controls that are held over each step")
         A, B, E = self.step_derivatives(record, u, stencils)
@@ -88,7 +88,7 @@ class LoopStepper(ActionStepper):
 
     def horizon_rows(self, q: FloatArray, u: FloatArray, dt: float, rows: FloatArray) -> None:
         """See `Stepper.horizon_rows`."""
-        self.lam[:] = 0.0  # those of the last step are no part of the rows
+        self.lam[:] = 0.0  # rows exclude the loop impulses of the last step
         super().horizon_rows(q, u, dt, rows)
 
     def horizon_blocks(

@@ -1,8 +1,8 @@
-"""One-sided forces with dampers at the points of a step: while Newton iterates, each acts at a point or does not.
+"""Active set of one-sided forces with dampers: at each point of a step, such a force is active or not.
 
-Such a force jumps where it touches (see `forces.touch`), and Newton's method does not find its way across jumps. So the
-first guess says at which points it acts; where the solution says otherwise, that is changed and Newton goes on. `jumps`
-is None where no such force acts.
+Such a force is discontinuous at touch-down (see `forces.touch`), and Newton's method fails across discontinuities. So
+the active set is fixed by the first guess; where the solution contradicts it, it is changed and Newton continues.
+`jumps` is None where there is no such force.
 """
 
 from leastaction._jit import inline, routine
@@ -14,7 +14,7 @@ from leastaction.forces.touch import BY_DEPTH
 
 @routine
 def reset_modes(jumps, modes):
-    """At the start of a step: forces act as their gaps say; modes have one row for each point."""
+    """Set the active forces by their gaps at the start of a step; modes have one row for each point."""
     if jumps is None:
         return
     for al in range(modes.limits.shape[0]):
@@ -23,5 +23,5 @@ def reset_modes(jumps, modes):
 
 @inline
 def update_limit_mode_at(node, dofs, modes, x):
-    """Open or close the limit of a joint with one axis at x; returns 1 if that is a change."""
+    """Activate or deactivate the limit of a single-axis joint at x; returns 1 if that is a change."""
     return update_limit_mode(dofs[node.iv], modes.limits, node.iv, x) if node.nv == 1 else 0

@@ -23,7 +23,7 @@ class Rule(NamedTuple):
         w: weights of the quadrature points, shape (Q,); as many as control points when these are the same (Galerkin
             with Lobatto quadrature), a single one for the midpoint rule.
         b: dq/dt at the quadrature points is sum_beta b[alpha, beta] q^beta / dt, shape (Q, s + 1).
-        z: how servos are held stable, see `stiff_correction`; shape (s + 1,).
+        z: stabilisation of stiff servos, see `stiff_correction`; shape (s + 1,).
     """
 
     c: FloatArray
@@ -40,15 +40,15 @@ def _frozen(*arrays: Any) -> Rule:
 
 
 MIDPOINT: Rule = _frozen([0.0, 1.0], [1.0], [[-1.0, 1.0]], [0.0, 0.0])
-"""One quadrature point in the middle, two control points."""
+"""One quadrature point at the midpoint, two control points."""
 
 
 def stiff_correction(c: FloatArray) -> FloatArray:
-    """z, with which sum_j w_j x_j^2 - (z . x)^2 is the integral of x^2 by Gauss's rule of s points, shape (s + 1,).
+    """Vector z such that sum_j w_j x_j^2 - (z . x)^2 is Gauss quadrature of x^2 with s points, shape (s + 1,).
 
     x is the polynomial of degree s through x_j at the Lobatto points c. Both rules are exact up to degree 2 s - 1, so
-    they differ by the square of the leading coefficient of x, times (s!)^4 / (s (2 s)!^2), what they make of t^(2 s).
-    With Lobatto's rule, steps of order 2 s are unstable for stiff springs; with Gauss's rule they are those of the
+    they differ by the square of the leading coefficient of x, times (s!)^4 / (s (2 s)!^2), their difference for t^(2
+    s). With Lobatto's rule, steps of order 2 s are unstable for stiff springs; with Gauss's rule they are those of the
     Runge-Kutta method of Gauss, stable for any stiffness (Hairer, Lubich and Wanner, Geometric Numerical Integration,
     VI.6.2), of the same order.
     """

@@ -1,14 +1,14 @@
-"""Where blocks of one step go in those of all steps."""
+"""Copying of derivative blocks of one step into those of all steps."""
 
 from leastaction._jit import routine
 
 
 @routine
 def copy_blocks(D, C, D_out, C_out):
-    """Blocks of one step; controls are read at the control points, or at one point for all rows.
+    """Copy the blocks of one step; controls belong to the control points, or to one point for all rows.
 
     D: by the control points, shape (s + 1, nv, s + 1, nv). C: by the controls of the same point, (s + 1, nv, nu); it
-    becomes (s + 1, nv, nodes, nu), whose other entries stay.
+    becomes (s + 1, nv, nodes, nu), whose other entries are unchanged.
     """
     nodes = C_out.shape[2]
     for chi in range(D.shape[0]):

@@ -1,4 +1,4 @@
-"""The compiled loop over steps and their substeps, for both rules of `Galerkin`, `Midpoint`, and for closed loops."""
+"""Compiled loop over steps and their substeps, for both rules of `Galerkin`, `Midpoint`, and for closed loops."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from leastaction.typing import FloatArray
 
 
 class SubstepData(NamedTuple):
-    """A substep while it is solved.
+    """Data of a substep.
 
     Attributes:
         q, p: states at both ends, shapes (2, nq) and (2, nv).
         u: controls, shape (nodes, nu).
         nodes: times of the controls within a step, as fractions of it, shape (nodes,).
-        origin: of the world in which the step is taken, for each tree, see `shiftable`; shape (trees, 3) [m].
+        origin: of the world in the step, for each tree, see `floating_origin`; shape (trees, 3) [m].
     """
 
     q: FloatArray
@@ -31,7 +31,7 @@ class SubstepData(NamedTuple):
 
 
 def substep_data(stepper: Any) -> SubstepData:
-    """For the steps of a stepper."""
+    """`SubstepData` of a stepper."""
     m, nodes = stepper.mechanism, np.array(stepper.control_nodes)
     u, origin = np.zeros((len(nodes), m.nu)), np.zeros((len(stepper.model.native.shiftable), 3))
     return SubstepData(np.zeros((2, m.nq)), np.zeros((2, m.nv)), u, nodes, origin)
@@ -49,23 +49,23 @@ def write_no_forces(model, settings, data, multipliers, row, first):
 
 
 def rollout_of(attempt, shortened, write_forces=write_no_forces):
-    """The loop over steps and their substeps.
+    """Make the loop over steps and their substeps.
 
     Args:
         attempt: `attempt(model, settings, data, u, q, p, q_next, p_next, before)` solves a substep from (q, p), where
-            `kinetic_energy` was just called and gave `before`; it returns its iterations, whether it is accepted,
+            `kinetic_energy` has just returned `before`; it returns its iterations, whether it is accepted,
             and the kinetic energy at its end.
         shortened: `shortened(settings, dt)`, the settings of a substep.
-        write_forces: `write_forces(model, settings, data, multipliers, row, first)` writes forces of loops at the end
-            of an accepted substep to the row of multipliers, those at its start to the one before if it is the first.
+        write_forces: `write_forces(model, settings, data, multipliers, row, first)` writes loop forces at the end of
+            an accepted substep to the row of multipliers, those at its start to the one before if it is the first.
     """
 
     @routine
     def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
-        """Steps from row 0 of Q and P with the controls U (steps, nodes, nu); returns the steps done.
+        """Steps from row 0 of Q and P with the controls U (steps, nodes, nu); returns the number of steps done.
 
-        A step that is not accepted is bisected, into `settings.finest` substeps at most. Of the first that has no
-        solution even so the iterations are counted.
+        A rejected step is bisected, into `settings.finest` substeps at most. The iterations of the first step that
+        fails even so are counted.
         """
         own = data.substep
         q, p, u = own.q, own.p, own.u

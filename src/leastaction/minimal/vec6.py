@@ -1,4 +1,4 @@
-"""Six numbers of an array at a time: the compiler keeps them in registers, and unrolls what is written out."""
+"""6-vectors in arrays as tuples, which the compiler keeps in registers; loops over them are written out."""
 
 from leastaction._jit import inline
 
@@ -7,7 +7,7 @@ ZEROS = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 @inline
 def six(a, i, j, k):
-    """a[i, j, k : k + 6] as six numbers."""
+    """a[i, j, k : k + 6] as a tuple."""
     return (a[i, j, k], a[i, j, k + 1], a[i, j, k + 2], a[i, j, k + 3], a[i, j, k + 4], a[i, j, k + 5])
 
 
@@ -20,13 +20,13 @@ def put(a, i, j, k, x):
 
 @inline
 def times(a, b):
-    """Scalar product of six numbers with six."""
+    """Scalar product of two 6-vectors."""
     return (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 
 
 @inline
 def plus(k, a, b):
-    """k a + b of six numbers."""
+    """k a + b of 6-vectors."""
     return (
         k * a[0] + b[0],
         k * a[1] + b[1],

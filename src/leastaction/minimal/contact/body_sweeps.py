@@ -268,7 +268,7 @@ def eliminate(model, data, touch, dt, soft, driven, branched):
             r -= times(S0, b)
             col, row = column_of(A, S1), row_of(S0, A)
             D = 0.0 if locked else 1.0 / (times(S0, col) + slope)
-            if not locked and not abs(D * rest) <= norm:  # a NaN must win
+            if not locked and not abs(D * rest) <= norm:  # propagates NaN
                 norm = abs(D * rest)
             w = W[c]
             w[0], w[1], w[2], w[3], w[4], w[5] = row
@@ -316,7 +316,7 @@ def update(model, data, touch, branched):
             carry_by_friction(locked_joints(touch), c, lacks)
             x = lacks * w[6]
             dx[c] = x
-            if not abs(x) <= size:  # a NaN must win
+            if not abs(x) <= size:  # propagates NaN
                 size = abs(x)
             eta = plus(x, six(S1_[c]), eta)
         if branched is not None and slots[i] >= 0:

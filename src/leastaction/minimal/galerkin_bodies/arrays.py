@@ -1,4 +1,4 @@
-"""What the body-wise kernels read and write: model, data and settings by name."""
+"""Named tuples of the arrays of the body-wise kernels: model, data and settings."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ BODY_AT_NODE = np.dtype(
     [
         ("R", "f8", 9),  # world from tree node: rotation, row major
         ("p", "f8", 3),  # origin of the tree node [m]
-        ("v", "f8", 6),  # twist in the world, about its origin; only where forces ask for it
+        ("v", "f8", 6),  # twist in the world, about its origin; only where forces depend on it
         ("x", "f8", 3),  # centre of mass [m]
         ("f", "f8", 3),  # force of kinetic energy and gravity
         ("F", "f8", 6),  # wrench of the discrete Lagrangian about the world's origin; then of the whole subtree
-        ("e", "f8", 3),  # f as it is expected after the next Newton update; only at inner nodes
-        ("E", "f8", 6),  # expected wrench of the whole subtree
+        ("e", "f8", 3),  # f predicted after the next Newton update; only at inner nodes
+        ("E", "f8", 6),  # predicted wrench of the whole subtree
     ],
     align=True,
 )
-"""One body at one node of the step; a tree node is called body here, and the word node is kept for times."""
+"""One body at one node of the step; tree nodes are called bodies here, "node" means a time."""
 
 
 TURN = np.dtype(
@@ -53,24 +53,24 @@ TURN = np.dtype(
             "y",
             "f8",
             3,
-        ),  # turn since the start of the step, of bodies in the world's axes, of joints in the child's [rad]
-        ("g", "f8", 3),  # derivative of the kinetic energy of turning by y
+        ),  # rotation vector since the start of the step, of bodies in world axes, of joints in the child's [rad]
+        ("g", "f8", 3),  # derivative of the rotational energy by y
         ("k", "f8", 8),  # coefficients of `spatial.exponential`; at order 2 only the last two
     ],
     align=True,
 )
-"""How far one body has turned at one node."""
+"""Rotation of one body at one node."""
 
 
 class GalerkinBodiesRule(NamedTuple):
-    """Lobatto nodes and what follows from interpolation through them.
+    """Lobatto nodes and the coefficients of interpolation.
 
     Attributes:
         c: nodes in [0, 1], shape (s + 1,).
         w: weights, shape (s + 1,).
         b: dx/dt at node alpha is sum_j b[alpha, j] x_j / dt, shape (s + 1, s + 1).
         m: kinetic energy of a point: m / (2 dt) sum_jk m[j, k] x_j . x_k, shape (s + 1, s + 1).
-        z: how servos are held stable, see `quadrature_rules.stiff_correction`; shape (s + 1,).
+        z: stabilisation of stiff servos, see `quadrature_rules.stiff_correction`; shape (s + 1,).
     """
 
     c: FloatArray
@@ -81,27 +81,27 @@ class GalerkinBodiesRule(NamedTuple):
 
 
 class GalerkinBodiesModel(NamedTuple):
-    """What kernels read of a mechanism and an order; nothing writes it.
+    """Constant data of a mechanism and an order for kernels.
 
     Attributes:
-        native: what first guesses read of the mechanism.
+        native: mechanism for first guesses.
         nodes: `tree.NODE` records, called bodies here.
         dofs: `tree.DOF` records.
         gravity: [m/s^2], shape (3,).
         rule: of the order.
         forces: of the mechanism.
         closure: loops, couplings and rolling contacts; None for trees.
-        jumps: True where one-sided forces may jump, else None; see `body_one_sided_forces`.
-        sprung: whether there are springs, dampers or limits that push back in joints.
-        damped: whether some of them look at joint velocities.
-        geared: whether drives have inertias of their own.
-        balled: whether there are ball joints, about which bodies may turn with little inertia.
+        jumps: True where one-sided forces may be discontinuous, else None; see `body_one_sided_forces`.
+        sprung: whether joints have springs, dampers or compliant limits.
+        damped: whether some of them depend on joint velocities.
+        geared: whether drives have armatures.
+        balled: whether there are ball joints, about which bodies may rotate with little inertia.
         noise: Newton updates [rad or m] that are round-off, see `convergence.round_off`.
         pushed: whether some force acts on bodies.
-        tied: whether some of these may tie two bodies, which the recursion cannot see.
+        tied: whether some of these may couple two bodies, which the recursion does not support.
         slowed: whether some of these depend on velocities.
-        slots: which of the articulated blocks a body uses, shape (bodies,), see `minimal.arrays.block_slots`.
-        ways: all, or those of `feature_flags.needed_features`.
+        slots: index of the articulated block of each body, shape (bodies,), see `minimal.arrays.block_slots`.
+        ways: all features, or those of `feature_flags.needed_features`.
     """
 
     native: NativeModel
@@ -133,8 +133,8 @@ class BodyHessianData(NamedTuple):
         A: blocks of bodies at all nodes, shape (bodies, 6 (s + 1), 6 (s + 1)).
         up, down: products of blocks with one screw, shape (s + 1, s + 1, 6).
         T, dV, out: displacements, twist changes and wrench changes of bodies, shape (bodies, 6).
-        moves: which bodies a joint moves, shape (bodies,).
-        unit: one control alone, shape (nu,).
+        moves: mask of the bodies that a joint moves, shape (bodies,).
+        unit: a unit control, shape (nu,).
         J: matrix of the equations of a step, shape (s nv, s nv).
         rhs: its right-hand sides, shape (s nv, 2 nv + nu).
         row: shape (nv,).
@@ -183,14 +183,14 @@ class GalerkinBodiesData(NamedTuple):
         bodies: `BODY_AT_NODE` records, shape (s + 1, bodies).
         S: world twists of unit joint velocities, shape (s + 1, nv, 6).
         Q: joint positions at the nodes, shape (s + 1, nq).
-        V: joint velocities at the nodes, shape (s + 1, nv); only where forces ask for them.
+        V: joint velocities at the nodes, shape (s + 1, nv); only where forces depend on them.
         turns: `TURN` records of the bodies, shape (s + 1, bodies); zero at the first node.
         joint_turns: the same of ball and free joints, by their bodies, relative to the joint's first orientation.
-        G: second derivatives of the kinetic energy of turning of one body by y, shape (s + 1, s + 1, 9).
+        G: second derivatives of the rotational energy of one body by y, shape (s + 1, s + 1, 9).
         held: generalised forces of the controls at the nodes, shape (s + 1, nv).
         tau: all generalised forces at one node, shape (nv,).
         external: wrenches of body forces at one node, shape (bodies, 6).
-        inertias: of the bodies about their centres of mass at the first node, in the world's axes, shape (bodies, 6).
+        inertias: of the bodies about their centres of mass at the first node, in world axes, shape (bodies, 6).
         lam: impulses of the loop equations at the nodes, shape (s + 1, equations).
         r: residuals, shape (s, nv).
         dx: Newton update, shape (s, nv).
@@ -200,20 +200,20 @@ class GalerkinBodiesData(NamedTuple):
         begun: whether a body's block has been written, shape (bodies,).
         beta: articulated wrenches, and twists of the update, shape (2, bodies, 6 s).
         U: A S, one row for each degree of freedom and node, shape (nv, s, 6 s).
-        W: D^-1 S B of the recursion: what the parent's twist takes off an update, shape (nv, s, 6 s).
+        W: D^-1 S B of the recursion: reduction of an update per twist of the parent, shape (nv, s, 6 s).
         X: D^-1 times slopes of impulses in a joint by its degrees of freedom and nodes, shape (nv, s, 6 s).
-        K: slopes of rows by the degrees of freedom before their own in a joint, shape (nv, s, 6 s).
+        K: slopes of rows by the preceding degrees of freedom of the joint, shape (nv, s, 6 s).
         inverse: D^-1 of each degree of freedom, shape (nv, s, s).
         D: block of one degree of freedom, and its inverse, shape (2, s, s).
-        t: updates where the parent stays, shape (nv, s); rest: those of one degree of freedom before D^-1, shape (s,).
-        old_S: S where the blocks were last eliminated; not of ball joints at order 4, which need none.
-        local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joints`.
+        t: updates for a fixed parent, shape (nv, s); rest: those of one degree of freedom before D^-1, shape (s,).
+        old_S: S at the last elimination; not of ball joints at order 4, which need none.
+        local: slopes of the impulses in one joint, shape (6 (s + 1), 6 (s + 1)), see `joint_velocities`.
         guess: scratch of first guesses.
-        dense: dense derivatives; None until they are asked for.
-        pushes: body forces that the recursion takes in; None where there are none.
+        dense: dense derivatives; None until requested.
+        pushes: body forces in the recursion; None where there are none.
         modes: of one-sided forces, one row for each node.
         history: residual norms of the iterations.
-        substep: the substep at hand; None until there are steps.
+        substep: the current substep; None until there are steps.
         loops: scratch of loop equations; None without.
     """
 
@@ -256,7 +256,7 @@ class GalerkinBodiesData(NamedTuple):
 
 
 class BodyMotion(NamedTuple):
-    """How bodies move over a step, as in `GalerkinBodiesData`; or duals, with the changes of all that."""
+    """Motion of bodies over a step, as in `GalerkinBodiesData`; or dual numbers, with its changes."""
 
     bodies: Any
     turns: Any
@@ -264,13 +264,13 @@ class BodyMotion(NamedTuple):
 
 
 class GalerkinBodiesSettings(NamedTuple):
-    """What the user chose.
+    """Settings of the integrator.
 
     Attributes:
         dt: time step [s].
         tolerance: of the Newton updates [rad or m].
         max_iterations: from each first guess.
-        energy: share of the energy of a step by which its balance may be off, see `energy_balance`.
+        energy: relative tolerance of the energy balance of a step, see `energy_balance`.
         finest: most substeps of a step.
     """
 
@@ -282,11 +282,11 @@ class GalerkinBodiesSettings(NamedTuple):
 
 
 def galerkin_bodies_rule(s: int) -> GalerkinBodiesRule:
-    """Of order 2 s."""
+    """The rule of order 2 s."""
     c, w, b, z = lobatto(s)
     m = np.einsum("a,aj,ak->jk", w, b, b)
-    # Rows sum up to zero to the last bit, or every step would add the same bit to the momentum. So entries are
-    # multiples of a number so large that sums of them are exact.
+    # Rows must sum to exactly zero, or each step would add the same error to the momentum. So entries are rounded to
+    # multiples of a number so large that their sums are exact.
     grain = 2.0 ** (np.ceil(np.log2(np.abs(m).max())) - 48)
     m = grain * np.round(0.5 * (m + m.T) / grain)
     np.fill_diagonal(m, 0.0)
@@ -295,7 +295,7 @@ def galerkin_bodies_rule(s: int) -> GalerkinBodiesRule:
 
 
 def galerkin_bodies_model(mechanism: Mechanism, s: int) -> GalerkinBodiesModel:
-    """The arrays of a mechanism for order 2 s."""
+    """The `GalerkinBodiesModel` of a mechanism for order 2 s."""
     t = mechanism.tree
     d = t.dofs
     damped = bool(d.damping.any() or d.limit_damping.any())
@@ -303,7 +303,7 @@ def galerkin_bodies_model(mechanism: Mechanism, s: int) -> GalerkinBodiesModel:
     pushed = forces.paths is not None or bool(((forces.drives.dof < 0) & (forces.drives.node >= 0)).any())
     closure = closure_model(t)
     if pushed or closure:
-        forces = force_model(t)._replace(touched=forces.touched)  # one kernel, whatever pushes
+        forces = force_model(t)._replace(touched=forces.touched)  # one kernel for all forces
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     return GalerkinBodiesModel(
         native=NativeModel(t.nodes, d, t.gravity, forces, closure, floating_trees(t), shiftable_trees(t)),

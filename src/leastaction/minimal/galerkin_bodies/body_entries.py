@@ -1,4 +1,4 @@
-"""Entry points of the body-wise rule: what Python calls."""
+"""Entry points of the body-wise rule, called from Python."""
 
 from leastaction._jit import entry
 from leastaction.minimal.galerkin_bodies.body_rollout import rollout_with

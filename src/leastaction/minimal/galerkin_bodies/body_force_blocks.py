@@ -1,8 +1,8 @@
-"""Body forces in the recursion: each acts on one body alone, so their slopes are blocks of 6 x 6 per body and node.
+"""Body forces in the recursion: each acts on one body alone, so their derivatives are 6 x 6 blocks per body and node.
 
-A wrench at node j changes by K eta_j + D dv_j; the twist there moves with the poses at all nodes (`node_twists`).
-Products of `forces.total` with unit twists of all bodies at once give all blocks: what ties no two bodies does not mix
-them.
+A wrench at node j changes by K eta_j + D dv_j; the twist there depends on the poses at all nodes (`node_twists`).
+Products of `forces.total` with unit twists of all bodies at once yield all blocks, because forces that couple no two
+bodies do not mix them.
 """
 
 from leastaction._jit import inline, routine
@@ -16,7 +16,7 @@ from leastaction.spatial.basis import unit_twist
 
 @routine
 def push_slopes(pushes, model, settings, data, u):
-    """K, D and F at the poses of the last `body_residual`, with the controls u (nodes, nu)."""
+    """Set K, D and F at the poses of the last `body_residual`, with the controls u (nodes, nu)."""
     if pushes is None:
         return
     for j in range(pushes.F.shape[0]):
@@ -42,7 +42,7 @@ def _wrenches(pushes, model, settings, data, j, u):
 
 @routine
 def _columns(pushes, model, data, j, c, u, moved, still, out):
-    """Column c of the blocks `out` of all bodies at node j; moved, still: T and dV, or the other way round."""
+    """Set column c of the blocks `out` of all bodies at node j; moved, still: T and dV, or the reverse."""
     n = moved.shape[0]
     for i in range(n):
         store6(moved[i], unit_twist(c))
@@ -57,7 +57,7 @@ def _columns(pushes, model, data, j, c, u, moved, still, out):
 
 @inline
 def push_block(pushes, model, settings, data, at, i):
-    """Take what `push_slopes` found for body i into its block A[at] and its expected wrenches E."""
+    """Add the results of `push_slopes` for body i to its block A[at] and its predicted wrenches E."""
     if pushes is None:
         return
     if pushes.on[i]:

@@ -25,7 +25,7 @@ from leastaction.minimal.substep_rollout import rollout_of
 
 @routine
 def _predict(model, settings, data):
-    """First guess of Q[1] ... Q[s]: the velocity guess.v, which the loops allow; accelerations would need them."""
+    """First guess of Q[1] ... Q[s] from the velocity guess.v; accelerations would depend on loop forces."""
     guess, Q, c = data.guess, data.Q, model.rule.c
     for j in range(1, Q.shape[0]):
         for k in range(guess.x.shape[0]):
@@ -37,8 +37,8 @@ def _predict(model, settings, data):
 def newton(model, settings, data, system, p, u, cap):
     """Solve for Q[1] ... Q[s] and the multipliers. Returns (iterations, converged).
 
-    Converged: the last update is below the tolerance [rad or m], or the one that would come next, estimated by how much
-    the last one was smaller than that before it; or updates are at the level of round-off.
+    Converged: the last update is below the tolerance [rad or m], or the next one, predicted by the ratio of the last
+    one to that before it; or updates are at the level of round-off.
     """
     history, tolerance, lam, dense = data.history, settings.tolerance, data.lam, data.dense
     s, count = data.r.shape[0], lam.shape[1]
@@ -47,7 +47,7 @@ def newton(model, settings, data, system, p, u, cap):
         history[it] = 0.0
     history[0] = residual(model, settings, data, p, u)
     open_or_close(model.jumps, model, data)
-    last = 0.0  # size of the update before, where it was not shortened
+    last = 0.0  # size of the last update, 0 where it was shortened
     for it in range(1, settings.max_iterations + 1):
         hessian(model, settings, data, u, 1)
         matrix(dense.H, dense.J, False)
@@ -73,7 +73,7 @@ def newton(model, settings, data, system, p, u, cap):
 
 @routine
 def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
-    """See `substeps.rollout_of`."""
+    """See `substep_rollout.rollout_of`."""
     last = data.Q.shape[0] - 1
     for k in range(q.shape[0]):
         data.Q[0, k] = q[k]
@@ -100,7 +100,7 @@ def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
 
 @routine
 def _write_forces(model, settings, data, multipliers, row, first):
-    """See `substeps.rollout_of`."""
+    """See `substep_rollout.rollout_of`."""
     loop_forces(data.loops, data.lam, settings.dt, model.rule.w, multipliers, row, first)
 
 
@@ -109,7 +109,7 @@ _rollout = rollout_of(_attempt, shortened, _write_forces)
 
 @entry
 def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
-    """Steps from row 0 of Q and P with loops; returns the steps done.
+    """Steps from row 0 of Q and P with loops; returns the number of steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """
@@ -118,5 +118,5 @@ def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
 
 @entry
 def equations(model, settings, data, system):
-    """Values and derivatives of the loop equations, where `body_horizon.rows` were evaluated last."""
+    """Values and derivatives of the loop equations at the last evaluation of `body_horizon.rows`."""
     loop_rows(model, settings, data, system)

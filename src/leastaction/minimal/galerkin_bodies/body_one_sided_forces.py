@@ -1,4 +1,4 @@
-"""`minimal.one_sided` at the nodes."""
+"""`minimal.one_sided_forces` at the nodes."""
 
 from leastaction._jit import routine
 from leastaction.forces.arrays import modes_at
@@ -8,7 +8,7 @@ from leastaction.minimal.one_sided_forces import update_limit_mode_at
 
 @routine
 def open_or_close(jumps, model, data):
-    """Let forces act at the nodes by the present positions; returns how often that is a change."""
+    """Update the active forces at the nodes by the present positions; returns the number of changes."""
     if jumps is None:
         return 0
     changed = 0

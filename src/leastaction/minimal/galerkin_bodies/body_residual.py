@@ -51,7 +51,7 @@ from leastaction.spatial import (
 
 @routine
 def place_bodies(model, data, j):
-    """Poses and screws of all bodies at node j, from Q[j]; at the first node also their inertias, which turns need."""
+    """Poses and screws of all bodies at node j, from Q[j]; at the first node also their inertias, for rotations."""
     nodes, bodies, S, q = model.nodes, data.bodies[j], data.S[j], data.Q[j]
     for i in range(nodes.shape[0]):
         node, body = nodes[i], bodies[i]
@@ -80,11 +80,11 @@ def moved(m, bodies, al, i):
 
 @routine
 def turn_bodies(model, settings, data, second, fourth):
-    """Turns of all bodies over the step, and the derivatives of their kinetic energies.
+    """Rotation vectors of all bodies over the step, and the derivatives of their kinetic energies.
 
     See `feature_flags.KernelFeatures`.
     """
-    if fourth is not None and second is None:  # kernels for all orders have less to compile without
+    if fourth is not None and second is None:  # not compiled for all orders
         turn_packs(model, settings, data)
         return
     nodes, turns, bodies, w, b = model.nodes, data.turns, data.bodies, model.rule.w, model.rule.b
@@ -111,7 +111,7 @@ def inertial_wrenches(model, settings, data, j):
 
 @routine
 def hold_controls(model, data, u):
-    """Generalised forces of the controls u (nodes, nu) at all nodes: they do not change while the step is solved."""
+    """Generalised forces of the controls u (nodes, nu) at all nodes, which are constant while the step is solved."""
     for j in range(data.held.shape[0]):
         for k in range(data.held.shape[1]):
             data.held[j, k] = 0.0
@@ -121,7 +121,7 @@ def hold_controls(model, data, u):
 
 @routine
 def _springs_at(soft, model, settings, data, j):
-    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are omitted (None)."""
+    """Add the generalised forces of springs and dampers in joints to tau; nothing where they are disabled (None)."""
     if soft is None:
         return
     if model.sprung:
@@ -185,7 +185,7 @@ def residual(model, settings, data, p, u):
         for k in range(p.shape[0]):
             if j == 0:
                 data.r[j, k] += p[k]
-            if not abs(data.r[j, k]) <= norm:  # a NaN must win
+            if not abs(data.r[j, k]) <= norm:  # propagates NaN
                 norm = abs(data.r[j, k])
     return norm
 

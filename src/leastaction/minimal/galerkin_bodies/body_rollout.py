@@ -14,18 +14,18 @@ from leastaction.minimal.substep_rollout import rollout_of
 from leastaction.spatial import add3, axpy3, cross, load3, load6, load9, matvec, scale3, store3
 
 LIMIT = 20
-"""Newton iterations of a step, where more are allowed: two halves are quicker than a long search."""
+"""Largest number of Newton iterations of a step even where more are allowed: bisection is faster than many."""
 
 CAP = 0.5
-"""Newton updates above this [rad or m] are shortened to it."""
+"""Bound of Newton updates [rad or m]; longer ones are scaled down to it."""
 
 
 @routine
 def predict(model, settings, data, u):
-    """First guess of Q[1] ... Q[s] from Q[0] and what `start_velocity` found there: from the state alone.
+    """First guess of Q[1] ... Q[s] from Q[0] and the results of `start_velocity` there: from the state alone.
 
-    Constant acceleration; above order 2 one that changes linearly through what it would be in the middle, and with it
-    the forces that are expected at inner nodes, see `body_recursion`.
+    Constant acceleration; above order 2 one that is linear in time through the midpoint, which also predicts the
+    forces at inner nodes, see `body_recursion`.
     """
     guess, Q, c, dt = data.guess, data.Q, model.rule.c, settings.dt
     x = guess.x
@@ -42,14 +42,14 @@ def predict(model, settings, data, u):
 
 @routine
 def expect(model, settings, data, ahead):
-    """Forces expected at inner nodes by the accelerations of the links at the start; then those in the middle too."""
+    """Predict forces at inner nodes by the link accelerations at the start; with `ahead` also at the midpoint."""
     nodes, links, bodies, rule = model.nodes, data.guess.links, data.bodies, model.rule
     for i in range(nodes.shape[0]):
         x = add3(load3(links[i].p), matvec(load9(links[i].R), load3(nodes[i].com)))
         (spin, shift), (turning, rising) = load6(links[i].v), load6(links[i].a)
         if not ahead:  # in two parts, see `start_accelerations`
             turning, rising = add3(turning, load6(links[i].f)[0]), add3(rising, load6(links[i].f)[1])
-        # The acceleration of the centre of mass less gravity, as links rise where everything falls.
+        # Acceleration of the centre of mass minus gravity: `links` contain that relative to free fall.
         a = add3(add3(rising, cross(turning, x)), cross(spin, add3(shift, cross(spin, x))))
         for j in range(1, rule.c.shape[0] - 1):
             f = scale3(-rule.w[j] * settings.dt * nodes[i].mass, a)
@@ -69,7 +69,7 @@ def update(model, data, share):
 
 
 def newton_with(direction, again):
-    """Newton's method with a way to solve for its direction, and one to do so again with the last derivatives.
+    """Newton's method with a solver for its direction, and one for chord steps with the last derivatives.
 
     `body_recursion.recursive` and `body_recursion.again`, or `dense_direction.solve` for both.
     """
@@ -78,14 +78,14 @@ def newton_with(direction, again):
     def newton(model, settings, data, p, u):
         """Solve the equations for Q[1] ... Q[s]. Returns (iterations, converged).
 
-        Converged: see `convergence.is_solved`. The last iterations keep the derivatives of the one before (chord
-        steps), where they need not be more than `chords` for that. The first derivatives are not kept where inner
-        wrenches that are only expected turn bodies about ball joints: residuals, of which those that matter there are
-        small, promise too much.
+        Converged: see `convergence.is_solved`. The last iterations are chord steps with the derivatives of the one
+        before, where at most `chords` of them suffice. The first derivatives are not reused where predicted inner
+        wrenches rotate bodies about ball joints: the relevant residuals are small there, and would predict too fast a
+        convergence.
         """
         history, tolerance = data.history, settings.tolerance
         noise = 0.0 if tolerance < SHARPEST else model.noise
-        chords = 1 if data.Q.shape[0] == 2 else 3  # as many as a Newton step costs
+        chords = 1 if data.Q.shape[0] == 2 else 3  # as many as cost one Newton step
         for it in range(history.shape[0]):
             history[it] = 0.0
         norm = residual(model, settings, data, p, u)
@@ -105,7 +105,7 @@ def newton_with(direction, again):
             if not size < 1e12:
                 return it, False
             if size <= noise and open_or_close(model.jumps, model, data) == 0:
-                return it, True  # an update by round-off is as well omitted
+                return it, True  # the update would be round-off
             share = min(1.0, CAP / size)
             update(model, data, share)
             new = residual(model, settings, data, p, u)
@@ -131,12 +131,12 @@ def shortened(settings, dt):
 
 
 def rollout_with(direction, again):
-    """The loop over many steps, with the ways of `newton_with`."""
+    """The loop over many steps, with the solvers of `newton_with`."""
     newton = newton_with(direction, again)
 
     @routine
     def attempt(model, settings, data, u, q, p, q_next, p_next, before):
-        """See `substeps.rollout_of`."""
+        """See `substep_rollout.rollout_of`."""
         Q = data.Q
         last = Q.shape[0] - 1
         for k in range(Q.shape[1]):

@@ -1,4 +1,4 @@
-"""The work of forces over a solved step, and what it says of the solution."""
+"""Work of forces over a solved step, for its energy balance."""
 
 import math
 
@@ -13,7 +13,7 @@ from leastaction.step_control import energy_balance
 
 @routine
 def work_of_soft_loops(closure, model, settings, data):
-    """Work of springs and dampers of loop joints, by the quadrature of the step; equations do none."""
+    """Work of springs and dampers of loop joints, by the quadrature of the step; loop constraints do none."""
     work = 0.0
     if closure is None:
         return work
@@ -31,7 +31,7 @@ def work_of_soft_loops(closure, model, settings, data):
 
 @routine
 def _any_control_on_joints(held):
-    """Whether any control pushes a joint."""
+    """Whether any control acts on a joint."""
     for j in range(held.shape[0]):
         for k in range(held.shape[1]):
             if held[j, k] != 0.0:
@@ -43,7 +43,7 @@ def _any_control_on_joints(held):
 def is_off_balance(model, settings, data, u, before, after, p, p_next):
     """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is off balance.
 
-    Gravity does the work of its potential, other forces that of the quadrature of the step.
+    The work of gravity is the change of its potential, that of other forces follows the quadrature of the step.
     """
     nodes, bodies, w = model.nodes, data.bodies, model.rule.w
     gravity, last = load3(model.gravity), model.rule.c.shape[0] - 1

@@ -19,13 +19,13 @@ from leastaction.minimal.substep_rollout import substep_data
 
 
 def galerkin_bodies_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> GalerkinBodiesStepper:
-    """The stepper for a mechanism: with loops or without. A loop joint that leaves all free has no equations."""
+    """The stepper for a mechanism, with or without loops. A loop joint without constraints has no equations."""
     closed = not mechanism.is_tree and len(mechanism.tree.closure.rows) > 0
     return (GalerkinBodiesLoopStepper if closed else GalerkinBodiesStepper)(integrator, mechanism, dt)
 
 
 class GalerkinBodiesLoopStepper(LoopStepper, GalerkinBodiesStepper):
-    """Runs it on mechanisms with loops, couplings or rolling contacts."""
+    """`GalerkinBodiesStepper` for mechanisms with loops, couplings or rolling contacts."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -39,7 +39,7 @@ class GalerkinBodiesLoopStepper(LoopStepper, GalerkinBodiesStepper):
         return Bound(body_loops.rollout, self.model, settings, data)
 
     def differentiate(self, p: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Rows of the action at the nodes as they are, and copies of their derivatives by nodes and controls."""
+        """Rows of the action at the current nodes, and copies of their derivatives by nodes and controls."""
         rows = self._differentiate(p, u)
         return rows, self.data.dense.H.copy(), self.data.dense.C.copy()
 

@@ -1,4 +1,4 @@
-"""Which code kernels of the body-wise rule have: steps need little of all that there is, and compile sooner without."""
+"""Optional features of the body-wise kernels: steps need few of them, and compile faster without the others."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ if TYPE_CHECKING:
 
 
 class KernelFeatures(NamedTuple):
-    """Which code a kernel has: True, or None for what is omitted, so that it is not compiled.
+    """Compiled features of a kernel: True, or None for those that are not compiled.
 
     Attributes:
         second, fourth, higher: for order 2, for order 4, and for any order above.
         balls: for ball joints at order 4.
-        soft: for springs, dampers and the inertias of drives in joints.
+        soft: for springs, dampers and armatures in joints.
     """
 
     second: bool | None
@@ -25,10 +25,10 @@ class KernelFeatures(NamedTuple):
 
 
 def needed_features(model: GalerkinBodiesModel) -> KernelFeatures:
-    """The code that steps of this model need.
+    """The features that steps of this model need.
 
-    Few combinations: each is a kernel of its own. Orders above 4 share one, and so do all models of an order with
-    forces on bodies: beside these, the rest is little.
+    There are few combinations, because each is a kernel. Orders above 4 share one, and so do all models of an order
+    with forces on bodies: compared with these, the other features compile quickly.
     """
     s = len(model.rule.c) - 1
     pushed = model.forces.paths is not None

@@ -1,8 +1,9 @@
-"""Joints of the body-wise rule: their velocities at the nodes, the inertias of their drives, and the slopes of both.
+"""Joints of the body-wise rule: velocities at the nodes, springs, dampers and armatures, and their derivatives.
 
-Bodies are interpolated by their poses, but what acts in a joint looks at the joint's own coordinates: x' at a node is
-sum_k b[j, k] x_k / dt, for ball and free joints with the turn y_k = log(q_0^-1 q_k) in place of x, as in
-`rotational_energy`. Displacements of balls are turns in the child's frame: dy_k = J_r^-1(y_k) d_k - J_l^-1(y_k) d_0.
+Bodies are interpolated by their poses, but joint forces depend on the joint's own coordinates: x' at a node is
+sum_k b[j, k] x_k / dt, for ball and free joints with the rotation vector y_k = log(q_0^-1 q_k) in place of x, as in
+`rotational_energy`. Displacements of ball joints are rotations in the child's frame:
+dy_k = J_r^-1(y_k) d_k - J_l^-1(y_k) d_0.
 """
 
 from leastaction._jit import inline, routine
@@ -37,31 +38,32 @@ from leastaction.spatial import exponential as ex
 
 @inline
 def quaternion_at(q, j, n):
-    """Four entries of row j of q, from n on."""
+    """Quaternion q[j, n:n+4] as a tuple."""
     return (q[j, n], q[j, n + 1], q[j, n + 2], q[j, n + 3])
 
 
 @inline
 def turn_index(node):
-    """Where the quaternion of a ball or free joint starts in q."""
+    """Index in q of the quaternion of a ball or free joint."""
     return node.iq + 3 if node.kind == FREE else node.iq
 
 
 @inline
 def shift_at(Q, k, n):
-    """How far a free joint has moved at node k, in the joint's frame [m]."""
+    """Displacement of a free joint at node k, in the joint's frame [m]."""
     return (Q[k, n] - Q[0, n], Q[k, n + 1] - Q[0, n + 1], Q[k, n + 2] - Q[0, n + 2])
 
 
 @inline
 def drive_inertia(dofs, n):
-    """Inertia (6) of the drives of a ball joint."""
+    """Armature (6) of a ball joint."""
     return (dofs[n].armature, 0.0, 0.0, dofs[n + 1].armature, 0.0, dofs[n + 2].armature)
 
 
 @routine
 def turn_joints(model, settings, data):
-    """Turns of ball and free joints over the step, and the derivatives of the kinetic energies of their drives."""
+    """Rotation vectors of ball and free joints over the step, and the derivatives of the kinetic energies of
+    armatures."""
     turns, Q = data.joint_turns, data.Q
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
@@ -98,7 +100,8 @@ def joint_velocities(model, settings, data, j):
 
 @routine
 def hold_servos(model, data, j, tau):
-    """Add to the generalised forces at node j what stabilises stiff servos, see `quadrature_rules.stiff_correction`."""
+    """Add the stabilisation of stiff servos to the generalised forces at node j, see
+    `quadrature_rules.stiff_correction`."""
     nodes, dofs, rule, Q = model.nodes, model.dofs, model.rule, data.Q
     for i in range(nodes.shape[0]):
         n, m = nodes[i].iq, nodes[i].iv
@@ -111,9 +114,9 @@ def hold_servos(model, data, j, tau):
 
 @routine
 def drive_impulses(soft, model, settings, data, j, out):
-    """Add the derivatives of the kinetic energies of all drives by the joints' displacements at node j.
+    """Add the derivatives of the kinetic energies of all armatures by the joints' displacements at node j.
 
-    Nothing where drives have none, or where their code is omitted (None).
+    Nothing without armatures, or where they are disabled (None).
     """
     if soft is None:
         return
@@ -158,7 +161,7 @@ def _add_block(L, row, col, weight, A):
 
 @inline
 def _add_cross(L, row, col, weight, f):
-    """Add weight times the matrix of e -> e x f to a block of L."""
+    """Add weight times the matrix of the map e -> e x f to a block of L."""
     _add_block(L, row, col, weight, (0.0, f[2], -f[1], -f[2], 0.0, f[0], f[1], -f[0], 0.0))
 
 
@@ -200,7 +203,7 @@ def joint_slopes(model, settings, data, i):
 
 @routine
 def _spring_slopes(model, settings, data, i):
-    """Springs of ball and free joints: they depend on their own node alone."""
+    """Add derivatives of springs of ball and free joints, which depend on their own node alone."""
     rule, L, dofs, rest, Q = model.rule, data.local, model.dofs, model.forces.rest, data.Q
     node = model.nodes[i]
     n, m, nv = turn_index(node), node.iv, node.nv
@@ -227,7 +230,7 @@ def _spring_slopes(model, settings, data, i):
 
 @routine
 def _damper_slopes(model, settings, data, i):
-    """Dampers of ball and free joints: tau = -d v."""
+    """Add derivatives of dampers of ball and free joints: tau = -d v."""
     rule, L, dofs, Q, dt = model.rule, data.local, model.dofs, data.Q, settings.dt
     node = model.nodes[i]
     n, m, nv = turn_index(node), node.iv, node.nv
@@ -244,7 +247,7 @@ def _damper_slopes(model, settings, data, i):
                     L[row + a, b] += weight * dofs[m + a].damping * by_start[3 * a + b]
         if node.kind == FREE:
             R = quat_to_rotation(quaternion_at(Q, j, n))
-            damping = dofs[m + 3].damping  # the same along all axes
+            damping = dofs[m + 3].damping  # equal along all axes
             for k in range(rule.c.shape[0]):
                 W = mattmul(R, quat_to_rotation(quaternion_at(Q, k, n)))
                 _add_block(L, row + 3, k * nv + 3, -damping * rule.w[j] * rule.b[j, k], W)
@@ -254,7 +257,7 @@ def _damper_slopes(model, settings, data, i):
 
 @routine
 def _drive_slopes(model, settings, data, i):
-    """Inertias of the drives of ball and free joints: as `body_recursion.body_blocks`, in the joint."""
+    """Add derivatives of the armatures of ball and free joints: as `wrench_blocks.body_blocks`, in the joint."""
     rule, L, G, dofs, Q, dt = model.rule, data.local, data.G, model.dofs, data.Q, settings.dt
     node = model.nodes[i]
     m, nv = node.iv, node.nv

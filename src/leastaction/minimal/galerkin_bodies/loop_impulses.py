@@ -1,7 +1,7 @@
 """Impulses of loops, couplings and soft loop joints at the nodes of a body-wise step, and their derivatives.
 
-An equation between two bodies pushes them with the wrench lam W and its opposite, at the node where it holds; a
-coupling pushes its two joints. Multipliers are impulses. Springs and dampers of loop joints are rows of the same kind,
+A constraint between two bodies exerts the wrench lam W and its opposite on them, at the node where it holds; a
+coupling acts on its two joints. Multipliers are impulses. Springs and dampers of loop joints are rows of the same kind,
 whose force follows from the poses and twists at their node.
 """
 
@@ -50,7 +50,7 @@ def closure_impulses(closure, model, settings, data, j):
 def closure_columns(closure, model, settings, data, dense, rows):
     """Add the derivatives of the impulses at the first `rows` nodes to H; nothing for trees (None).
 
-    That the rows of joints turn under them is counted with all other wrenches, see `body_hessian`.
+    The rotation of joint rows is included with all other wrenches, see `body_hessian`.
     """
     if closure is None:
         return
@@ -84,12 +84,12 @@ def _work(nodes, S, row, F, H, j, k, b):
 
 @routine
 def _columns(nodes, data, H, j, row, x):
-    """An equation with the impulse x: its wrench changes with its two bodies."""
+    """Add the derivatives of an equation with the impulse x by the poses of its two bodies."""
     S, bodies = data.S, data.bodies[j]
     for end in range(2):
         i = row.b if end == 0 else row.a
         while i >= 0:
-            # What carries both bodies moves both, and is met from b.
+            # Joints that carry both bodies move both; they are treated from b.
             both = is_above(nodes, i, row.a if end == 0 else row.b)
             if end == 0 or not both:
                 for b in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
@@ -100,7 +100,7 @@ def _columns(nodes, data, H, j, row, x):
 
 @routine
 def _soft_columns(model, settings, data, H, j, row):
-    """A spring and damper: its wrench and its force change with its bodies at node j, the damper's with all nodes."""
+    """Add the derivatives of a spring and damper by its bodies at node j, those of the damper by all nodes."""
     nodes, S, bodies = model.nodes, data.S, data.bodies[j]
     wdt = settings.dt * model.rule.w[j]
     h, W = evaluate(row, bodies)
@@ -126,8 +126,8 @@ def _soft_columns(model, settings, data, H, j, row):
 def loop_rows(model, settings, data, system):
     """Values h[(k, c)], G[(j, a), (j, c)] and H[(k, c), (k, b)] of the equations at all nodes; see `LoopSystem`.
 
-    Equations of positions hold at the nodes 1 ... s. Those of rolling contacts are for velocities: at order 2 in the
-    mean of both ends, which is symmetric in time, beyond that at the nodes after the first.
+    Equations of positions hold at the nodes 1 ... s. Those of rolling contacts are for velocities: at order 2 for the
+    mean of both ends, which is symmetric in time, at higher orders at the nodes after the first.
     """
     closure, nodes, S, h, G, H = model.closure, model.nodes, data.S, system.h, system.G, system.H
     s, n, count = S.shape[0] - 1, S.shape[1], closure.count

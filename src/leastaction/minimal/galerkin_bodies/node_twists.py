@@ -1,4 +1,4 @@
-"""Twists of bodies at the nodes by the rates of their interpolated poses, and how they change when poses move."""
+"""Twists of bodies at the nodes by the rates of their interpolated poses, and their derivatives by the poses."""
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.galerkin_bodies.rotational_energy import (
@@ -36,14 +36,14 @@ def body_twists(model, settings, data, j):
 
 @inline
 def twist_slope(model, settings, data, i, j, k, eta):
-    """Change of the twist of body i at node j, as `body_twists` has it, when eta moves its pose at node k."""
+    """Change of the twist of body i at node j, of `body_twists`, when eta moves its pose at node k."""
     rule, bodies, turns, dt = model.rule, data.bodies, data.turns, settings.dt
     R, x, w = load9(bodies[j, i].R), load3(bodies[j, i].x), load6(bodies[j, i].v)[0]
     R0 = load9(bodies[0, i].R)
     moved = add3(eta[1], cross(eta[0], load3(bodies[k, i].x)))
     dw = (0.0, 0.0, 0.0)
     for l in range(1, rule.c.shape[0]):
-        # dy_l = J_l^-1(y_l) (omega_l - omega_0), all turned by R_0.
+        # dy_l = J_l^-1(y_l) (omega_l - omega_0), all rotated by R_0.
         if l == k or k == 0:
             turn = matvec(polynomial(load3(turns[l, i].y), -0.5, turns[l, i].k[6]), eta[0])
             change = matvec(angular_velocity_slope(rule.b, turns, j, i, l, dt), turn)

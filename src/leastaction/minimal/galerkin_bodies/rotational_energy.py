@@ -1,14 +1,14 @@
-"""Kinetic energy of turning of one body over a step, and its derivatives by the turns at the nodes.
+"""Rotational kinetic energy of one body over a step, and its derivatives by the rotation vectors at the nodes.
 
 `w` and `b` are the weights and the differentiation matrix of `arrays.GalerkinBodiesRule`.
 
-With y_j = log(R_0^T R_j) the turn is interpolated as y(t) = sum_j phi_j(t) y_j; omega = J_r(y) y' in the body's frame:
+Rotation vectors y_j = log(R_0^T R_j) are interpolated as y(t) = sum_j phi_j(t) y_j; omega = J_r(y) y' in the body's
+frame:
 
     l = dt sum_alpha w_alpha 1/2 omega_alpha . I omega_alpha,   y'_alpha = sum_j b[alpha, j] y_j / dt
 
-All of it may be turned by a constant rotation. For bodies that is R_0: y_j = log(R_j R_0^T) and I = R_0 I_body R_0^T,
-so that torques come out in the world's axes.
-
+All of these may be rotated by a constant rotation. For bodies that is R_0: y_j = log(R_j R_0^T) and
+I = R_0 I_body R_0^T, so that torques are in world axes.
 All derivatives are closed: P(y) a = a + k1 y x a + k2 y x (y x a) has few terms, whatever its coefficients.
 """
 
@@ -35,7 +35,7 @@ from leastaction.spatial._series import inverse_jacobian_terms
 
 @inline
 def eight(a):
-    """Eight numbers of an array."""
+    """Eight numbers of an array as a tuple."""
     return (a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7])
 
 
@@ -123,7 +123,7 @@ _ARCSINE = tuple(math.comb(2 * k, k) / (4**k * (2 * k + 1)) for k in range(8, -1
 
 @inline
 def turn_between(R0, R1):
-    """log(R_1 R_0^T) of a turn by less than pi, in the world's axes [rad]."""
+    """log(R_1 R_0^T) of a rotation by less than pi, in world axes [rad]."""
     A = matmult(R1, R0)
     w = vee(A)
     t = dot3(w, w)
@@ -136,7 +136,7 @@ def turn_between(R0, R1):
     if c > -0.9:
         sine = math.sqrt(t)
         return scale3(math.atan2(sine, c) / sine, w)
-    return rot_log(A)  # near half a turn the skew part says little
+    return rot_log(A)  # the skew part vanishes near half a turn
 
 
 @inline
@@ -158,7 +158,7 @@ def angular_velocity(b, turns, al, i, dt):
 
 @inline
 def world_angular_velocity(b, turns, al, i, dt):
-    """omega of body i at node al, in the world's axes [rad/s]: J_l(y) y', as its turns y are."""
+    """omega of body i at node al, in world axes [rad/s]: J_l(y) y', as its rotation vectors y are."""
     if turns.shape[0] == 2:
         return scale3(1.0 / dt, load3(turns[1, i].y))
     return ex.jr_transposed(load3(turns[al, i].y), eight(turns[al, i].k), rate(b, turns, al, i, dt))
@@ -166,10 +166,10 @@ def world_angular_velocity(b, turns, al, i, dt):
 
 @inline
 def angular_velocity_slope(b, turns, al, i, k, dt):
-    """Matrix (9) of the derivative of omega at node al by the turn y at node k."""
+    """Matrix (9) of the derivative of omega at node al by the rotation vector y at node k."""
     y, co = load3(turns[al, i].y), eight(turns[al, i].k)
     if turns.shape[0] == 2:
-        co = ex.coefficients(y)  # order 2 keeps only two of them
+        co = ex.coefficients(y)  # order 2 stores only two of them
     h = b[al, k] / dt
     J = polynomial(y, -co[0], co[1])
     out = (h * J[0], h * J[1], h * J[2], h * J[3], h * J[4], h * J[5], h * J[6], h * J[7], h * J[8])
@@ -188,7 +188,7 @@ def add_to3(a, k, v):
 
 @inline
 def set_turn(turns, j, i, y):
-    """Note the turn y of body (or joint) i at node j, with what the derivatives need."""
+    """Store the rotation vector y of body (or joint) i at node j, with the coefficients for its derivatives."""
     turn = turns[j, i]
     store3(turn.y, y)
     if turns.shape[0] == 2:
@@ -204,10 +204,10 @@ def _store8(a, k):
 
 @routine
 def turning_gradient(w, b, turns, i, Ic, dt):
-    """g: derivatives by the turns of body i, with inertia Ic (6) in its frame, of its kinetic energy of turning."""
+    """g: derivatives of the rotational energy of body i, with inertia Ic (6) in its frame, by its rotation vectors."""
     s = turns.shape[0] - 1
     if s == 1:
-        # One turn at a constant rate: l = y . I y / (2 dt).
+        # One rotation at a constant rate: l = y . I y / (2 dt).
         store3(turns[1, i].g, scale3(1.0 / dt, symvec(Ic, load3(turns[1, i].y))))
         return
     if s == 2:
@@ -236,13 +236,13 @@ def _momenta(y, yd, k, Ic):
 
 @inline
 def order_4(w, b):
-    """What order 4 needs of weights and differentiation: (w0, w1, w2, b01, b02, b11, b12, b21, b22)."""
+    """Coefficients of weights and differentiation for order 4: (w0, w1, w2, b01, b02, b11, b12, b21, b22)."""
     return (w[0], w[1], w[2], b[0, 1], b[0, 2], b[1, 1], b[1, 2], b[2, 1], b[2, 2])
 
 
 @inline
 def gradients_at_order_4(rule, y, z, k, l, Ic, dt):
-    """Derivatives by the turns y, z at the nodes 1, 2, with coefficients k, l: two g; rule: see `order_4`."""
+    """Derivatives by the rotation vectors y, z at nodes 1, 2, with coefficients k, l: two g; rule: see `order_4`."""
     w0, w1, w2, b01, b02, b11, b12, b21, b22 = rule
     h = 1.0 / dt
     L = symvec(Ic, axpy3(b01 * h, y, scale3(b02 * h, z)))
@@ -377,7 +377,7 @@ def hessian_at_order_4(rule, y, z, k, l, Ic, dt):
 
 @inline
 def _put(G, j, k, weight, A):
-    """Block (j, k) of G is weight times A; written out, as the compiler looks tuples up in loops."""
+    """Set block (j, k) of G to weight times A; written out, because the compiler does not unroll tuples in loops."""
     G[j, k, 0] = weight * A[0]
     G[j, k, 1] = weight * A[1]
     G[j, k, 2] = weight * A[2]

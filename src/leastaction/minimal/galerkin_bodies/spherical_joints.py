@@ -1,15 +1,15 @@
-"""Ball joints of the body-wise rule at order 4, eliminated whole: the other way of `body_recursion` and `substitution`.
+"""Block elimination of ball joints of the body-wise rule at order 4, for `body_recursion` and `substitution`.
 
-A ball leaves the turn of its body free: how a subtree moves depends on its parent by the displacement d of the joint's
-centre alone, and what it hands on is a force there, with a couple where drives act. With blocks about the centres,
-turns w at the nodes 1, 2 and rows rho in the world's axes at the nodes 0, 1,
+The motion of a subtree on a ball joint depends on its parent only by the displacement d of the joint's centre, and the
+reaction is a force there, with a couple where drives act. With blocks about the centres, rotations w at the nodes 1, 2
+and rows rho in world axes at the nodes 0, 1,
 
     (Dww - [tau]) w + (Dwd - [f]) d = rho - beta_w,   force changes: -(Ddw w + Ddd d + beta_d),
 
-where f and tau are the expected force and couple in the joint; their brackets stand at node 1, whose centre and axes
-move. So w = y - W d, and the parent gets 6 x 6 numbers and the couple instead of 12 x 12 numbers in three turns. Blocks
-of bodies on balls stand about these centres from the start, those of others about the world's origin. Columns by d lie
-side by side, at places that the compiler knows, so that one instruction does the same for all of them.
+where f and tau are the predicted force and couple in the joint; their brackets occur at node 1, whose centre and axes
+move. So w = y - W d, and the parent gets 6 x 6 numbers and the couple instead of 12 x 12 numbers in three passes.
+Blocks of bodies on ball joints refer to these centres from the start, those of others to the world's origin. Columns by
+d are contiguous, at fixed offsets, for SIMD instructions.
 """
 
 import numpy as np
@@ -19,12 +19,12 @@ from leastaction.minimal.galerkin_bodies.rotational_energy import plus9
 from leastaction.spatial import ZERO3, add3, axpy3, cross, dot3, load3, matmul, matvec, scale3, sub3
 
 COLUMNS = 8
-"""Columns by d, and two that are zero: as many as fit one instruction."""
+"""Columns by d, and two that are zero: the width of one SIMD instruction."""
 
 BALL = np.dtype([(name, "f8", (6, COLUMNS)) for name in "XWFM"] + [("C", "f8", (3, COLUMNS))], align=True)
-"""Scratch for one ball: (Dwd - [f]), W, forces and couples that are handed on, and [f] at node 1."""
+"""Scratch for one ball joint: (Dwd - [f]), W, forces and couples for the parent, and [f] at node 1."""
 
-# Of each ball six rows of U, W and K are used: U has Ddw, W has W, and K the inverse of (Dww - [tau]) and then from
+# Each ball joint uses six rows of U, W and K: U has Ddw, W has W, and K the inverse of (Dww - [tau]) and then from
 # column 6 on the centres at the three nodes, and tau.
 
 
@@ -93,7 +93,7 @@ def _inverse(M):
 
 @inline
 def _keep(M, n, P, Q, R, S):
-    """Six rows of M, six numbers each: the blocks P, Q above R, S."""
+    """Store the blocks P, Q above R, S in six rows of M, six numbers each."""
     _put3(M, n, 0, 0, (P[0], P[1], P[2]))
     _put3(M, n, 0, 3, (Q[0], Q[1], Q[2]))
     _put3(M, n, 1, 0, (P[3], P[4], P[5]))
@@ -120,7 +120,7 @@ def _about(A, at, j, k, pj, pk):
 
 @inline
 def centre(bodies, j, i, centred):
-    """What the block of body i stands about at node j."""
+    """Reference point of the block of body i at node j."""
     return load3(bodies[j, i].p) if centred else ZERO3
 
 
@@ -143,7 +143,7 @@ def recentre(A, at, to, bodies, i):
 
 @inline
 def centre_pushed(pushes, data, at, i):
-    """Blocks with slopes of body forces are filled about the world's origin; others need not be moved."""
+    """Move a block with body forces, which is assembled about the world's origin, to the centre."""
     if pushes is not None:
         recentre(data.A, at, at, data.bodies, i)
 
@@ -181,7 +181,7 @@ def _put_column(M, a, c, x):
 
 @inline
 def _hand_on(A, to, row, M, a, p1, p2):
-    """Add row a of M, by displacements of the centre, which is p1 and p2 from the parent's, to a row of A[to]."""
+    """Add row a of M, by displacements of the centre at p1 and p2 relative to the parent's, to a row of A[to]."""
     x, y = (M[a, 0], M[a, 1], M[a, 2]), (M[a, 3], M[a, 4], M[a, 5])
     _add3(A, to, row, 0, cross(p1, x))
     _add3(A, to, row, 3, x)
@@ -191,16 +191,16 @@ def _hand_on(A, to, row, M, a, p1, p2):
 
 @inline
 def eliminate_ball(data, at, to, i, n, parent, centred):
-    """Eliminate the ball joint of body i with first degree of freedom n, and add what is left of A[at] to A[to].
+    """Eliminate the ball joint of body i with first degree of freedom n, and add the reduced A[at] to A[to].
 
-    centred: whether the parent's block stands about a centre too.
+    centred: whether the parent's block refers to a centre too.
     """
     A, U, W, K, bodies, ball = data.A, data.U, data.W, data.K, data.bodies, data.ball[0]
     p0, p1, p2 = load3(bodies[0, i].p), load3(bodies[1, i].p), load3(bodies[2, i].p)
     E = bodies[1, i].E
     f = (E[3], E[4], E[5])
     tau = sub3((E[0], E[1], E[2]), cross(p1, f))
-    # Ahead of the inverse: what was written number by number takes its time until it can be read eight at once.
+    # Before the inverse, because scalar stores delay vector loads of the same numbers.
     for a in range(3):
         _columns(ball.X, A, at, a, a)
         _columns(ball.X, A, at, a + 3, a + 6)
@@ -210,7 +210,7 @@ def eliminate_ball(data, at, to, i, n, parent, centred):
     couple = (0.0, -tau[2], tau[1], tau[2], 0.0, -tau[0], -tau[1], tau[0], 0.0)
     P, Q = _block(A, at, 0, 0), _block(A, at, 0, 6)
     R, T = _minus(_block(A, at, 6, 0), couple), _block(A, at, 6, 6)
-    # The inverse of (P, Q; R, T); no pivots, as these are blocks of inertias.
+    # The inverse of (P, Q; R, T); without pivoting, as these are blocks of inertias.
     P = _inverse(P)
     G = matmul(R, P)
     T = _inverse(_minus(T, matmul(G, Q)))
@@ -270,14 +270,14 @@ def _product(M, n, a, b):
 
 @inline
 def _in_world(S, j, n, x):
-    """A vector in the child's axes at node j, turned into the world."""
+    """A vector in the child's axes at node j, rotated to world axes."""
     out = scale3(x[0], _three(S, j, n, 0))
     return axpy3(x[2], _three(S, j, n + 2, 0), axpy3(x[1], _three(S, j, n + 1, 0), out))
 
 
 @inline
 def ball_up(data, i, parent, n):
-    """`substitution._up` of the ball joint of body i: t holds the turns y."""
+    """`substitution._up` of the ball joint of body i: t contains the rotations y."""
     S, U, K, r, t, beta = data.S, data.U, data.K, data.r, data.t, data.beta
     p0, p1, tau = _three(K, n, 0, 6), _three(K, n, 0, 9), _three(K, n, 1, 9)
     f0, f1 = _three(beta, 0, i, 3), _three(beta, 0, i, 9)

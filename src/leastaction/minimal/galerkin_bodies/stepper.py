@@ -35,10 +35,10 @@ from leastaction.step_control.energy_balance import share_of_energy
 
 
 class GalerkinBodiesStepper(ActionStepper):
-    """State (q, p); Newton to the integrator's tolerance.
+    """Stepper of `Galerkin` on body poses with the state (q, p); Newton to the integrator's tolerance.
 
     Attributes:
-        model, settings, data: what its kernels read and write, see `arrays`.
+        model, settings, data: arrays of its kernels, see `arrays`.
     """
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
@@ -62,13 +62,13 @@ class GalerkinBodiesStepper(ActionStepper):
         if self.model.tied:
             return Bound(body_entries.rollout_dense, self.model, settings, data)
         ways = needed_features(self.model)
-        model = self.model._replace(ways=ways, jumps=ways.soft)  # limits with dampers are among the springs
+        model = self.model._replace(ways=ways, jumps=ways.soft)  # limits with dampers belong to the springs
         return Bound(body_entries.rollout_recursive, model, settings, data._replace(dense=None))
 
     # ------------------------------------------------------------------ derivatives
 
     def _differentiate(self, p: FloatArray, u: FloatArray) -> FloatArray:
-        """Derivatives at the nodes as they are, in `data.dense`; returns the rows of the equations there."""
+        """Compute the derivatives at the current nodes in `data.dense`; returns the rows of the equations there."""
         nodes, n, nu = len(self.control_nodes), self.mechanism.nv, self.mechanism.nu
         rows, D, C = np.zeros((1, nodes, n)), np.zeros((1, nodes, n, nodes, n)), np.zeros((1, nodes, n, nodes, nu))
         self._be_dense()
@@ -77,7 +77,7 @@ class GalerkinBodiesStepper(ActionStepper):
         return rows[0]
 
     def _horizon(self, what: str) -> Bound:
-        """The kernel `what` of `body_horizon`; only its `wrench_blocks` need the dense derivatives."""
+        """The kernel `what` of `body_horizon`; only its `blocks` need the dense derivatives."""
         if what not in self._kernels:
             data = self.data._replace(pushes=None) if what == "blocks" else self._bare
             scratch = (contraction_data(self.model),) if what == "contractions" else ()
@@ -86,7 +86,7 @@ class GalerkinBodiesStepper(ActionStepper):
 
     @property
     def _bare(self) -> Any:
-        """The data without what only Newton's directions and dense derivatives need, so that fewer kernels do."""
+        """The data without arrays for Newton's directions and dense derivatives, so that fewer kernels are compiled."""
         return self.data._replace(dense=None, pushes=None)
 
     def _be_dense(self) -> None:
@@ -104,7 +104,7 @@ class GalerkinBodiesStepper(ActionStepper):
         return A, B
 
     def rows_of(self, mechanism: Mechanism, p: FloatArray, u: FloatArray) -> FloatArray:
-        """Rows (s + 1, nv) of the equations of another mechanism at the nodes as they are."""
+        """Rows (s + 1, nv) of the equations of another mechanism at the current nodes."""
         model, name = self.other(mechanism), f"rows of {id(mechanism)}"
         if name not in self._kernels:
             self._kernels[name] = Bound(body_horizon.rows, model, self._bare)
@@ -115,9 +115,9 @@ class GalerkinBodiesStepper(ActionStepper):
         return rows[0]
 
     def _changes(self, p: FloatArray, u: FloatArray, stencils: Sequence[Stencil]) -> FloatArray:
-        """Derivatives of the rows by parameters at the nodes as they are, shape (s + 1, nv, len(stencils)).
+        """Derivatives of the rows by parameters at the current nodes, shape (s + 1, nv, len(stencils)).
 
-        What a parameter changes in the equations at fixed nodes is a weighted sum over mechanisms with other values.
+        The derivative by a parameter at fixed nodes is a weighted sum over mechanisms with other values.
         """
         out = np.zeros((len(self.control_nodes), len(p), len(stencils)))
         for k, stencil in enumerate(stencils):
@@ -133,7 +133,7 @@ class GalerkinBodiesStepper(ActionStepper):
         self._differentiate(p, u)
         by_momenta, by_controls = bar[self.mechanism.nv :].copy(), np.zeros(u.shape)
         body_entries.pull_back(self.data.dense, bar, by_controls)
-        # The transposed solve has left its multipliers of all rows but the last.
+        # The transposed solve has stored its multipliers of all rows but the last.
         multipliers = np.concatenate([self.data.dense.rhs[:, 0], by_momenta])
         return by_controls, multipliers @ self._changes(p, u, stencils).reshape(len(multipliers), -1)
 
@@ -168,7 +168,7 @@ class GalerkinBodiesStepper(ActionStepper):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether `body_hessian_derivative` knows all that acts: nothing on bodies, nothing in ball and free joints."""
+        """Whether `body_hessian_derivative` supports all forces: none on bodies, none in ball and free joints."""
         m, dofs = self.model, self.model.dofs
         several = [slice(int(n.iv), int(n.iv + n.nv)) for n in m.nodes if n.nv > 1]
         held = any(dofs.stiffness[k].any() or dofs.armature[k].any() for k in several)
@@ -196,7 +196,7 @@ class GalerkinBodiesStepper(ActionStepper):
         return ConvergenceError(f"Galerkin: {why}", step=step, residuals=residuals)
 
     def _turn(self) -> float:
-        """How far some body turns [rad] in the finest part of a step, at the speed of the part that was tried last."""
+        """Largest rotation [rad] of a body in the finest substep, with the velocities of the last attempt."""
         with np.errstate(over="ignore", invalid="ignore"):
             spins = np.linalg.norm(self.data.guess.links.v[:, :3], axis=1)
         return float(spins.max(initial=0.0)) * self.dt * self.parts / FINEST

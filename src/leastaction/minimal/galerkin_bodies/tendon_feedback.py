@@ -1,7 +1,7 @@
-"""Feedback of drives on tendons: a stiff spring, which Lobatto's quadrature alone would not hold stable.
+"""Feedback of drives on tendons: a stiff spring, which is unstable with Lobatto quadrature alone.
 
-Its energy is integrated by Gauss's rule, see `quadrature_rules.stiff_correction`: with Z = sum_k z_k l_k the length at
-node j counts as l_j - z_j / w_j Z.
+Its energy is integrated by Gauss quadrature, see `quadrature_rules.stiff_correction`: with Z = sum_k z_k l_k the length
+at node j is replaced by l_j - z_j / w_j Z.
 """
 
 from leastaction._jit import inline, routine
@@ -13,7 +13,7 @@ from leastaction.spatial import ZERO6, dot, load6, store6
 
 @routine
 def hold_tendons(tendons, model, data):
-    """What is added to the lengths at all nodes, into `modes.pull`, and the turns of joints; poses must be there."""
+    """Set `modes.pull`, the corrections of lengths at all nodes, and unwrap joint angles; poses must be computed."""
     if tendons is None:
         return
     items, z, w, pull = data.modes.items, model.rule.z, model.rule.w, data.modes.pull
@@ -30,7 +30,7 @@ def hold_tendons(tendons, model, data):
 
 @routine
 def held_columns(tendons, model, settings, data, dense, first):
-    """Add to H what lengths at other nodes do; `body_residual` must have been called, and twists be there."""
+    """Add the effect of lengths at other nodes to H; needs `body_residual` and twists."""
     if tendons is None:
         return
     z = model.rule.z

@@ -1,4 +1,4 @@
-"""How the wrenches of one body at the nodes change when twists move its poses: blocks of 6 x 6."""
+"""Derivatives of the wrenches of one body at the nodes by twists of its poses: blocks of 6 x 6."""
 
 from leastaction._jit import inline, routine
 from leastaction.minimal.galerkin_bodies.arrays import BodyMotion
@@ -35,9 +35,9 @@ def _block9(G, j, k):
 
 @inline
 def _store_forces(A, i, row, col, weight, xj, xk, f, T):
-    """A block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, and a matrix T (9) of its torques.
+    """Store a block of the forces on a body: df_j = weight dx_k with dx = v + omega x x, and T (9) of its torques.
 
-    f: force at node j where j = k, so that its arm moves too, else zero. Minus the derivatives, as A has them.
+    f: force at node j where j = k, because its arm moves too, else zero. Signs: minus the derivatives, as in A.
     """
     t = weight * (xj[0] * xk[0] + xj[1] * xk[1] + xj[2] * xk[2]) - (f[0] * xk[0] + f[1] * xk[1] + f[2] * xk[2])
     # weight xj^ xk^ - f^ xk^, with a^ b^ = b a^T - (a . b) 1; and minus (weight xj - f)^.
@@ -54,7 +54,7 @@ def _store_forces(A, i, row, col, weight, xj, xk, f, T):
 
 @inline
 def torque_slope(turn, Ic, dt):
-    """Derivative (9) of the torque at the end of a step of order 2 by turns of the body there."""
+    """Derivative (9) of the torque at the end of a step of order 2 by rotations of the body there."""
     y, e, h = load3(turn.y), turn.k[6], 1.0 / dt
     G = (h * Ic[0], h * Ic[1], h * Ic[2], h * Ic[1], h * Ic[3], h * Ic[4], h * Ic[2], h * Ic[4], h * Ic[5])
     slope = polynomial_slope(y, load3(turn.g), 0.5, 0.0, e, turn.k[7])
@@ -97,7 +97,7 @@ def body_block(model, settings, data, at, i):
 
 @inline
 def _arm(bodies, j, i, centred):
-    """Centre of mass at node j, from what the block of body i stands about."""
+    """Centre of mass at node j, relative to the reference point of the block of body i."""
     return sub3(load3(bodies[j, i].x), centre(bodies, j, i, centred))
 
 
@@ -105,10 +105,10 @@ def _arm(bodies, j, i, centred):
 def body_blocks(fourth, higher, model, settings, data, at, i, centred):
     """A[at]: blocks of body i alone, minus the derivatives of its wrenches F_j by twists at the nodes k.
 
-    Rows at the nodes 0 ... s - 1 and columns at 1 ... s. The arms of forces at inner nodes move with the forces that
-    are expected there, see `body_recursion`. `fourth`, `higher`: see `feature_flags.KernelFeatures`. At order 4 after
+    Rows at the nodes 0 ... s - 1 and columns at 1 ... s. Arms at inner nodes are multiplied by the predicted forces
+    there, see `body_recursion`. `fourth`, `higher`: see `feature_flags.KernelFeatures`. At order 4 after
     `torque_packs`.
-    centred: whether the block stands about the joint's centres, see `spherical_joints`.
+    centred: whether the block refers to the joint's centres, see `spherical_joints`.
     """
     A, bodies, turns, G, rule, dt = data.A, data.bodies, data.turns, data.G, model.rule, settings.dt
     m, mass, Ic = rule.m, model.nodes[i].mass, load_sym(data.inertias[i])
@@ -132,7 +132,7 @@ def body_blocks(fourth, higher, model, settings, data, at, i, centred):
 
 @routine
 def all_blocks(model, settings, data, A):
-    """A (bodies, 6 (s + 1), 6 (s + 1)) of every body alone: minus the derivatives of F_j by twists at the nodes k."""
+    """A (bodies, 6 (s + 1), 6 (s + 1)) of each body: minus the derivatives of F_j by twists at the nodes k."""
     motion = BodyMotion(data.bodies, data.turns, data.G)
     for i in range(model.nodes.shape[0]):
         whole_block(model, settings, motion, i, model.nodes[i].mass, load_sym(data.inertias[i]), A)
@@ -167,7 +167,7 @@ def _minus(T):
 
 @inline
 def _torques(A, at, G, turns, i, skip, rows):
-    """Torques of body i in A[at]: d(tau_l) = Z_lk J_l^-1(y_k) omega_k, and tau_0 is minus their sum."""
+    """Add the torques of body i to A[at]: d(tau_l) = Z_lk J_l^-1(y_k) omega_k, and tau_0 is minus their sum."""
     s = turns.shape[0] - 1
     for k in range(1, s + 1):
         right = polynomial(load3(turns[k, i].y), -0.5, turns[k, i].k[6])
@@ -184,7 +184,7 @@ def _torques(A, at, G, turns, i, skip, rows):
 
 @inline
 def _add_hat(A, i, row, col, f):
-    """Add the matrix of e -> f x e."""
+    """Add the matrix of the map e -> f x e."""
     A[i, row, col + 1] -= f[2]
     A[i, row, col + 2] += f[1]
     A[i, row + 1, col] += f[2]
@@ -195,10 +195,10 @@ def _add_hat(A, i, row, col, f):
 
 @inline
 def _first_column(A, at, bodies, turns, w, i, weight):
-    """Blocks by twists of the first node, from the others: where all nodes move together, wrenches move along.
+    """Blocks by twists of the first node, from the others: when all nodes move together, wrenches move along.
 
-    That holds for the kinetic energy: sum_k A_jk eta = -(eta x* F_j). Gravity keeps its direction; only its arm moves,
-    which the sum over the other columns has counted for j > 0 and not for j = 0: it is put back, or in.
+    That holds for the kinetic energy: sum_k A_jk eta = -(eta x* F_j). Gravity keeps its direction and only its arm
+    moves; the sum over the other columns includes this for j > 0 but not for j = 0, which is corrected here.
     `weight`: impulse of gravity over the whole step.
     """
     for j in range(turns.shape[0]):

@@ -1,1 +1,1 @@
-"""Derivatives of the body-wise rule: linearization, second derivatives, and the rows that optimisers take."""
+"""Derivatives of the body-wise rule: linearization, second derivatives, and stacked rows for optimisers."""

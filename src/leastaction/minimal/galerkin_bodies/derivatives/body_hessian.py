@@ -1,8 +1,8 @@
-"""All derivatives of the body-wise equations, dense: by displacements of joints at every node, and by controls.
+"""Dense derivatives of the body-wise equations: by displacements of joints at each node, and by controls.
 
-Blocks of bodies are summed over subtrees; two joints of which one carries the other meet in the subtree of the outer
-one (as in the composite rigid-body algorithm). Rows also turn with their joints: dS_a = eta x S_a at their own node.
-Body forces come in by products with `forces.total.wrench_slopes`, so that any of them may join any two bodies.
+Blocks of bodies are summed over subtrees; two joints, one of which carries the other, interact through the subtree of
+the outer one (as in the composite rigid-body algorithm). Rows also rotate with their joints: dS_a = eta x S_a at their
+own node. Body forces enter by products with `forces.total.wrench_slopes`, so that they may couple any two bodies.
 """
 
 from leastaction._jit import inline, routine
@@ -60,7 +60,7 @@ def hessian(model, settings, data, u, first):
 
 @routine
 def _own_columns(model, data, dense, i, first):
-    """Rows and columns of joint i with itself and all joints that carry it; A[i] holds the whole subtree."""
+    """Rows and columns of joint i with itself and all joints that carry it; A[i] contains the whole subtree."""
     nodes, S, H, A = model.nodes, data.S, dense.H, dense.A
     up, down = dense.up, dense.down
     last = S.shape[0]
@@ -87,14 +87,14 @@ def _own_columns(model, data, dense, i, first):
                         if other != i:
                             H[j, b, k, a] += t
                         H[j, a, k, b] += u
-                    # The row of a turns with every joint that carries it.
+                    # The row of a rotates with every joint that carries it.
                     H[j, a, j, b] += dot(ad(load6(S[j, b]), load6(S[j, a])), load6(data.bodies[j, i].F))
             other = nodes[other].parent
 
 
 @routine
 def _own_forces(model, settings, data, dense, i):
-    """Forces and drive inertias in joint i."""
+    """Add forces and armatures in joint i."""
     node = model.nodes[i]
     n, nv = node.iv, node.nv
     joint_slopes(model, settings, data, i)
@@ -107,14 +107,14 @@ def _own_forces(model, settings, data, dense, i):
 
 @routine
 def _pushed_columns(model, settings, data, dense, j, k, u):
-    """What body forces at node j add to columns at node k."""
+    """Add the effect of body forces at node j to columns at node k."""
     nodes, S, bodies = model.nodes, data.S, data.bodies[j]
     T, dV, out = dense.T, dense.dV, dense.out
     weight = settings.dt * model.rule.w[j]
     for b in range(S.shape[1]):
         owner = model.dofs[b].node
         for i in range(nodes.shape[0]):
-            # Parents come first, so that a body is known to move when its parent does.
+            # Parents come first, because a body moves when its parent does.
             parent = nodes[i].parent
             dense.moves[i] = i == owner or (parent >= 0 and dense.moves[parent])
             eta = load6(S[k, b]) if dense.moves[i] else ZERO6

@@ -1,11 +1,11 @@
-"""How the second derivatives of the body-wise discrete Lagrangian change along multipliers: third ones, contracted.
+"""Derivatives of the second derivatives of the body-wise discrete Lagrangian along multipliers: contracted third ones.
 
-`body_hessian` sums blocks of bodies over subtrees and weighs them with screws. Along displacements lam of the joints at
-all nodes every body moves by a twist eta, so dS_a = ad(eta) S_a, and only the blocks of single bodies are left. These
-are taken by the code of `wrench_blocks` itself, with poses that carry their change as an imaginary part, see `duals`.
-The cost is that of one `body_hessian` more; no tensor of third order comes up.
+`body_hessian` sums blocks of bodies over subtrees and multiplies them by screws. Along displacements lam of the joints
+at all nodes each body moves by a twist eta, so dS_a = ad(eta) S_a, and only the blocks of single bodies remain. Their
+derivatives use the code of `wrench_blocks` with dual poses (complex-step differentiation, see `dual_numbers`).
+The cost is that of another `body_hessian`; no third-order tensor is formed.
 
-For trees of which nothing pushes the bodies, and whose ball and free joints have neither springs nor drive inertias.
+For trees without body forces, whose ball and free joints have neither springs nor armatures.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from leastaction.spatial import (
 from leastaction.spatial import exponential as ex
 
 DUAL_BODY = np.dtype([("x", "c16", 3), ("f", "c16", 3)], align=True)
-"""Of `arrays.BODY_AT_NODE` what `wrench_blocks` reads."""
+"""The fields of `arrays.BODY_AT_NODE` that `wrench_blocks` reads, as dual numbers."""
 
 DUAL_TURN = np.dtype([("y", "c16", 3), ("g", "c16", 3), ("k", "c16", 8)], align=True)
-"""`arrays.TURN`."""
+"""`arrays.TURN` as dual numbers."""
 
 
 class ContractionData(NamedTuple):
@@ -109,7 +109,7 @@ def _move(model, data, work, lam):
 
 @inline
 def _set_turn(turn, y, dy):
-    """Turn y with the coefficients of `spatial.exponential` there, and their changes along dy."""
+    """Set the rotation vector y with the coefficients of `spatial.exponential` there, and their changes along dy."""
     k = dual_coefficients(y, dy)
     store3(turn.y, dual3(y, dy))
     turn.k[0], turn.k[1], turn.k[2], turn.k[3] = k[0], k[1], k[2], k[3]
@@ -168,7 +168,7 @@ def _change_body(model, settings, data, work, i):
 def contract(model, settings, data, work, lam, out):
     """out (s + 1, nv, s + 1, nv): the change of H of `body_hessian` along lam (s + 1, nv).
 
-    `body_residual` must have been called at the same Q, and `end_momentum`: F are the wrenches on subtrees.
+    Needs `body_residual` at the same Q, and `end_momentum`: F are the wrenches on subtrees.
     """
     nodes, A, dA = model.nodes, work.A, work.dA
     _move(model, data, work, lam)
@@ -195,7 +195,7 @@ def contract(model, settings, data, work, lam, out):
 
 @routine
 def _rows_of(model, data, work, i, out):
-    """Rows of joint i with itself and all joints that carry it, and their mirror images: those commute."""
+    """Rows of joint i with itself and all joints that carry it, and their transposes, because displacements commute."""
     nodes, S, dS, A, dA = model.nodes, data.S, work.dS, work.A, work.dA
     down, change = work.down, work.change
     last = S.shape[0]
@@ -227,7 +227,7 @@ def _rows_of(model, data, work, i, out):
 
 @inline
 def _turned_row(data, work, i, j, a, b):
-    """Change of ad(S_b) S_a . F: the row of a turns with every joint b that carries it."""
+    """Change of ad(S_b) S_a . F: the row of a rotates with each joint b that carries it."""
     Sa, Sb = load6(data.S[j, a]), load6(data.S[j, b])
     moved = add(ad(load6(work.dS[j, b]), Sa), ad(Sb, load6(work.dS[j, a])))
     return dot(moved, load6(data.bodies[j, i].F)) + dot(ad(Sb, Sa), load6(work.dF[j, i]))

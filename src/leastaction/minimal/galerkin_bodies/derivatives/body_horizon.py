@@ -1,7 +1,7 @@
-"""The equations of steps at given nodes and their derivatives: of one step, or of all steps of a motion in one call.
+"""Equations of steps at given nodes and their derivatives: of one step, or of all steps of a motion in one call.
 
-Steps are given by the configurations at their nodes, so nothing is solved and no momentum goes from one to the next:
-row 0 of a step leaves out the momentum at its start, and row s is the momentum at its end.
+Steps are given by the configurations at their nodes, so nothing is solved and no momentum is passed from one to the
+next: row 0 of a step excludes the momentum at its start, and row s is the momentum at its end.
 """
 
 from leastaction._jit import entry, routine
@@ -16,7 +16,7 @@ from leastaction.minimal.step_blocks import copy_blocks
 def rows(model, data, settings, Q, U, anew, out):
     """Rows out (steps, s + 1, nv) at the configurations Q (steps s + 1, nq), with controls U (steps, nodes, nu).
 
-    anew: forces that act on one side act as their gaps say; otherwise as they did in the step solved last.
+    anew: one-sided forces are active as of their gaps; otherwise as in the step solved last.
     """
     s = data.Q.shape[0] - 1
     for k in range(out.shape[0]):
@@ -27,8 +27,8 @@ def rows(model, data, settings, Q, U, anew, out):
 def blocks(model, data, settings, Q, U, anew, out, D, C):
     """`rows`, their derivatives by the nodes in D (steps, s + 1, nv, s + 1, nv) and by the controls in C.
 
-    C: of shape (steps, s + 1, nv, nodes, nu), zero where row and node have nothing to do with each other. Those of the
-    last step are left in `data.dense`.
+    C: of shape (steps, s + 1, nv, nodes, nu), zero for unrelated rows and nodes. Those of the last step remain
+    in `data.dense`.
     """
     s = data.Q.shape[0] - 1
     for k in range(out.shape[0]):
@@ -40,7 +40,7 @@ def blocks(model, data, settings, Q, U, anew, out, D, C):
 
 @entry
 def contractions(model, data, work, settings, Q, U, contracted):
-    """`rows` of contracted: `Contractions`, and how D of `wrench_blocks` changes along its multipliers."""
+    """`rows` into contracted (`Contractions`), and the change of D of `blocks` along its multipliers."""
     out, lam, change = contracted.rows, contracted.multipliers, contracted.change
     s = data.Q.shape[0] - 1
     for k in range(out.shape[0]):

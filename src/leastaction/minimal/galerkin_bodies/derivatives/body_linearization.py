@@ -11,7 +11,7 @@ from leastaction.linalg.dense import solve_in_place
 
 @routine
 def linearize(dense, A, B):
-    """Fill A (2 nv, 2 nv) and B (2 nv, nu), for controls that are held over the step."""
+    """Fill A (2 nv, 2 nv) and B (2 nv, nu), for constant controls in the step."""
     H, C, J, rhs = dense.H, dense.C, dense.J, dense.rhs
     s, n, nu = H.shape[0] - 1, H.shape[1], C.shape[2]
     system(H, J, False)
@@ -58,7 +58,8 @@ def system(H, J, transposed):
 
 @routine
 def multipliers(dense, bar):
-    """lam (s, nv) in `dense.rhs[:, 0]`: minus the transposed solve of what `bar` (2 nv) is by the nodes 1 ... s."""
+    """Set lam (s, nv) in `dense.rhs[:, 0]`: minus the transposed solve of the gradient of `bar` (2 nv) by nodes 1 ...
+    s."""
     H, rhs = dense.H, dense.rhs
     s, n = H.shape[0] - 1, H.shape[1]
     system(H, dense.J, True)

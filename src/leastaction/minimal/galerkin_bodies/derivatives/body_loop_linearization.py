@@ -1,9 +1,9 @@
 """Linearization of a body-wise step with closed loops.
 
-Differentiates the equations of `body_loops`: first the nodes and multipliers, then the projection that makes the new
-momentum fit the loops. Both by the implicit function theorem, with exact second derivatives; redundant equations are
-met in the least-squares sense. The derivatives hold along motions that keep the loops closed. Those of rolling
-contacts, equations of velocities, depend on the start of the step too.
+Differentiates the equations of `body_loops`: first the nodes and multipliers, then the projection of the new
+momentum onto the loops. Both by the implicit function theorem, with exact second derivatives; redundant equations are
+solved in the least-squares sense. The derivatives hold along motions that keep the loops closed. Rolling contacts,
+equations of velocities, depend on the start of the step too.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _changes(
     end: tuple[FloatArray, FloatArray],
     stencils: Sequence[Stencil],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What parameters change at fixed nodes, multipliers and end of the step, one column each.
+    """Derivatives by parameters at fixed nodes, multipliers and end of the step, one column each.
 
     Of the rows of the action, shape (s + 1, nv, parameters); of the loop equations, (s m, parameters); of the projected
     momentum, (nv, parameters). Weighted sums over mechanisms with other parameters. `end`: configuration and momentum

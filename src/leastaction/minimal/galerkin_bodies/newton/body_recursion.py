@@ -1,7 +1,7 @@
-"""Newton direction of the body-wise equations in O(n): one articulated-body recursion with blocks of 6 s x 6 s.
+"""Newton direction of the body-wise equations in O(n): articulated-body recursion with blocks of 6 s x 6 s.
 
-Rows stand at the nodes 0 ... s - 1, columns at the nodes 1 ... s. With eta_k the world twist by which an update moves a
-body at node k, its wrench changes by dF_j = -sum_k A_jk eta_k. A row S_j . F_j of a joint also turns with the joint
+Rows belong to the nodes 0 ... s - 1, columns to the nodes 1 ... s. With eta_k the world twist by which an update moves
+a body at node k, its wrench changes by dF_j = -sum_k A_jk eta_k. A row S_j . F_j of a joint also rotates with the joint
 where node j is unknown: dS = eta x S, so that
 
     dr_j = -S_j . (sum_k B_jk eta_k + beta_j),   B = A + [eta -> eta x* F_j] on the diagonal for j > 0,
@@ -10,11 +10,11 @@ where F_j is the wrench of the whole subtree. With eta = eta of the parent + S d
 articulated-body algorithm: D = S B S, dx = D^-1 (r - S beta - S B eta_parent); the parent gets A - A S D^-1 S B.
 Joints with several degrees of freedom are eliminated one after the other, which equals the elimination of the block.
 
-Arms and rows at inner nodes move under the wrenches there, and those of a first guess are useless: m / dt times its
-errors. A small error of the arms times a large one of the wrenches then spoils the update; long chains of slender ball
-links diverge. The derivatives therefore take the wrenches that are expected after the update: first those of the
-accelerations at the start (`body_rollout.predict`), then those that the last update gave, f + df (`substitution`). They
-converge with the iterates, so the method still does so quadratically. It is what Newton's method does in body
+Arms and rows at inner nodes are multiplied by the wrenches there, and those of a first guess are useless: m / dt times
+its errors. A small error of the arms times a large one of the wrenches then spoils the update; long chains of slender
+links on ball joints diverge. The derivatives therefore use predicted wrenches: first those of the accelerations at
+the start (`body_rollout.predict`), then those after the last update, f + df (`substitution`). They
+converge with the iterates, so convergence is still quadratic. This equals Newton's method in body
 coordinates, where reactions of joints are unknowns of their own.
 
 `factor` eliminates the blocks; `substitution.solve` finds an update for residuals, there or elsewhere (chord steps).
@@ -43,7 +43,7 @@ def _row_times(A, i, j, k, s):
 
 @inline
 def _rows(data, at, i, n, c, nv, soft):
-    """W = S B of degree of freedom c, less what those before it in the joint, already solved, answer; K, and X."""
+    """W = S B of degree of freedom c, less the response of the joint's preceding ones, already eliminated; K, and X."""
     A, S, U, W, X, K, bodies = data.A, data.S, data.U, data.W, data.X, data.K, data.bodies
     s, m = W.shape[1], W.shape[2]
     for j in range(s):
@@ -64,9 +64,9 @@ def _rows(data, at, i, n, c, nv, soft):
                 if soft:
                     u = times(six(S, j, c, 0), six(U, e, l, a))
                     for b in range(own + s, nv * s):
-                        # U has what the wrenches take from those between e and c.
+                        # U contains the changes of wrenches by those between e and c.
                         X[c, j, b] -= (k if b < (c - n) * s else k + u) * X[e, l, b]
-        # What those before answered by their wrenches is in A already.
+        # A includes the responses of the preceding ones by their wrenches.
         s0, s1, s2, s3, s4, s5 = six(S, j, c, 0)
         for b in range(m):
             turning = s0 * A[at, a, b] + s1 * A[at, a + 1, b] + s2 * A[at, a + 2, b]
@@ -75,14 +75,14 @@ def _rows(data, at, i, n, c, nv, soft):
 
 @inline
 def _turned(S, bodies, i, j, c):
-    """A row at node j turns with its joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F)."""
+    """Term of a row at node j that rotates with its joint: S . (eta x* F) = -(eta x S) . F = -eta . (S x* F)."""
     t, f = cross_force(load6(S[j, c]), load6(bodies[j, i].E))
     return (-t[0], -t[1], -t[2], -f[0], -f[1], -f[2])
 
 
 @inline
 def _solve_rows(data, n, nv, c, soft):
-    """D^-1 of degree of freedom c, and W <- D^-1 W."""
+    """Compute D^-1 of degree of freedom c, and W <- D^-1 W."""
     S, W, X, D, inverse = data.S, data.W, data.X, data.D, data.inverse
     s, m = W.shape[1], W.shape[2]
     own = (c - n) * s
@@ -157,7 +157,7 @@ def _softness(X, local, n, nv):
 
 @inline
 def _joint(data, at, to, i, n, nv, soft):
-    """Eliminate joint i, and add what is left of its block A[at] to its parent's, A[to]."""
+    """Eliminate joint i, and add its reduced block A[at] to its parent's, A[to]."""
     A = data.A
     m = A.shape[1]
     if soft:
@@ -175,7 +175,7 @@ def _joint(data, at, to, i, n, nv, soft):
 
 @inline
 def _put_row(A, at, to, a, b, row, last):
-    """Six numbers of what is left of a block: added to the parent's once the joint is done."""
+    """Store six numbers of a reduced block; added to the parent's block once the joint is eliminated."""
     if not last:
         put(A, at, a, b, row)
     elif to >= 0:
@@ -184,7 +184,7 @@ def _put_row(A, at, to, a, b, row, last):
 
 @inline
 def _left_of_row(A, at, to, U, c, a, end, w, last):
-    """Row a of what is left of a block at order 2; U: the row times `end`."""
+    """Row a of a reduced block at order 2; U: the row times `end`."""
     row = six(A, at, a, 0)
     u = times(row, end)
     U[c, 0, a] = u
@@ -193,7 +193,7 @@ def _left_of_row(A, at, to, U, c, a, end, w, last):
 
 @inline
 def _axis_at_order_2(data, at, to, c, slope, last):
-    """All of the above for one degree of freedom at order 2, written out: the compiler unrolls no tuples in loops."""
+    """All of the above for one degree of freedom at order 2, written out, since tuples in loops are not unrolled."""
     A, S, U = data.A, data.S, data.U
     end = six(S, 1, c, 0)
     w = _row_times(A, at, 0, 0, six(S, 0, c, 0))
@@ -211,7 +211,7 @@ def _axis_at_order_2(data, at, to, c, slope, last):
 
 @inline
 def _axis_at_order_4(data, at, to, i, n, c, slopes, last):
-    """The same at order 4; slopes (4): of the impulses in the joint."""
+    """`_axis_at_order_2` at order 4; slopes (4): of the impulses in the joint."""
     A, S, U, W, K, inverse, bodies = data.A, data.S, data.U, data.W, data.K, data.inverse, data.bodies
     first, middle, end = six(S, 0, c, 0), six(S, 1, c, 0), six(S, 2, c, 0)
     # Rows at the nodes 0 (w, x) and 1 (y, z), columns at the nodes 1 (w, y) and 2 (x, z).
@@ -245,7 +245,7 @@ def _axis_at_order_4(data, at, to, i, n, c, slopes, last):
 
 @inline
 def _expect(bodies, turns, i):
-    """E of body i alone."""
+    """Predicted wrench E of body i alone."""
     for j in range(1, turns.shape[0] - 1):
         e = load3(bodies[j, i].e)
         store6(bodies[j, i].E, (add3(start_torque(turns, j, i), cross(load3(bodies[j, i].x), e)), e))
@@ -265,12 +265,12 @@ def factor(model, settings, data):
 
 @routine
 def _factor(model, settings, data, second, fourth, higher, balls, soft):
-    """`factor`, with the ways of `feature_flags.KernelFeatures` as arguments: what is None is not compiled."""
+    """`factor`, with the features of `feature_flags.KernelFeatures` as arguments: None is not compiled."""
     filled = _is_none(data.pushes)  # about centres; else moved there later
     nodes, slots, begun, local, bodies = model.nodes, model.slots, data.begun, data.local, data.bodies
     sprung = model.sprung or model.geared
     m = data.A.shape[1]
-    centred = balls is not None and m == 12 and not sprung  # bodies on balls
+    centred = balls is not None and m == 12 and not sprung  # bodies on ball joints
     if fourth is not None and m == 12:
         torque_packs(model, settings, data)
     for i in range(nodes.shape[0]):
@@ -320,7 +320,7 @@ def _factor(model, settings, data, second, fourth, higher, balls, soft):
 
 @inline
 def _keep(S, old_S, n, nv):
-    """Note the screws of a joint for `substitution`."""
+    """Store the screws of a joint for `substitution`."""
     for j in range(S.shape[0]):
         for c in range(n, n + nv):
             put(old_S, j, c, 0, six(S, j, c, 0))
@@ -328,9 +328,9 @@ def _keep(S, old_S, n, nv):
 
 @routine
 def recursive(model, settings, data, u):
-    """Newton update dx (s, nv) for the residuals r; `body_residual` must have been called at the same Q.
+    """Newton update dx (s, nv) for the residuals r; needs `body_residual` at the same Q.
 
-    One of two ways behind one signature, see `dense_direction.solve`; u: controls, shape (nodes, nu).
+    Same signature as `dense_direction.solve`; u: controls, shape (nodes, nu).
     """
     push_slopes(data.pushes, model, settings, data, u)
     factor(model, settings, data)

@@ -1,4 +1,4 @@
-"""Newton direction by the dense derivatives: for body forces that tie bodies, which the recursion cannot see."""
+"""Newton direction by dense derivatives: for body forces that couple bodies, which the recursion does not support."""
 
 from leastaction._jit import routine
 from leastaction.linalg.dense import solve_in_place
@@ -8,7 +8,7 @@ from leastaction.minimal.galerkin_bodies.derivatives.body_linearization import s
 
 @routine
 def solve(model, settings, data, u):
-    """Newton update dx (s, nv) for the residuals r; `body_residual` must have been called at the same Q."""
+    """Newton update dx (s, nv) for the residuals r; needs `body_residual` at the same Q."""
     s, n = data.r.shape
     dense = data.dense
     hessian(model, settings, data, u, 1)

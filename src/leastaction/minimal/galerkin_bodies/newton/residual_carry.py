@@ -1,7 +1,7 @@
-"""What Newton leaves of the equations of a step goes into the momentum at its end.
+"""Transfer of the residuals of a solved step to the momentum at its end.
 
-Rows of a joint sum up to the impulse on it when all nodes move together. So what is left of the rows 0 ... s - 1 is
-missing from row s; handed on as the same wrench, it keeps momentum maps whatever the tolerance, and round-off has no
+The rows of a joint sum to the impulse on it when all nodes move together. So residuals of the rows 0 ... s - 1 are
+missing from row s; adding them as the same wrench conserves momentum maps at any tolerance, and round-off has no
 bias.
 """
 
@@ -12,7 +12,7 @@ from leastaction.spatial import add3, cross, load3, load9, mattvec, matvec, sub3
 
 @routine
 def carry_residuals(model, data, p):
-    """Add the residuals r of a solved step to the momentum p (nv,) at its end, carried there in the world."""
+    """Add the residuals r of a solved step to the momentum p (nv,) at its end, as wrenches fixed in the world."""
     nodes, bodies, r = model.nodes, data.bodies, data.r
     last = bodies.shape[0] - 1
     for i in range(nodes.shape[0]):

@@ -1,7 +1,7 @@
-"""Turning bodies at order 4, eight at once: what is the same for every body and looks at no other.
+"""Rotations of bodies at order 4, eight bodies at a time: computations without dependence between bodies.
 
-Numbers of eight bodies lie side by side, at places that the compiler knows, so that one instruction does the same for
-all of them. The bodies' own records get what others read there.
+Numbers of eight bodies are contiguous, at fixed offsets, for SIMD instructions.
+Results that other kernels read are copied to the bodies' own records.
 """
 
 import numpy as np
@@ -21,26 +21,26 @@ from leastaction.spatial import exponential as ex
 from leastaction.spatial._series import SMALL
 
 LANES = 8
-"""Bodies in a pack."""
+"""Bodies in a pack (SIMD lanes)."""
 
 PACK = np.dtype(
     [
-        ("y", "f8", (3, LANES)),  # turns at the middle of the step, see `arrays.TURN`
+        ("y", "f8", (3, LANES)),  # rotation vectors at the middle of the step, see `arrays.TURN`
         ("z", "f8", (3, LANES)),  # and at its end
-        ("g", "f8", (3, LANES)),  # derivatives of the kinetic energy of turning by y
+        ("g", "f8", (3, LANES)),  # derivatives of the rotational energy by y
         ("h", "f8", (3, LANES)),  # and by z
         ("k", "f8", (8, LANES)),  # coefficients of `spatial.exponential` at y
         ("l", "f8", (8, LANES)),  # and at z
-        ("I", "f8", (6, LANES)),  # inertias in the world's axes at the start
-        ("M", "f8", (36, LANES)),  # what turning adds to the blocks: four matrices (9), row by row
+        ("I", "f8", (6, LANES)),  # inertias in world axes at the start
+        ("M", "f8", (36, LANES)),  # contribution of rotations to the blocks: four matrices (9), row by row
     ],
     align=True,
 )
-"""Eight bodies; places beyond the last body are zero."""
+"""Eight bodies; lanes beyond the last body are zero."""
 
 
 def packs_of(bodies: int) -> np.ndarray:
-    """Zeroed packs for so many bodies."""
+    """Zeroed packs for a number of bodies."""
     return np.zeros(-(-bodies // LANES), PACK).view(np.recarray)
 
 
@@ -121,7 +121,7 @@ def _write_record(turn, y, g, k, n):
 
 @routine
 def torque_packs(model, settings, data):
-    """M of all packs: minus the derivatives of the torques at the nodes 0 and 1 by turns of the bodies at 1 and 2."""
+    """M of all packs: minus the derivatives of the torques at nodes 0 and 1 by rotations of the bodies at 1 and 2."""
     packs, dt, rule = data.packs, settings.dt, order_4(model.rule.w, model.rule.b)
     for b in range(packs.shape[0]):
         pack = packs[b]

@@ -1,7 +1,7 @@
-"""Newton updates of the body-wise equations for given residuals, by what `body_recursion.factor` has left.
+"""Newton updates of the body-wise equations for given residuals, with the factors of `body_recursion.factor`.
 
-From leaves to root the residuals become updates t of each degree of freedom where its parent stays; from root to leaves
-the twists of parents take off their share. Orders 2 and 4 are written out.
+From leaves to root the residuals become updates t of each degree of freedom at a fixed parent; from root to leaves
+the contributions of the parents' twists are subtracted. Orders 2 and 4 are written out.
 """
 
 from leastaction._jit import inline, routine
@@ -19,7 +19,7 @@ def solve(model, settings, data):
 
 @routine
 def _solve(model, settings, data, second, fourth, higher, balls, soft):
-    """`solve`, with the ways of `feature_flags.KernelFeatures` as arguments: what is None is not compiled."""
+    """`solve`, with the features of `feature_flags.KernelFeatures` as arguments: None is not compiled."""
     nodes, beta = model.nodes, data.beta
     sprung = model.sprung or model.geared
     s, m = data.U.shape[1], data.U.shape[2]
@@ -114,7 +114,7 @@ def _down_at_order_4(data, i, parent, n, nv):
 
 @inline
 def _up(data, i, parent, n, nv, soft):
-    """t of joint i, and what it hands to its parent."""
+    """Update t of joint i at a fixed parent, and its contribution to the parent."""
     S, U, K, inverse, r, t, beta = data.old_S, data.U, data.K, data.inverse, data.r, data.t, data.beta
     rest = data.rest
     s, m = U.shape[1], U.shape[2]
@@ -142,7 +142,7 @@ def _up(data, i, parent, n, nv, soft):
 
 @inline
 def _down(data, i, parent, n, nv, soft):
-    """dx of joint i, and its twist; degrees of freedom last first: each was solved for those behind it."""
+    """Update dx of joint i, and its twist; last degree of freedom first, since each depends on those after it."""
     S, W, X, t, dx, eta = data.old_S, data.W, data.X, data.t, data.dx, data.beta
     s, m = W.shape[1], W.shape[2]
     for a in range(m):
@@ -165,7 +165,7 @@ def _down(data, i, parent, n, nv, soft):
 
 @routine
 def _expected_forces(model, settings, data):
-    """e = f + df at inner nodes, where eta moves the bodies."""
+    """Predicted forces e = f + df at inner nodes, where eta moves the bodies."""
     nodes, rule, bodies, eta = model.nodes, model.rule, data.bodies, data.beta
     s = rule.m.shape[0] - 1
     for i in range(nodes.shape[0]):
