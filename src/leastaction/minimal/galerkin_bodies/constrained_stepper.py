@@ -1,4 +1,4 @@
-"""The stepper of `Galerkin` on the poses of bodies for mechanisms with loops, and the choice between the two."""
+"""Stepper of `Galerkin` on the poses of bodies for mechanisms with loops, and the choice between both."""
 
 from __future__ import annotations
 

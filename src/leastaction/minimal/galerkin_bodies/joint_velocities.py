@@ -1,9 +1,8 @@
-"""Joints of the body-wise rule: velocities at the nodes, springs, dampers and armatures, and their derivatives.
+"""Joints of the body-wise rule: velocities at the nodes, springs, dampers, armatures and their derivatives.
 
 Bodies are interpolated by their poses, but joint forces depend on the joint's own coordinates: x' at a node is
-sum_k b[j, k] x_k / dt, for ball and free joints with the rotation vector y_k = log(q_0^-1 q_k) in place of x, as in
-`rotational_energy`. Displacements of ball joints are rotations in the child's frame:
-dy_k = J_r^-1(y_k) d_k - J_l^-1(y_k) d_0.
+sum_k b[j, k] x_k / dt, for ball and free joints with the rotation vector y_k = log(q_0^-1 q_k) for x, as in
+`rotational_energy`. Displacements d of ball joints are in the child's frame: dy_k = J_r^-1(y_k) d_k - J_l^-1(y_k) d_0.
 """
 
 from leastaction._jit import inline, routine
@@ -62,8 +61,7 @@ def drive_inertia(dofs, n):
 
 @routine
 def turn_joints(model, settings, data):
-    """Rotation vectors of ball and free joints over the step, and the derivatives of the kinetic energies of
-    armatures."""
+    """Rotation vectors of ball and free joints over the step, and derivatives of kinetic energies of armatures."""
     turns, Q = data.joint_turns, data.Q
     for i in range(model.nodes.shape[0]):
         node = model.nodes[i]
@@ -100,8 +98,7 @@ def joint_velocities(model, settings, data, j):
 
 @routine
 def hold_servos(model, data, j, tau):
-    """Add the stabilisation of stiff servos to the generalised forces at node j, see
-    `quadrature_rules.stiff_correction`."""
+    """Add `quadrature_rules.stiff_correction`, which stabilises stiff servos, to the generalised forces at node j."""
     nodes, dofs, rule, Q = model.nodes, model.dofs, model.rule, data.Q
     for i in range(nodes.shape[0]):
         n, m = nodes[i].iq, nodes[i].iv

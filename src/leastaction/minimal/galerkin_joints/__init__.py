@@ -1,1 +1,1 @@
-"""Galerkin and midpoint steps that interpolate the joint coordinates (Fan 2018), with loops."""
+"""Galerkin and midpoint integrators that interpolate the joint coordinates (Fan 2018), with loops."""

@@ -1,7 +1,7 @@
-"""The arrays of variational integrators in joint coordinates, by name.
+"""Named tuples of the arrays of variational integrators in joint coordinates.
 
-Kernels are f(model, settings, data, ...): models are compiled from the mechanism and read only, settings are what the
-user chose, data is the state and scratch of one robot (copy it for the next robot of a batch).
+Kernels are f(model, settings, data, ...): models are constant data of the mechanism, settings are those of the
+integrator, data is the state and scratch of one robot (copy it for the next robot of a batch).
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ POINT_BALL = np.dtype(
 
 
 class TreeModel(NamedTuple):
-    """A mechanism as kernels at the points of a step read it: free joints split into three sliders and a ball.
+    """A mechanism for kernels at the points of a step, with free joints split into three sliders and a ball joint.
 
     Attributes:
         nodes, dofs: records of its nodes and degrees of freedom.
         gravity: [m/s^2], shape (3,).
-        free: where the free joints are, see `Tree.free`.
+        free: indices of the free joints, see `Tree.free`.
         forces: all forces but gravity.
-        closure: loops; None for trees, whose kernels are compiled without.
-        jumps: True where one-sided forces with dampers act, see `joint_one_sided_forces`; None compiles kernels
-            without.
+        closure: loops; None for trees, which excludes them from compilation.
+        jumps: True where one-sided forces with dampers act, see `joint_one_sided_forces`; None excludes them from
+            compilation.
     """
 
     nodes: Any
@@ -71,21 +71,21 @@ class TreeModel(NamedTuple):
 
 
 class GalerkinModel(NamedTuple):
-    """A mechanism, as the equations of a step and as its first guesses read it."""
+    """A mechanism, for the equations of a step and for its first guesses."""
 
     tree: TreeModel
     native: NativeModel
 
 
 class GalerkinSettings(NamedTuple):
-    """What the user chose.
+    """Settings of the integrator.
 
     Attributes:
         rule: interpolation and quadrature.
         dt: time step [s].
         tolerance: size of the Newton update [rad or m] at which a step counts as solved.
         max_iterations: Newton iterations allowed from each first guess.
-        energy: share of the energy of a step by which its balance may be off, see `energy_balance`.
+        energy: relative tolerance of the energy balance of a step, see `energy_balance`.
         finest: most substeps of a step.
     """
 
@@ -104,7 +104,7 @@ class PointData(NamedTuple):
         nodes: `POINT_NODE` records (Q, nodes).
         screws: `POINT_SCREW` records (Q, nv).
         balls: `POINT_BALL` records (Q, balls).
-        Om, P: what ball joints do, see `joint_residual`; shapes (Q, balls, s + 1, 9).
+        Om, P: matrices of ball joints, see `joint_residual`; shapes (Q, balls, s + 1, 9).
         X: control points, shape (s + 1, nv).
         rate: joint velocities, shape (Q, nv).
         force: generalised forces [N m or N], shape (Q, nv).
@@ -112,7 +112,7 @@ class PointData(NamedTuple):
         g: derivative of the discrete action along the control points, shape (s + 1, nv).
         r: residual, shape (s, nv).
         lam: impulses of the loop equations, shape (Q, rows).
-        modes: on which piece of their law one-sided forces are, one row per point.
+        modes: active pieces of one-sided force laws, one row per point.
     """
 
     nodes: Any
@@ -134,10 +134,9 @@ class Variations(NamedTuple):
     """First variations of the equations joint by joint, see `variations`.
 
     Attributes:
-        col: what a control point of a coordinate moves, shape (nv, s, mz).
-        row: how a row of the residual weighs momenta and impulses, shape (nv, s, mf); in the recursion (nv, s, wide).
-        e: what it weighs of the twist beside that, shape (nv, s, 6).
-        own: what a joint does to itself, shape (nv, s, 3, s).
+        col: change of z by a control point of a coordinate, shape (nv, s, mz). row: weights of momenta and impulses in
+        a row of the residual, shape (nv, s, mf); in the recursion (nv, s, wide). e: additional weights of the twist,
+        shape (nv, s, 6). own: derivatives of a joint's rows by its own coordinates, shape (nv, s, 3, s).
     """
 
     col: FloatArray
@@ -147,14 +146,14 @@ class Variations(NamedTuple):
 
 
 class RecursionData(NamedTuple):
-    """Scratch of the O(n) recursion, see `joint_recursion`; `wide` is mf, rounded up to multiples of `data.LANES`.
+    """Scratch of the O(n) recursion, see `joint_recursion`; `wide` is mf, rounded up to a multiple of `LANES`.
 
     Attributes:
         var: first variations.
-        slots: which of the blocks A a node uses, shape (nodes,), see `minimal.arrays.inherited_slots`.
-        begun: whether a node's block holds the answers of children, shape (nodes,).
-        A, l: answer f = A^T z + l of the subtrees, shapes (slots, mf, wide) and (nodes, mf).
-        z: variations of the nodes but those of the last pose, shape (nodes, mf).
+        slots: index of the block A of each node, shape (nodes,), see `minimal.arrays.inherited_slots`.
+        begun: whether a node's block contains responses of children, shape (nodes,).
+        A, l: response f = A^T z + l of the subtrees, shapes (slots, mf, wide) and (nodes, mf).
+        z: variations of the nodes without those of the last pose, shape (nodes, mf).
         X: coordinates per variation of the parent, shape (nv, s, mf).
         H: shape (nv, s, wide).
         Lam: equations of one joint, shape (3 s, 6 s).
@@ -224,7 +223,7 @@ class HessianData(NamedTuple):
 
 
 class QuasiData(NamedTuple):
-    """Records of the classical recursions, at rest, see `lee2016`."""
+    """Records of the classical recursions, at zero velocity, see `lee2016`."""
 
     links: Any
     screws: Any
@@ -234,7 +233,7 @@ class QuasiData(NamedTuple):
 
 
 class DenseData(NamedTuple):
-    """Scratch of elimination on the whole Jacobian J (s nv, s nv), with the right-hand side b (s nv, 1)."""
+    """Scratch of Gaussian elimination of the whole Jacobian J (s nv, s nv), with the right-hand side b (s nv, 1)."""
 
     hessian: HessianData
     J: FloatArray
@@ -270,11 +269,11 @@ class StepData(NamedTuple):
         points: the mechanism at the quadrature points.
         guess: first guesses.
         solver: scratch of the solver for the Newton direction.
-        sweeps: scratch of `simplified_newton`; None where it is not wanted.
+        sweeps: scratch of `simplified_newton`; None if unused.
         p: momentum with split free joints, shape (nv,).
         dx: Newton update, shape (s, nv).
         history: residual norms of the last attempt, shape (max_iterations + 1,).
-        substep: the substep at hand; None until there are steps.
+        substep: the current substep; None until there are steps.
         loops: scratch of loop equations; None without.
     """
 
@@ -317,7 +316,7 @@ class LoopData(NamedTuple):
         settings: those of the step, with the Lobatto rule through its control points.
         points: the mechanism at the control points; for Galerkin the points of the step itself.
         hessian: rows and columns there.
-        p: momentum at the start with the impulses of the loops there, for rules without a point at the start.
+        p: momentum at the start plus the impulse of the loops there, for rules without a point at the start.
         system: the equations, see `elimination`.
     """
 
@@ -329,7 +328,7 @@ class LoopData(NamedTuple):
 
 
 class ForceRows(NamedTuple):
-    """Where the derivatives of one wrench go, at one quadrature point; see `body_force_hessian`.
+    """Arrays for the derivatives of one wrench at one quadrature point; see `body_force_hessian`.
 
     Attributes:
         nodes: records of the tree.
@@ -348,7 +347,7 @@ class ForceRows(NamedTuple):
 
 
 class ForceColumn(NamedTuple):
-    """Control point `other` of degree of freedom k of a node moves the node by the pose T and the twist V."""
+    """Column of control point `other` of degree of freedom k, which changes the node's pose by T and its twist by V."""
 
     node: int
     k: int

@@ -1,10 +1,10 @@
-"""A ball joint over a step of the midpoint rule: how its turn and its middle move with both ends, in dual numbers.
+"""A ball joint over a step of the midpoint rule: rotation vector and midpoint rotation by both ends, in dual numbers.
 
-With the turns eps_0 and eps_1 of both ends in their own frames, d = eps_1 - eps_0 and sigma = (eps_0 + eps_1) / 2,
+With the rotations eps_0 and eps_1 of both ends in their own frames, d = eps_1 - eps_0 and sigma = (eps_0 + eps_1) / 2,
 
     dxi = d + g xi x (xi x d) + xi x sigma,   delta = sigma + tau/2 xi x d,   tau = tan(|xi| / 4) / |xi|.
 
-Derivatives along a direction are carried as imaginary parts, see `duals`.
+Derivatives along a direction are imaginary parts, see `dual_numbers`.
 """
 
 import math
@@ -27,7 +27,7 @@ _TANGENT = _tangent_terms(20)
 
 @inline
 def half_turn(t):
-    """tau = tan(theta / 4) / theta at t = theta^2 [rad^2], its slope and curvature; three numbers."""
+    """tau = tan(theta / 4) / theta at t = theta^2 [rad^2], its first and second derivatives; three numbers."""
     if t < 4.0:
         a = b = c = 0.0
         for term in _TANGENT:
@@ -43,7 +43,7 @@ def half_turn(t):
 
 @inline
 def dual_ball(xi, dxi):
-    """xi and the coefficients g, its slope, tau and its slope, dual along dxi."""
+    """xi and the coefficients g, its derivative, tau and its derivative, dual along dxi."""
     k, tau = dual_coefficients(xi, dxi), half_turn(dot3(xi, xi))
     n = SMALL * dot3(xi, dxi)
     return dual3(xi, dxi), k[6], k[7], complex(tau[0], n * tau[1]), complex(tau[1], n * tau[2])
@@ -57,7 +57,7 @@ def of_ends(chi, e):
 
 @inline
 def chart_change(ball, d, sigma):
-    """dxi of a displacement."""
+    """dxi of a displacement (d, sigma)."""
     xi, g = ball[0], ball[1]
     a = cross(xi, d)
     return add3(axpy3(g, cross(xi, a), d), cross(xi, sigma))
@@ -65,7 +65,7 @@ def chart_change(ball, d, sigma):
 
 @inline
 def turn(ball, d, sigma):
-    """delta of a displacement."""
+    """delta of a displacement (d, sigma)."""
     return axpy3(0.5 * ball[3], cross(ball[0], d), sigma)
 
 

@@ -1,6 +1,6 @@
-"""Entry points of the variational integrators, one per way to solve for the Newton direction.
+"""Entry points of the variational integrators, one per solver of the Newton direction.
 
-A run is done by `rollout_...`, or by `swept_...` with the sweeps of `simplified_newton` ahead.
+Runs use `rollout_...`, or `swept_...` with the sweeps of `simplified_newton` before Newton's method.
 """
 
 from leastaction._jit import entry

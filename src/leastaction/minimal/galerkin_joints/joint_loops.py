@@ -2,15 +2,15 @@
 Scalable Variational Integrators for Constrained Mechanical Systems in Generalized Coordinates, T-RO 2009).
 
 Unknowns are the control points and the multipliers at the points 0 ... s-1; equations are the DEL rows and the loop
-equations at the points 1 ... s. (Those of rolling contacts are for velocities: at order 2 in the mean of both ends; no
-higher order is promised for them.) Newton updates come from `elimination`. The Jacobian of the rows holds the curvature
-of the loops, so Newton converges quadratically.
+equations at the points 1 ... s. (Those of rolling contacts are for velocities: at order 2 for the mean of both ends; no
+higher order is guaranteed with them.) Newton updates come from `elimination`. The Jacobian of the rows includes the
+curvature of the loops, so Newton converges quadratically.
 
-The midpoint rule has no quadrature point at its ends. There the mechanism is looked at with the Lobatto rule through
-the same control points, and the loops' impulse at the start, G lam, adds to the momentum with which the step begins.
-
+The midpoint rule has no quadrature point at its ends. There the mechanism is evaluated with the Lobatto rule through
+the same control points, and the loops' impulse at the start, G lam, is added to the momentum with which the step
+begins.
 The momentum of Eq. 6c lacks the impulse of the loops at its own point. It is added (`fit_momentum`), so that M^-1 p
-fits the loops.
+satisfies the loops.
 """
 
 from leastaction._jit import entry, routine
@@ -42,7 +42,7 @@ from leastaction.spatial import ad, add, dot, load6_at, sub
 def loop_rows(model, loops):
     """Values h[(gamma, c)], G[(rho, k), (rho, c)] and H[(gamma, c), (gamma, k)] of the equations at all points.
 
-    `H_start`[(gamma, c), k]: their derivative by the start of the step, which rolling contacts alone have.
+    `H_start`[(gamma, c), k]: their derivative by the start of the step, nonzero only for rolling contacts.
     """
     pts, X, dt = loops.points.nodes, loops.points.X, loops.settings.dt
     col, row = loops.hessian.col, loops.hessian.row
@@ -118,7 +118,7 @@ def _velocity_row(nodes, loops, eq, W, down, al, weight):
 
 @routine
 def at_control_points(model, loops):
-    """The mechanism at the control points of a rule whose quadrature points are others, with its rows and columns."""
+    """The mechanism at the control points of a rule with other quadrature points, with its rows and columns."""
     points = loops.points
     for al in range(points.nodes.shape[0]):
         positions(model, loops.settings.rule, points, al)
@@ -129,7 +129,7 @@ def at_control_points(model, loops):
 
 @routine
 def start_momentum(settings, loops, p):
-    """loops.p: momentum p at the start and, where no quadrature point takes it, the impulse of the loops there."""
+    """loops.p: momentum p at the start plus the loop impulse there, unless a quadrature point includes it."""
     G, lam = loops.system.G, loops.points.lam
     for k in range(p.shape[0]):
         x = p[k]
@@ -182,7 +182,7 @@ def newton(model, settings, data, loops, u, cap):
 
 @routine
 def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
-    """See `substeps.rollout_of`; the first guess has the velocity at the start, which the loops allow."""
+    """See `substep_rollout.rollout_of`; the first guess has the velocity at the start, which satisfies the loops."""
     own = data.loops
     loops = LoopData(shortened(own.settings, settings.dt), own.points, own.hessian, own.p, own.system)
     iterations, accepted, after = 0, False, 0.0
@@ -207,7 +207,7 @@ def _attempt(model, settings, data, u, q, p, q_next, p_next, before):
 
 @routine
 def _write_forces(model, settings, data, multipliers, row, first):
-    """See `substeps.rollout_of`."""
+    """See `substep_rollout.rollout_of`."""
     own = data.loops
     loop_forces(own.system, own.points.lam, settings.dt, own.settings.rule.w, multipliers, row, first)
 
@@ -217,7 +217,7 @@ _rollout = rollout_of(_attempt, shortened, _write_forces)
 
 @entry(nogil=True)
 def rollout(model, settings, data, U, Q, P, iterations, divided, multipliers):
-    """Steps from row 0 of Q and P with loops; returns the steps done.
+    """Steps from row 0 of Q and P with loops; returns the number of steps done.
 
     `multipliers`: those of the loops as forces [N or N m], one row per state.
     """

@@ -1,4 +1,4 @@
-"""Models and data of the variational integrators: what `arrays` names, made for one mechanism and one rule."""
+"""Constructors of the models and data in `arrays` for a mechanism and a rule."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from leastaction.minimal.galerkin_joints.newton.tree_sparse_ldu import tables
 from leastaction.minimal.quadrature_rules import Rule, lobatto
 
 LANES = 8
-"""Numbers that processors multiply at once: rows of the products in the recursion are filled up with zeros to lots."""
+"""SIMD width: rows of the products in the recursion are padded with zeros to multiples of it."""
 
 
 def galerkin_model(mechanism: Mechanism) -> GalerkinModel:
-    """A mechanism as the variational integrators read it."""
+    """The `GalerkinModel` of a mechanism."""
     split = mechanism.split_tree
     forces = compact(force_model(split))
-    # One kernel for all robots with body forces, whether or not these jump.
+    # One kernel for all robots with body forces, discontinuous or not.
     jumps = True if has_jumps(forces) or forces.paths is not None else None
     tree = TreeModel(split.nodes, split.dofs, split.gravity, split.free, forces, closure_model(split), jumps)
     return GalerkinModel(tree, native_model(mechanism.tree))
 
 
 class Sizes(NamedTuple):
-    """How large the arrays of a step are.
+    """Sizes of the arrays of a step.
 
     Attributes:
         n, nv: nodes and degrees of freedom of the split tree.
@@ -72,7 +72,7 @@ def sizes(model: TreeModel, rule: Rule) -> Sizes:
 
 
 def point_data(model: TreeModel, rule: Rule) -> PointData:
-    """The mechanism at the quadrature points."""
+    """Arrays of the mechanism at the quadrature points."""
     n, nv, s, Q, _, _ = sizes(model, rule)
     balls = int((model.nodes.ball >= 0).sum())
     return PointData(
@@ -99,7 +99,7 @@ def _variations(size: Sizes, wide: int) -> Variations:
 
 
 def recursion_data(model: TreeModel, size: Sizes) -> RecursionData:
-    """For `newton_directions.recursive`."""
+    """Arrays for `newton_directions.recursive`."""
     n, nv, s, _, _, mf = size
     wide = -(-mf // LANES) * LANES
     slots = inherited_slots(model.nodes.parent)
@@ -109,7 +109,7 @@ def recursion_data(model: TreeModel, size: Sizes) -> RecursionData:
 
 
 def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
-    """For `newton_directions.tree_sparse`."""
+    """Arrays for `newton_directions.tree_sparse`."""
     _, nv, s, Q, mz, mf = size
     depth, ancestors, reach = tables(model.nodes, nv, s)
     return SparseData(
@@ -128,7 +128,7 @@ def sparse_data(model: TreeModel, size: Sizes) -> SparseData:
 
 
 def hessian_data(size: Sizes) -> HessianData:
-    """For `joint_hessian`."""
+    """Arrays for `joint_hessian`."""
     S, nv, width = size.s + 1, size.nv, 12 * size.Q
     nodes = (size.n, 6)
     shapes = ((nv, S, width), (nv, S, width), (S, width), (S, width), (S, nv, S, nv), nodes, nodes, nodes)
@@ -136,19 +136,19 @@ def hessian_data(size: Sizes) -> HessianData:
 
 
 def dense_data(size: Sizes) -> DenseData:
-    """For `newton_directions.dense`."""
+    """Arrays for `newton_directions.dense`."""
     m = size.s * size.nv
     return DenseData(hessian_data(size), np.zeros((m, m)), np.zeros((m, 1)))
 
 
 def quasi_data(size: Sizes) -> QuasiData:
-    """For `lee2016`."""
+    """Arrays for `lee2016`."""
     n, nv = size.n, size.nv
     return QuasiData(records(n, LINK), records(nv, JOINT_SCREW), np.zeros((n, 6)), np.zeros(3), np.zeros(nv))
 
 
 def simplified_data(size: Sizes, rule: Rule) -> SimplifiedData:
-    """For `simplified_newton`."""
+    """Arrays for `simplified_newton`."""
     n, nv, s = size.n, size.nv, size.s
     K = np.einsum("a,ar,ac->rc", rule.w, rule.b[:, :-1], rule.b[:, 1:])
     return SimplifiedData(
@@ -164,7 +164,7 @@ def simplified_data(size: Sizes, rule: Rule) -> SimplifiedData:
 
 
 def solver_data(name: str, model: TreeModel, rule: Rule) -> Any:
-    """For the way to solve for the Newton direction with this name."""
+    """Arrays for the solver of the Newton direction with this name."""
     size = sizes(model, rule)
     if name == "recursive":
         return recursion_data(model, size)
@@ -174,7 +174,7 @@ def solver_data(name: str, model: TreeModel, rule: Rule) -> Any:
 
 
 def linear_data(model: TreeModel, rule: Rule, nu: int) -> LinearData:
-    """For `joint_linearization` of a mechanism with nu controls."""
+    """Arrays for `joint_linearization` of a mechanism with nu controls."""
     size = sizes(model, rule)
     n, m = size.nv, size.s * size.nv
     shapes = ((size.s + 1, n, nu), (m, m), (m, 2 * n + nu), (2 * n, 2 * n + nu), (m, 1), (2, 2 * n))
@@ -182,7 +182,7 @@ def linear_data(model: TreeModel, rule: Rule, nu: int) -> LinearData:
 
 
 def loop_data(model: TreeModel, settings: GalerkinSettings, points: PointData, hessian: HessianData) -> LoopData:
-    """For `joint_loops`, where the step has these points and second derivatives."""
+    """Arrays for `joint_loops`, with the points and second derivatives of the step."""
     assert model.closure is not None
     s, nv, count = len(settings.rule.c) - 1, len(model.dofs), model.closure.count
     ends = settings._replace(rule=lobatto(s))

@@ -1,4 +1,4 @@
-"""`minimal.one_sided` at the quadrature points."""
+"""`minimal.one_sided_forces` at the quadrature points."""
 
 from leastaction._jit import routine
 from leastaction.forces.arrays import modes_at
@@ -9,7 +9,7 @@ from leastaction.minimal.one_sided_forces import update_limit_mode_at
 
 @routine
 def open_or_close(jumps, model, settings, points):
-    """Let forces act at the points by the present control points; returns how often that is a change."""
+    """Update the active forces at the points by the present control points; returns the number of changes."""
     if jumps is None:
         return 0
     changed = 0

@@ -2,11 +2,11 @@
 
 Each degree of freedom has s + 1 rows, one per control point chi: the derivative of the discrete action along that
 control point. Rows 0 ... s-1 are the residual, row s is the new momentum. For a ball joint the rows follow
-R(t) = R_k exp(xi(t)): row 0 varies R_k with the other control points held in place, row chi >= 1 varies xi^chi.
+R(t) = R_k exp(xi(t)): row 0 varies R_k with the other control points fixed, row chi >= 1 varies xi^chi.
 Two small matrices per quadrature point alpha and row describe this (`ball_matrices`):
 
-    Om[alpha, chi]: change of the angular velocity (child's frame)   = b / dt for joints with one axis
-    P[alpha, chi]:  turn of the child, in its own frame              = 1 where alpha = chi, else 0
+    Om[alpha, chi]: change of the angular velocity (child's frame)       = b / dt for joints with one axis
+    P[alpha, chi]:  rotation of the child, in its own frame              = 1 where alpha = chi, else 0
 """
 
 import math
@@ -53,7 +53,7 @@ def put_column(A, j, a):
 
 @inline
 def back_row(balls, h, be, e):
-    """J_l^-1(xi) e at control point be >= 1 of ball h: how xi^be changes when R_k turns and R^be stays."""
+    """J_l^-1(xi) e at control point be >= 1 of ball h: change of xi^be when R_k rotates and R^be is fixed."""
     ball = balls[be, h]
     return ex.jl_inverse(load3(ball.xi), ball_coefficients(ball), e)
 
@@ -93,7 +93,7 @@ def ball_matrices(nodes, settings, data):
 
 @inline
 def _midpoint_matrices(ball, Om, P, n, X, idt):
-    """The same for the midpoint rule: R_m = R_k exp(xi / 2), omega = xi / dt."""
+    """`ball_matrices` for the midpoint rule: R_m = R_k exp(xi / 2), omega = xi / dt."""
     xi = (X[1, n], X[1, n + 1], X[1, n + 2])
     half = load3(ball.xi)
     k = ball_coefficients(ball)
@@ -116,7 +116,7 @@ def in_child(scr, al, n, F):
 
 @inline
 def in_child_rate(scr, al, n, F):
-    """The same along ad(twist of the parent) S."""
+    """`in_child` along ad(twist of the parent) S."""
     return (dot(load6(scr[al, n].Sp), F), dot(load6(scr[al, n + 1].Sp), F), dot(load6(scr[al, n + 2].Sp), F))
 
 
@@ -166,7 +166,7 @@ def rows(model, settings, data):
 
 @inline
 def _axis_terms(data, armature, al, i, n, w, dt):
-    """What acts on the joint of node i, with one axis, at point al of weight w: momentum, and impulse along it."""
+    """Momentum, and impulse along it, of the single-axis joint of node i at point al of weight w."""
     screw, point = data.screws[al, n], data.nodes[al, i]
     S, mu = load6(screw.S), load6(point.mu)
     momentum = w * (dot(S, mu) + armature * data.rate[al, n])
@@ -176,7 +176,7 @@ def _axis_terms(data, armature, al, i, n, w, dt):
 
 @inline
 def ball_vectors(dofs, data, al, n, mu, G, wdt):
-    """What acts on a ball joint, in the child's frame: momentum, and push (impulse that works on its turning)."""
+    """Momentum and impulse (along its rotation) of a ball joint, in the child's frame."""
     scr, rate, force = data.screws, data.rate, data.force
     m = in_child(scr, al, n, mu)
     m = (
@@ -194,10 +194,10 @@ def ball_vectors(dofs, data, al, n, mu, G, wdt):
 
 @routine
 def start_point(model, rule, data, q):
-    """What stays fixed while a step is solved: base rotations and, for Galerkin, the poses of the first point."""
+    """Set the constants of a step: base rotations and, for Galerkin, the poses of the first point."""
     base_rotations(model.nodes, data.balls, q)
     if is_nodal(rule):
-        for al in range(1):  # a literal 0 would be compiled apart
+        for al in range(1):  # a literal 0 would be compiled separately
             positions(model, rule, data, al)
 
 
@@ -232,9 +232,9 @@ def residual(model, settings, data, p, u):
 def next_momentum(model, settings, data, p):
     """Eq. 5c: p becomes the momentum at the end of the step.
 
-    The rows of a joint, each carried to one place, sum up to the impulse on it, since moving all control points alike
-    changes no velocity. So the new momentum is the old one plus that impulse: what is left of the residual is handed on
-    as the same wrench, momentum maps are kept whatever the tolerance, and without an impulse nothing is rounded twice.
+    The rows of a joint, moved to one point, sum to the impulse on it, since moving all control points alike changes no
+    velocity. So the new momentum is the old one plus that impulse: residuals are added as the same wrench, momentum
+    maps are conserved at any tolerance, and without an impulse nothing is rounded twice.
     """
     nodes, free, dt = model.nodes, model.free, settings.dt
     pts, balls, X, r = data.nodes, data.balls, data.X, data.r
@@ -253,11 +253,11 @@ def next_momentum(model, settings, data, p):
             mu, G = load6(pts[al, i].mu), load6(pts[al, i].G)
             _, push = ball_vectors(model.dofs, data, al, n, mu, G, w[al] * dt)
             total = add3(total, quat_rotate(quat_exp(load3(balls[al, node.ball].xi)), push))
-        # Not by the matrix: its rounding is relative to the momentum, this one's to how far the momentum turns.
+        # By quaternions: the round-off of a matrix is relative to the momentum, theirs to its rotation.
         end = quat_exp((X[s, n], X[s, n + 1], X[s, n + 2]))
         p[n], p[n + 1], p[n + 2] = quat_rotate(quat_conj(end), total)
     for f in range(free.shape[0]):
-        # The residual's force acted where the body was, not where it is now.
+        # The residual's force acted at the earlier position of the body.
         n = free[f, 1]
         torque = (0.0, 0.0, 0.0)
         for rho in range(s):

@@ -14,11 +14,11 @@ from leastaction.minimal.initial_guesses import (
 from leastaction.minimal.substep_rollout import rollout_of
 
 FIRST_LIMIT = 12
-"""Newton iterations from the first guess, where more are allowed: two halves are quicker than a long search,
-which seldom ends near the motion."""
+"""Largest number of Newton iterations from the first guess, even where more are allowed: bisection is faster than a
+long search, which seldom ends near the motion."""
 
 FIRST_CAP = 0.5
-"""Cap of their updates [rad or m], see `joint_newton`."""
+"""Bound of their updates [rad or m], see `joint_newton`."""
 
 
 @inline
@@ -37,7 +37,7 @@ def _finish(model, settings, data, q, p, q_next, p_next, before):
 
 
 def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
-    """The loop over steps with a way to solve for the Newton direction, one of `newton_directions`.
+    """The loop over steps with a solver of the Newton direction, one of `newton_directions`.
 
     `limit` and `cap` as FIRST_...
     """
@@ -45,7 +45,7 @@ def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
 
     @routine
     def attempt(model, settings, data, u, q, p, q_next, p_next, before):
-        """See `substeps.rollout_of`."""
+        """See `substep_rollout.rollout_of`."""
         most = min(settings.max_iterations, limit)
         constant_acceleration(model.native, settings, data.guess, data.points.X, q, u[0])
         begin(model.tree, settings, data, q, p)
@@ -59,12 +59,12 @@ def rollout_with(direction, limit=FIRST_LIMIT, cap=FIRST_CAP):
 
 
 def swept_rollout_with(direction):
-    """The same, where each step begins with the sweeps of `simplified_newton`."""
+    """`rollout_with`, where each step begins with the sweeps of `simplified_newton`."""
     newton = newton_with(direction)
 
     @routine
     def attempt(model, settings, data, u, q, p, q_next, p_next, before):
-        """See `substeps.rollout_of`; Newton goes on from where the sweeps have come, or from the first guess."""
+        """See `substep_rollout.rollout_of`; Newton starts from the result of the sweeps, or from the first guess."""
         limit = min(settings.max_iterations, FIRST_LIMIT)
         native, guess, points = model.native, data.guess, data.points
         allowed = min(settings.max_iterations, PER_ORDER * data.dx.shape[0])

@@ -1,4 +1,4 @@
-"""The work of forces over a solved step, and what it says of the solution."""
+"""Work of forces over a solved step, for its energy balance."""
 
 from leastaction._jit import routine
 from leastaction.kinematics.closure_kernels import evaluate, is_coupling, polynomial, twist_of
@@ -8,9 +8,9 @@ from leastaction.step_control import energy_balance
 
 @routine
 def work_of_loops(closure, points):
-    """What the multipliers of loops seem to do at the points of the step: none, but for what the points do not see.
+    """Work of the multipliers of loops by the quadrature: zero, but for the motion between the points.
 
-    The impulses at its end belong to the next step.
+    The impulses at the end of the step belong to the next step.
     """
     work = 0.0
     if closure is None:
@@ -32,7 +32,7 @@ def work_of_loops(closure, points):
 def is_off_balance(model, settings, points, before, after, p, p_next):
     """Whether the solved step from momentum p to p_next, of kinetic energies `before` and `after` [J], is off balance.
 
-    The work of gravity, springs, dampers, drives and other forces is that of the quadrature of the step.
+    The work of gravity, springs, dampers, drives and other forces follows the quadrature of the step.
     """
     nodes = model.tree.nodes
     pts, scr, rate, force = points.nodes, points.screws, points.rate, points.force
@@ -42,8 +42,7 @@ def is_off_balance(model, settings, points, before, after, p, p_next):
         impulses += abs(p[k]) + abs(p_next[k])
     for al in range(w.shape[0]):
         for i in range(nodes.shape[0]):
-            # The impulse on the subtree, along its joint: over all joints that is the impulse on each body, along its
-            # twist.
+            # Summed over joints, subtree impulses times joint motions are the impulses on bodies times their twists.
             G = load6(pts[al, i].G)
             for k in range(nodes[i].iv, nodes[i].iv + nodes[i].nv):
                 impulse = w[al] * dt * force[al, k] + dot(load6(scr[al, k].S), G)

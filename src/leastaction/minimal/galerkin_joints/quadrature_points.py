@@ -61,7 +61,7 @@ def coordinate(rule, X, al, k):
 
 @inline
 def servo_correction(dof, rule, X, al, k):
-    """What makes a stiff servo of coordinate k stable, at control point al, see `quadrature_rules.stiff_correction`."""
+    """Stabilisation of a stiff servo of coordinate k at control point al, see `quadrature_rules.stiff_correction`."""
     x = 0.0
     for be in range(1, rule.z.shape[0]):
         x += rule.z[be] * (X[be, k] - X[0, k])
@@ -261,7 +261,7 @@ def _closure_impulses(closure, data, al, wdt):
 
 @routine
 def _ball_spring(dofs, data, al, n, h):
-    """Spring and damper of a ball joint; apart, so that their long series stay out of the loop over all joints."""
+    """Spring and damper of a ball joint; not inlined, to keep their long series out of the loop over all joints."""
     for k in range(n, n + 3):
         data.force[al, k] = -dofs[k].damping * data.rate[al, k]
     if has_ball_spring(dofs, n):

@@ -43,21 +43,21 @@ from leastaction.step_control.energy_balance import share_of_energy
 
 SWEPT = 3
 """Half the order from which on "auto" means "simplified": there a step of chains and humanoids takes a third to a ninth
-of the time; at order 4 those of fast robots with free joints would take longer."""
+of the time; at order 4 steps of fast robots with free joints would take longer."""
 
 
 def variational_stepper(integrator: Any, mechanism: Mechanism, dt: float) -> VariationalStepper:
-    """The stepper for a mechanism: with loops or without. A loop joint that leaves all free has no equations."""
+    """The stepper for a mechanism, with or without loops. A loop joint without constraints has no equations."""
     closed = not mechanism.is_tree and len(mechanism.split_tree.closure.rows) > 0
     return (ConstrainedStepper if closed else VariationalStepper)(integrator, mechanism, dt)
 
 
 class VariationalStepper(ActionStepper):
-    """Runs `Galerkin` and `Midpoint`: state (q, p), Newton to the integrator's tolerance.
+    """Stepper of `Galerkin` and `Midpoint` with the state (q, p); Newton to the integrator's tolerance.
 
     Attributes:
-        model, settings, data: what its kernels read and write, see `arrays`.
-        solver: name of the way to solve for the Newton direction.
+        model, settings, data: arrays of its kernels, see `arrays`.
+        solver: name of the solver of the Newton direction.
     """
 
     model: GalerkinModel
@@ -136,7 +136,7 @@ class VariationalStepper(ActionStepper):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether `joint_hessian_derivative` takes all that acts: nothing on bodies or in ball joints off midpoints."""
+        """Whether `joint_hessian_derivative` supports all forces: none on bodies, ball joints free and at midpoints."""
         tree = self.model.tree
         balls = [slice(int(n.iv), int(n.iv + 3)) for n in tree.nodes if n.nv == 3]
         held = any(tree.dofs.stiffness[k].any() or tree.dofs.armature[k].any() for k in balls)
@@ -162,7 +162,7 @@ class VariationalStepper(ActionStepper):
 
     @property
     def _solved(self) -> tuple[Any, ...]:
-        """What kernels of `joint_linearization` take first."""
+        """First arguments of the kernels of `joint_linearization`."""
         return self.model.tree, self.settings, self.data.points, self.linear
 
     @cached_property
@@ -184,7 +184,7 @@ class VariationalStepper(ActionStepper):
 
 
 def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
-    """The solver for the Newton direction; "auto" counts the work of the two exact ones."""
+    """The solver for the Newton direction; "auto" compares the estimated times of the two exact ones."""
     if name not in ("auto", "simplified"):
         return name
     if not moves_with_bodies(model.forces):
@@ -202,7 +202,7 @@ def choose_solver(name: str, model: TreeModel, rule: Rule) -> str:
 
 
 class ConstrainedStepper(LoopStepper, VariationalStepper):
-    """Runs them on mechanisms with loops or couplings."""
+    """`VariationalStepper` for mechanisms with loops or couplings."""
 
     def __init__(self, integrator: Any, mechanism: Mechanism, dt: float) -> None:
         super().__init__(integrator, mechanism, dt)
@@ -227,12 +227,12 @@ class ConstrainedStepper(LoopStepper, VariationalStepper):
 
     @cached_property
     def linear(self) -> LinearData:
-        """Scratch of linearizations; its second derivatives are those that the loops read."""
+        """Scratch of linearizations, which shares its second derivatives with the loops."""
         return super().linear._replace(hessian=self.data.solver.hessian)
 
     @cached_property
     def linear_ends(self) -> LinearData:
-        """The same for the rule through the control points; for Galerkin that of the step."""
+        """`linear` for the rule through the control points; for Galerkin that of the step."""
         if self.loops.points is self.data.points:
             return self.linear
         data = linear_data(self.model.tree, self.loops.settings.rule, self.mechanism.nu)

@@ -1,13 +1,13 @@
-"""First variations of the DEL equations, joint by joint: the pieces of every Newton direction and linearization.
+"""First variations of the DEL equations, joint by joint: the terms of each Newton direction and linearization.
 
 Stacked over the quadrature points, z = (dv^0 ... dv^Q-1, eta ...) are the spatial variations of a link's twist and
 pose, and f = (dmu^0 ... dmu^Q-1, dGamma ...) those of its subtree's momentum and impulse (Fan 2018, C.15, C.16):
 
-    z_i = z_parent + col dx                      col[k, gamma]: what control point gamma of coordinate k moves
-    row_i . f_i + e_i . dv + own dx = -r         row[k, rho]: how the residual's row rho weighs f
+    z_i = z_parent + col dx                      col[k, gamma]: change of z by control point gamma of coordinate k
+    row_i . f_i + e_i . dv + own dx = -r         row[k, rho]: weights of f in the residual's row rho
 
 Poses vary at the points 1 ... s of a Galerkin rule and impulses matter at 1 ... s-1; for the midpoint rule both at its
-only point. `own` is what a joint does to itself: armature, springs, dampers and the curvature of a ball's chart.
+only point. `own`: derivatives by the joint itself: armature, springs, dampers and the curvature of a ball's chart.
 This is Fan 2018, C.19 to C.24, with ball joints written so that they have the same form.
 """
 
@@ -62,7 +62,7 @@ def _axis(scr, al, k, moved):
 
 @inline
 def along(scr, al, n, nv, a, moved):
-    """Sum of the node's screws (or of their rates, `moved`) weighted by the vector a in the child's frame."""
+    """Sum of the node's screws (or, `moved`, of their rates) weighted by the vector a in the child's frame."""
     out = scale(a[0], _axis(scr, al, n, moved))
     if nv == 1:
         return out
@@ -80,7 +80,7 @@ def rate_vector(rule, Om, h, nv, al, chi, j, idt):
 
 @inline
 def turn_vector(rule, P, h, nv, al, chi, j):
-    """Turn (or shift) of the child at point al by coordinate j of control point chi; nodal rules: only al = chi."""
+    """Rotation or shift of the child at point al by coordinate j of control point chi; nodal: only al = chi."""
     if nv == 1:
         return ((1.0 if is_nodal(rule) else 0.5), 0.0, 0.0)
     A = P[al, h, chi]
@@ -130,7 +130,7 @@ def joint_variations(model, settings, data, var):
 
 @inline
 def own_axis(dof, settings, data, n, chi, other):
-    """What armature and forces of a joint with one axis add to row chi when control point `other` moves."""
+    """Contribution of armature and forces of a single-axis joint to row chi when control point `other` moves."""
     rule, dt = settings.rule, settings.dt
     w, b = rule.w, rule.b
     al = chi if is_nodal(rule) else 0
@@ -164,7 +164,7 @@ def weighted(dofs, n, armature, a):
 
 @routine
 def _own_ball(model, settings, data, own, i):
-    """The same for a ball joint, with the second derivatives of its chart; own[k, rho, j', gamma - 1]."""
+    """`own_axis` for a ball joint, with the second derivatives of its chart; own[k, rho, j', gamma - 1]."""
     pts, scr, balls, Om, P = data.nodes, data.screws, data.balls, data.Om, data.P
     dofs, rule = model.dofs, settings.rule
     w = rule.w
@@ -254,7 +254,7 @@ def chart_curvature(settings, data, node, al, rho, ga, e, k):
 
 @inline
 def _midpoint_curvature(ball, P, X, n, rho, e, k, idt):
-    """The same for the rows of the midpoint rule."""
+    """`chart_curvature` for the rows of the midpoint rule."""
     xi = (X[1, n], X[1, n + 1], X[1, n + 2])
     half = load3(ball.xi)
     c = ball_coefficients(ball)

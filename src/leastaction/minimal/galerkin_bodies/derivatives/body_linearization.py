@@ -58,8 +58,7 @@ def system(H, J, transposed):
 
 @routine
 def multipliers(dense, bar):
-    """Set lam (s, nv) in `dense.rhs[:, 0]`: minus the transposed solve of the gradient of `bar` (2 nv) by nodes 1 ...
-    s."""
+    """Set lam (s, nv) in `dense.rhs[:, 0]`: minus the transposed solve of `bar` (2 nv) by the nodes 1 ... s."""
     H, rhs = dense.H, dense.rhs
     s, n = H.shape[0] - 1, H.shape[1]
     system(H, dense.J, True)

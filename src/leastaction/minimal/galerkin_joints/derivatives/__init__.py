@@ -1,1 +1,1 @@
-"""Derivatives of the joint-wise rule: linearization, second derivatives, parameters, rows for optimisers."""
+"""Derivatives of the joint-wise rule: linearization, second derivatives, parameters, stacked rows for optimisers."""

@@ -1,7 +1,7 @@
 """Second derivatives of the discrete action by forces that break the tree's sparsity: those on bodies, and loops.
 
-A column of `joint_hessian` moves a node and all it carries by (T, V). What that changes in a wrench on any node is
-spread over the rows of all joints that carry this node.
+A column of `joint_hessian` moves a node and its subtree by (T, V). The resulting change of a wrench on any node is
+distributed to the rows of all joints that carry this node.
 """
 
 from leastaction._jit import inline, routine
@@ -44,10 +44,10 @@ def body_forces(some, model, settings, points, data):
 
 @inline
 def _move_nodes(rows, move, external, touched, data):
-    """How a column moves the nodes that forces act on (T, dV); returns whether it moves any.
+    """Set the motion (T, dV) of nodes with forces by a column; returns whether any moves.
 
-    dF begins with what undoes the turning of the wrenches with the moved node: the tree assembly lets every wrench on a
-    subtree turn with it, as if fixed in the bodies.
+    dF begins with the correction of the rotation of wrenches with the moved node: the tree assembly rotates each
+    wrench on a subtree with it, as if fixed to the bodies.
     """
     found = False
     for j in range(touched.shape[0]):
@@ -55,7 +55,7 @@ def _move_nodes(rows, move, external, touched, data):
         T, dV, dF = ZERO6, ZERO6, ZERO6
         if is_above(rows.nodes, move.node, i):
             found = True
-            # V varies the twist in the moving frame; ad(T, v) brings it to the world.
+            # V varies the twist in the moving frame; ad(T, v) converts it to the world.
             T, dV, dF = move.T, add(move.V, ad(move.T, load6(rows.links[i].v))), coad(move.T, load6(external[i]))
         store6(data.T[i], T)
         store6(data.dV[i], dV)
@@ -102,10 +102,10 @@ def _spread(rows, move, node, F):
 
 @inline
 def _turn_rows(rows, move, node, F):
-    """Undo the turning of a wrench F on `node` with the moved node.
+    """Correct for the rotation of a wrench F on `node` with the moved node.
 
-    The tree assembly lets every wrench on a subtree turn with it, as if fixed in the bodies; this one is fixed in the
-    world (its own change comes in through `_spread`).
+    The tree assembly rotates each wrench on a subtree with it, as if fixed to the bodies; this one is fixed in the
+    world (its own change is added by `_spread`).
     """
     if node >= 0 and is_above(rows.nodes, move.node, node):
         _spread(rows, move, node, coad(move.T, F))
@@ -113,7 +113,7 @@ def _turn_rows(rows, move, node, F):
 
 @inline
 def _loop_column(rows, move, eq, x, wdt):
-    """One row of a loop with the impulse x, or a soft one, whose force acts over the time wdt."""
+    """One row of a loop with the impulse x, or a soft one, whose force acts for the time wdt."""
     if is_coupling(eq):
         return
     links, T, V = rows.links, move.T, move.V

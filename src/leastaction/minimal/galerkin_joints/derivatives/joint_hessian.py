@@ -2,9 +2,9 @@
 
 Row (chi, i) is the derivative of the discrete action along control point chi of coordinate i (0: start, s: end),
 column (chi', j) moves control point chi' of coordinate j. For conservative systems D is D^2 L_d; dampers and controls
-add DF_d (Fan 2018, Section 4 and Algorithms 2 and 3; O(s^2 n depth) here). Ball joints: row 0 and column 0 turn R_k in
-its own frame with the other control points in place; column chi >= 1 moves xi^chi; row s is along turns of R_{k+1} in
-its own frame, so that it is the momentum p_{k+1}.
+add DF_d (Fan 2018, Section 4 and Algorithms 2 and 3; O(s^2 n depth) here). Ball joints: row 0 and column 0 rotate R_k
+in its own frame with the other control points fixed; column chi >= 1 moves xi^chi; row s is along rotations of R_{k+1}
+in its own frame, so that it is the momentum p_{k+1}.
 """
 
 from leastaction._jit import inline, routine
@@ -52,7 +52,7 @@ from leastaction.spatial import exponential as ex
 
 @inline
 def row_axis(rule, X, n, nv, chi, j):
-    """Coordinate direction of row (chi, j): for the end of a ball joint the xi that turns R_{k+1} about axis j."""
+    """Coordinate direction of row (chi, j): for the end of a ball joint the xi that rotates R_{k+1} about axis j."""
     e = unit3(j)
     s = rule.c.shape[0] - 1
     if nv == 1 or chi < s:
@@ -106,7 +106,7 @@ def vectors(nodes, settings, points, data):
 
 @routine
 def _own_ball(model, settings, points, i, chi, j, other, m):
-    """What ball joint i does to itself in row (chi, j) when control point `other` moves along its coordinate m."""
+    """Derivative of row (chi, j) of ball joint i by its own coordinate m of control point `other`."""
     pts, scr, balls, Om, P, X = points.nodes, points.screws, points.balls, points.Om, points.P, points.X
     dofs, rule, dt = model.dofs, settings.rule, settings.dt
     w = rule.w
@@ -212,7 +212,7 @@ def _dot(a, b):
 
 @inline
 def _weights(settings, pts, i, col, row, up, down, g):
-    """up: what a row weighs in the variations of an ancestor; down: what a column causes in an ancestor."""
+    """up: weights of a row for the variations of an ancestor; down: effects of a column on an ancestor."""
     w, dt = settings.rule.w, settings.dt
     Q = w.shape[0]
     for al in range(Q):
@@ -220,7 +220,7 @@ def _weights(settings, pts, i, col, row, up, down, g):
         C = load_inertia(pt.C)
         wdt = w[al] * dt
         T = load6_at(row, 6 * (Q + al))
-        # Weight on the twist: momentum, and the turning of the twist that Sp carries.
+        # Weight on the twist: momentum, and the rotation of the twist by Sp.
         x = sub(momentum(C, load6_at(row, 6 * al)), scale(wdt, coad(T, load6(pt.mu))))
         put6(up, 6 * al, x)
         arm = sub3(scale3(C[0], T[1]), cross(C[1], T[0]))
@@ -232,7 +232,7 @@ def _weights(settings, pts, i, col, row, up, down, g):
 
 @routine
 def control_blocks(model, settings, points, data, C):
-    """C[chi, i, k]: derivative of the rows by control k, held over the step; after `assemble`."""
+    """C[chi, i, k]: derivative of the rows by control k, constant over the step; after `assemble`."""
     pts, P, X, row = points.nodes, points.P, points.X, data.row
     nodes, dofs, drives, rule, dt = model.nodes, model.dofs, model.forces.drives, settings.rule, settings.dt
     w = rule.w
@@ -270,7 +270,7 @@ def control_blocks(model, settings, points, data, C):
 
 @routine
 def _tendon_block(tendons, model, points, data, drive, al, chi, wdt, column):
-    """What a unit of a control, which drives a tendon at quadrature point al, adds to the rows of control point chi."""
+    """Contribution to the rows of control point chi per unit of a control on a tendon, at quadrature point al."""
     if tendons is None:
         return
     nodes, external, touched, modes = model.nodes, points.external, model.forces.touched, modes_at(points.modes, al)

@@ -1,16 +1,16 @@
-"""How the second derivatives of the joint-wise discrete Lagrangian change along multipliers: third ones, contracted.
+"""Derivatives of the second derivatives of the joint-wise discrete Lagrangian along multipliers: contracted third ones.
 
-At a quadrature point, column a of the blocks moves a joint's child by T_a = sum S delta_a and changes its twist, seen
-from the child, by V_a = sum S rho_a + S' delta_a with S' = ad(V of the parent) S. With C and mu of subtrees
+At a quadrature point, column a of the blocks moves a joint's child by T_a = sum S delta_a and changes its twist, in the
+child's frame, by V_a = sum S rho_a + S' delta_a with S' = ad(V of the parent) S. With C and mu of subtrees
 
     D_ab = weight [V_b . (C V_a - coad(T_a) mu) + omega_b . (arm_a x g)],   b carries a (as in `joint_hessian`),
 
-and everything in it moves along displacements lam of the control points: poses by twists eta, twists by nu. Derivatives
-of all of it in the world's frame take one sweep out and one back, so the contraction costs what the blocks do, O(n
-depth), without a tensor of third order.
+and all terms change along displacements lam of the control points: poses by twists eta, twists by nu. All derivatives
+in the world's frame take one outward and one inward pass, so the contraction costs as much as the blocks, O(n depth),
+without a third-order tensor.
 
-A ball joint of the midpoint rule adds what it does to itself, see `ball_rotations`. Joints with single axes may have
-any rule.
+Ball joints of the midpoint rule add their own terms, see `ball_rotations`. Joints with single axes may have any
+rule.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ContractionData(NamedTuple):
 
     Attributes:
         lam: multipliers with split free joints, shape (s + 1, nv).
-        eta, nu: how nodes move, and how their twists change seen from them, shape (nodes, 6).
+        eta, nu: motions of nodes, and changes of their twists in their frames, shape (nodes, 6).
         dmu: changes of the momenta of subtrees, shape (nodes, 6).
         dC: changes of their inertias, shape (nodes, 10).
         dS, dSp: changes of the screws and of their rates, shape (nv, 6).
@@ -85,7 +85,7 @@ class ContractionData(NamedTuple):
 
 
 def contraction_data(model: TreeModel, points: int) -> ContractionData:
-    """Zeroed arrays for a rule with so many control points."""
+    """Zeroed arrays for a rule with a number of control points."""
     n, nv = len(model.nodes), len(model.dofs)
     sixes, own, twists = (n, 6), (2, nv, points, 3), (2, nv, points, 6)
     shapes = ((points, nv), sixes, sixes, sixes, (n, 10), (nv, 6), (nv, 6), own, own, twists, twists)
@@ -179,7 +179,7 @@ def _paired(screws, changes, n, F, dF):
 
 @routine
 def _own_ball(model, settings, points, work, i, out):
-    """Change of what ball joint i does to itself: curvature of its chart, and the turning of its own velocity."""
+    """Change of the derivatives of ball joint i by itself: curvature of its chart, and rotation of its own velocity."""
     scr, dt, n = points.screws, settings.dt, model.nodes[i].iv
     pt, g = points.nodes[0, i], load3(model.gravity)
     mu, dmu = load6(pt.mu), load6(work.dmu[i])
@@ -206,7 +206,7 @@ def _own_ball(model, settings, points, work, i, out):
 
 @routine
 def _sweep_out(model, settings, points, work, al):
-    """How nodes, twists, screws, momenta and inertias move along the multipliers."""
+    """Changes of nodes, twists, screws, momenta and inertias along the multipliers."""
     nodes, rule, lam = model.nodes, settings.rule, work.lam
     pts, scr, idt = points.nodes, points.screws, 1.0 / settings.dt
     for i in range(nodes.shape[0]):
@@ -306,9 +306,9 @@ def _pairs(model, points, work, al, weight, i, out):
 
 @routine
 def contract(model, settings, points, work, out):
-    """out (s + 1, nv, s + 1, nv): the change of D along work.lam, for split free joints and turns of ball joints.
+    """out (s + 1, nv, s + 1, nv): the change of D along work.lam, for split free joints and rotations of ball joints.
 
-    `joint_residual` must have been evaluated at the same control points.
+    Needs `joint_residual` at the same control points.
     """
     w = settings.rule.w
     for chi in range(out.shape[0]):

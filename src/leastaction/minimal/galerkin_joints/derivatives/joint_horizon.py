@@ -1,7 +1,7 @@
-"""The equations of all steps of a motion and their derivatives, in one call: for optimisers.
+"""Equations of all steps of a motion and their derivatives, in one call: for optimisers.
 
-Steps are given by the configurations at their control points, so nothing is solved and no momentum goes from one to the
-next: row 0 of a step leaves out the momentum at its start, and row s is the momentum at its end.
+Steps are given by the configurations at their control points, so nothing is solved and no momentum is passed from one
+to the next: row 0 of a step excludes the momentum at its start, and row s is the momentum at its end.
 """
 
 from leastaction._jit import entry, inline, routine
@@ -32,7 +32,7 @@ def rows(model, points, settings, Q, U, out):
 def blocks(model, points, data, settings, Q, U, out, D, C):
     """`rows`, their derivatives by the control points in D (steps, s + 1, nv, s + 1, nv) and by the controls in C.
 
-    C: of shape (steps, s + 1, nv, nodes, nu), zero where row and node have nothing to do with each other.
+    C: of shape (steps, s + 1, nv, nodes, nu), zero for unrelated rows and nodes.
     """
     s = points.X.shape[0] - 1
     for k in range(out.shape[0]):
@@ -44,7 +44,7 @@ def blocks(model, points, data, settings, Q, U, out, D, C):
 
 @entry
 def contractions(model, points, data, work, settings, Q, U, contracted):
-    """`rows` of contracted: `Contractions`, and how D of `blocks` changes along its multipliers."""
+    """`rows` into contracted (`Contractions`), and the change of D of `blocks` along its multipliers."""
     out, lam, change = contracted.rows, contracted.multipliers, contracted.change
     tree = model.tree
     s = points.X.shape[0] - 1
@@ -74,7 +74,7 @@ def _evaluate(model, settings, points, Q, first, u):
 
 @routine
 def _put(nodes, start, q, X, ga):
-    """Control point ga: angles, shifts, and turns of ball joints since the start of the step."""
+    """Set control point ga: angles, displacements, and rotation vectors of ball joints since the start of the step."""
     for i in range(nodes.shape[0]):
         n, j = nodes[i].iv, nodes[i].iq
         if nodes[i].nv == 1:

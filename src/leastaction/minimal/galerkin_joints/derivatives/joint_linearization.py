@@ -24,7 +24,7 @@ def blocks(model, settings, points, data):
 
 @routine
 def end_turns(nodes, X, M):
-    """Rows of M (nv, anything), variations of the last control point, from coordinates of balls to turns, in place."""
+    """Convert rows of M (nv, columns), variations of the last control point, of balls to rotations, in place."""
     s = X.shape[0] - 1
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 3:
@@ -40,7 +40,7 @@ def end_turns(nodes, X, M):
 def user_columns(free, q, p, A):
     """Columns of A, (dq, dp) of split free joints, to those of the joint's own coordinates, in place.
 
-    Shift dx = R v, turn w; momentum p_lin = R^T p_x, so dp_x = R dp_lin + R (w x p_lin).
+    Displacement dx = R v, rotation w; momentum p_lin = R^T p_x, so dp_x = R dp_lin + R (w x p_lin).
     """
     nv = p.shape[0]
     for f in range(free.shape[0]):
@@ -129,7 +129,7 @@ def linearize(model, settings, points, data, states, momenta, A, B):
 
 @entry
 def second_derivatives(model, settings, points, data):
-    """D and C at the control points in `points`, whose residual was evaluated."""
+    """D and C at the control points in `points`, whose residual must be evaluated."""
     blocks(model, settings, points, data)
 
 
@@ -194,7 +194,7 @@ def _user_rows_transposed(free, q, p, row):
         pl = (p[n + 3], p[n + 4], p[n + 5])
         w, v = (row[n], row[n + 1], row[n + 2]), (row[n + 3], row[n + 4], row[n + 5])
         pw, plin = (row[m], row[m + 1], row[m + 2]), (row[m + 3], row[m + 4], row[m + 5])
-        # dp_lin' = R^T dp_x - w x p_lin, so the turn collects p_lin x (its weight), negated.
+        # dp_lin' = R^T dp_x - w x p_lin, so the rotation gets p_lin x (its weight), negated.
         turn = neg3(cross(pl, plin))
         x, px = matvec(R, v), matvec(R, plin)
         for j in range(3):

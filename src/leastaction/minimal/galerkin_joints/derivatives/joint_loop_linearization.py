@@ -1,9 +1,9 @@
 """Linearization of a step with closed loops.
 
-Differentiates the equations of `joint_loops`: first the control points and multipliers, then the projection that makes
-the new momentum fit the loops, p^ = p + A^T nu with A M^-1 p^ = 0. Both by the implicit function theorem, with exact
-second derivatives; redundant equations are met in the least-squares sense. The derivatives hold along motions that keep
-the loops closed. Those of rolling contacts, equations of velocities, depend on the start of the step too.
+Differentiates the equations of `joint_loops`: first the control points and multipliers, then the projection of the
+new momentum onto the loops, p^ = p + A^T nu with A M^-1 p^ = 0. Both by the implicit function theorem, with exact
+second derivatives; redundant equations are solved in the least-squares sense. The derivatives hold along motions that
+keep the loops closed. Rolling contacts, equations of velocities, depend on the start of the step too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def evaluate(model, settings, points, data, loops, p, u):
     """Residual, second derivatives and loop rows at the control points and multipliers of a step from momentum p."""
     if is_nodal(settings.rule):
-        for al in range(1):  # a literal 0 would be compiled apart
+        for al in range(1):  # a literal 0 would be compiled separately
             positions(model, settings.rule, points, al)
     else:
         at_control_points(model, loops)
@@ -70,7 +70,7 @@ def end_momentum(model, settings, points, p):
 
 @entry
 def end_jacobian(model, X, out):
-    """out (nv, nv): turns of the end per change of the last control point's coordinates; 1 for joints with one axis."""
+    """out (nv, nv): derivative of end rotations by the last control point's coordinates; 1 for single axes."""
     nodes = model.nodes
     s = X.shape[0] - 1
     for i in range(nodes.shape[0]):
@@ -93,7 +93,7 @@ def own_momentum(model, q, p, out):
 
 
 class _Changes(NamedTuple):
-    """What parameters change at fixed control points, multipliers and end of the step, one column each.
+    """Derivatives by parameters at fixed control points, multipliers and end of the step, one column each.
 
     Attributes:
         rows: of the action, shape (s + 1, nv, parameters).

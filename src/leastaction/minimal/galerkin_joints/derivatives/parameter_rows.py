@@ -1,7 +1,7 @@
 """Derivatives of a step by parameters of the mechanism, by the implicit function theorem.
 
-What a parameter changes in the equations of a step at fixed control points is a weighted sum over mechanisms with other
-values of it (`parameter_differences`); one solve with the Jacobian of the step turns that into the change of its end.
+The derivative of the equations of a step by a parameter at fixed control points is a weighted sum over mechanisms with
+other values of it (`parameter_differences`); one solve with the Jacobian of the step yields the change of its end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @entry
 def last_turns(model, points):
-    """Row s of points.g from the chart of ball joints to turns of the end, in place."""
+    """Row s of points.g from the chart of ball joints to rotations of the end, in place."""
     nodes, X, g = model.nodes, points.X, points.g
     s = X.shape[0] - 1
     for i in range(nodes.shape[0]):
@@ -39,7 +39,7 @@ def last_turns(model, points):
 
 @entry
 def action_rows(model, settings, points, q, u):
-    """points.g: rows of the discrete action at the control points in X, the last one along turns of the end."""
+    """points.g: rows of the discrete action at the control points in X, the last one along rotations of the end."""
     for k in range(points.X.shape[1]):
         points.r[0, k] = 0.0
     start_point(model, settings.rule, points, q)
@@ -49,7 +49,7 @@ def action_rows(model, settings, points, q, u):
 
 @entry
 def end_rows(model, X, states, momenta, W):
-    """W (2 nv, anything), changes of the end of a step, from split coordinates to the joints' own ones, in place."""
+    """W (2 nv, columns), changes of the end of a step, from split coordinates to the joints' own ones, in place."""
     linear.end_turns(model.nodes, X, W[: momenta.shape[1]])
     linear.user_rows(model.free, states[1], momenta[1], W)
 

@@ -1,9 +1,9 @@
 """The equations of a step and their derivatives at given control points, along the joints' own tangents.
 
-Kernels of a step write ball joints in the chart xi of the start, R = R_k exp(xi), and free joints as three sliders and
-a ball. An optimiser has configurations at the control points instead. Here row chi is the derivative of the discrete
-action along the tangent of `Mechanism.integrate` at control point chi, for ball and free joints a twist in the child's
-frame, and column chi' moves control point chi' along its own tangent while the others stay.
+Kernels of a step express ball joints in the chart xi of the start, R = R_k exp(xi), and free joints as three sliders
+and a ball joint. An optimiser has configurations at the control points instead. Here row chi is the derivative of the
+discrete action along the tangent of `Mechanism.integrate` at control point chi, for ball and free joints a twist in the
+child's frame, and column chi' moves control point chi' along its own tangent while the others are fixed.
 """
 
 from leastaction._jit import inline, routine
@@ -14,7 +14,7 @@ from leastaction.spatial import exponential as ex
 
 @routine
 def own_tangents(model, points, D, C, out):
-    """Blocks D and C in the charts of a step to those along the joints' own tangents, in place, and the rows out."""
+    """Convert blocks D and C from the charts of a step to the joints' own tangents, in place, and set the rows out."""
     _turn_rows(model.nodes, points, D, C)
     _turn_columns(model.nodes, points.X, D)
     own_rows(model, points, out)
@@ -35,7 +35,7 @@ def _rotation(points, free, chi):
 
 @routine
 def own_rows(model, points, out):
-    """Rows along turns in the child's frame, and those of free joints along twists."""
+    """Rows along rotations in the child's frame, and those of free joints along twists."""
     nodes, g, X = model.nodes, points.g, points.X
     for i in range(nodes.shape[0]):
         n = nodes[i].iv
@@ -59,7 +59,7 @@ def own_rows(model, points, out):
 
 @routine
 def _turn_rows(nodes, points, D, C):
-    """Rows of ball joints at the inner control points from their charts to turns; the first and last are turns."""
+    """Rows of ball joints at the inner control points from charts to rotations; the first and last are rotations."""
     X, g, s = points.X, points.g, points.X.shape[0] - 1
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 1:
@@ -75,7 +75,7 @@ def _turn_rows(nodes, points, D, C):
             for c in range(C.shape[2]):
                 t = ex.jl_inverse(xi, k, (C[chi, n, c], C[chi, n + 1, c], C[chi, n + 2, c]))
                 C[chi, n, c], C[chi, n + 1, c], C[chi, n + 2, c] = t
-            # The rows themselves turn with xi, which moves when R or R_k does.
+            # The rows themselves rotate with xi, which changes with R and R_k.
             t = (g[chi, n], g[chi, n + 1], g[chi, n + 2])
             for m in range(3):
                 e = unit3(m)
@@ -88,7 +88,7 @@ def _turn_rows(nodes, points, D, C):
 
 @routine
 def _turn_columns(nodes, X, D):
-    """Columns of ball joints at the control points after the first from their charts to turns."""
+    """Columns of ball joints at the control points after the first from their charts to rotations."""
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 1:
             continue
@@ -117,12 +117,12 @@ def _own_free(model, points, D, C, out):
                 _swap_row(C[chi, :, c], n, R)
             for other in range(D.shape[0]):
                 for r in range(D.shape[1]):
-                    # R^T again: a shift R v moves a slider by v . R^T.
+                    # R^T again: a displacement R v moves a slider by v . R^T.
                     _swap_row(D[other, r, chi], n, R)
     for f in range(model.free.shape[0]):
         n = model.free[f, 1]
         for chi in range(D.shape[0]):
-            # The force in the child's frame turns with it.
+            # The force in the child's frame rotates with it.
             force = (out[chi, n + 3], out[chi, n + 4], out[chi, n + 5])
             for m in range(3):
                 turn = cross(force, unit3(m))
@@ -132,7 +132,7 @@ def _own_free(model, points, D, C, out):
 
 @routine
 def split_free(model, points, lam, out):
-    """Displacements lam (s + 1, nv) along the tangents with free joints split: (turn, R^T shift) to (shift, turn)."""
+    """Displacements lam (s + 1, nv) along tangents with split free joints: (turn, R^T shift) to (shift, turn)."""
     for chi in range(lam.shape[0]):
         for k in range(lam.shape[1]):
             out[chi, k] = lam[chi, k]
@@ -147,7 +147,7 @@ def split_free(model, points, lam, out):
 def own_free_changes(model, points, lam, D, rows, out):
     """Changes of D along lam: from split free joints (out) to twists in the child's frame, in place.
 
-    D, rows: blocks and rows of `own_tangents`. What `_own_free` does to D turns with the joint itself.
+    D, rows: blocks and rows of `own_tangents`. The conversion in `_own_free` rotates with the joint itself.
     """
     last = out.shape[0]
     for f in range(model.free.shape[0]):
@@ -187,7 +187,7 @@ def own_free_changes(model, points, lam, D, rows, out):
 
 @inline
 def _swap_row(a, n, R):
-    """Entries (shift, turn) from n on become (turn, R^T shift)."""
+    """Convert entries (shift, rotation) from n on to (rotation, R^T shift)."""
     shift = mattvec(R, (a[n], a[n + 1], a[n + 2]))
     for j in range(3):
         a[n + j] = a[n + 3 + j]

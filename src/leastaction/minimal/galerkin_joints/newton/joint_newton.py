@@ -1,4 +1,4 @@
-"""Newton iterations of one step of a variational integrator, and what comes before and after them."""
+"""Newton iterations of one step of a variational integrator, with their preparation and end state."""
 
 from leastaction._jit import routine
 from leastaction.minimal.convergence import chords_suffice, is_solved, largest, rate_of, round_off_updates
@@ -57,7 +57,7 @@ def finish(nodes, q, X, q_next):
 
 @routine
 def turns_too_far(nodes, X):
-    """Whether a ball joint turns by pi or more within the step, where its chart ends."""
+    """Whether a ball joint rotates by pi or more within the step, where its chart is singular."""
     for i in range(nodes.shape[0]):
         if nodes[i].nv == 3:
             n = nodes[i].iv
@@ -69,7 +69,7 @@ def turns_too_far(nodes, X):
 
 @routine
 def begin(model, settings, data, q, p):
-    """What stays fixed while the step from (q, p) is solved; the first control point must be there."""
+    """Set the constants of the step from (q, p); the first control point must be set."""
     reset_modes(model.jumps, data.points.modes)
     start_point(model, settings.rule, data.points, q)
     to_split(model.free, q, p, data.p)
@@ -84,9 +84,9 @@ def end_state(model, settings, data, q, q_next, p_next):
 
 
 def newton_with(direction):
-    """`newton` with a way to solve for its direction, one of `newton_directions`.
+    """`newton` with a solver of its direction, one of `newton_directions`.
 
-    Chord steps where it has them.
+    With chord steps where the solver supports them.
     """
     again = AGAIN.get(direction, direction)
 
@@ -95,10 +95,10 @@ def newton_with(direction):
         """Solve the DEL equations for the control points in X. Returns (iterations, converged).
 
         Converged: see `convergence.is_solved`.
-        Updates larger than `cap` [rad or m] are shortened to it; a search for a smaller residual instead gets stuck
-        where the Jacobian is singular. After `limit` iterations it goes on only while each update is less than half
-        the one before. `data.history`: residual norms. The last iterations keep the derivatives of the
-        one before (chord steps), where three of them are enough, or four above order 2: they are that much cheaper.
+        Updates larger than `cap` [rad or m] are scaled down to it; a line search on the residual instead gets stuck
+        where the Jacobian is singular. After `limit` iterations it continues only while each update is less than half
+        the one before. `data.history`: residual norms. The last iterations are chord steps with the derivatives of the
+        one before, where three of them suffice, or four above order 2: they are cheaper by that factor.
         """
         points, dx, history = data.points, data.dx, data.history
         tolerance, noise = settings.tolerance, round_off_updates(settings.tolerance, dx.shape[1])

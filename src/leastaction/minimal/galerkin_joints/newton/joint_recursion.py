@@ -1,14 +1,14 @@
 """Newton direction in O(n): Fan 2018, Algorithms B.1 and B.2, as one articulated-body recursion on stacked variations.
 
-With z and f of `variations`, each subtree answers f_i = A_i^T z_i + l_i. A joint solves its own rows for its
-coordinates, dx = X z_parent + dx0, and hands on what is left:
+With z and f of `variations`, each subtree responds by f_i = A_i^T z_i + l_i. A joint solves its own rows for its
+coordinates, dx = X z_parent + dx0, and adds the rest to its parent:
 
-    A_parent += A + X^T H,   l_parent += l + H dx0,   H = A^T col - (turning of mu and Gamma with the joint)
+    A_parent += A + X^T H,   l_parent += l + H dx0,   H = A^T col - (rotation of mu and Gamma with the joint)
 
-A is stored as A[i, z, f], without the rows of the pose at the end of the step: variations are as seen from what turns
-with the pose, and no force there matters to the residual, so f does not depend on it. Cost O(s^3 n): the work grows
-linearly with the number of links. `factor` does all that does not depend on the residual; `solve` finds the direction,
-and may do so again for residuals elsewhere (chord steps).
+A is stored as A[i, z, f], without the rows of the pose at the end of the step: variations are relative to a frame that
+rotates with the pose, and no force there enters the residual, so f does not depend on it. Cost O(s^3 n), linear in the
+number of links. `factor` computes all that does not depend on the residual; `solve` computes the direction, also for
+residuals elsewhere (chord steps).
 """
 
 from leastaction._jit import inline, routine
@@ -70,7 +70,7 @@ def minus6_at(a, o, V):
 def solve_joint(Lam, X, inverse, first, m):
     """X <- -Lam^-1 X and `inverse` = -Lam^-1 for the m equations of a joint, with partial pivoting.
 
-    Row t of X is X[first + t // X.shape[1], t % X.shape[1]], and so for `inverse`. Lam: m x m, then room for m x m.
+    Row t of X is X[first + t // X.shape[1], t % X.shape[1]], likewise for `inverse`. Lam: m x m, then space for m x m.
     """
     s, width = X.shape[1], X.shape[2]
     for k in range(m):
@@ -115,7 +115,7 @@ def solve_joint(Lam, X, inverse, first, m):
 
 @inline
 def _add_own(model, settings, points, data, i):
-    """Add to the block of node i what it answers alone."""
+    """Add the response of node i alone to its block."""
     A, rule, pts = data.A, settings.rule, points.nodes
     at = data.slots[i]
     for al in range(rule.w.shape[0]):
@@ -159,12 +159,12 @@ def factor(model, settings, points, data):
 def _products(data, at, k, a):
     """X[k, a] = A row and H[k, a] = A^T col of the block A[at]."""
     col, row, A, X, H = data.var.col, data.var.row, data.A, data.X, data.H
-    # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones. The last entries of each row
-    # are zeros, so that nothing is left over after whole vectors.
+    # Sizes at run time on purpose: LLVM vectorises these loops better than unrolled ones. Rows are padded with zeros
+    # to whole vectors.
     mz, mf = A.shape[1], A.shape[2]
     for c in range(mf):
         H[k, a, c] = 0.0
-    for o in range(0, mz, 6):  # six rows together: H and `row` are read that much less often
+    for o in range(0, mz, 6):  # six rows together, for fewer reads of H and `row`
         u, v, w, x, y, z = six(col, k, a, o)
         p = q = r = s = t = e = 0.0
         for c in range(mf):
@@ -210,7 +210,7 @@ def _reduce(rule, data, at, n, m):
 
 @inline
 def _turn(rule, pts, data, i, k, a):
-    """Take from H[k, a] that the momentum and the impulse of subtree i turn with the joint."""
+    """Subtract from H[k, a] the rotation of the momentum and the impulse of subtree i with the joint."""
     moved = a + 1 if is_nodal(rule) else 0
     T = load6_at(data.var.col[k, a], pose_block(rule, moved))
     minus6_at(data.H[k, a], 6 * moved, coad(T, load6(pts[moved, i].mu)))
@@ -220,7 +220,7 @@ def _turn(rule, pts, data, i, k, a):
 
 @routine
 def solve(model, data, r, dx):
-    """dx[gamma - 1, k]: Newton direction for the residual r (s, nv), by what `factor` has left, there or before."""
+    """dx[gamma - 1, k]: Newton direction for the residual r (s, nv), by the factors of the last `factor`."""
     col, row = data.var.col, data.var.row
     l, z, X, H, inverse = data.l, data.z, data.X, data.H, data.inverse
     nodes, y = model.nodes, data.y
@@ -270,7 +270,7 @@ def solve(model, data, r, dx):
 
 @inline
 def _hand_on(data, at, n, m):
-    """Make of the block A[at] what its parent gets of it; where the parent had none yet, it is now the parent's."""
+    """Turn block A[at] into the parent's contribution; if the parent has none yet, it becomes the parent's block."""
     A, X, H = data.A, data.X, data.H
     s, mz = X.shape[1], A.shape[1]
     if m % 2 == 1:

@@ -1,8 +1,8 @@
-"""Quasi-Newton method of Lee et al. 2016, to compare with.
+"""Quasi-Newton method of Lee et al. 2016, for comparison.
 
 Lee, Liu, Park and Srinivasa, A Linear-Time Variational Integrator for Multibody Systems, WAFR 2016. The
-derivative of the residual is replaced by -M / dt: the residual is taken for an impulse, and the update is how
-far its response in velocity carries the mechanism in one step,
+derivative of the residual is approximated by -M / dt: the residual is taken as an impulse, and the update is the
+displacement by its velocity response in one step,
 
     dx = dt M(q)^-1 r,
 
@@ -34,4 +34,4 @@ def direction(model, settings, points, data, dx):
 
 
 rollout = rollout_with(direction, limit=1_000_000, cap=1e12)
-"""Steps as those of `joint_rollout`, with all iterations allowed and no update shortened."""
+"""Steps as those of `joint_rollout`, without limits of iterations and updates."""

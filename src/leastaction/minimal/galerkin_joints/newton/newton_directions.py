@@ -1,6 +1,6 @@
-"""The ways to solve for a Newton direction, behind one signature: (model, settings, points, data of the way, dx).
+"""Solvers of the Newton direction with a common signature: (model, settings, points, data of the solver, dx).
 
-Those in `AGAIN` have a way to do so again with the derivatives of the last call, for a chord step.
+Those in `AGAIN` have a function that reuses the derivatives of the last call, for a chord step.
 """
 
 from leastaction._jit import routine
@@ -49,7 +49,7 @@ def tree_sparse_again(model, settings, points, data, dx):
 
 @routine
 def dense(model, settings, points, data, dx):
-    """Gaussian elimination on the whole Jacobian: the check, and for forces that break the sparsity (springs)."""
+    """Gaussian elimination of the whole Jacobian: as a reference, and for forces that break the sparsity (springs)."""
     r, b = points.r, data.b
     s, n = dx.shape
     joint_hessian.assemble(model, settings, points, data.hessian)

@@ -1,14 +1,14 @@
-"""Sweeps with a cheap stand-in for the Jacobian, ahead of Newton: what pays for high orders and small steps.
+"""Simplified Newton sweeps with an approximate Jacobian, before Newton: for high orders and small steps.
 
 With the mass matrix M of one quadrature point in place of all, and without the derivatives of forces and of M, the
 Jacobian of the DEL equations is a Kronecker product,
 
     J ~ K (x) M / dt,   K[rho, gamma] = sum_alpha w[alpha] b[alpha, rho] b[alpha, gamma],
 
-which carries the quasi-Newton method of Lee et al. 2016 (K = -1 at order 2) to any order. K is inverted once per rule,
-M factored once per step by an articulated-body recursion (Featherstone, Table 7.1), and each sweep is O(s n + s^2 n)
-where Newton's is O(s^3 n). Sweeps converge linearly, by a factor that falls with dt. They are mixed over the last few
-(Anderson 1965), which makes the stiffest modes of a chain harmless. Where they would take too long, Newton takes over.
+which generalises the quasi-Newton method of Lee et al. 2016 (K = -1 at order 2) to any order. K is inverted once per
+rule, M factorised once per step (Featherstone, Table 7.1), and each sweep is O(s n + s^2 n) where Newton's is O(s^3 n).
+Sweeps converge linearly, with a ratio that decreases with dt. Anderson acceleration (Anderson 1965) compensates for
+the slow convergence of a chain's stiffest modes. Where sweeps would take too long, Newton follows.
 """
 
 import math
@@ -27,10 +27,10 @@ from leastaction.minimal.galerkin_joints.joint_residual import residual
 from leastaction.spatial import ZERO6, axpy, dot, load6, load_inertia, store6
 
 PER_ORDER = 5
-"""Sweeps worth their time, per s: about as many as make two Newton iterations."""
+"""Largest number of sweeps, per s: about as many as cost two Newton iterations."""
 
 TOO_FAR = 0.5
-"""Updates [rad or m] from which on the step is left to Newton."""
+"""Updates [rad or m] from which on the step is solved by Newton."""
 
 
 @routine
@@ -81,7 +81,7 @@ def respond(nodes, scr, data, y, al):
 
 @routine
 def mix(X, data, it):
-    """Control points X += F, less what the last two updates predict of it (Anderson's method, depth 2).
+    """Anderson acceleration of depth 2: control points X += F minus its prediction by the last two updates.
 
     `it`: sweep, counted from 1.
     """
@@ -122,10 +122,10 @@ def mix(X, data, it):
 
 @routine
 def relax(model, settings, points, data, p, u, limit):
-    """At most `limit` sweeps from the control points in X; returns (sweeps, converged, whether X has come nearer).
+    """At most `limit` sweeps from the control points in X; returns (sweeps, converged, whether updates decrease).
 
-    Converged: the last update is below `tolerance` [rad or m], or what would still come after it is, estimated by how
-    much the worse of the last two shrank the residual.
+    Converged: the last update is below `tolerance` [rad or m], or the sum of the following ones is, estimated by the
+    worse of the last two ratios of residuals.
     """
     F, r, tolerance = data.F, points.r, settings.tolerance
     s, n = F.shape
@@ -146,7 +146,7 @@ def relax(model, settings, points, data, p, u, limit):
         respond(model.nodes, points.screws, data, F, al)
         for a in range(s):
             for k in range(n):
-                # A NaN must win: it fails every comparison from here on.
+                # Propagate NaN, which fails every later comparison.
                 if not abs(F[a, k]) <= size:
                     size = abs(F[a, k])
         if not size < TOO_FAR:
@@ -162,7 +162,7 @@ def relax(model, settings, points, data, p, u, limit):
             return it, True, True
         last = rate
         if it >= 3:
-            # Sweeps that are left at the mean rate so far.
+            # Remaining sweeps at the mean rate so far.
             mean = math.log(size / first) / (it - 1)
             if not mean < 0.0 or it + math.log(tolerance / size) / mean > limit:
                 return it, False, size < first

@@ -1,6 +1,6 @@
-"""Tree-sparse Newton direction: the DEL Jacobian along ancestor paths, factored from leaves to root without fill-in.
+"""Tree-sparse Newton direction: LDU of the DEL Jacobian along ancestor paths, from leaves to root without fill-in.
 
-Block (i, j) of the Jacobian is not zero only where i is an ancestor or a descendant of j. Every coordinate becomes a
+Block (i, j) of the Jacobian is nonzero only where i is an ancestor or a descendant of j. Every coordinate becomes a
 chain of s scalar nodes, one per control point, so that a scalar LDU serves every order and every joint. Row k of U and
 column k of L are stored over the ancestors of scalar node k, root first. O(n depth^2 s^3).
 """
@@ -47,13 +47,13 @@ def gravity_slope(C, g, k, T):
 
 @inline
 def gravity_slope_transposed(C, g, k, T):
-    """The transposed of `gravity_slope`; only its angular part is not zero."""
+    """Transpose of `gravity_slope`; only its angular part is nonzero."""
     return scale3(k, cross(sub3(scale3(C[0], T[1]), cross(C[1], T[0])), g))
 
 
 @inline
 def poses_vary(rule, al):
-    """Whether impulses at point al vary and matter to the residual."""
+    """Whether impulses at point al vary and enter the residual."""
     return (not is_nodal(rule)) or (al > 0 and al < rule.w.shape[0] - 1)
 
 
@@ -102,7 +102,7 @@ def assemble(model, settings, pts, data):
 
 @inline
 def _get(A, i, j, o):
-    """Six numbers of A[i, j] from o, without making a view (views cost more than the arithmetic here)."""
+    """Six numbers of A[i, j] from o as a tuple, without a view (views cost more than the arithmetic here)."""
     return ((A[i, j, o], A[i, j, o + 1], A[i, j, o + 2]), (A[i, j, o + 3], A[i, j, o + 4], A[i, j, o + 5]))
 
 
@@ -115,7 +115,7 @@ def _put(A, i, o, V):
 
 @inline
 def _weights(settings, pts, data, g, i, k, a):
-    """up: what row (k, a) weighs in z of an ancestor; down: f that column (k, a + 1) causes in an ancestor."""
+    """up: weights of row (k, a) for z of an ancestor; down: f of an ancestor by column (k, a + 1)."""
     rule, dt, col, row = settings.rule, settings.dt, data.var.col, data.var.row
     up, down, w = data.up, data.down, rule.w
     mine = a if is_nodal(rule) else 0
@@ -153,7 +153,7 @@ def _products(rule, weights, other, path, a, count, line, upwards):
         line[c] = 0.0
     for al in range(Q):
         _add_products(weights, other, 6 * al, path, a, 6 * al, count, line)
-    # Poses and impulses meet only at a common quadrature point.
+    # Poses and impulses are coupled only at a common quadrature point.
     meets = (not is_nodal(rule)) or (other == a + 1 if upwards else other + 1 == a)
     point = (other if upwards else a) if is_nodal(rule) else 0
     if meets and poses_vary(rule, point):
@@ -162,7 +162,7 @@ def _products(rule, weights, other, path, a, count, line, upwards):
 
 @inline
 def _add_products(weights, other, o, path, a, block, count, line):
-    """line[c] += sum of 6 weights from o times path[a, block ..., c]; six at once keeps the loop over c busy."""
+    """line[c] += sum of 6 weights from o times path[a, block ..., c]; six at once, for a vectorised loop over c."""
     w, v = _get2(weights, other, o)
     for c in range(count):
         x = w[0] * path[a, block, c] + w[1] * path[a, block + 1, c] + w[2] * path[a, block + 2, c]
