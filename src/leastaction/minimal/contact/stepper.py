@@ -230,9 +230,7 @@ class GroundStepper(Stepper):
         if len(self.no_goals[1]) <= last - first:
             self.no_goals = np.zeros((last - first + 1, 0)), np.zeros(last - first + 1)
         goals = tuple(record[name][first : last + 1] for name in self.carries) or self.no_goals
-        controls = np.array(
-            u[:, 0, :, None], order="C"
-        )  # a copy, since a read-only array would compile another kernel
+        controls = np.array(u[:, 0, :, None], order="C")  # a copy, since a read-only array would compile another kernel
         done, failed = self.bound(controls, (*rows, self.steady, *goals), first > 0)
         self.reached = (first + done, controls[-1, :, 0])
         if len(self.bodies):
