@@ -134,6 +134,7 @@ def run(steps, quick=False) -> Report:
         report.sheets.append(sheet)
         counts = ", ".join(f"{what} {count}" for what, count in better.items())
         report.notes += (
-            f"\nOrder {order}, number of {len(entries)} robots on which interpolation of body poses is better: {counts}."
+            f"\nOrder {order}, number of {len(entries)} robots on which interpolation of body poses is better: "
+            f"{counts}."
         )
     return report
