@@ -53,8 +53,8 @@ class Galerkin(Integrator):
     """Galerkin variational integrator of any even order (Fan 2018): symplectic, keeps momenta, no energy drift.
 
     Interpolation and quadrature at order/2 + 1 Lobatto points: order 2 is the trapezoidal, order 4 the Simpson
-    variational integrator. Ball and free joints have no singular orientation. A step without a plausible solution near
-    the motion is bisected, into up to 1024 substeps; `run.stored["divided"]` records their number (0: not bisected).
+    variational integrator. Ball and free joints have no singular orientation. A step without a plausible solution
+    near the motion is bisected, into up to 1024 substeps, which `run.stored["divided"]` encodes (0: not bisected).
 
     Attributes:
         order: 2, 4, 6, ...

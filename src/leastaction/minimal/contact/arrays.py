@@ -36,9 +36,10 @@ class RobotModel(NamedTuple):
     """Constant data of a mechanism for the kernels of one robot.
 
     Attributes:
-        nodes: `tree.NODE` records, called bodies here, depth first. dofs: `ROBOT_DOF` records. slots: index in
-        `branch_sums` for each body with several children, or whose child is not the next body, where the
-            blocks of its children are summed; -1 for others, shape (bodies,).
+        nodes: `tree.NODE` records, called bodies here, depth first.
+        dofs: `ROBOT_DOF` records.
+        slots: index in `branch_sums` for each body with several children, or whose child is not the next body,
+            where the blocks of its children are summed; -1 for others, shape (bodies,).
         drives: `GEAR` records of the controls, then of constant wrenches.
         gravity: [m/s^2], shape (3,).
         branches: number of slots.
@@ -101,10 +102,11 @@ class DetectedContacts(NamedTuple):
     """Contacts of one robot detected in each step, with a fixed capacity.
 
     Attributes:
-        now: one `FOUND` record. cones: `ROBOT_CONE` records: those of the model, then those of the contacts. contacts:
-        `CONTACT` records. listed: indices of the candidate pairs, shape (pairs,); places: poses of the bodies when
-        these were listed, shape
-            (bodies, 12).
+        now: one `FOUND` record.
+        cones: `ROBOT_CONE` records: those of the model, then those of the contacts.
+        contacts: `CONTACT` records.
+        listed: indices of the candidate pairs, shape (pairs,); places: poses of the bodies when these were
+            listed, shape (bodies, 12).
         travel: displacement bound of points of each body in the first guess of a step [m], shape (bodies,).
         keys, impulses: keys and impulses of the contacts in the last step, shapes (room,), (room, 3 or 6).
         log: forces of contacts: step, two bodies, point, force, gap; shape (rows, 10).

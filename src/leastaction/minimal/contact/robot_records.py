@@ -64,7 +64,7 @@ FOUND = np.dtype(
         ("within", "f8"),  # pairs closer than this are in the list [m]
         ("fixed", "i8"),  # whether the pairs include shapes of the world
         ("full", "i8"),  # whether the capacity for contacts or rows of the log was exceeded
-        ("rounds", "i8"),  # solutions of this substep with penetrations, see `add_violated_contacts`
+        ("rounds", "i8"),  # solutions of this substep after which contacts were added, see `add_violated_contacts`
         ("until", "i8"),  # for derivatives: number of the solution to accept as it is; 0: the one without penetration
         ("step", "i8"),  # index of the step in this call
         ("written", "i8"),  # rows in the log

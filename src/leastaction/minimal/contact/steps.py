@@ -122,7 +122,7 @@ def has_all_contacts(model, data, touch, settings, dt):
 
 @routine
 def rounds_of(touch):
-    """Number of contact detections at the ends of solutions of the current substep."""
+    """Number of solutions of the current substep after which violated contacts were added."""
     if touch is None:
         return 0
     return rounds_of_found(touch.found)

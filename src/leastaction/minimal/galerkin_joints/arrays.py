@@ -134,9 +134,10 @@ class Variations(NamedTuple):
     """First variations of the equations joint by joint, see `variations`.
 
     Attributes:
-        col: change of z by a control point of a coordinate, shape (nv, s, mz). row: weights of momenta and impulses in
-        a row of the residual, shape (nv, s, mf); in the recursion (nv, s, wide). e: additional weights of the twist,
-        shape (nv, s, 6). own: derivatives of a joint's rows by its own coordinates, shape (nv, s, 3, s).
+        col: change of z by a control point of a coordinate, shape (nv, s, mz).
+        row: weights of momenta and impulses in a row, shape (nv, s, mf); in the recursion (nv, s, wide).
+        e: additional weights of the twist, shape (nv, s, 6).
+        own: derivatives of a joint's rows by its own coordinates, shape (nv, s, 3, s).
     """
 
     col: FloatArray

@@ -136,7 +136,7 @@ class VariationalStepper(ActionStepper):
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether `joint_hessian_derivative` supports all forces: none on bodies, ball joints free and at midpoints."""
+        """Whether `joint_hessian_derivative` supports all forces: none on bodies or balls, balls at midpoints only."""
         tree = self.model.tree
         balls = [slice(int(n.iv), int(n.iv + 3)) for n in tree.nodes if n.nv == 3]
         held = any(tree.dofs.stiffness[k].any() or tree.dofs.armature[k].any() for k in balls)

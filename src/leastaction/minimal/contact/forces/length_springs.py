@@ -233,8 +233,8 @@ def mean_along(model, data, external, factor, first, last):
     Stiff springs change momenta by much in each half of a step, and both changes must have the same energy. So a joint
     with one axis gets the mean of both ends at either end, a ball joint the same torque in the directions of its child,
     and a free joint the same torque about the centre of mass of its body, in body directions, and the same force in
-    the directions of the joint. The kinetic energy of a single body then changes by the work of the forces up to second
-    order in the half-step angle, and the sum over both ends, hence total momentum, equals that of the given wrenches.
+    the directions of the joint. The kinetic energy of a single body then changes by the work of the forces, with an
+    error of second order in the half-step angle; the sum over both ends, hence total momentum, is that of the wrenches.
 
     Args:
         external: wrenches about the world's origin, shape (2, bodies, 6); overwritten.

@@ -99,7 +99,7 @@ def is_prescribed(cone):
 
 @routine
 def guess_locked(model, data, joints, dt, allowed):
-    """First guess: joints at rest in the last substep stick; none in mechanisms with loops."""
+    """First guess: joints at rest in the last substep stick; none where there are loops, which may need all joints."""
     if joints is None:
         return
     unlock_joints(joints)
