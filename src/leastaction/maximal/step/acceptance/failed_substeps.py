@@ -8,11 +8,11 @@ from leastaction.step_control.bisection import LAST as LAST
 JAMMED = 16
 """Up to FINEST substeps are needed by fast long chains, by loops that pass a singular configuration in contact, and by
 bodies that jam for a moment. Coulomb's law need not have a solution: where a substep of that length fails, it is
-solved with all contacts sticking (Painleve), or else without friction and restitution, which always has a solution.
-Substeps that fail even then are bisected on, up to LAST.
+solved with all contacts sticking (Painleve), or else without friction, where a solution always exists. Substeps that
+fail even then are bisected on, up to LAST.
 
-From JAMMED substeps on, a substep in which Newton with contacts fails, as for links that wedge each other, already
-drops friction before it is bisected again: so short a slip changes little, while jams would exhaust `max_work`. Without
+From JAMMED substeps on, a substep in which Newton with contacts fails, as for links that wedge each other, is solved
+in this way before it is bisected again: so short a slip changes little, while jams would exhaust `max_work`. Without
 this rule one of 20 runs each of `stack` and `drop_littledog` fails."""
 
 

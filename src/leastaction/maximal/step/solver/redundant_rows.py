@@ -1,7 +1,7 @@
 """Redundant joint equations of loops: found once without contacts, and kept for all iterations with them.
 
 Next to a contact that is 1e10 times as stiff as a body is heavy, the pivots of independent equations are so small that
-they cannot be told from the round-off of redundant ones. Which equations are redundant depends on the joints alone.
+they resemble the round-off of redundant ones. Which equations are redundant depends on the joints alone.
 """
 
 import numpy as np
