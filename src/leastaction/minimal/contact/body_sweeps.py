@@ -79,14 +79,14 @@ def recentre(model, data, touch, turning):
 
 @routine
 def put_start(model, data, touch):
-    """`put` at q0."""
+    """Place bodies at q0, see `put`."""
     R, x, S = data.R[data.now[0]], data.x[data.now[0]], data.S[data.now[0]]
     put(model, data.q0, R, x, S, model.branched, origin_of(data, touch, model.turning))
 
 
 @routine
 def put_end(model, data, touch):
-    """`put` at q1."""
+    """Place bodies at q1, see `put`."""
     R, x, S = data.R[1 - data.now[0]], data.x[1 - data.now[0]], data.S[1 - data.now[0]]
     put(model, data.q1, R, x, S, model.branched, origin_of(data, touch, model.turning))
 

@@ -9,7 +9,7 @@ frame:
 
 All of these may be rotated by a constant rotation. For bodies that is R_0: y_j = log(R_j R_0^T) and
 I = R_0 I_body R_0^T, so that torques are in world axes.
-All derivatives are closed: P(y) a = a + k1 y x a + k2 y x (y x a) has few terms, whatever its coefficients.
+All derivatives have closed forms: P(y) a = a + k1 y x a + k2 y x (y x a) has few terms, whatever its coefficients.
 """
 
 import math

@@ -282,7 +282,7 @@ def position_slopes(part, modes, places, rows, k, at, F):
     """Rows of contact k in the position phase.
 
     Args:
-        at: its first row and the column of its first impulse; those of its torques.
+        at: its first row and the column of its first impulse; first row and column of its torques.
     """
     (row, own, turned_row, turned), lam, v, n = at, part.lam[k], rows.values[k], places.n
     _, deeper, creep, less = compliance_at(modes, k, lam[0])

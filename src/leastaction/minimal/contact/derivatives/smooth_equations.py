@@ -51,7 +51,7 @@ class Placed(NamedTuple):
 
 
 class Smooth:
-    """These equations for one mechanism.
+    """The smooth equations of one mechanism.
 
     Args:
         mechanism: the robot.

@@ -167,7 +167,7 @@ def left_by(data: RobotData, own: Any, start: dict[str, Any]) -> Solved:
 
 
 def driven(goals: Any, stops: Any, h: float) -> FloatArray:
-    """`Solved.drive` of a part of length h [s]."""
+    """`Solved.drive` of a substep of length h [s]."""
     out = np.zeros((len(stops), 3))
     if goals is None or not len(goals.dofs):
         return out

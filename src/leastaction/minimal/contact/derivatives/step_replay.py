@@ -56,11 +56,11 @@ class Replay:
         self.lower, self.upper = np.array(drives.lower), np.array(drives.upper)
 
     def start(self, q: FloatArray, p: FloatArray) -> At:
-        """The start of a run."""
+        """`At` of the start of a run."""
         return At(q, p, self._velocity(q, p), None)
 
     def _velocity(self, q: FloatArray, p: FloatArray) -> FloatArray:
-        """Velocities of momenta."""
+        """Velocities M^-1 p."""
         return velocity_of_momentum(self.stepper.mechanism, q[None], p[None])[0] if p.any() else np.zeros_like(p)
 
     def stepper_of(self, h: float) -> Any:
@@ -129,7 +129,7 @@ class Replay:
         return PartMap(solved, self.smooth, shapes, self._free(u), timed, earlier)
 
     def _free(self, u: FloatArray) -> NDArray[np.bool_]:
-        """Which controls are within their limits."""
+        """Mask of the controls within their limits."""
         return (u >= self.lower) & (u <= self.upper)
 
     def step(self, at: At, u: FloatArray, h: float, goals: FloatArray | None = None) -> tuple[list[PartMap], At]:

@@ -422,7 +422,7 @@ def overlaps(solved: Solved, gaps: FloatArray, modes: Modes) -> NDArray[np.bool_
 
 
 def with_coefficients(modes: Modes, solved: Solved, cones: Any) -> Modes:
-    """The same modes with the coefficients of other records."""
+    """`Modes` with the coefficients of other records."""
     friction, spin, roll = (np.array(cones[name], float) for name in ("friction", "spin", "roll"))
     give, lag, hold = soft_laws(solved, cones)
     return modes._replace(

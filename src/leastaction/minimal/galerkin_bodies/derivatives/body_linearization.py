@@ -73,7 +73,7 @@ def multipliers(dense, bar):
 
 @routine
 def pull_back(dense, bar, out):
-    """Turn `bar` (2 nv), the gradient by (q', p'), into that by (q, p), in place; `out` (nodes, nu) by the controls."""
+    """Convert `bar` (2 nv), gradient by (q', p'), to that by (q, p), in place; `out` (nodes, nu): by the controls."""
     H, C, lam = dense.H, dense.C, dense.rhs
     s, n = H.shape[0] - 1, H.shape[1]
     multipliers(dense, bar)
