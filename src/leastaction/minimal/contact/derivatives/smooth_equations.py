@@ -1,4 +1,4 @@
-"""Equations of a step without contacts: those of the body-wise rule of order 2, with the forces of `pulls`."""
+"""Equations of a step without contacts: those of the body-wise rule of order 2, with the forces of `spring_forces`."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Smooth:
         return placed
 
     def _rule(self, q0: FloatArray, q1: FloatArray, u: FloatArray, h: float, slopes: bool) -> Placed:
-        """`at` without `pulls`."""
+        """`at` without the forces of `spring_forces`."""
         n, nu = self.mechanism.nv, self.mechanism.nu
         settings, Q, U = GalerkinBodiesSettings(h, 0.0, 1, 0.0, 1), np.stack([q0, q1]), np.array([[u, u]], float)
         rows = np.zeros((1, 2, n))
@@ -144,7 +144,7 @@ class Smooth:
 
 
 def without_pulls(model: GalerkinBodiesModel) -> GalerkinBodiesModel:
-    """The body-wise rule without the forces of `pulls`, and with midpoint springs of single axes."""
+    """The body-wise rule without the forces of `spring_forces`, and with midpoint springs of single axes."""
     single = np.repeat(model.nodes.nv == 1, model.nodes.nv)
     dofs, forces = model.dofs.copy(), model.forces
     dofs.servo = np.where(single, dofs.stiffness, 0.0)

@@ -1,4 +1,4 @@
-"""Derivatives of springs, tendons, drag and joints with several axes in a step (`pulls`), by differences.
+"""Derivatives of springs, tendons, drag and joints with several axes in a step (`spring_forces`), by differences.
 
 They are piecewise smooth functions of the configurations at both ends and of the controls, and cheap. Central
 differences of order 4 over `STEP` have a relative error of some 1e-10, below that of the solution of a step.
