@@ -129,3 +129,22 @@ def test_what_no_rounding_explains_is_refused_with_the_name_of_the_joint():
     robot = la.load_string(re.sub('name="tip2" pos="[^ ]*', 'name="tip2" pos="1.5', text))
     with pytest.raises(la.ConvergenceError, match="'pin"):
         la.simulate(robot, dt=0.005, steps=1, integrator=la.Maximal())
+
+
+def test_a_ball_joint_with_a_damper_that_closes_a_loop_is_read_as_it_is():
+    """Its spring or damper has no loop equations in joint coordinates: what runs it decides, not the reader."""
+    link = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    ends = '<parent link="{}"/><child link="{}"/>'
+    text = "".join(
+        [
+            '<robot name="r">',
+            *(f'<link name="{name}">{link}</link>' for name in ("base", "a", "b")),
+            f'<joint name="j" type="continuous">{ends.format("base", "a")}<axis xyz="0 1 0"/></joint>',
+            f'<joint name="k" type="continuous">{ends.format("a", "b")}<axis xyz="0 1 0"/></joint>',
+            '<loop_joint name="loop" type="spherical"><link1 link="base"/><link2 link="b"/><dynamics damping="1"/></loop_joint>',
+            "</robot>",
+        ]
+    )
+    robot = la.load_string(text)
+    assert robot.loops[0].kind == "spherical"
+    assert robot.loops[0].damping == (1.0, 1.0, 1.0)

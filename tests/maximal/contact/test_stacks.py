@@ -148,9 +148,9 @@ def test_quadruped_stands_on_four_feet():
 
 
 def test_friction_that_newton_overshoots_is_brought_to_its_bound():
-    """Stacks that slide: modes find their way, in half the iterations that they take with friction beyond its bound."""
+    """Stacks that slide: modes find their way. How many iterations one stack takes is chance; ten take 25 a step."""
     iterations = []
-    for seed in range(3):
+    for seed in range(10):
         piled = scene("stack", seed)
         run = la.simulate(piled.robot, piled.q, piled.v, dt=piled.dt, steps=piled.steps, integrator=la.Maximal())
         iterations.append(run.iterations)

@@ -6,13 +6,17 @@ the equations are linear in them, so the first Newton update finds them from any
 the impulses of redundant equations small.
 """
 
-from leastaction._jit import routine
+from leastaction._jit import inline, routine
 from leastaction.maximal.step.bodies import spin_of
 from leastaction.spatial import dot3, load3, load9
 
 FIRST, SECOND, LATER, AGAIN, FOUND = range(5)
 """What is known of previous steps: nothing, one step, two steps; one step, in a run that is solved again (AGAIN); the
 same, and `x` holds the velocities of the present step itself (FOUND)."""
+
+SMOOTH = 2.0
+"""Largest acceleration that is extrapolated in steps with contact, relative to gravity: impacts are larger. Extrapolating
+them, too, `stack` takes 31 iterations a step in place of 25 (corpus, seeds 0 to 9)."""
 
 GUESSED = 0.9
 """Largest |dt w / 2| of the guess at the start of a run."""
@@ -62,10 +66,27 @@ def extrapolate(bodies, states, rowstates, past, dt):
 def accelerate(states, time):
     """Extrapolate the velocities of the step before linearly by `time` [s]."""
     for i in range(states.shape[0]):
-        s = states[i]
+        accelerate_body(states[i], time)
+
+
+@routine(allocates=False)
+def accelerate_without_impact(bodies, states, gravity, time):
+    """`accelerate` of the bodies whose acceleration shows no impact in the last two steps, see SMOOTH."""
+    most = SMOOTH * gravity
+    for i in range(states.shape[0]):
+        s, turn, shift = states[i], 0.0, 0.0
         for c in range(3):
-            s.w[c] = s.x[c] + time * s.slope[c]
-            s.vc[c] = s.x[3 + c] + time * s.slope[3 + c]
+            turn, shift = max(turn, abs(s.slope[c])), max(shift, abs(s.slope[3 + c]))
+        if turn * bodies[i].radius <= most and shift <= most:
+            accelerate_body(s, time)
+
+
+@inline
+def accelerate_body(s, time):
+    """`accelerate` of one body with state s."""
+    for c in range(3):
+        s.w[c] = s.x[c] + time * s.slope[c]
+        s.vc[c] = s.x[3 + c] + time * s.slope[3 + c]
 
 
 @routine(allocates=False)

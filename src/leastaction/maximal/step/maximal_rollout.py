@@ -53,7 +53,7 @@ from leastaction.maximal.step.initial_guess import (
     AGAIN,
     FIRST,
     LATER,
-    accelerate,
+    accelerate_without_impact,
     extrapolate,
     guess,
     guess_spins,
@@ -386,7 +386,8 @@ def solve_part(model, settings, data, near, contact, dt, slip):
         drop_friction(contact)
     if spent < 0:
         if contact.now[0].sure == 1 and contact.now[0].count > 0 and data.past[0].known == LATER:
-            accelerate(data.bodies, 0.5 * (data.past[0].dt + dt))
+            time = 0.5 * (data.past[0].dt + dt)
+            accelerate_without_impact(model.bodies, data.bodies, settings.gravity, time)
         spent = solve_step(model, settings, data, contact, dt)
         iterations += abs(spent)
     for rounds in range(ROUNDS + 1):

@@ -16,7 +16,7 @@ from leastaction.maximal.contact.contact_setup import contact_wrenches, turn_wre
 from leastaction.maximal.contact.limit_setup import coordinate_wrenches
 from leastaction.maximal.step.block_parts import add_six
 from leastaction.maximal.step.forces.prescribed_motion import goal_rate
-from leastaction.maximal.step.initial_guess import LATER, accelerate
+from leastaction.maximal.step.initial_guess import LATER, accelerate_without_impact
 from leastaction.maximal.step.solver.delassus_newton import delassus_newton
 from leastaction.maximal.step.solver.interior_point import interior_step
 from leastaction.maximal.step.solver.newton import DEPENDENT
@@ -75,7 +75,7 @@ def project_velocities(model, settings, data, contact, dt):
         data.rows[k].kept = data.rows[k].lam
     begin_second_phase(settings, data, contact, dt)
     if data.past[0].known == LATER:
-        accelerate(states, 0.5 * dt)
+        accelerate_without_impact(model.bodies, states, settings.gravity, 0.5 * dt)
     sure = now.sure
     solved = solve_velocities(model, settings, with_exchanged_factors(data), contact, dt)
     if solved:
