@@ -141,7 +141,8 @@ def test_a_ball_joint_with_a_damper_that_closes_a_loop_is_read_as_it_is():
             *(f'<link name="{name}">{link}</link>' for name in ("base", "a", "b")),
             f'<joint name="j" type="continuous">{ends.format("base", "a")}<axis xyz="0 1 0"/></joint>',
             f'<joint name="k" type="continuous">{ends.format("a", "b")}<axis xyz="0 1 0"/></joint>',
-            '<loop_joint name="loop" type="spherical"><link1 link="base"/><link2 link="b"/><dynamics damping="1"/></loop_joint>',
+            '<loop_joint name="loop" type="spherical"><link1 link="base"/><link2 link="b"/>',
+            '<dynamics damping="1"/></loop_joint>',
             "</robot>",
         ]
     )

@@ -1,4 +1,4 @@
-"""The decorators of kernels: what Numba is asked to do with each kind of function."""
+"""The decorators of kernels: options of Numba for each kind of function."""
 
 import os
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from . import hooks, stock
 __all__ = ["ENTRIES", "entry", "inline", "routine"]
 
 ENTRIES: list[Any] = []
-"""Every entry point defined so far, in order of definition."""
+"""All entry points defined so far, in order of definition."""
 
-# FMA and reordering, but NaN and infinity keep their meaning. x / 0 gives infinity, not an exception.
+# FMA and reassociation are allowed, but NaN and infinity keep their meaning. x / 0 gives infinity, not an exception.
 _MATH: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "nsz", "arcp"}}
 _WRAPPERS = os.environ.get("LEASTACTION_WRAPPERS", "0") not in ("", "0")
 
@@ -32,9 +32,9 @@ def routine(
     """Compile a kernel that other kernels call.
 
     Args:
-        function: what to compile.
-        allocates: whether it makes arrays. Else it borrows them all, and references are not counted.
-        vectors: whether its straight code is worth to be put into vectors, see `vectors`.
+        function: the function to compile.
+        allocates: whether it allocates arrays. Otherwise it borrows all of them, without reference counting.
+        vectors: whether LLVM should vectorise its straight-line code, see `vectors`.
         options: for ``numba.njit``.
     """
     if function is None:
@@ -43,7 +43,7 @@ def routine(
 
 
 def entry(function: Callable[..., Any] | None = None, *, allocates: bool = False, **options: Any) -> Any:
-    """Compile a kernel that Python calls, and keep it on disk; arguments as in `routine`."""
+    """Compile a kernel that Python calls, cached on disk; arguments as in `routine`."""
     if function is None:
         return lambda function: entry(function, allocates=allocates, **options)
     if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
@@ -64,8 +64,8 @@ def _entry_dispatcher() -> Callable[..., Any]:
 def _inner(function: Callable[..., Any], options: dict[str, Any], vectors: bool = False) -> Any:
     """Compile a function for other kernels to call.
 
-    Numba's wrapper for calls from Python doubles the time to compile, so it is omitted. A call from Python
-    goes to a twin of the function that has one; without, it would crash the process.
+    Numba's wrapper for calls from Python doubles the compilation time, so it is omitted. A call from Python would
+    crash the process without it, so it goes to a second dispatcher of the function, which has one.
     """
     if numba.config.DISABLE_JIT:  # pyright: ignore[reportAttributeAccessIssue]
         return function
@@ -81,7 +81,7 @@ def _inner(function: Callable[..., Any], options: dict[str, Any], vectors: bool 
     _same_for_all_numbers(compiled)
     if not wrappers:
         twin = cache(lambda: njit(**options)(function))
-        compiled._insert = lambda *args, **kwargs: None  # what Python may call directly: nothing
+        compiled._insert = lambda *args, **kwargs: None  # no entry points for Python
         compiled._compile_for_args = lambda *args, **kwargs: twin()._compile_for_args(*args, **kwargs)
     return compiled
 
@@ -90,9 +90,9 @@ _DISPATCHER = type(numba.njit(lambda: None))
 
 
 def _same_for_all_numbers(compiled: Any) -> None:
-    """Keep Numba from compiling a function again for each constant that is passed to it: LLVM knows constants, too.
+    """Keep Numba from compiling a function again for each literal passed to it; LLVM propagates constants itself.
 
-    What stands for the function in calls with the same types is kept; Numba makes a new class for each call.
+    The callable type for the same argument types is cached, as Numba makes a new class for each call.
     """
     ordinary, known = compiled.get_call_template, {}
 
@@ -113,7 +113,7 @@ def _any_number(kind: Any) -> Any:
 def _exact_on_gpu(compiled: Any) -> None:
     """Keep CUDA kernels that call this function from approximating.
 
-    They compile it anew with the options they find on it, and take any set of fast-math flags for leave to
-    use the GPU's rough single-precision sine and its like. The CPU compiler holds the true options already.
+    They compile it again with its options, and take any set of fast-math flags as permission to use the GPU's
+    low-precision sine and similar functions. The CPU compiler already has the true options.
     """
     compiled.targetoptions = compiled.targetoptions | {"fastmath": False}

@@ -48,10 +48,8 @@ def closed_to_digits(robot: Mechanism, file: Path) -> Mechanism:
     robot = with_loops(robot, [*hinges(robot.loops)])
     try:
         q = nearly_closed(robot)
-    except MechanismError:
-        return (
-            robot  # of springs in a loop joint that no loop equation knows; who needs these refuses the joint by name
-        )
+    except MechanismError:  # a spring or damper in a loop joint that `Closure` does not support: integrators name it
+        return robot
     if max(open_loops(robot, q, 0.0).values(), default=0.0) > DIGITS:
         return robot  # the start refuses it, or closes it from elsewhere
     X = dict(zip(robot.body_names, body_poses(robot, q), strict=True), world=np.eye(4))

@@ -1,4 +1,4 @@
-"""Dispatchers of Numba whose functions are compiled and kept by this package."""
+"""Numba dispatchers whose functions this package compiles and caches."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ __all__ = ["entry_dispatcher", "inner_dispatcher"]
 
 
 def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
-    """A function for Python to call, kept on disk."""
-    # A wrapper for calls from C would be a second copy of all that the first does with the arguments.
+    """Dispatcher of a function that Python calls, cached on disk."""
+    # A wrapper for calls from C would be a second copy of the code that unpacks the arguments.
     njit: Any = numba.njit
     compiled = njit(**({"pipeline_class": WholeCompiler, "no_cfunc_wrapper": True} | options))(function)
     compiled._cache = KernelCache(compiled)
@@ -23,7 +23,7 @@ def entry_dispatcher(function: Any, options: dict[str, Any]) -> Any:
 
 
 def inner_dispatcher(function: Any, options: dict[str, Any], *, wrappers: bool, vectors: bool) -> Any:
-    """A function for kernels to call, for Python, too, with `wrappers`."""
+    """Dispatcher of a function that kernels call; with `wrappers` Python may call it, too."""
     compiler = WholeCompiler if wrappers else VectorPartCompiler if vectors else PartCompiler
     njit: Any = numba.njit
     compiled = njit(**(options | {"pipeline_class": compiler}))(function)
@@ -32,7 +32,7 @@ def inner_dispatcher(function: Any, options: dict[str, Any], *, wrappers: bool, 
 
 
 def _let_go_on_failure(compiled: Any) -> None:
-    """Let other processes not wait for a kernel that could not be compiled."""
+    """Release the locks of a kernel whose compilation failed, so that other processes do not wait for it."""
     compiler, ordinary = compiled._compiler, compiled._compiler.compile
 
     def compile(args: Any, return_type: Any) -> Any:

@@ -1,10 +1,10 @@
-"""The functions that kernels call, on disk: each is compiled once, for all kernels of all processes.
+"""Disk cache of the functions that kernels call: each is compiled once, for all kernels of all processes.
 
-A kernel's own file holds machine code of everything that it calls. Kernels of one family call mostly the same
-functions, though, and a process that compiles another kernel than those before it takes from here what these were made
-of: what Numba knows of a function, LLVM's code for callers that inline it, and machine code. A function is found by a
-hash of all that decides about its code, as kernels are (`kernel_cache`), and its name holds this hash: whatever has one
-name is one and the same code.
+A kernel's own file contains the machine code of everything that it calls. But kernels of one family call mostly the
+same functions, and a process that compiles another kernel loads from here what earlier ones were made of: Numba's
+description of a function, LLVM bitcode for callers that inline it, and machine code. The key of a function is a hash of
+all inputs of its code, as for kernels (`kernel_cache`), and its symbol contains this hash: equal symbols are equal
+code.
 """
 
 import contextlib
@@ -27,42 +27,42 @@ __all__ = ["CachedFunction", "attach_flags", "key_of", "read", "write"]
 
 
 class CachedFunction(NamedTuple):
-    """A function on disk, for some types of arguments."""
+    """A function on disk, for given argument types."""
 
-    name: str  # of the function in LLVM's code
-    module: str  # where it is defined
-    environment: str  # the name of what Numba calls its environment
-    result: Any  # the type of what it gives back
+    name: str  # symbol of the function in LLVM IR
+    module: str  # the module that defines it
+    environment: str  # symbol of Numba's environment
+    result: Any  # return type
     inlined: bool
     small: bool
     fails: bool
     bitcode: bytes
-    code: bytes  # for the machine; empty where it is inlined
-    calls: tuple[str, ...]  # keys of the functions that must be there with it
+    code: bytes  # machine code; empty where it is inlined
+    calls: tuple[str, ...]  # keys of the functions that must be loaded with it
 
 
 def attach_flags(dispatcher: Any) -> None:
-    """Let the function know what it was compiled by: compilers are given the function alone."""
+    """Attach the compilation flags to the function, since compilers get the function alone."""
     dispatcher.py_func._compiled = dispatcher
 
 
 def key_of(function: Any, kinds: Any, flags: Any, target: Any) -> str:
-    """A hash of all that decides about the code of a function; empty if no other process would find it by that."""
+    """A hash of all inputs of a function's code; empty if other processes would not find it by that."""
     dispatcher = getattr(function, "_compiled", None)
     if dispatcher is None:
         return ""
     bundles = any(map(is_bundle, kinds))
     arguments = " ".join(map(_describe_read, kinds, fields_read(function))) if bundles else describe_types(kinds)
-    if " at 0x" in arguments:  # a function as argument is known by its address
+    if " at 0x" in arguments:  # the type contains the address of a function argument
         return ""
     inherited = [getattr(flags, name, None) for name in ("boundscheck", "debuginfo", "dbg_extend_lifetime", "noalias")]
-    name = f"{function.__module__}.{function.__qualname__}"  # others find it by that, in the code of its callers
+    name = f"{function.__module__}.{function.__qualname__}"  # the symbol in the code of its callers
     text = f"{name} {_fingerprint(dispatcher)} {arguments} {inherited} {target} {toolchain()}"
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _describe_read(kind: Any, reads: Reads) -> str:
-    """Text of what a function reads of an argument: of a bundle, only these fields."""
+    """Text of the parts of an argument that a function reads: for a named tuple only these fields."""
     if not is_bundle(kind) or WHOLE in reads or not reads.keys() <= set(kind.fields):
         return describe_types((kind,))
     own = zip(kind.fields, kind, strict=True)
@@ -76,7 +76,7 @@ def _fingerprint(dispatcher: Any) -> str:
 
 
 def read(key: str) -> CachedFunction | None:
-    """A function from its file; None if there is none. A damaged or unreadable file is as good as none."""
+    """A function from its file; None if it is missing, damaged or unreadable."""
     file = _file(key)
     try:
         kept = CachedFunction(*pickle.loads(file.read_bytes()))
@@ -87,7 +87,7 @@ def read(key: str) -> CachedFunction | None:
 
 
 def write(key: str, kept: CachedFunction) -> None:
-    """Keep a function; if that fails, it costs time later. `kernel_cache` warns of a folder it cannot write to."""
+    """Write a function to disk; a failure only costs time. `kernel_cache` warns of a folder that is not writable."""
     file = _file(key)
     unfinished = file.with_name(f"{file.name}-{secrets.token_hex(8)}")
     with contextlib.suppress(Exception):

@@ -1,4 +1,4 @@
-"""The code of functions, in LLVM's hands: of those that kernels call, and of kernels, which are made of them."""
+"""Code libraries of LLVM: of functions that kernels call, and of kernels, which are linked from these."""
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
@@ -20,30 +20,30 @@ from .optimizer_process import machine_code, optimised
 __all__ = ["Part", "Whole", "keep", "known", "write_all"]
 
 _SMALL = 1500
-"""Instructions, before any are optimised away, of functions that LLVM may inline where it thinks that it pays."""
+"""Number of instructions, before optimisation, below which LLVM's cost model may inline a function."""
 
 
 class Part(JITCodeLibrary):
     """The code of one function, to be linked into an entry point.
 
-    Functions that are inlined are kept by themselves; others are optimised together with those they inline. Their
-    modules are made beside Numba's work (`optimizer_process`) and waited for where an entry point needs them.
+    Functions that are always inlined are stored as they are; others are optimised together with those that they inline.
+    Their modules are made in another process (`optimizer_process`) and waited for where an entry point needs them.
     """
 
     counts = False  # references to arrays
-    borrows = True  # bundles are passed by reference, see `lowering`
-    fails = True  # until it is known
+    borrows = True  # named tuples are passed by reference, see `lowering`
+    fails = True  # whether it may raise an exception; until that is known
     inlined = False
     small = False
     vectors = False  # see `vectors`
     argtypes: Any = ()
-    kept: CachedFunction | None = None  # without its code
+    kept: CachedFunction | None = None  # without its bitcode and machine code
     environment: Any = None
     key = ""
     _alone: Any = None
-    _module: Any = None  # of a function that many others inline, once it is needed here
-    bitcode: Callable[[], bytes]  # its module
-    code: Callable[[], bytes]  # for the machine, of a function that is `kept` and stays one
+    _module: Any = None  # parsed module of a function that many others inline, on demand
+    bitcode: Callable[[], bytes]  # bitcode of its module
+    code: Callable[[], bytes]  # machine code of a function that is `kept` and not inlined
 
     def __init__(self, codegen: Any, name: str) -> None:
         CodeLibrary.__init__(self, codegen, name)  # without an empty module
@@ -70,7 +70,7 @@ class Part(JITCodeLibrary):
         self.bitcode = optimised(self._codegen, function, (*inside, *beside))
 
     def add_linking_library(self, library: Any) -> None:
-        if self.counts or library is not rtsys.library:  # which counts references
+        if self.counts or library is not rtsys.library:  # the runtime system counts references
             super().add_linking_library(library)
 
     def finalize(self) -> None:
@@ -78,7 +78,7 @@ class Part(JITCodeLibrary):
         self._finalized = True
 
     def module(self) -> Any:
-        """The module, whose symbols any number of modules may define."""
+        """The module, whose symbols several modules may define."""
         if self._module is not None:
             return self._module
         module = llvm.parse_bitcode(self.bitcode())
@@ -88,11 +88,11 @@ class Part(JITCodeLibrary):
 
     @property
     def reused(self) -> bool:
-        """Whether many others inline it. All else is kept as bytes, a small part of the memory that modules take."""
+        """Whether many others inline it. Other modules are stored as bytes, which take less memory."""
         return self.inlined or self.small
 
     def _get_module_for_linking(self) -> Any:
-        """What code that is not compiled by us gets: everything that the function needs."""
+        """Module for code that this package does not compile, with everything that the function needs."""
         if self._alone is None:
             self._alone = Whole(self._codegen, self.name)
             self._alone._final_module = self.module().clone()
@@ -108,7 +108,7 @@ _NUMBERS = count()
 
 
 class _Other:
-    """Code of Numba's own, as functions that inline it name it."""
+    """Code of Numba itself, as a numbered function for those that inline it."""
 
     reused = True
 
@@ -121,7 +121,7 @@ _OTHERS: dict[Any, _Other] = {}
 
 
 def _named(library: Any) -> Part | _Other:
-    """What has a number of a library."""
+    """The numbered object of a library."""
     if isinstance(library, Part):
         return library
     if library not in _OTHERS:
@@ -130,8 +130,8 @@ def _named(library: Any) -> Part | _Other:
 
 
 def _take_apart(ir_module: Any) -> None:
-    """Free a module of llvmlite that is text now. Its parts refer to each other, so that they would wait for the
-    collector of garbage, a third of all that it has to go through (a first pendulum: 390 MB in place of 450)."""
+    """Free a module of llvmlite that was converted to text. It has reference cycles, a third of the work of the garbage
+    collector (a first pendulum: 390 MB in place of 450)."""
     for function in ir_module.functions:
         for block in function.blocks:
             block.instructions.clear()
@@ -142,7 +142,7 @@ def _take_apart(ir_module: Any) -> None:
 
 
 def _reload_with(library: Any, other: Any) -> None:
-    """Have a library call again what another one calls when it is loaded; older releases have no such calls."""
+    """Copy the calls that another library makes when loaded; older releases of Numba have none."""
     if hasattr(library, "_reload_init"):
         library._reload_init.update(other._reload_init)
 
@@ -154,14 +154,14 @@ def _link(module: Any, libraries: Iterable[Any]) -> None:
 
 
 class Whole(JITCodeLibrary):
-    """The code of one function that Python calls; machine code of what it calls stands beside it, made once for all."""
+    """The code of one function that Python calls; machine code of its callees is separate, made only once."""
 
     borrows = False
     argtypes: Any = ()
     parts: tuple[Part, ...] = ()  # whose machine code it calls
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Left to the passes over the whole module, which do the same once more: it is mostly the way of arguments."""
+        """Skip this: the passes over the whole module repeat it, and most of the code only passes arguments."""
         ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
@@ -171,7 +171,7 @@ class Whole(JITCodeLibrary):
         for library in reached:
             _reload_with(self, library)
         _link(self._final_module, _inlined_by(self))
-        make_private(self._final_module)  # what is inlined everywhere goes
+        make_private(self._final_module)  # removes functions that were inlined everywhere
         self._optimize_final_module()
         called = [library for library in reached if _stays(library)]
         self.parts = tuple(part for part in called if part.kept is not None)
@@ -184,13 +184,13 @@ class Whole(JITCodeLibrary):
         write_all()
 
     def serialize_using_object_code(self) -> Any:
-        """What `kernel_cache` keeps: machine code, and what inlines it elsewhere, of the function and all it calls."""
+        """Content for `kernel_cache`: machine code, and bitcode for inlining, of the function and all that it calls."""
         own = self.name, self._get_compiled_object(), super()._get_module_for_linking().as_bitcode()
         others = [(part.kept.name, part.code(), part.bitcode()) for part in self.parts if part.kept is not None]
         return self.name, "object", (own, *others)
 
     def _get_module_for_linking(self) -> Any:
-        """What code that is not compiled by us gets: everything that the function needs."""
+        """Module for code that this package does not compile, with everything that the function needs."""
         own = super()._get_module_for_linking()
         if not self.parts:
             return own
@@ -209,9 +209,9 @@ class Whole(JITCodeLibrary):
 
 
 def _reached(library: Any, through: Callable[[Any], bool] = lambda _: True) -> Iterator[Any]:
-    """The libraries that a function needs, each once: its own, and `through` some of its parts those of parts."""
+    """The libraries that a function needs, each once: its own and, `through` selected parts, those of its parts."""
     waiting, seen = [*library._linking_libraries], set()
-    for other in waiting:  # grows
+    for other in waiting:  # grows while iterating
         if other not in seen:
             seen.add(other)
             yield other
@@ -220,7 +220,7 @@ def _reached(library: Any, through: Callable[[Any], bool] = lambda _: True) -> I
 
 
 def _inlined_by(library: Any) -> list[Any]:
-    """The libraries to link before a function is optimised: all but those of parts that stay functions."""
+    """The libraries to link before a function is optimised: all except parts that are not inlined."""
     return [other for other in _reached(library, lambda part: part.inlined) if not _stays(other)]
 
 
@@ -230,16 +230,16 @@ def _called_by(part: Part) -> list[Any]:
 
 
 def _stays(library: Any) -> bool:
-    """Whether it is a part that stays a function."""
+    """Whether it is a part that is not inlined."""
     return isinstance(library, Part) and not library.inlined
 
 
 _PARTS: dict[str, Part] = {}
-"""The functions of this process that are on disk, or about to be, by their keys."""
+"""The functions of this process that are on disk, or will be, by their keys."""
 
 
 def known(key: str, codegen: Any) -> Part | None:
-    """A function that is on disk, with all that it calls; None where any of it is missing."""
+    """A function from disk, with all that it calls; None where any of it is missing."""
     if key in _PARTS:
         return _PARTS[key]
     kept = read(key)
@@ -250,7 +250,7 @@ def known(key: str, codegen: Any) -> Part | None:
     library.key, library.kept, library._linking_libraries = key, kept._replace(bitcode=b"", code=b""), called
     library.inlined, library.small, library.fails = kept.inlined, kept.small, kept.fails
     library.bitcode, library.code = (lambda: kept.bitcode), (lambda: kept.code)
-    # Numba's modules look for it by its name.
+    # Numba's modules find the environment by its name.
     library.environment = Environment.from_fndesc(
         SimpleNamespace(env_name=kept.environment, lookup_globals=lambda: vars(import_module(kept.module)))
     )
@@ -260,7 +260,7 @@ def known(key: str, codegen: Any) -> Part | None:
 
 
 def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
-    """Put a function on disk; not one that is of use in this process only."""
+    """Schedule a function for the disk cache, unless it is valid in this process only."""
     needed = library._linking_libraries if library.inlined else _called_by(library)
     dynamic = fndesc.global_dict is not None or getattr(library, "_reload_init", ()) or environment.consts
     if not key or dynamic or any(getattr(other, "kept", None) is None for other in needed):
@@ -276,11 +276,11 @@ def keep(library: Part, key: str, fndesc: Any, environment: Any) -> None:
 
 
 _UNWRITTEN: list[Part] = []
-"""Functions that are to be put on disk once their code is there."""
+"""Functions to be written to disk when their code is ready."""
 
 
 def write_all() -> None:
-    """Put the functions on disk that were compiled since the last time."""
+    """Write the functions compiled since the last call to disk."""
     while _UNWRITTEN:
         library = _UNWRITTEN.pop()
         kept, bitcode = library.kept, library.bitcode()
@@ -289,4 +289,4 @@ def write_all() -> None:
 
 
 _ADDRESSES = (b"numba.dynamic.globals", b".numba.unresolved$")
-"""In names of what only makes sense in this process."""
+"""Parts of symbols that are valid in this process only."""

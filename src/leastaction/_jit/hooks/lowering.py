@@ -1,10 +1,10 @@
-"""How kernels that make no arrays become LLVM code: less of it than Numba's own lowering writes.
+"""Lowering to LLVM IR of kernels that allocate no arrays: less code than Numba's own lowering emits.
 
-- Bundles (named tuples that hold arrays: model, data, ...) are passed by reference. Numba takes them apart at every
-  call and puts them together again behind it, some hundred numbers each. Where a field lies in memory does not depend
-  on the other ones: code that reads it suits bundles in which others differ (`reads`).
-- A call of a function that cannot fail is not followed by a look at what it raised.
-- Variables are not cleared at the end of their lives: there are no references to give back.
+- Named tuples with arrays (model, data, ...) are passed by reference. Numba unpacks and repacks them at each call, some
+  hundred numbers each. The offset of a field does not depend on the other fields: code that reads it is valid for
+  tuples that differ in other fields (`reads`).
+- After the call of a function that cannot fail, its status is not tested.
+- Variables are not cleared at the end of their lifetime, as there are no references to release.
 """
 
 from collections import Counter
@@ -26,12 +26,12 @@ _BYTES = lir.IntType(8).as_pointer()
 _WORD = lir.IntType(64)
 
 _ROOM = 13 * 8
-"""Bytes for each field of a bundle: enough for an array with four indices. Of a bundle, and of what is larger, there is
-the address."""
+"""Bytes of each field: enough for an array with four indices. Named tuples with arrays, and larger values, are stored
+by their address."""
 
 
 def is_bundle(kind: Any) -> bool:
-    """Whether a type is a named tuple that holds arrays, maybe in tuples of its own."""
+    """Whether a type is a named tuple that contains arrays, possibly in nested tuples."""
     return isinstance(kind, (types.NamedTuple, types.NamedUniTuple)) and any(map(_holds_arrays, kind))  # pyright: ignore
 
 
@@ -40,7 +40,7 @@ def _holds_arrays(kind: Any) -> bool:
 
 
 class Borrowed(types.Type):
-    """A bundle that is somewhere in memory and stays as it is during a call: what parameters of kernels are."""
+    """Type of a named tuple in memory that is constant during a call, as parameters of kernels are."""
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
@@ -48,13 +48,13 @@ class Borrowed(types.Type):
 
 
 def borrowed(kinds: Any) -> tuple[Any, ...]:
-    """Types of arguments, as kernels pass them on."""
+    """Argument types as kernels pass them."""
     return tuple(Borrowed(kind) if is_bundle(kind) else kind for kind in kinds)
 
 
 @register_default(Borrowed)
 class _BorrowedModel(models.PrimitiveModel):
-    """Passes the address. Values know it by an attribute `home`; others are put into memory for the call."""
+    """Passes the address, the attribute `home` of a value; values without one are stored in memory for the call."""
 
     def __init__(self, manager: Any, kind: Borrowed) -> None:
         super().__init__(manager, kind, _BYTES)
@@ -69,7 +69,7 @@ class _BorrowedModel(models.PrimitiveModel):
 
 
 class _Lying(lir.values.Value):  # pyright: ignore[reportAttributeAccessIssue]
-    """A bundle in memory, which is loaded once something needs more of it than its address and single fields."""
+    """A named tuple in memory, loaded only where more than its address and single fields is used."""
 
     loaded: Any = None
 
@@ -81,12 +81,12 @@ class _Lying(lir.values.Value):  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _place(builder: Any, home: Any, index: int) -> Any:
-    """The address of a field of a bundle."""
+    """Address of a field of a named tuple."""
     return builder.gep(home, [lir.Constant(_WORD, index * _ROOM)], inbounds=True)
 
 
 def _stored(builder: Any, value: Any, kind: Any) -> Any:
-    """The address of a value that is put into memory."""
+    """Store a value in memory; returns its address."""
     if not is_bundle(kind):
         with builder.goto_entry_block():
             place = builder.alloca(value.type)
@@ -103,7 +103,7 @@ def _stored(builder: Any, value: Any, kind: Any) -> Any:
 
 
 def _read(builder: Any, home: Any, kind: Any, index: int, lltype: Any) -> Any:
-    """A field of the bundle at an address."""
+    """Load a field of the named tuple at an address."""
     field, place = kind[index], _place(builder, home, index)
     if _lies_apart(field):
         place = builder.load(builder.bitcast(place, _BYTES.as_pointer()))
@@ -113,7 +113,7 @@ def _read(builder: Any, home: Any, kind: Any, index: int, lltype: Any) -> Any:
 
 
 def _loaded(builder: Any, bundle: _Lying) -> Any:
-    """All of a bundle in memory."""
+    """Load all fields of a named tuple in memory."""
     value = lir.Constant(bundle.type, lir.Undefined)
     for index in range(len(bundle.kind)):
         one = _read(builder, bundle.home, bundle.kind, index, bundle.type.elements[index])
@@ -122,7 +122,7 @@ def _loaded(builder: Any, bundle: _Lying) -> Any:
 
 
 def _lies_apart(kind: Any) -> bool:
-    """Whether bundles hold the address of such a field."""
+    """Whether a field of this type is stored by its address."""
     return is_bundle(kind) or _size(kind) > _ROOM
 
 
@@ -130,7 +130,7 @@ _SIZES: dict[Any, int] = {}
 
 
 def _size(kind: Any) -> int:
-    """What a value takes in memory [bytes]."""
+    """Size of a value in memory [bytes]."""
     if kind not in _SIZES:
         context: Any = cpu_target.target_context
         _SIZES[kind] = context.get_abi_sizeof(context.get_value_type(kind))
@@ -138,7 +138,7 @@ def _size(kind: Any) -> int:
 
 
 class _LeanLower(Lower):
-    """Lowers one function that counts no references."""
+    """Lowers one function without reference counting."""
 
     def __init__(self, context: Any, library: Any, fndesc: Any, func_ir: Any, metadata: Any = None) -> None:
         library.argtypes = fndesc.argtypes
@@ -157,7 +157,7 @@ class _LeanLower(Lower):
 
     def setup_function(self, fndesc: Any) -> None:
         super().setup_function(fndesc)
-        place = 2  # after those of the result and of what was raised
+        place = 2  # after the pointers to the result and to the exception
         packer = self.context.get_arg_packer
         for kind in fndesc.argtypes:
             if isinstance(kind, Borrowed):
@@ -166,7 +166,7 @@ class _LeanLower(Lower):
             place += len(packer((kind,)).argument_types)
 
     def _load_whole_bundles(self) -> None:
-        """Load those of which more than their addresses and single fields are used, at the end of the first block."""
+        """Load the tuples of which more than addresses and single fields are used, at the end of the first block."""
         users = [user for block in self.function.blocks for user in block.instructions]
         phis = [one for user in users if isinstance(user, lir.PhiInstr) for one, _ in user.incomings]
         used = [*phis, *(one for user in users for one in user.operands)]
@@ -177,7 +177,7 @@ class _LeanLower(Lower):
 
     def lower_assign(self, ty: Any, inst: Any) -> Any:
         if isinstance(ty, types.Dispatcher) and isinstance(inst.value, (ir.Global, ir.FreeVar)):
-            return self.context.get_dummy_value()  # calls know what they call: the address of Python's object is no use
+            return self.context.get_dummy_value()  # calls use the symbol, not the address of the Python object
         return super().lower_assign(ty, inst)
 
     # ------------------------------------------------------------------ variables
@@ -191,13 +191,13 @@ class _LeanLower(Lower):
         return super().lower_expr(resty, expr)
 
     def _field(self, home: Any, kind: Any, index: int) -> Any:
-        """A field of the bundle at an address, read once at the beginning of the function."""
+        """A field of the named tuple at an address, loaded once at the beginning of the function."""
         key = id(home), index
         if key not in self._fields:
             lltype = self.context.get_value_type(kind[index])
             with self.builder.goto_entry_block():
                 value = _read(self.builder, home, kind, index, lltype)
-            self._fields[key] = value, home  # kept: an id may be given again
+            self._fields[key] = value, home  # keeps `home` alive, so that its id is not reused
         return self._fields[key][0]
 
     def storevar(self, value: Any, name: str, argidx: Any = None) -> None:
@@ -214,14 +214,14 @@ class _LeanLower(Lower):
 
     def delvar(self, name: str) -> None:
         if name not in self._blk_local_varmap:
-            self._singly_assigned_vars.discard(name)  # it is deleted before it is assigned: in a loop
+            self._singly_assigned_vars.discard(name)  # deleted before it is assigned: in a loop
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
         return cgutils.alloca_once(self.builder, lltype, name=name)
 
 
 def _fails(terminator: Any) -> bool:
-    """Whether a block may leave the function with something raised."""
+    """Whether a block may return an exception."""
     if not isinstance(terminator, lir.Ret):
         return False
     code = terminator.operands[0]
@@ -229,7 +229,7 @@ def _fails(terminator: Any) -> bool:
 
 
 def caller_of(fndesc: Any, library: Any) -> Any:
-    """Writes calls of a function that was lowered here; takes the place of Numba's `user_function`."""
+    """Emitter of calls of a function that was lowered here; replaces Numba's `user_function`."""
     ordinary: Any = user_function(fndesc, [library])
 
     def call(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -250,7 +250,7 @@ def caller_of(fndesc: Any, library: Any) -> Any:
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LeanLowering(NativeLowering):
-    """`NativeLowering` of a function that counts no references."""
+    """`NativeLowering` of a function without reference counting."""
 
     _name = "leastaction_lowering"
 

@@ -1,13 +1,11 @@
-"""Machine code of the functions that kernels call: made once, and loaded once by each process.
+"""Machine code of the functions that kernels call: emitted once, and loaded once by each process.
 
-A kernel could be one module with all that it calls, but then each kernel would take the time to make machine code of
-all of it again. Here every function that stays one has an object file of its own. Its name in LLVM's code holds a hash
-of all that decides about it (`function_cache`), so that a process that has it in memory has no need of it from
-another kernel.
+If a kernel were one module with all that it calls, each kernel would emit the machine code of all of it again. Here
+every function that is not inlined has an object file of its own. Its symbol contains a hash of all inputs of its code
+(`function_cache`), so a process that has it in memory does not load it again for another kernel.
 
-Nothing else may have that name: LLVM's loader looks in one table for the names of all object files, those of internal
-functions among them, whose arguments LLVM may have changed. So what is of no concern to others is private: it has no
-name at all.
+This symbol must be unique: LLVM's loader has one symbol table for all object files, including internal functions, whose
+arguments LLVM may have changed. So everything that other modules do not need is private, that is without a symbol.
 """
 
 from typing import Any
@@ -18,7 +16,7 @@ __all__ = ["load", "make_private"]
 
 
 def load(codegen: Any, name: str, code: bytes) -> None:
-    """Have a function in memory for all that call it by its name."""
+    """Load a function into memory for all callers of its symbol."""
     engine = codegen._engine
     loaded = vars(engine).setdefault("_parts", set())
     if name not in loaded:
@@ -27,7 +25,7 @@ def load(codegen: Any, name: str, code: bytes) -> None:
 
 
 def make_private(module: Any) -> Any:
-    """Let nobody else see the parts in a module; gives it back."""
+    """Make the parts in a module private; returns the module."""
     for function in module.functions:
         if function.linkage == llvm.Linkage.weak_odr:
             function.linkage = "private"

@@ -1,4 +1,4 @@
-"""What shortens Numba's own work while one of our kernels is compiled, and for that time only.
+"""Patches that shorten Numba's own work while one of our kernels is compiled, active only then.
 
 CPU seconds of a first pendulum without any of it: 14.5 in place of 12.5.
 """
@@ -26,13 +26,13 @@ _at_work = False
 
 @contextlib.contextmanager
 def patched_numba() -> Iterator[None]:
-    """Within, no garbage is collected, operators are looked up once per types, names of functions are short, locks are
-    not timed, messages have no colours, and the lifetimes of variables are only computed where they are used.
+    """Context manager that disables garbage collection, caches lookups of operators by types, shortens symbols, skips
+    the timing of locks and colours in messages, and computes lifetimes of variables only on demand.
 
-    Compilations come one at a time (Numba has a lock), so that no other one is touched.
+    Compilations run one at a time (Numba has a lock), so no other one is affected.
     """
     global _at_work
-    if _at_work:  # a function that a kernel calls
+    if _at_work:  # nested: a function that a kernel calls
         yield
         return
     collecting = gc.isenabled()
@@ -55,20 +55,20 @@ def patched_numba() -> Iterator[None]:
 
 
 LARGE = 500
-"""Instructions of functions that stay functions in kernels which are compiled `apart`. NVVM would put each into all
-that call it, until one function holds everything, many times over: an hour in place of a minute."""
+"""Instructions of functions that are not inlined in kernels compiled `apart`. NVVM would inline each into all of its
+callers, until one function contains everything, many times over: an hour in place of a minute."""
 
 
 @contextlib.contextmanager
 def patched_numba_cuda(apart: bool = False) -> Iterator[None]:
-    """`patched_numba` for kernels of a GPU; numba-cuda has its own copy of much of Numba.
+    """`patched_numba` for GPU kernels; numba-cuda has its own copy of much of Numba.
 
     Args:
-        apart: whether large functions are to be called, not put into those that call them.
+        apart: whether large functions are called in place of inlined.
     """
     try:
         names, codegen = import_module("numba.cuda.itanium_mangler"), import_module("numba.cuda.codegen")
-    except ImportError:  # the simulator of CUDA, or another version of it
+    except ImportError:  # the CUDA simulator, or another version
         yield
         return
     with (
@@ -80,20 +80,20 @@ def patched_numba_cuda(apart: bool = False) -> Iterator[None]:
 
 
 def _modules(library: Any) -> list[Any]:
-    """The modules of a function and of all that it calls, each once; numba-cuda has one for each way to get to it."""
+    """The modules of a function and of all that it calls, each once; numba-cuda has one for each path to it."""
     found, waiting, seen = [], [library], set()
-    for other in waiting:  # grows
+    for other in waiting:  # grows while iterating
         if id(other) in seen:
             continue
         seen.add(id(other))
-        if hasattr(other, "_module"):  # else it is code of another kind
+        if hasattr(other, "_module"):  # otherwise code of another kind
             found.append(other._module)
             waiting += other._linking_libraries
     return found
 
 
 def _modules_apart(library: Any) -> list[Any]:
-    """The same, of which large functions stay functions."""
+    """The same, with large functions marked as not to be inlined."""
     modules = _modules(library)
     for module in modules:
         keep_large_functions(module)
@@ -101,7 +101,7 @@ def _modules_apart(library: Any) -> list[Any]:
 
 
 def keep_large_functions(module: Any) -> None:
-    """Mark the large functions of a module of llvmlite's as not to be inlined; not a kernel, which nothing calls."""
+    """Mark the large functions of a llvmlite module as not to be inlined; not a kernel, which nothing calls."""
     if "llvm.used" in module.globals:
         return
     for function in module.functions:
@@ -112,7 +112,7 @@ def keep_large_functions(module: Any) -> None:
 
 @contextlib.contextmanager
 def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
-    """Let an attribute have another value; a version without this attribute is left as it is."""
+    """Replace an attribute temporarily; a version without this attribute is left unchanged."""
     if not hasattr(owner, name):
         yield
         return
@@ -127,8 +127,8 @@ def _instead(owner: Any, name: str, value: Any) -> Iterator[None]:
 def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
     """Look up an operator once per combination of types of numbers, arrays, records and tuples.
 
-    Kernels hold thousands of sums, products and indexings of the same few types, and Numba goes through all families
-    of implementations for each, some forty of indexing.
+    Kernels contain thousands of sums, products and indexings of the same few types, and Numba searches all families of
+    implementations for each, some forty for indexing.
     """
     known: dict[Any, Any] = {}
 
@@ -140,14 +140,14 @@ def _remembering(ordinary: Callable[..., Any]) -> Callable[..., Any]:
             found = ordinary(self, context, args, kws)
             if not all(isinstance(a, _PLAIN) for a in args):
                 return found
-            known[key] = (found, self, context)  # kept: an id may be given again
+            known[key] = (found, self, context)  # keeps the objects alive, so that their ids are not reused
         return known[key][0]
 
     return get_call_type
 
 
 def _but_of_locks(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave out the events of locks: one at every call of LLVM, told to a timer of every function being compiled."""
+    """Skip the events of locks: one at every LLVM call, sent to a timer of every function being compiled."""
 
     def trigger(kind: str, *args: Any, **kwargs: Any) -> None:
         if kind not in ("numba:llvm_lock", "numba:compiler_lock"):
@@ -157,14 +157,14 @@ def _but_of_locks(ordinary: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _without_colours(scheme: Any, message: str, *_: Any, **__: Any) -> str:
-    """In place of escape sequences around a message, for which Numba wraps the terminal each time: it raises and
-    catches thousands of errors, and composes the message of each, to find the functions that suit some types."""
+    """Return a message without escape sequences. Numba wraps the terminal for each: to find functions that suit some
+    types it raises and catches thousands of errors, and composes the message of each."""
     return message
 
 
 def _lazy_lifetimes(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-    """Do not list the variables that live at the beginning of each block, five times a function: generators and
-    Python's own code ask for them."""
+    """Do not list the live variables at the beginning of each block, five times a function: only generators and Python
+    code need them."""
 
     def run(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
         code = self.func_ir
@@ -178,16 +178,16 @@ def _lazy_lifetimes(ordinary: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _short_names(ordinary: Callable[..., Any]) -> Callable[..., Any]:
-    """Make names of functions unique by a hash of the types of their arguments.
+    """Make symbols of functions unique by a hash of their argument types.
 
-    Numba's own hold every field of every record of every bundle, ten thousand letters, in each call of each function:
-    more text for LLVM than code, and nine tenths of a kernel's file.
+    Numba's own contain every field of every record of every named tuple, ten thousand characters, in each call of each
+    function: more text for LLVM than code, and nine tenths of a kernel's file.
     """
 
     def mangle(name: str, kinds: Any, *, abi_tags: Any = (), uid: Any = None) -> str:
         if isinstance(
             uid, str
-        ):  # a key of `function_cache`, which holds all: tags list sets, in another order in each process
+        ):  # a key of `function_cache`, which contains all: tags list sets, whose order differs between processes
             return ordinary(name, (), abi_tags=(), uid=uid)
         text = "\n".join([*map(str, kinds), *map(str, abi_tags)])
         return ordinary(name, (), abi_tags=(hashlib.sha256(text.encode()).hexdigest()[:24],), uid=uid)

@@ -1,6 +1,6 @@
-"""LLVM's share of a compilation: functions are optimised, with those that they inline, and become machine code.
+"""LLVM's share of a compilation: optimise functions with those that they inline, and emit machine code.
 
-Run as a program, this does it for another process (`optimizer_process`), so it imports nothing of this package.
+Run as a program, it works for another process (`optimizer_process`), so it imports nothing of this package.
 """
 
 import os
@@ -15,38 +15,38 @@ from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 __all__ = ["Function", "Optimizer", "made_for"]
 
 _IDLE = 60.0
-"""Seconds without a call after which a process that optimises ends: the next compilation starts another one."""
+"""Seconds without a call after which an optimiser process ends: the next compilation starts another one."""
 
 
 class Function(NamedTuple):
     """A function to be optimised."""
 
-    number: int  # by which others that call it name it
-    text: str  # LLVM's code
-    inlined: bool  # into all that call it: it is not optimised by itself
+    number: int  # by which its callers refer to it
+    text: str  # LLVM IR
+    inlined: bool  # always into its callers: it is not optimised by itself
     reused: bool  # whether many others inline it
     vectors: bool  # see `vectors`
-    within: tuple[int, ...]  # the modules of functions that it inlines
-    visible: tuple[int, ...]  # those that LLVM may inline
+    within: tuple[int, ...]  # numbers of the functions that it always inlines
+    visible: tuple[int, ...]  # numbers of those that LLVM may inline
 
 
 class Optimizer:
-    """Optimises functions, each after those that it calls."""
+    """Optimises functions, each after its callees."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
-        self._library: Any = JITCodeLibrary(codegen, "optimizer")  # has Numba's passes over modules
+        self._library: Any = JITCodeLibrary(codegen, "optimizer")  # has Numba's module passes
         self._bitcode: dict[int, bytes] = {}
-        self._modules: dict[int, Any] = {}  # of those that are reused, None until they are first
+        self._modules: dict[int, Any] = {}  # of reused functions, None until first needed
 
     def add(self, number: int, bitcode: bytes, reused: bool) -> None:
-        """Take a function that is optimised already."""
+        """Add a function that is already optimised."""
         self._bitcode[number] = bitcode
         if reused:
             self._modules[number] = None
 
     def optimise(self, *function_fields: Any) -> bytes:
-        """The module of a `Function`, whose symbols any number of modules may define, as LLVM's bitcode."""
+        """Bitcode of the module of a `Function`, whose symbols several modules may define."""
         function = Function(*function_fields)
         module = self._simplified(function.text)
         own = {other.name for other in module.functions if not other.is_declaration}
@@ -62,7 +62,7 @@ class Optimizer:
             module = self._optimised(module, function.vectors)
         for other in module.functions:
             if not other.is_declaration and other.linkage == llvm.Linkage.external:
-                other.linkage = "weak_odr"  # linkonce_odr would be dropped where nothing calls it yet
+                other.linkage = "weak_odr"  # linkonce_odr would be dropped, as nothing calls it yet
         bitcode = module.as_bitcode()
         self.add(function.number, bitcode, function.reused)
         if function.reused:
@@ -70,7 +70,7 @@ class Optimizer:
         return bitcode
 
     def machine_code(self, number: int, name: str) -> bytes:
-        """An object file of one function of a module, by its name; all else that it defines is its own affair."""
+        """Object file of one function of a module, by its symbol; all else that it defines becomes private."""
         module = llvm.parse_bitcode(self._bitcode[number])
         for value in (*module.functions, *module.global_variables):
             if value.name == name:
@@ -83,7 +83,7 @@ class Optimizer:
         return self._codegen._tm.emit_object(module)
 
     def _simplified(self, text: str) -> Any:
-        """A module after LLVM's passes over single functions."""
+        """Parse a module and apply LLVM's function passes."""
         module = llvm.parse_assembly(text)
         module.data_layout = self._codegen._data_layout
         for function in module.functions:
@@ -101,7 +101,7 @@ class Optimizer:
             module.link_in(other, preserve=reused)
 
     def _optimised(self, module: Any, vectors: bool) -> Any:
-        """A module after Numba's passes over whole modules, or with those that make vectors."""
+        """Apply Numba's module passes, or those with vectorisation."""
         if not vectors:
             self._library._final_module = module
             self._library._optimize_final_module()
@@ -126,12 +126,12 @@ def _hide(module: Any, own: set[str], linkage: str) -> None:
 
 
 def made_for(codegen: Any) -> tuple[Any, ...]:
-    """What decides about the code that a process makes: that of two must agree."""
+    """Inputs of code generation, which must be equal in two processes."""
     return codegen.magic_tuple(), str(codegen._data_layout), int(codegen._opt_level), llvm.llvm_version_info
 
 
 def _serve() -> None:
-    """Answer calls that come in on standard input, one after another, until it ends."""
+    """Answer calls from standard input, one after another, until it ends."""
     calls, answers = sys.stdin.buffer, sys.stdout.buffer
     codegen: Any = JITCPUCodegen("optimizer")
     optimizer = Optimizer(codegen)

@@ -1,9 +1,9 @@
-"""How Numba is made to compile a kernel once.
+"""Numba's compilation pipeline, changed so that each function is compiled once.
 
-Left alone, Numba optimises every function together with all that it calls, and makes machine code of it, before its
-caller does the same with both again. Functions that only kernels call (`Part`) are optimised once, with those that they
-inline, and become machine code once; the entry point (`Whole`) calls it. They are kept on disk, for the entry points of
-other processes (`function_cache`).
+Stock Numba optimises every function together with all its callees, and emits machine code, before its caller does the
+same with both again. Functions that only kernels call (`Part`) are optimised once, with those that they inline, and
+become machine code once; the entry point (`Whole`) calls it. They are cached on disk for the entry points of other
+processes (`function_cache`).
 """
 
 import inspect
@@ -33,7 +33,7 @@ __all__ = ["PartCompiler", "WholeCompiler"]
 
 
 class WholeCompiler(Compiler):
-    """Numba's compiler, for functions that Python calls."""
+    """Numba's compiler for functions that Python calls."""
 
     _library: Any = Whole
 
@@ -62,7 +62,7 @@ class WholeCompiler(Compiler):
         return pipelines
 
     def _needless_passes(self) -> set[Any]:
-        """Passes that find nothing in this function: about closures, and about expressions that make arrays."""
+        """Passes without effect on this function: for closures, and for expressions that allocate arrays."""
         if self.state.flags.nrt:
             return set()
         nested = any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts)
@@ -70,7 +70,7 @@ class WholeCompiler(Compiler):
 
 
 class PartCompiler(WholeCompiler):
-    """Numba's compiler, for functions that only kernels call."""
+    """Numba's compiler for functions that only kernels call."""
 
     _library = Part
     _key = ""
@@ -90,12 +90,12 @@ class PartCompiler(WholeCompiler):
                 return self._take(func, library)
             compiled = super().compile_extra(func)
             keep(compiled.library, self._key, compiled.fndesc, compiled.environment)
-        # What Numba knows of every variable would stay as long as the process.
+        # The type information of every variable would stay in memory as long as the process.
         compiled.fndesc.typemap = compiled.fndesc.calltypes = None
         return compiled._replace(type_annotation="", metadata={})
 
     def define_pipelines(self) -> Any:
-        if self._key:  # in place of a number that another function has in another process
+        if self._key:  # replaces a number that differs between processes
             identity = self.state.func_id
             identity.unique_id, identity.unique_name = self._key, f"{identity.func_qualname}${self._key}"
         pipelines = super().define_pipelines()
@@ -107,7 +107,7 @@ class PartCompiler(WholeCompiler):
         return pipelines
 
     def _take(self, func: Any, library: Any) -> Any:
-        """What Numba makes of a function, of one that is there already."""
+        """Numba's compile result of a function that is already available."""
         state, kept = self.state, library.kept
         args = tuple(state.args)
         fndesc = PythonFunctionDescriptor(
@@ -150,19 +150,19 @@ def _lean(step: Any) -> Any:
 
 
 def _insert(context: Any, function: Any, fndesc: Any, libraries: Any) -> None:
-    """Give Numba the types and conventions by which a function is called."""
+    """Register the signature and calling convention of a function with Numba."""
     call = caller_of(fndesc, libraries[0])
     context._defns[function].append(call, call.signature)
 
 
 def _placeholder(library: Any, fndesc: Any, environment: Any) -> Any:
-    """What stands for a function in Numba's tables, in place of something that Python could call."""
+    """Stands for a function in Numba's tables, in place of a callable for Python."""
     return _dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname, "", 0, environment, (library,))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _TakeCode(TranslateByteCode):
-    """`TranslateByteCode`, unless that was done to find out what the function reads."""
+    """`TranslateByteCode`, unless `reads` has already done it."""
 
     _name = "leastaction_take_code"
 
@@ -179,10 +179,10 @@ class _TakeCode(TranslateByteCode):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _CheckOwners(AnalysisPass):
-    """Refuse arrays that pass between functions that count references and functions that do not.
+    """Reject arrays passed between functions with and without reference counting.
 
-    Kernels borrow all their arrays. Only one that was declared with `allocates=True` counts references, and neither
-    kind can take an array from the other: it would be freed twice, or never.
+    Kernels borrow all their arrays. Only kernels with `allocates=True` count references, and neither kind may take
+    an array from the other: it would be freed twice, or never.
     """
 
     _name = "leastaction_check_owners"

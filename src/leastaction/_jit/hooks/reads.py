@@ -1,7 +1,7 @@
-"""What a function reads of the bundles it is given, told from Numba's code of it before any types are known.
+"""Fields that a function reads of its named tuples, from Numba's IR of it before type inference.
 
-Functions are given whole bundles and read a few fields, or hand them on to others that do. A function that was compiled
-for one bundle serves another one, too, where the fields agree that it reads (`function_cache`).
+Functions get whole tuples and read a few fields, or pass them on to others that do. The code compiled for one tuple is
+also valid for another one with the same types of the fields that it reads (`function_cache`).
 """
 
 import inspect
@@ -15,36 +15,36 @@ from numba.core import bytecode, interpreter, ir
 __all__ = ["WHOLE", "Reads", "fields_read", "take_code"]
 
 Reads = dict[str, Any]
-"""Of a value, the fields that are read, and what is read of these; nothing where one only looks whether it is None."""
+"""The fields of a value that are read, and what is read of these; empty where it is only compared with None."""
 
 WHOLE = ""
-"""In place of a field: all of the value."""
+"""In place of a field: the whole value."""
 
 _KNOWN: dict[Any, list[Reads]] = {}
 
 _CODES: dict[Any, Any] = {}
-"""Numba's code of functions that will be compiled next, for it takes a tenth of that time to make."""
+"""Numba's IR of functions that will be compiled next, as it takes a tenth of the compilation time."""
 
 
 def take_code(function: Any) -> Any:
-    """Numba's code of a function, if it is there; who takes it may change it."""
+    """Take Numba's IR of a function, if available; the caller may change it."""
     return _CODES.pop(function, None)
 
 
 def fields_read(function: Any) -> list[Reads]:
-    """What a function of ours, in plain Python, and all that it calls, read of each of its arguments."""
+    """Fields that a function of ours, as plain Python, and all that it calls, read of each of its arguments."""
     if function not in _KNOWN:
         count = len(inspect.signature(function).parameters)
-        _KNOWN[function] = [{WHOLE: {}} for _ in range(count)]  # for one that calls itself
+        _KNOWN[function] = [{WHOLE: {}} for _ in range(count)]  # for recursion
         _KNOWN[function] = _Reader(function, count).arguments
     return _KNOWN[function]
 
 
 class _Reader:
-    """Goes once through the code of a function.
+    """Traverses the IR of a function once.
 
-    A variable that is assigned once stands for an argument or for a field of one; what is read of it is marked there.
-    Whatever else is done with it than to take a field, to compare it with None or to hand it on needs all of it.
+    A variable that is assigned once stands for an argument or for a field of one; reads of it are marked there. Any
+    use other than reading a field, comparing with None or passing it on marks all of it as read.
     """
 
     def __init__(self, function: Any, count: int) -> None:
@@ -62,7 +62,7 @@ class _Reader:
                 self._need(*step.list_vars())
 
     def _look(self, value: Any, once: bool) -> None:
-        """Mark what an assignment reads; `once`: to a variable that has no other one."""
+        """Mark what an assignment reads; `once`: its variable has no other assignment."""
         if isinstance(value, ir.Var):
             if not once:
                 self._need(value)
@@ -85,7 +85,7 @@ class _Reader:
                 place[WHOLE] = {}
 
     def _place(self, variable: Any) -> Reads | None:
-        """Where it is marked what is read of a variable; None if it is no part of an argument."""
+        """The marks of a variable; None if it is no part of an argument."""
         value = self._values.get(variable.name)
         if isinstance(value, ir.Arg):
             return self.arguments[value.index]
@@ -97,14 +97,14 @@ class _Reader:
         return None
 
     def _called(self, call: Any) -> Any:
-        """The function that is called, if it is one of those that take bundles by reference."""
+        """The called function, if it takes named tuples by reference."""
         dispatcher = self._constant(call.func)
         function = getattr(dispatcher, "py_func", None)
         ours = function is not None and getattr(function, "_compiled", None) is dispatcher
         return function if ours and not dispatcher.targetoptions.get("_nrt", True) else None  # pyright: ignore
 
     def _constant(self, variable: Any) -> Any:
-        """The value of a variable that stands for a global one, or for one of a module."""
+        """The value of a variable that stands for a global, or for an attribute of a module."""
         value = self._values.get(variable.name)
         if isinstance(value, ir.Expr) and value.op == "getattr":
             module = self._constant(value.value)
@@ -112,13 +112,13 @@ class _Reader:
         return value.value if isinstance(value, (ir.Global, ir.FreeVar)) else None
 
     def _hand_on(self, function: Any, call: Any) -> None:
-        """Mark what a function reads of what it is given."""
+        """Mark what a callee reads of its arguments."""
         if all(self._place(variable) is None for variable in call.list_vars()):
             return
         signature = inspect.signature(function)
         try:
             given = signature.bind(*call.args, **dict(call.kws)).arguments
-        except TypeError:  # Numba will refuse it, too
+        except TypeError:  # Numba will reject it, too
             given = {}
         reads = dict(zip(signature.parameters, fields_read(function), strict=True))
         single = {name: one for name, one in given.items() if isinstance(one, ir.Var)}

@@ -1,7 +1,7 @@
-"""Functions whose straight code LLVM may put into vector registers: sums of short rows, side by side.
+"""Functions whose straight-line code LLVM may vectorise (SLP): sums of short rows, side by side.
 
-Numba leaves that out by default (LLVM's SLP vectoriser), for it takes longer to compile and gains nothing in most code.
-Small dense blocks, whose loops have no more than six turns and are unrolled, take half the time with it.
+Numba disables this by default, as it takes longer to compile and gains nothing in most code. Small dense blocks, whose
+loops have at most six iterations and are unrolled, take half the time with it.
 """
 
 from .libraries import Part

@@ -15,8 +15,8 @@ FIRST, SECOND, LATER, AGAIN, FOUND = range(5)
 same, and `x` holds the velocities of the present step itself (FOUND)."""
 
 SMOOTH = 2.0
-"""Largest acceleration that is extrapolated in steps with contact, relative to gravity: impacts are larger. Extrapolating
-them, too, `stack` takes 31 iterations a step in place of 25 (corpus, seeds 0 to 9)."""
+"""Largest acceleration that is extrapolated in steps with contact, relative to gravity; impacts exceed it. With
+extrapolation across impacts `stack` takes 31 iterations a step in place of 25 (corpus, seeds 0 to 9)."""
 
 GUESSED = 0.9
 """Largest |dt w / 2| of the guess at the start of a run."""
