@@ -33,6 +33,11 @@ LONG = {
 """Files with tests that take long, and as how many others one of them counts."""
 
 
+def pytest_xdist_auto_num_workers():
+    """One process more than there are cores: some tests wait for other processes or for the clock."""
+    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(config, items):
     """Files that take long come first: begun last, one would keep a single process busy while the others wait.
 
