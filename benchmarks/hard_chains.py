@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import leastaction as la
+from benchmarks.division import has_substeps
 from benchmarks.report import Report, Requirement, Sheet
 
 DT, DURATION = 0.01, 5.0
@@ -55,7 +56,7 @@ def measured(name: str, seed: int, integrator, dt: float) -> dict:
     kinetic = run.kinetic_energy
     if name == "humanoid":
         kinetic = kinetic - 0.5 * np.square(run.p[:, 3:6]).sum(axis=1) / robot.tree.nodes.mass.sum()
-    divided = run.stored["divided"] != 0 if "divided" in run.stored else np.zeros(run.steps + 1, bool)
+    divided = has_substeps(run.stored, run.steps + 1)
     return {
         "failed": failed,
         "off": float(np.abs(run.energy - run.energy[0]).max() / kinetic.max()) if run.steps else math.nan,

@@ -5,6 +5,7 @@ import time
 import numpy as np
 
 import leastaction as la
+from benchmarks.division import has_substeps
 from benchmarks.report import Measure, Plot, Report, Requirement, Sheet, judged
 from benchmarks.rollouts import Rollout
 from benchmarks.starts import bow
@@ -54,7 +55,7 @@ def run(progress, quick=False) -> Report:
                 done = rollout.run()
                 times[tolerance, n, name] = (time.process_time() - began) / max(done, 1)
                 failed[name] += done < steps
-                split = int(np.count_nonzero(rollout.record["divided"][1:])) if "divided" in rollout.record else 0
+                split = int(has_substeps(rollout.record, steps + 1)[1:].sum())
                 divided[name] += split
                 row.append(1e6 * times[tolerance, n, name])
                 parts.append(split)

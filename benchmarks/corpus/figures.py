@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 import leastaction as la
 from benchmarks.corpus.scene import Scene
+from benchmarks.division import has_substeps
 from leastaction.dynamics.loops import violation
 from leastaction.mechanism import Box, Capsule, Cylinder, Ellipsoid, Mechanism, Mesh, Plane, Sphere
 from leastaction.mechanism.drives.servos import feedback_energy
@@ -52,16 +53,9 @@ def measured(scene: Scene, integrator: Any = None) -> dict:
         "flips": flips(scene, run, integrator),
         "beyond": beyond(run),
         "iterations": np.asarray(run.iterations[1:], int),
-        "divided": divided(run),
+        "divided": int(has_substeps(run.stored, run.steps + 1).sum()),
         "seconds": seconds,
     }
-
-
-def divided(run: Any) -> int:
-    """Number of steps with substeps."""
-    if "substeps" in run.stored:
-        return int((np.asarray(run.stored["substeps"]) != 0.0).any(axis=(1, 2)).sum())
-    return int((np.asarray(run.stored["divided"]) != 0).sum())
 
 
 def simulated(scene: Scene, integrator: Any = None) -> Any:
