@@ -13,6 +13,7 @@ from benchmarks.corpus.families import FAMILIES, scene
 from benchmarks.corpus.figures import FLIP, balance, flips, measured, simulated, single_axes
 from benchmarks.corpus.scene import Scene
 from benchmarks.corpus.table import DEEP, EXCESS, OPEN
+from benchmarks.division import has_substeps
 from benchmarks.report import Sheet
 from leastaction.mechanism import MechanismBuilder
 
@@ -114,3 +115,10 @@ def test_two_results_side_by_side(capsys):
     assert "→" not in tables
     with pytest.raises(SystemExit):
         compare.main([str(path), str(compare.BASELINE / "corpus_minimal.json")])
+
+
+@pytest.mark.parametrize("integrator", [la.Maximal(), la.Minimal()], ids=lambda method: type(method).__name__)
+def test_divided_steps_are_counted_in_the_records_of_both_engines(integrator):
+    piled = scene("stack", 0)
+    run = la.simulate(piled.robot, piled.q, piled.v, dt=piled.dt, steps=40, integrator=integrator)
+    assert has_substeps(run.stored, run.steps + 1).sum() > 0
