@@ -61,6 +61,11 @@ def test_a_process_that_does_not_start_is_done_without(family, program):
     assert told(BESIDE + code, family)[:2] == [VALUE, repr(24.0 + 6.0**0.5)]
 
 
+def test_a_frozen_program_is_not_started_once_more(family):
+    code = "import sys\nsys.frozen = True\nprint(big.first(3.0))\n" + ASKED
+    assert told(BESIDE + code, family)[:2] == [VALUE, "False"]
+
+
 def test_a_process_that_makes_other_code_is_not_used(family):
     code = "beside.made_for = lambda codegen: None\nprint(big.first(3.0))\n" + ASKED
     assert told(BESIDE + code, family)[:2] == [VALUE, "False"]

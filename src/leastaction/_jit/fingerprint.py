@@ -1,8 +1,9 @@
 """A hash of everything that determines the machine code of a kernel.
 
 It is computed from Numba's input: the bytecode of the function and of every function that it reaches through its
-globals, and the values of the constants that they name. It does not read sources, so edits of comments, docstrings and
-functions that kernels do not call leave it unchanged, as do edits after the import.
+globals, and the values of the constants that they name. It does not read their sources, so edits of comments,
+docstrings and functions that kernels do not call leave it unchanged, as do edits after the import. The one exception is
+the compiler hooks, whose files are hashed whole (`toolchain`).
 """
 
 import enum

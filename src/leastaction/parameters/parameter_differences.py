@@ -26,11 +26,12 @@ SHARE = 1e-4
 """Changes for differences, as shares of the value."""
 
 LENGTHS = {"position": 0.01, "rotation": 0.001, "com": 0.01, "point": 0.01}
-"""Kinds whose value does not show how far it may go, and what they move by a share of [m or rad]. They move shapes, and
-contacts have kinks where other features begin: turns are by less than what tells parallel faces apart."""
+"""Parameters whose value gives no scale, and the scale of their steps, times SHARE [m or rad]. They move shapes, and
+contacts have kinks where other features begin: rotations stay below the tolerance for parallel faces."""
 
 SIZES, NARROW = ("size", "radius", "length"), 0.1
-"""Kinds that move the features of shapes, too, and by how much less than a share of their value."""
+"""Parameters that also move features of shapes, and the factor on their SHARE. For a grasping hand the gradient by the
+place of a shape errs by 1.2e-2 with steps of 1e-4 of its range, by 2.9e-4 with 1e-5 and with 1e-6."""
 
 
 _KNOWN: WeakKeyDictionary[Mechanism, dict[str, list[Stencil]]] = WeakKeyDictionary()

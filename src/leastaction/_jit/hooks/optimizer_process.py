@@ -180,7 +180,9 @@ def _process(codegen: Any) -> _Process | None:
             return _current
         if not _current.answered:
             return None  # the next one would fail, too
-    if os.environ.get("LEASTACTION_ONE_PROCESS", "0") not in ("", "0") or _cores() < 2 or not sys.executable:
+    if os.environ.get("LEASTACTION_ONE_PROCESS", "0") not in ("", "0") or _cores() < 2:
+        return None
+    if not sys.executable or getattr(sys, "frozen", False):  # a frozen program would start itself once more
         return None
     _current = None
     with contextlib.suppress(OSError):
